@@ -1,0 +1,148 @@
+"""What an adapter provides: a light description, a runtime, and prepared benchmarks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    import numpy as np
+
+    from mbench.contract.case import Case
+    from mbench.workloads.workload import Workload
+
+__all__ = [
+    "SUPPORTED",
+    "Adapter",
+    "Benchmark",
+    "FrameworkInfo",
+    "Runtime",
+    "Support",
+    "Unsupported",
+]
+
+
+@dataclass(frozen=True)
+class Support:
+    """Whether a case can run, and if it cannot, the reason as a user should read it."""
+
+    supported: bool
+    reason: str = ""
+
+    @classmethod
+    def no(cls, reason: str) -> Support:
+        return cls(False, reason)
+
+
+SUPPORTED = Support(True)
+
+
+class Unsupported(Exception):
+    """Raised by a runtime for a case that this build, device or version cannot do; says why."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FrameworkInfo:
+    """What a worker found: the framework it really runs, as versions and settings.
+
+    `versions` maps distributions to versions; `details` holds whatever else describes the build
+    (math libraries, instruction sets, CUDA and cuDNN), as text. `devices` lists the device kinds
+    that work here ("cpu", "cuda").
+    """
+
+    version: str
+    devices: list[str]
+    device_name: str
+    threads: int
+    versions: dict[str, str] = field(default_factory=dict)
+    details: dict[str, str] = field(default_factory=dict)
+
+
+@runtime_checkable
+class Adapter(Protocol):
+    """The description of one framework, on the parent's side.
+
+    Its module must import without the framework, and fast: every command reads it.
+    """
+
+    name: str
+    """What users type: "torch"."""
+    title: str
+    """How the framework writes its own name: "PyTorch"."""
+    distribution: str
+    """The distribution whose version counts as the framework's: "torch"."""
+    imports: Sequence[str]
+    """Modules that must be importable for an interpreter to serve as the framework's home."""
+    runtime: str
+    """The Runtime as "module:Class", resolved in the worker only."""
+    compilers: Mapping[str, str]
+    """Compiler names and one line on each, the documented default first."""
+
+    def requirements(self, version: str | None, accelerator: str) -> Sequence[str]:
+        """Pinned pip requirements of a managed environment.
+
+        `version` replaces the adapter's own pin of the framework; `accelerator` is "cpu" or
+        "cuda".
+        """
+
+    def python(self, version: str | None) -> str:
+        """The Python versions that the framework runs on, as a specifier: ">=3.10,<3.14"."""
+
+    def environment(self, *, threads: int, device: str) -> Mapping[str, str]:
+        """Environment variables that must stand before the framework is imported."""
+
+    def supports(self, case: Case) -> Support:
+        """Whether the case can run, as far as can be told without importing the framework."""
+
+
+class Benchmark(Protocol):
+    """A prepared case: model, data and optimizer, on the device.
+
+    The very object that is timed is the one that a proof of equal work observes.
+    """
+
+    differences: Sequence[str]
+    """What this framework does its own way and a reader should know (layout, fused kernels)."""
+
+    def step(self) -> None:
+        """Enqueue one step: an optimizer step on one batch, or one forward pass."""
+
+    def synchronize(self) -> None:
+        """Wait until everything enqueued is done."""
+
+    def load_parameters(self, arrays: Iterable[tuple[str, np.ndarray]]) -> None:
+        """Set every parameter and running statistic, and the optimizer back to its start.
+
+        Names and layouts are the workload's canonical ones. Raises ValueError for a name that
+        the model lacks, a wrong shape, or a tensor of the model that `arrays` left out.
+        """
+
+    def parameters(self) -> Iterator[tuple[str, np.ndarray]]:
+        """All parameters and running statistics, canonical names and layouts, float32 or 64."""
+
+    def trainable_parameters(self) -> int:
+        """How many scalars the framework itself counts as trainable in this model."""
+
+    def loss(self) -> float:
+        """The loss of the last training step."""
+
+    def outputs(self) -> Mapping[str, np.ndarray]:
+        """The outputs of the last inference step by canonical name, float32 or 64."""
+
+    def peak_memory_bytes(self) -> int:
+        """Most device memory in use so far; on CPU most resident memory of this process."""
+
+
+class Runtime(Protocol):
+    """The adapter's worker side: imports the framework when constructed."""
+
+    def __init__(self, *, device: str, threads: int) -> None:
+        """Import and set up the framework; raises Unsupported if it lacks the device."""
+
+    def describe(self) -> FrameworkInfo:
+        """The framework as it is here."""
+
+    def prepare(self, case: Case, workload: Workload) -> Benchmark:
+        """Build the case. Raises Unsupported where a toggle would have no effect."""

@@ -1,0 +1,74 @@
+"""What is measured: one case, and the words that describe it."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mbench.workloads.workload import Workload
+
+__all__ = ["DEVICES", "MODES", "PRECISIONS", "Case", "is_mixed"]
+
+MODES = ("train", "inference")
+DEVICES = ("cpu", "cuda")
+PRECISIONS = {
+    "fp32": "IEEE single precision throughout",
+    "fp64": "IEEE double precision throughout; what proofs of equal work are made in",
+    "tf32": "single precision with TensorFloat-32 matrix products (CUDA)",
+    "amp-bf16": "mixed precision: bfloat16 where the framework's AMP deems it safe",
+    "amp-fp16": "mixed precision: float16 with loss scaling (CUDA)",
+    "bf16": "parameters and activations in bfloat16",
+    "fp16": "parameters and activations in float16 (CUDA)",
+}
+
+
+def is_mixed(precision: str) -> bool:
+    """Whether `precision` keeps single-precision parameters beside half-precision arithmetic."""
+    return precision.startswith("amp-")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """One thing to measure, complete: what a worker needs to prepare it.
+
+    `workload` names the model's neutral facts as "module:attribute", so that a worker finds
+    them without plugins. `image_size` and `sequence_length` replace the workload's own; `clip`,
+    `dropout` and `plain_sgd` switch parts of the training step off, the latter two for proofs.
+    `batch_size` is samples per device.
+    """
+
+    model: str
+    workload: str
+    mode: str
+    batch_size: int
+    precision: str
+    compiler: str
+    device: str
+    threads: int
+    seed: int = 0
+    image_size: int | None = None
+    sequence_length: int | None = None
+    clip: bool = True
+    dropout: bool = True
+    plain_sgd: bool = False
+
+    def resolve(self) -> Workload:
+        """The workload with this case's sizes and switches applied.
+
+        Raises ValueError where the workload cannot take them (an image size for a text model).
+        """
+        module, _, attribute = self.workload.partition(":")
+        workload: Workload = getattr(importlib.import_module(module), attribute)
+        workload = workload.resized(
+            image_size=self.image_size, sequence_length=self.sequence_length
+        )
+        optimizer = workload.optimizer
+        if self.plain_sgd:
+            optimizer = optimizer.plain_sgd()
+        if not self.clip:
+            optimizer = dataclasses.replace(optimizer, clip_norm=None)
+        config = workload.config if self.dropout else workload.config.without_dropout()
+        return dataclasses.replace(workload, optimizer=optimizer, config=config)

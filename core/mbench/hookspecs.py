@@ -1,0 +1,40 @@
+"""The hooks that a plugin may implement; our own parts come in through the same ones."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pluggy
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import click
+
+    from mbench.contract.adapter import Adapter
+    from mbench.reports.report import Report
+
+__all__ = ["hookimpl"]
+
+hookspec = pluggy.HookspecMarker("mbench")
+hookimpl = pluggy.HookimplMarker("mbench")
+
+
+@hookspec
+def mbench_adapters() -> Sequence[Adapter]:  # type: ignore[empty-body]
+    """Frameworks that can be measured."""
+
+
+@hookspec
+def mbench_workloads() -> Mapping[str, str]:  # type: ignore[empty-body]
+    """Models by name, each as "module:attribute" of its Workload."""
+
+
+@hookspec
+def mbench_reports() -> Mapping[str, Report]:  # type: ignore[empty-body]
+    """Formats by name that `--format` accepts."""
+
+
+@hookspec
+def mbench_commands() -> Sequence[click.Command]:  # type: ignore[empty-body]
+    """Commands beside our own."""

@@ -1,0 +1,63 @@
+"""The script that a framework's interpreter is given; it makes the parent's own code importable.
+
+Nothing of ours is installed beside a framework. The parent says where `mbench` and the adapter
+lie, and only those packages are taken from there, so a worker always runs the parent's very code
+and no dependency of ours meets a framework's.
+
+Usage: python bootstrap.py PARENT_PID READ_FD WRITE_FD '{"package": "file of its top level", ...}'
+"""
+
+import ctypes
+import importlib.machinery
+import importlib.util
+import json
+import os
+import signal
+import sys
+
+
+class Located:
+    """Finds the packages whose files are known, before sys.path is asked."""
+
+    def __init__(self, files):
+        self.files = files
+
+    def find_spec(self, name, path=None, target=None):
+        file = self.files.get(name)
+        if file is None:
+            return None
+        package = os.path.basename(file) == "__init__.py"
+        return importlib.util.spec_from_file_location(
+            name, file, submodule_search_locations=[os.path.dirname(file)] if package else None
+        )
+
+
+def die_with(parent):
+    """Be killed when the parent ends, even while stopped; exit at once if it has ended already.
+
+    A group of our own lets the parent stop and kill us with all our children. It stays in the
+    parent's session: if the parent is killed, the kernel then wakes and hangs up the group's
+    stopped members (POSIX, orphaned process groups), so that children of ours go too.
+    """
+    os.setpgid(0, 0)
+    if sys.platform == "linux":
+        set_parent_death_signal = 1  # PR_SET_PDEATHSIG of <linux/prctl.h>
+        ctypes.CDLL(None, use_errno=True).prctl(set_parent_death_signal, signal.SIGKILL)
+        try:
+            with open("/proc/self/oom_score_adj", "w") as file:
+                file.write("1000")  # out of memory takes the worker, not a bystander
+        except OSError:
+            pass
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+if __name__ == "__main__":
+    parent, read_fd, write_fd = (int(argument) for argument in sys.argv[1:4])
+    die_with(parent)
+    sys.path.pop(0)  # this script's folder holds modules of ours, not top-level ones
+    sys.meta_path.insert(0, Located(json.loads(sys.argv[4])))
+
+    from mbench.worker.session import serve
+
+    serve(read_fd, write_fd)

@@ -1,0 +1,36 @@
+"""The only timed loop of the project."""
+
+from __future__ import annotations
+
+import gc
+from time import perf_counter_ns
+from typing import TYPE_CHECKING
+
+from mbench.contract.wire import Elapsed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["time_steps"]
+
+
+def time_steps(
+    step: Callable[[], None], synchronize: Callable[[], None], *, count: int, each: bool = False
+) -> Elapsed:
+    """Time `count` steps between two synchronisations, or each between its own two."""
+    gc.collect()  # so that no block pays for the garbage of another
+    synchronize()
+    durations = []
+    start = begin = perf_counter_ns()
+    if each:
+        for _ in range(count):
+            begin = perf_counter_ns()
+            step()
+            synchronize()
+            durations.append(perf_counter_ns() - begin)
+    else:
+        for _ in range(count):
+            step()
+        synchronize()
+        durations.append(perf_counter_ns() - begin)
+    return Elapsed(start_nanoseconds=start, nanoseconds=durations)

@@ -1,0 +1,125 @@
+"""One worker's conversation with its parent: a message in, an answer out, until closed."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import platform
+import traceback
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from mbench.contract import wire
+from mbench.contract.adapter import Unsupported
+from mbench.worker import evidence
+from mbench.worker.clock import time_steps
+from mbench.worker.limits import limit_memory
+
+if TYPE_CHECKING:
+    from mbench.contract.adapter import Benchmark, Runtime
+    from mbench.contract.case import Case
+    from mbench.workloads.workload import Workload
+
+__all__ = ["serve"]
+
+
+class Session:
+    """Holds the framework and the one prepared case between messages."""
+
+    def __init__(self) -> None:
+        self.runtime: Runtime | None = None
+        self.workload: Workload | None = None
+        self.benchmark: Benchmark | None = None
+
+    def answer(self, message: object) -> object:
+        """Do what `message` asks; returns the reply. What the framework raises passes through."""
+        if isinstance(message, wire.Describe):
+            return self.start(message).describe()
+        if isinstance(message, wire.Prepare):
+            return self.prepare(message.case)
+        if isinstance(message, wire.Close):
+            return wire.Closed()
+        assert self.benchmark is not None and self.workload is not None, "prepare comes first"
+        if isinstance(message, wire.Run):
+            benchmark = self.benchmark
+            return time_steps(
+                benchmark.step, benchmark.synchronize, count=message.count, each=message.each
+            )
+        if isinstance(message, wire.Memory):
+            return wire.MemoryUsed(peak_bytes=self.benchmark.peak_memory_bytes())
+        if isinstance(message, wire.Observe):
+            return evidence.observe(self.benchmark, self.workload, message)
+        raise wire.MalformedMessage(f"a worker does not take {type(message).__name__}")
+
+    def start(self, message: wire.Describe) -> Runtime:
+        module, _, name = message.runtime.partition(":")
+        if message.memory_limit_bytes:
+            limit_memory(message.memory_limit_bytes)
+        runtime: Runtime = getattr(importlib.import_module(module), name)(
+            device=message.device, threads=message.threads
+        )
+        self.runtime = runtime
+        return runtime
+
+    def prepare(self, case: Case) -> wire.Prepared:
+        assert self.runtime is not None, "describe comes first"
+        begin = perf_counter()
+        self.workload = case.resolve()
+        benchmark = self.runtime.prepare(case, self.workload)
+        benchmark.load_parameters(self.workload.parameters(seed=case.seed))
+        benchmark.synchronize()
+        self.benchmark = benchmark
+        return wire.Prepared(
+            seconds=perf_counter() - begin,
+            differences=list(benchmark.differences),
+            trainable_parameters=benchmark.trainable_parameters(),
+        )
+
+
+def serve(read_fd: int, write_fd: int) -> None:
+    """Answer messages from one pipe on the other until closed or the parent hangs up."""
+    session = Session()
+    os.set_inheritable(read_fd, False)
+    os.set_inheritable(write_fd, False)
+    with os.fdopen(read_fd, "rb") as requests, os.fdopen(write_fd, "wb", buffering=0) as replies:
+        replies.write(
+            wire.encode(
+                wire.Hello(
+                    python=platform.python_version(), pid=os.getpid(), process_group=os.getpgrp()
+                )
+            )
+        )
+        for line in requests:
+            message = wire.decode(line)
+            try:
+                reply = wire.encode(session.answer(message))
+            except Exception as error:
+                traceback.print_exc()  # into the worker's log
+                reply = wire.encode(failure(error))
+            replies.write(reply)
+            if isinstance(message, wire.Close):
+                break
+    # Frameworks may hang or abort in their exit handlers; everything said has been said.
+    os._exit(0)
+
+
+def failure(error: Exception) -> wire.Failure:
+    """The typed outcome of an exception, in one line and with its traceback."""
+    text = " ".join(str(error).split())
+    named = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    if isinstance(error, Unsupported):
+        outcome, named = "unsupported", text
+    elif is_out_of_memory(error, named):
+        outcome = "oom"
+    else:
+        outcome = "failed"
+    return wire.Failure(
+        outcome=outcome, reason=named[:500], traceback="".join(traceback.format_exc())[-8000:]
+    )
+
+
+def is_out_of_memory(error: Exception, text: str) -> bool:
+    """Frameworks name it differently; these words are what theirs have in common."""
+    words = ("out of memory", "outofmemory", "resourceexhausted", "oom when", "bad_alloc",
+             "can't allocate memory", "cannot allocate memory", "failed to allocate")  # fmt: skip
+    return isinstance(error, MemoryError) or any(word in text.lower() for word in words)

@@ -1,0 +1,1 @@
+"""The neutral facts of every model: shapes, canonical parameters, data, FLOPs, optimizer."""

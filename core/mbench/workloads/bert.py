@@ -1,0 +1,143 @@
+"""BERT pre-training (Devlin et al. 2019, arXiv:1810.04805).
+
+Reference implementation: transformers' BertForPreTraining, with the masked positions gathered
+before the vocabulary head, as the original code does. Sequences are full, so there is no
+attention mask. Shapes: B batch, L sequence, P predictions, D hidden, V vocabulary.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from mbench.workloads import generator
+from mbench.workloads.workload import Optimizer, Tensor, Workload
+
+__all__ = ["BERT_BASE", "BertConfig", "BertWorkload"]
+
+STANDARD_SEQUENCE_LENGTH = 128
+
+
+@dataclass(frozen=True, kw_only=True)
+class BertConfig:
+    """Dimensions of BERT. GELU is the exact one (erf); layer norm's epsilon is 1e-12."""
+
+    layers: int = 12
+    hidden: int = 768
+    heads: int = 12
+    intermediate: int = 3072
+    vocabulary: int = 30522
+    positions: int = 512
+    token_types: int = 2
+    sequence_length: int = STANDARD_SEQUENCE_LENGTH
+    predictions: int = 20
+    dropout: float = 0.1
+    epsilon: float = 1e-12
+
+    def without_dropout(self) -> BertConfig:
+        return dataclasses.replace(self, dropout=0.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BertWorkload(Workload):
+    """Masked language model and next sentence; the loss is the sum of both mean cross entropies."""
+
+    config: BertConfig
+
+    def resized(self, *, image_size: int | None, sequence_length: int | None) -> BertWorkload:
+        if image_size is not None:
+            raise ValueError(f"{self.name} reads text: it has no image size")
+        if sequence_length is None:
+            return self
+        config = self.config
+        if not config.predictions <= sequence_length <= config.positions:
+            raise ValueError(
+                f"{self.name} takes sequences of {config.predictions} to {config.positions} tokens"
+            )
+        config = dataclasses.replace(config, sequence_length=sequence_length)
+        return dataclasses.replace(self, config=config)
+
+    def is_standard(self) -> bool:
+        return self.config.sequence_length == STANDARD_SEQUENCE_LENGTH
+
+    def tensors(self) -> list[Tensor]:
+        config, found = self.config, []
+        spread = 0.02 * math.sqrt(3)  # standard deviation 0.02, as published
+
+        def linear(name: str, outputs: int, inputs: int) -> None:
+            found.append(Tensor(f"{name}.weight", (outputs, inputs), spread))
+            found.append(Tensor(f"{name}.bias", (outputs,), spread, decay=False))
+
+        def norm(name: str) -> None:
+            found.append(Tensor(f"{name}.weight", (config.hidden,), 0.1, 1.0, decay=False))
+            found.append(Tensor(f"{name}.bias", (config.hidden,), 0.1, decay=False))
+
+        hidden = config.hidden
+        for table, rows in (
+            ("word", config.vocabulary),
+            ("position", config.positions),
+            ("token_type", config.token_types),
+        ):
+            name = f"bert.embeddings.{table}_embeddings.weight"
+            found.append(Tensor(name, (rows, hidden), spread))
+        norm("bert.embeddings.LayerNorm")
+        for layer in range(config.layers):
+            at = f"bert.encoder.layer.{layer}"
+            for projection in ("query", "key", "value"):
+                linear(f"{at}.attention.self.{projection}", hidden, hidden)
+            linear(f"{at}.attention.output.dense", hidden, hidden)
+            norm(f"{at}.attention.output.LayerNorm")
+            linear(f"{at}.intermediate.dense", config.intermediate, hidden)
+            linear(f"{at}.output.dense", hidden, config.intermediate)
+            norm(f"{at}.output.LayerNorm")
+        linear("bert.pooler.dense", hidden, hidden)
+        # The vocabulary head's weight is the word embedding; only its bias is its own.
+        found.append(Tensor("cls.predictions.bias", (config.vocabulary,), spread, decay=False))
+        linear("cls.predictions.transform.dense", hidden, hidden)
+        norm("cls.predictions.transform.LayerNorm")
+        linear("cls.seq_relationship", 2, hidden)
+        return found
+
+    def batch(self, size: int, *, seed: int) -> dict[str, np.ndarray]:
+        """All int64: input_ids, token_type_ids (B, L); masked_positions, masked_labels (B, P);
+        next_sentence_labels (B,). Positions are distinct and ascending within a sequence.
+        """
+        config, key = self.config, f"data/{seed}"
+        length, predictions = config.sequence_length, config.predictions
+        shuffled = generator.permutations(f"{key}/positions", size, length)
+        second = np.arange(length, dtype=np.int64) >= length // 2
+        return {
+            "input_ids": generator.integers(
+                f"{key}/input_ids", (size, length), below=config.vocabulary
+            ),
+            "token_type_ids": np.tile(second.astype(np.int64), (size, 1)),
+            "masked_positions": np.sort(shuffled[:, :predictions], axis=1),
+            "masked_labels": generator.integers(
+                f"{key}/masked_labels", (size, predictions), below=config.vocabulary
+            ),
+            "next_sentence_labels": generator.integers(f"{key}/next", (size,), below=2),
+        }
+
+    def forward_flops(self) -> float:
+        config = self.config
+        hidden, length = config.hidden, config.sequence_length
+        projections = 4 * hidden * hidden + 2 * hidden * config.intermediate
+        attention = 2 * length * hidden
+        macs = config.layers * length * (projections + attention)
+        macs += config.predictions * hidden * (hidden + config.vocabulary)
+        macs += hidden * (hidden + 2)
+        return 2.0 * macs
+
+
+BERT_BASE = BertWorkload(
+    name="bert-base",
+    title="BERT-Base pre-training",
+    family="bert",
+    samples="sequences",
+    config=BertConfig(),
+    # Weight decay spares biases and layer norms, as in the original code.
+    optimizer=Optimizer(rule="adamw", learning_rate=1e-5, weight_decay=1e-2, clip_norm=1.0),
+)

@@ -1,0 +1,51 @@
+"""Numbers that are the same bits on every machine, each array keyed by its name.
+
+NumPy promises stable bits for the raw output of Philox (Salmon et al. 2011, "Parallel random
+numbers: as easy as 1, 2, 3"), but not for its distributions, so bits become numbers here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["integers", "permutations", "signs", "uniform"]
+
+
+def bits(key: str, count: int) -> np.ndarray:
+    """`count` little-endian 64-bit words that belong to `key`."""
+    digest = hashlib.sha256(key.encode()).digest()[:16]
+    philox = np.random.Philox(key=np.frombuffer(digest, dtype="<u8"))
+    words: np.ndarray = philox.random_raw(count).astype("<u8", copy=False)
+    return words
+
+
+def uniform(key: str, shape: Sequence[int]) -> np.ndarray:
+    """float32 in [-1, 1), on a grid of 2**-23, so exact in every wider type."""
+    count = math.prod(shape)
+    words = bits(key, (count + 1) // 2).view("<u4")[:count]
+    return ((words >> np.uint32(8)).astype(np.float32) * np.float32(2**-23) - np.float32(1)).reshape(
+        tuple(shape)
+    )
+
+
+def integers(key: str, shape: Sequence[int], *, below: int) -> np.ndarray:
+    """int64 in [0, below). The bias of the modulus is under below / 2**64."""
+    return (bits(key, math.prod(shape)) % np.uint64(below)).astype(np.int64).reshape(tuple(shape))
+
+
+def permutations(key: str, rows: int, length: int) -> np.ndarray:
+    """`rows` independent orders of range(length), int64 (rows, length)."""
+    return np.argsort(bits(key, rows * length).reshape(rows, length), axis=1, kind="stable")
+
+
+def signs(key: str, count: int) -> np.ndarray:
+    """`count` numbers that are -1 or 1, int8."""
+    packed = bits(key, (count + 63) // 64).view(np.uint8)
+    return np.unpackbits(packed)[:count].astype(np.int8) * np.int8(2) - np.int8(1)

@@ -1,0 +1,127 @@
+"""What every workload states about itself, whatever framework runs it."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from mbench.workloads import generator
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+__all__ = ["Config", "Optimizer", "Tensor", "Workload"]
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """One canonical tensor: `center + scale * uniform(-1, 1)` at the start.
+
+    Names and layouts are those of the PyTorch reference implementation: convolution weights are
+    (out, in, height, width), linear weights (out, in). `trainable` is False for running
+    statistics. `decay` says whether weight decay applies.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    scale: float
+    center: float = 0.0
+    trainable: bool = True
+    decay: bool = True
+
+    @property
+    def size(self) -> int:
+        return int(np.prod(self.shape, dtype=np.int64))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Optimizer:
+    """An update rule with its constants, and the clipping of gradients before it.
+
+    "sgd": v = momentum * v + (gradient + weight_decay * w);  w -= learning_rate * v.
+    "adamw" (Loshchilov and Hutter 2019): w -= learning_rate * weight_decay * w, then
+    w -= learning_rate * m_hat / (sqrt(v_hat) + epsilon), both moments bias-corrected.
+    `clip_norm`: gradients are scaled by min(1, clip_norm / (norm + 1e-6)), norm over all of them.
+
+    Learning rates are far below those that train well: the arithmetic is the same, but the one
+    synthetic batch is not learnt by heart, which would end in denormal gradients.
+    """
+
+    rule: str
+    learning_rate: float
+    momentum: float = 0.0
+    weight_decay: float = 0.0
+    betas: tuple[float, float] = (0.9, 0.999)
+    epsilon: float = 1e-6
+    clip_norm: float | None = None
+
+    def plain_sgd(self) -> Optimizer:
+        """Bare gradient descent, clipping kept: the update is the (clipped) gradient."""
+        return Optimizer(rule="sgd", learning_rate=1e-2, clip_norm=self.clip_norm)
+
+
+class Config(Protocol):
+    """A model's dimensions; each family has its own frozen dataclass."""
+
+    def without_dropout(self) -> Config:
+        """The same model with every dropout rate 0."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workload:
+    """One model with its data and optimizer; each family derives its own."""
+
+    name: str
+    title: str
+    family: str
+    """The model file that implements it in every adapter: "resnet" is models/resnet.py."""
+    samples: str
+    """What one sample is called, in the plural: "images"."""
+    config: Config
+    optimizer: Optimizer
+
+    def resized(self, *, image_size: int | None, sequence_length: int | None) -> Workload:
+        """The workload at another size; raises ValueError for a size it does not have."""
+        raise NotImplementedError(f"{type(self).__name__} must say how it is resized")
+
+    def tensors(self) -> Sequence[Tensor]:
+        """All canonical tensors in the model's own order."""
+        raise NotImplementedError(f"{type(self).__name__} must list its tensors")
+
+    def batch(self, size: int, *, seed: int) -> dict[str, np.ndarray]:
+        """`size` synthetic samples: inputs and labels by name."""
+        raise NotImplementedError(f"{type(self).__name__} must make its batch")
+
+    def forward_flops(self) -> float:
+        """FLOPs of one sample's forward pass: two per multiply-add of matrix products only."""
+        raise NotImplementedError(f"{type(self).__name__} must count its FLOPs")
+
+    def flops(self, mode: str) -> float:
+        """FLOPs of one sample's step; a training step counts as three forward passes."""
+        return self.forward_flops() * (3 if mode == "train" else 1)
+
+    def parameter_count(self) -> int:
+        """Trainable scalars."""
+        return sum(tensor.size for tensor in self.tensors() if tensor.trainable)
+
+    def parameters(self, *, seed: int) -> Iterator[tuple[str, np.ndarray]]:
+        """The canonical starting values, float32, drawn tensor by tensor."""
+        for tensor in self.tensors():
+            yield tensor.name, self.initial(tensor, seed=seed)
+
+    def initial(self, tensor: Tensor, *, seed: int) -> np.ndarray:
+        """The canonical starting value of one tensor, float32."""
+        drawn = generator.uniform(f"{self.name}/{seed}/{tensor.name}", tensor.shape)
+        drawn *= np.float32(tensor.scale)
+        drawn += np.float32(tensor.center)
+        return drawn
+
+    def is_standard(self) -> bool:
+        """Whether the sizes are the ones the model is known by."""
+        return True
+
+    def replace(self, **changes: object) -> Workload:
+        return dataclasses.replace(self, **changes)  # type: ignore[arg-type]
