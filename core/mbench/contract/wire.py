@@ -18,9 +18,9 @@ __all__ = [
     "Elapsed",
     "Failure",
     "Hello",
+    "MalformedMessage",
     "Memory",
     "MemoryUsed",
-    "MalformedMessage",
     "Observation",
     "Observe",
     "Prepare",
@@ -199,7 +199,7 @@ def _value(hint: typing.Any, value: typing.Any, *, where: str) -> typing.Any:
     if origin is dict and isinstance(value, dict):
         return {k: _value(arguments[1], v, where=f"{where}.{k}") for k, v in value.items()}
     if dataclasses.is_dataclass(hint) and isinstance(value, dict):
-        return read_fields(typing.cast(type, hint), value, where=where)
+        return read_fields(typing.cast("type", hint), value, where=where)
     if hint is float and type(value) is int:
         return float(value)
     if hint is typing.Any or hint is object or type(value) is hint:

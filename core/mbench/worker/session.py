@@ -39,7 +39,8 @@ class Session:
             return self.prepare(message.case)
         if isinstance(message, wire.Close):
             return wire.Closed()
-        assert self.benchmark is not None and self.workload is not None, "prepare comes first"
+        assert self.benchmark is not None, "prepare comes first"
+        assert self.workload is not None
         if isinstance(message, wire.Run):
             benchmark = self.benchmark
             return time_steps(

@@ -30,9 +30,9 @@ def uniform(key: str, shape: Sequence[int]) -> np.ndarray:
     """float32 in [-1, 1), on a grid of 2**-23, so exact in every wider type."""
     count = math.prod(shape)
     words = bits(key, (count + 1) // 2).view("<u4")[:count]
-    return ((words >> np.uint32(8)).astype(np.float32) * np.float32(2**-23) - np.float32(1)).reshape(
-        tuple(shape)
-    )
+    return (
+        (words >> np.uint32(8)).astype(np.float32) * np.float32(2**-23) - np.float32(1)
+    ).reshape(tuple(shape))
 
 
 def integers(key: str, shape: Sequence[int], *, below: int) -> np.ndarray:

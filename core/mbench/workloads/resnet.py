@@ -60,7 +60,9 @@ def convolutions(config: ResNetConfig) -> Iterator[Convolution]:
     yield Convolution("conv1", "bn1", 3, config.stem, 7, size * size)
     size = math.ceil(size / 2)
     inputs = config.stem
-    for stage, (blocks, width) in enumerate(zip(config.blocks, config.widths), start=1):
+    for stage, (blocks, width) in enumerate(
+        zip(config.blocks, config.widths, strict=True), start=1
+    ):
         for block in range(blocks):
             stride = 2 if stage > 1 and block == 0 else 1
             after = math.ceil(size / stride)
@@ -129,9 +131,7 @@ class ResNetWorkload(Workload):
         }
 
     def forward_flops(self) -> float:
-        macs = sum(
-            c.pixels * c.outputs * c.inputs * c.kernel**2 for c in convolutions(self.config)
-        )
+        macs = sum(c.pixels * c.outputs * c.inputs * c.kernel**2 for c in convolutions(self.config))
         features = self.config.widths[-1] * self.config.expansion
         return 2.0 * (macs + features * self.config.classes)
 
@@ -141,6 +141,7 @@ RESNET50 = ResNetWorkload(
     title="ResNet-50 v1.5",
     family="resnet",
     samples="images",
+    batch_sizes={"cpu": 4, "cuda": 128},
     config=ResNetConfig(),
     # The published recipe's momentum and weight decay (on every parameter, as in torchvision's).
     optimizer=Optimizer(rule="sgd", learning_rate=1e-3, momentum=0.9, weight_decay=1e-4),

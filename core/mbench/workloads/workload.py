@@ -80,6 +80,8 @@ class Workload:
     """The model file that implements it in every adapter: "resnet" is models/resnet.py."""
     samples: str
     """What one sample is called, in the plural: "images"."""
+    batch_sizes: dict[str, int]
+    """A batch size per device that suits the model where none is asked for."""
     config: Config
     optimizer: Optimizer
 

@@ -1,0 +1,5 @@
+"""`python -m mbench`."""
+
+from mbench.cli import main
+
+main()

@@ -1,0 +1,45 @@
+"""What mbench itself registers, through the hooks that everyone uses."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from mbench.hookspecs import hookimpl
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    import click
+
+    from mbench.reports.report import Report
+
+__all__: list[str] = []
+
+FORMATS = ("table", "json", "csv", "markdown")
+COMMANDS = ("compare", "run", "show", "list", "env")
+
+
+@hookimpl
+def mbench_workloads() -> Mapping[str, str]:
+    return {
+        "resnet50": "mbench.workloads.resnet:RESNET50",
+        "bert-base": "mbench.workloads.bert:BERT_BASE",
+    }
+
+
+@hookimpl
+def mbench_reports() -> Mapping[str, Report]:
+    def late(name: str) -> Callable[[dict[str, Any]], str]:
+        def render(document: dict[str, Any]) -> str:
+            text: str = import_module(f"mbench.reports.{name}").render(document)
+            return text
+
+        return render
+
+    return {name: late(name) for name in FORMATS}
+
+
+@hookimpl
+def mbench_commands() -> Sequence[click.Command]:
+    return [import_module(f"mbench.commands.{name}").command for name in COMMANDS]

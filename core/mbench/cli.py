@@ -1,0 +1,105 @@
+"""The `mbench` command: loads plugins, hands over to a command, turns errors into one line."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from typing import TYPE_CHECKING, NoReturn
+
+import click
+
+import mbench
+from mbench.errors import MbenchError
+from mbench.plugins import Plugins
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+__all__ = ["main"]
+
+INTERRUPTED = 130
+
+
+class PluginGroup(click.Group):
+    """A group whose commands come from plugins."""
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        return list(plugins_of(context).commands.unique())
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        found: click.Command | None = plugins_of(context).commands.unique().get(name)
+        return found
+
+    def resolve_command(
+        self, context: click.Context, arguments: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        plugins_of(context).commands.get(arguments[0])  # an unknown one names its neighbours
+        return super().resolve_command(context, arguments)
+
+
+def plugins_of(context: click.Context) -> Plugins:
+    root = context.find_root()
+    if root.obj is None:
+        root.obj = Plugins()
+    plugins: Plugins = root.obj
+    return plugins
+
+
+def without_external(context: click.Context, _: click.Parameter, chosen: bool) -> None:
+    if chosen:
+        context.obj = Plugins(external=False)
+
+
+@click.group(cls=PluginGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(mbench.__version__, prog_name="mbench")
+@click.option(
+    "--no-external-plugins",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=without_external,
+    help="Use nothing but mbench's own plugins (also: MBENCH_DISABLE_EXTERNAL_PLUGINS=1).",
+)
+def group() -> None:
+    """Which framework runs this model faster here, by how much, and how sure are we?
+
+    \b
+    Examples:
+      mbench compare --frameworks torch,tf
+      mbench compare --frameworks torch,tf --models bert-base --amp
+      mbench list frameworks
+    """
+
+
+def interrupt(_: int, __: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def main() -> NoReturn:
+    """Exit codes: 0 all measured, 1 something failed, 2 usage, 130 interrupted."""
+    signal.signal(signal.SIGTERM, interrupt)
+    try:
+        code = group.main(prog_name="mbench", standalone_mode=False)
+        sys.exit(code if isinstance(code, int) else 0)
+    except click.exceptions.Exit as end:
+        sys.exit(end.exit_code)
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        sys.exit(2)
+    except click.ClickException as error:
+        hint = ""
+        if isinstance(error, click.UsageError) and error.ctx is not None:
+            hint = f" (see {error.ctx.command_path} --help)"
+        fail(error.format_message() + hint, 2)
+    except MbenchError as error:
+        fail(str(error), error.exit_code)
+    except (KeyboardInterrupt, click.Abort):
+        fail("interrupted", INTERRUPTED)
+    except BrokenPipeError:
+        sys.stderr.close()  # nobody reads any more
+        sys.exit(1)
+
+
+def fail(message: str, code: int) -> NoReturn:
+    print(f"mbench: {message}", file=sys.stderr)
+    sys.exit(code)

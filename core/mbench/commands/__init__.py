@@ -1,0 +1,1 @@
+"""One file per command: its options beside its handler, which parses, calls and prints."""

@@ -1,0 +1,48 @@
+"""`mbench compare`: several frameworks, interleaved, with ratios and their intervals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from mbench.commands.measure import measure
+from mbench.commands.options import (
+    COMMAS,
+    case_options,
+    output_options,
+    protocol_options,
+    results_option,
+)
+from mbench.errors import UsageError
+
+__all__ = ["command"]
+
+
+@click.command("compare")
+@click.option(
+    "--frameworks", type=COMMAS, required=True,
+    help="Two or more, the first is the baseline: torch, torch==2.12.0, torch@/path/to/python.",
+)  # fmt: skip
+@case_options
+@protocol_options
+@results_option
+@output_options
+@click.pass_context
+def command(context: click.Context, frameworks: tuple[str, ...], **options: Any) -> None:
+    """Measure frameworks against each other.
+
+    Comma lists multiply into comparisons. Within one, every framework has its own process, all
+    are warm, and they take turns in shuffled rounds, so that a drift of the machine hits all
+    alike. Several sets of fresh processes make the interval.
+
+    \b
+    Examples:
+      mbench compare --frameworks torch,tf
+      mbench compare --frameworks torch,tf --models resnet50,bert-base --mode train,inference
+      mbench compare --frameworks torch,tf --amp --batch-size 8,16
+      mbench compare --frameworks torch,torch==2.12.0 --image-size 96 --budget 60
+    """
+    if len(frameworks) < 2:
+        raise UsageError("compare takes two frameworks or more; for one there is mbench run")
+    context.exit(measure(context, frameworks, options))

@@ -1,0 +1,90 @@
+"""`mbench env`: the environments in which frameworks live."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from mbench.commands.options import COMMAS, plugins
+
+__all__ = ["command"]
+
+
+@click.group("env")
+def command() -> None:
+    """Build, list and remove the environments that mbench keeps for frameworks.
+
+    They lie in the user's cache, or in the folder that MBENCH_ENVIRONMENTS names.
+
+    \b
+    Examples:
+      mbench env create torch,tf
+      mbench env list
+      mbench env remove torch-py3.11-0123456789ab
+    """
+
+
+@command.command("create")
+@click.argument("frameworks", type=COMMAS)
+@click.option(
+    "--device",
+    type=click.Choice(["auto", "cpu", "cuda"]),
+    default="auto",
+    show_default=True,
+    help="The device that the frameworks' builds are for.",
+)
+@click.pass_context
+def create(context: click.Context, frameworks: tuple[str, ...], device: str) -> None:
+    """Build environments now, so that the first comparison need not.
+
+    \b
+    Example:
+      mbench env create torch,torch==2.12.0
+    """
+    from mbench.environments.locate import provide
+    from mbench.environments.spec import parse
+    from mbench.errors import UsageError
+    from mbench.harness.system import find_device
+
+    specs = [parse(text) for text in frameworks]
+    adapters = [plugins(context).adapter(spec.name) for spec in specs]
+    accelerator = find_device() if device == "auto" else device
+    for spec, adapter in zip(specs, adapters, strict=True):
+        if spec.python is not None:
+            raise UsageError(f"{spec.text} names a Python of yours: there is nothing to build")
+        environment = provide(
+            spec,
+            adapter,
+            accelerator=accelerator,
+            report=lambda text, label=spec.text: print(f"{label}: {text}", file=sys.stderr),  # type: ignore[misc]
+        )
+        click.echo(f"{spec.text}: {environment.python.parent.parent}")
+
+
+@command.command("list")
+def list_() -> None:
+    """List the environments: name, state, size, requirements."""
+    from mbench.environments import managed
+
+    entries = managed.entries()
+    if not entries:
+        click.echo(f"no environments in {managed.root()}")
+    for entry in entries:
+        size = f"{entry.size_bytes() / 2**20:.0f} MiB"
+        if entry.record is None:
+            click.echo(f"{entry.name}  {size}  broken: {entry.broken}")
+        else:
+            made = f"Python {entry.record.python}, {entry.record.created}"
+            click.echo(f"{entry.name}  {size}  {made}  {', '.join(entry.record.requirements)}")
+
+
+@command.command("remove")
+@click.argument("names", nargs=-1, required=True)
+def remove(names: tuple[str, ...]) -> None:
+    """Delete environments by the names that mbench env list shows."""
+    from mbench.environments import managed
+
+    for name in names:
+        managed.remove(name)
+        click.echo(f"removed {name}")

@@ -1,0 +1,103 @@
+"""`mbench list`: frameworks, models and runs, and plugins that are broken."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+import click
+
+from mbench.commands.options import plugins, results_option
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from mbench.contract.adapter import Adapter
+    from mbench.plugins import Plugins
+
+__all__ = ["command"]
+
+
+@click.command("list")
+@click.argument("what", type=click.Choice(["all", "frameworks", "models", "runs"]), default="all")
+@results_option
+@click.pass_context
+def command(context: click.Context, what: str, results: Path) -> None:
+    """List frameworks, models or runs; without a word, the first two.
+
+    \b
+    Examples:
+      mbench list
+      mbench list runs --results elsewhere
+    """
+    found = plugins(context)
+    if what in ("all", "frameworks"):
+        columns("framework", frameworks(found))
+    if what in ("all", "models"):
+        columns("model", models(found))
+    if what == "runs":
+        columns("run", runs(results))
+    for offers in (found.adapters, found.workloads, found.reports, found.commands):
+        assert offers is not None  # asked for, so that every problem is known
+    for problem in dict.fromkeys(found.problems):
+        click.echo(f"problem: plugin {problem.plugin} {problem.message}", err=True)
+
+
+def columns(title: str, rows: Sequence[Sequence[str]]) -> None:
+    """Print left-aligned columns under a title."""
+    if not rows:
+        click.echo(f"no {title}s")
+        return
+    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
+    for row in rows:
+        click.echo("  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip())
+    click.echo()
+
+
+def frameworks(found: Plugins) -> list[list[str]]:
+    """Name, title, where it would run, compilers."""
+    return [
+        [name, adapter.title, home(adapter), "compilers " + ", ".join(adapter.compilers)]
+        for name, adapter in sorted(found.adapters.unique().items())
+    ]
+
+
+def home(adapter: Adapter) -> str:
+    """Where the framework would run, as far as can be told at once."""
+    from mbench.environments import managed, probe
+
+    if not probe.missing(adapter.imports):
+        return f"{adapter.distribution} in this Python"
+    built = [e for e in managed.entries() if e.record and e.record.adapter == adapter.name]
+    return "in an environment" if built else "environment built on first use"
+
+
+def models(found: Plugins) -> list[list[str]]:
+    """Name, title, parameters, forward GFLOPs per sample."""
+    rows = []
+    for name, reference in found.workloads.unique().items():
+        module, _, attribute = reference.partition(":")
+        workload = getattr(importlib.import_module(module), attribute)
+        parameters = f"{workload.parameter_count():,} parameters"
+        rows.append(
+            [name, workload.title, parameters, f"{workload.forward_flops() / 1e9:.2f} GFLOP"]
+        )
+    return rows
+
+
+def runs(folder: Path) -> list[list[str]]:
+    """Name, state, what was compared; a broken run says so."""
+    from mbench.errors import MbenchError
+    from mbench.results.run import find_runs, load_run
+
+    rows = []
+    for path in find_runs(folder):
+        try:
+            run = load_run(path)
+            labels = dict.fromkeys(case.label for case in run.cases.values())
+            titles = dict.fromkeys(c["title"] for c in run.comparisons.values())
+            rows.append([run.id, run.status, ", ".join(labels), "; ".join(titles)])
+        except MbenchError as error:
+            rows.append([path.name, "unreadable", str(error), ""])
+    return rows

@@ -1,0 +1,126 @@
+"""What compare and run share: from parsed options to a written run and its report."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mbench.commands.options import plugins
+from mbench.errors import MbenchError, UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mbench.harness.plan import Axes
+    from mbench.reports.report import Report
+
+__all__ = ["axes_of", "emit", "measure"]
+
+
+def axes_of(frameworks: tuple[str, ...], options: dict[str, Any]) -> Axes:
+    """The axes of command-line options; raises UsageError where toggles contradict."""
+    from mbench.harness.plan import Axes
+    from mbench.harness.system import find_device, usable_cores
+
+    device = find_device() if options["device"] == "auto" else options["device"]
+    mixed = "amp-fp16" if device == "cuda" else "amp-bf16"
+    return Axes(
+        frameworks=frameworks,
+        models=options["models"],
+        modes=options["modes"],
+        batch_sizes=options["batch_sizes"],
+        precisions=toggle("--amp", options["amp"], mixed, "--precision", options["precisions"])
+        or ("fp32",),
+        compilers=toggle("--xla", options["xla"], "xla", "--compiler", options["compilers"])
+        or ("default",),
+        device=device,
+        threads=options["threads"] or usable_cores(),
+        seed=options["seed"],
+        image_size=options["image_size"],
+        sequence_length=options["sequence_length"],
+        clip=options["clip"],
+    )
+
+
+def toggle(
+    flag: str, chosen: bool | None, value: str, option: str, values: tuple[str, ...] | None
+) -> tuple[str, ...] | None:
+    """The values of a general option and its short toggle, which must not contradict."""
+    if chosen is None:
+        return values
+    if values is None:
+        return (value,) if chosen else None
+    if chosen != (value in values):
+        sign = flag if chosen else flag.replace("--", "--no-")
+        raise UsageError(f"{sign} contradicts {option} {','.join(values)}; give one of them")
+    return values
+
+
+def measure(context: click.Context, frameworks: tuple[str, ...], options: dict[str, Any]) -> int:
+    """Measure, report, and return the exit code. Ctrl-C reports what was measured so far."""
+    from mbench.harness.plan import plan
+    from mbench.harness.progress import open_progress
+    from mbench.harness.protocol import Protocol
+    from mbench.harness.session import Homes, run_plan
+    from mbench.harness.system import describe_system
+    from mbench.results.store import RunWriter, command_line
+
+    report = plugins(context).report(options["format_"])
+    axes = axes_of(frameworks, options)
+    comparisons = plan(axes, plugins(context))
+    protocol = Protocol(
+        processes=options["processes"],
+        rounds=options["rounds"],
+        budget_seconds=options["budget"],
+        timeout_seconds=options["timeout"],
+        seed=options["seed"],
+    )
+    check_writable(options["output"])
+    store = RunWriter(
+        options["results"], protocol=protocol, system=describe_system(), arguments=command_line()
+    )
+    progress = open_progress()
+    interrupted = False
+    try:
+        homes = Homes(accelerator=axes.device, provision=options["provision"], progress=progress)
+        run_plan(
+            comparisons, homes=homes, protocol=protocol, store=store, progress=progress, prove=None
+        )
+        store.end("complete")
+    except KeyboardInterrupt:
+        interrupted = True
+    finally:
+        store.end("interrupted")
+        progress.close()
+    emit(store.folder, report, options["output"])
+    if interrupted:
+        print(f"mbench: interrupted; what was measured is in {store.folder}", file=sys.stderr)
+        return 130
+    print(f"mbench: raw values in {store.folder}", file=sys.stderr)
+    return 1 if store.failures else 0
+
+
+def check_writable(output: Path | None) -> None:
+    """Fail before the measurement, not after it."""
+    if output is not None and not output.parent.is_dir():
+        raise UsageError(f"cannot write {output}: there is no folder {output.parent}")
+
+
+def emit(folder: Path, report: Report, output: Path | None) -> None:
+    """Render the run in `folder` to a file or to stdout."""
+    from mbench.results.run import load_run
+    from mbench.results.summary import summarize
+
+    run = load_run(folder)
+    if run.cut_off:
+        print(f"mbench: {run.id} is cut off; showing what is whole", file=sys.stderr)
+    text = report(summarize(run))
+    if output is None:
+        click.echo(text, nl=False)
+        return
+    try:
+        output.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise MbenchError(f"cannot write {output}: {error.strerror}") from None

@@ -1,0 +1,138 @@
+"""Option types and option groups that commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mbench.contract.case import DEVICES
+from mbench.results.folder import default_folder
+
+if TYPE_CHECKING:
+    from mbench.plugins import Plugins
+
+__all__ = [
+    "COMMAS",
+    "POSITIVE_COMMAS",
+    "case_options",
+    "output_options",
+    "plugins",
+    "results_option",
+]
+
+
+class Commas(click.ParamType):
+    """A comma-separated list without repetition of empty items."""
+
+    name = "list"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[Any, ...]:
+        if isinstance(value, tuple):
+            return value
+        items = [item.strip() for item in value.split(",")]
+        if not all(items):
+            self.fail(f"{value!r} holds an empty item", param, ctx)
+        return tuple(self.item(item, param, ctx) for item in items)
+
+    def item(self, text: str, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return text
+
+
+class PositiveCommas(Commas):
+    """A comma-separated list of whole numbers from 1."""
+
+    name = "numbers"
+
+    def item(self, text: str, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if not text.isdigit() or int(text) < 1:
+            self.fail(f"{text!r} is not a whole number of 1 or more", param, ctx)
+        return int(text)
+
+
+COMMAS = Commas()
+POSITIVE_COMMAS = PositiveCommas()
+SIZE = click.IntRange(min=1)
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def apply(options: list[Decorator]) -> Decorator:
+    """One decorator of several options that keeps their order in the help."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate
+
+
+results_option = click.option(
+    "--results", type=click.Path(path_type=Path, file_okay=False), default=default_folder,
+    show_default="mbench-results", help="Folder that holds all runs.",
+)  # fmt: skip
+
+case_options = apply(
+    [
+        click.option("--models", type=COMMAS, default="resnet50", show_default=True,
+                     help="Models; see mbench list models."),
+        click.option("--mode", "modes", type=COMMAS, default="train", show_default=True,
+                     help="train, inference, or both."),
+        click.option("--batch-size", "batch_sizes", type=POSITIVE_COMMAS, default=(),
+                     help="Samples per device and step.  [default: what suits model and device]"),
+        click.option("--precision", "precisions", type=COMMAS, default=None,
+                     help="fp32, fp64, tf32, amp-bf16, amp-fp16, bf16, fp16.  [default: fp32]"),
+        click.option("--amp/--no-amp", default=None,
+                     help="Mixed precision: amp-fp16 on CUDA, amp-bf16 on CPU."),
+        click.option("--compiler", "compilers", type=COMMAS, default=None,
+                     help="Compilers by name; default is the one that a framework's own "
+                          "documentation recommends.  [default: default]"),
+        click.option("--xla/--no-xla", default=None, help="The same as --compiler xla."),
+        click.option("--clip/--no-clip", default=True, show_default=True,
+                     help="Gradient clipping, in workloads that have it."),
+        click.option("--device", type=click.Choice(["auto", *DEVICES]), default="auto",
+                     show_default=True, help="Where the frameworks compute."),
+        click.option("--threads", type=SIZE, default=None,
+                     help="Threads of each framework.  [default: the physical cores]"),
+        click.option("--image-size", type=SIZE, default=None,
+                     help="Pixels per side, for small machines; marked as non-standard."),
+        click.option("--sequence-length", type=SIZE, default=None,
+                     help="Tokens per sequence, for small machines; marked as non-standard."),
+    ]
+)  # fmt: skip
+
+protocol_options = apply(
+    [
+        click.option("--processes", type=SIZE, default=5, show_default=True,
+                     help="Sets of fresh worker processes; the interval is built over them."),
+        click.option("--rounds", type=SIZE, default=None,
+                     help="Blocks per worker.  [default: as many as the budget allows, 3 to 10]"),
+        click.option("--budget", type=click.FloatRange(min=0, min_open=True), default=180.0,
+                     show_default=True, help="Seconds that one comparison may take."),
+        click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True,
+                     help="Of weights, data and the order of rounds."),
+        click.option("--timeout", type=click.FloatRange(min=0, min_open=True), default=900.0,
+                     show_default=True, help="Longest wait for one answer of a worker, in seconds."),
+        click.option("--provision/--no-provision", default=True, show_default=True,
+                     help="Build a framework's environment where there is none."),
+    ]
+)  # fmt: skip
+
+output_options = apply(
+    [
+        click.option("--format", "format_", default="table", show_default=True,
+                     help="table, json, csv or markdown."),
+        click.option("--output", type=click.Path(path_type=Path, dir_okay=False), default=None,
+                     help="Write the report to a file instead of stdout."),
+    ]
+)  # fmt: skip
+
+
+def plugins(context: click.Context) -> Plugins:
+    found: Plugins = context.find_root().obj
+    return found

@@ -1,0 +1,37 @@
+"""`mbench show`: a run that was measured before."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from mbench.commands.measure import check_writable, emit
+from mbench.commands.options import output_options, plugins, results_option
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["command"]
+
+
+@click.command("show")
+@click.argument("run", required=False)
+@results_option
+@output_options
+@click.pass_context
+def command(
+    context: click.Context, run: str | None, results: Path, format_: str, output: Path | None
+) -> None:
+    """Show a run: the latest, or the one whose name begins with RUN.
+
+    \b
+    Examples:
+      mbench show
+      mbench show 20260102-1504 --format json
+    """
+    from mbench.results.run import pick_run
+
+    report = plugins(context).report(format_)
+    check_writable(output)
+    emit(pick_run(results, run), report, output)

@@ -1,0 +1,1 @@
+"""Starts workers, talks with them, stops, wakes and ends them."""

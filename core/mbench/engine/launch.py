@@ -1,0 +1,62 @@
+"""Starts the worker of one case: its interpreter, its variables, its framework."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import psutil
+
+from mbench.contract import wire
+from mbench.engine.local import Worker
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mbench.contract.adapter import Adapter, FrameworkInfo
+    from mbench.contract.case import Case
+    from mbench.environments.locate import Environment
+
+__all__ = ["launch", "thread_variables"]
+
+MEMORY_SHARE = 0.9
+
+
+def thread_variables(threads: int) -> dict[str, str]:
+    """The variables by which the usual math libraries are told their threads."""
+    names = ("OMP", "MKL", "OPENBLAS", "NUMEXPR")
+    return {f"{name}_NUM_THREADS": str(threads) for name in names}
+
+
+def launch(
+    adapter: Adapter, environment: Environment, case: Case, *, log: Path, timeout: float
+) -> tuple[Worker, FrameworkInfo]:
+    """A worker whose framework is imported, and what it found; raises CaseEnded.
+
+    On CPU it may take nearly all memory that is free now, and no more: then it fails by itself
+    instead of making the machine swap.
+    """
+    worker = Worker(
+        environment.python,
+        modules=(adapter.runtime.partition(":")[0], case.workload.partition(":")[0]),
+        variables={
+            **thread_variables(case.threads),
+            **adapter.environment(threads=case.threads, device=case.device),
+            **environment.variables(),
+        },
+        log=log,
+        timeout=timeout,
+    )
+    limit = int(psutil.virtual_memory().available * MEMORY_SHARE) if case.device == "cpu" else None
+    try:
+        info = worker.describe(
+            wire.Describe(
+                runtime=adapter.runtime,
+                device=case.device,
+                threads=case.threads,
+                memory_limit_bytes=limit,
+            )
+        )
+    except BaseException:
+        worker.kill()
+        raise
+    return worker, info

@@ -1,0 +1,108 @@
+"""Builds managed environments: out of sight, under a lock, renamed into place when whole."""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime, timezone
+from glob import escape
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import mbench
+from mbench.environments import interpreters, managed, pip, record
+from mbench.environments.environment import MANAGED_VARIABLES
+from mbench.errors import EnvironmentUnavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+    from typing import IO
+
+    from mbench.contract.adapter import Adapter
+    from mbench.environments.interpreters import Interpreter
+
+__all__ = ["create"]
+
+
+class _BuildFailed(Exception):
+    """Says why in one line."""
+
+
+def create(
+    name: str,
+    *,
+    adapter: Adapter,
+    requirements: Sequence[str],
+    interpreter: Interpreter,
+    report: Callable[[str], None],
+) -> None:
+    """Build the managed environment `name`, unless another process does so meanwhile."""
+    log = managed.root() / f"{name}.log"
+    try:
+        managed.root().mkdir(parents=True, exist_ok=True)
+        with managed.locked(
+            name, busy=lambda: report(f"waiting for another mbench that builds {name}")
+        ):
+            if managed.entry(name).record is not None:
+                return
+            report(f"Building {name} for {adapter.title}, on Python {interpreter.version}")
+            for leftover in managed.root().glob(f"{escape(name)}*/"):
+                managed.discard(leftover)
+            with (
+                TemporaryDirectory(prefix=f"{name}.tmp-", dir=managed.root()) as temporary,
+                log.open("w", encoding="utf-8", buffering=1) as output,
+            ):
+                folder = managed.root() / temporary / "environment"
+                _make(folder, interpreter=interpreter)
+                _fill(folder, adapter=adapter, requirements=requirements, log=output, report=report)
+                os.rename(folder, managed.root() / name)
+    except (OSError, pip.PipFailed, interpreters.DoesNotRun, _BuildFailed) as error:
+        raise EnvironmentUnavailable(
+            f"{name} could not be built: {error}. Mend that and try again, or give a Python that "
+            f"has {adapter.title} as {adapter.name}@/path/to/python. All output: {log}",
+            outcome="failed",
+        ) from error
+
+
+def _make(folder: Path, *, interpreter: Interpreter) -> None:
+    """Make a virtual environment with nothing but pip, taken from virtualenv's own copy."""
+    import virtualenv
+
+    arguments = [
+        f"--python={interpreter.path}",
+        "--no-download",
+        "--no-periodic-update",  # it would ask an index in the background
+        "--no-setuptools",
+        "--activators=",
+        str(folder),
+    ]
+    own = {"VIRTUALENV_SYSTEM_SITE_PACKAGES": "0"}  # may be a user's default, but never ours
+    try:
+        virtualenv.cli_run(arguments, setup_logging=False, env={**os.environ, **own})
+    except RuntimeError as error:
+        raise _BuildFailed(f"{interpreter.path} makes no virtual environment: {error}") from error
+
+
+def _fill(
+    folder: Path,
+    *,
+    adapter: Adapter,
+    requirements: Sequence[str],
+    log: IO[str],
+    report: Callable[[str], None],
+) -> None:
+    """Install the requirements, see that they bring what the adapter imports, and write it down."""
+    python = managed.python_in(folder)
+    pip.install(python, requirements, variables=MANAGED_VARIABLES, log=log, report=report)
+    holdings = interpreters.ask(python, adapter.imports, variables=MANAGED_VARIABLES)
+    if holdings.missing:
+        raise _BuildFailed(f"its requirements bring no module {', '.join(holdings.missing)}")
+    whole = record.Record(
+        adapter=adapter.name,
+        requirements=list(requirements),
+        python=holdings.python,
+        packages=dict(holdings.packages),
+        created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        mbench=mbench.__version__,
+    )
+    record.write(whole, folder=folder)

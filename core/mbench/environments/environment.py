@@ -1,0 +1,36 @@
+"""The interpreter in which a framework lives, and what is installed beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+__all__ = ["MANAGED_VARIABLES", "Environment"]
+
+# Packages of the user's account or of PYTHONPATH would shadow what a managed environment pins;
+# an empty PYTHONPATH counts as none.
+MANAGED_VARIABLES = {"PYTHONNOUSERSITE": "1", "PYTHONPATH": ""}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Environment:
+    """Where a worker of `label` starts.
+
+    `digest` stands for requirements, Python and every resolved package of a managed environment;
+    None where the environment is the user's own. `packages` maps normalized distribution names
+    to versions.
+    """
+
+    label: str
+    python: Path
+    managed: bool
+    digest: str | None
+    packages: Mapping[str, str]
+
+    def variables(self) -> dict[str, str]:
+        """Environment variables that every process in this environment needs."""
+        return dict(MANAGED_VARIABLES) if self.managed else {}

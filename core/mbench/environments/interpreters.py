@@ -1,0 +1,117 @@
+"""Finds Python interpreters on this machine and asks them what they hold."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mbench.environments import managed, probe
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["DoesNotRun", "Holdings", "Interpreter", "ask", "satisfying"]
+
+_PROBE_SECONDS = 60
+
+# Where version managers keep interpreters: variable, usual root, folder of the versions.
+_VERSION_MANAGERS = (
+    ("PYENV_ROOT", "~/.pyenv", "versions"),
+    ("ASDF_DATA_DIR", "~/.asdf", "installs/python"),
+    ("MISE_DATA_DIR", "~/.local/share/mise", "installs/python"),
+)
+
+
+class DoesNotRun(Exception):
+    """An interpreter did not start, or did not answer; says why."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Interpreter:
+    """An interpreter from which environments can be made."""
+
+    path: Path
+    version: str
+
+    @property
+    def minor(self) -> str:
+        """ "3.11" of "3.11.7"."""
+        return ".".join(self.version.split(".")[:2])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Holdings:
+    """What an interpreter holds; `missing` are those of the asked modules that it lacks."""
+
+    python: str
+    missing: Sequence[str]
+    packages: Mapping[str, str]
+
+
+def ask(python: Path, imports: Sequence[str], *, variables: Mapping[str, str]) -> Holdings:
+    """Start `python` and let it look for `imports`, importing none of them."""
+    try:
+        done = subprocess.run(
+            [python, probe.__file__, *imports],
+            env={**os.environ, **variables},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=True,
+            timeout=_PROBE_SECONDS,
+        )
+        # Only the last line is ours: what starts with the interpreter may print as well.
+        return Holdings(**json.loads(done.stdout.splitlines()[-1]))
+    except subprocess.CalledProcessError as error:
+        lines = error.stderr.decode(errors="replace").split("\n")
+        reason = next((line for line in reversed(lines) if line.strip()), str(error))
+        raise DoesNotRun(reason) from error
+    except subprocess.TimeoutExpired as error:
+        raise DoesNotRun(f"it did not answer within {_PROBE_SECONDS} s") from error
+    except OSError as error:
+        raise DoesNotRun(error.strerror or str(error)) from error
+    except (IndexError, TypeError, ValueError) as error:
+        raise DoesNotRun("it did not answer as a Python does") from error
+
+
+def satisfying(specifier: str) -> Interpreter | None:
+    """The running interpreter if `specifier` (">=3.10,<3.14") allows it, else the newest one."""
+    from packaging.specifiers import SpecifierSet
+
+    allowed = SpecifierSet(specifier)
+    if allowed.contains(platform.python_version(), prereleases=True):
+        return Interpreter(path=Path(sys.executable), version=platform.python_version())
+    others = [other for other in _others() if allowed.contains(other.version)]
+    return max(
+        others, key=lambda other: [int(part) for part in other.version.split(".")], default=None
+    )
+
+
+def _others() -> list[Interpreter]:
+    """Released CPythons with the GIL: what frameworks publish builds for."""
+    import python_discovery
+
+    cache = python_discovery.DiskCache(managed.root() / ".interpreters")
+    found = python_discovery.iter_interpreters(
+        "cpython", cache=cache, env={**os.environ, "PATH": os.pathsep.join(_folders())}
+    )
+    return [
+        Interpreter(path=Path(info.executable), version=info.version_str)
+        for info in found
+        if info.version_info.releaselevel == "final" and not info.free_threaded
+    ]
+
+
+def _folders() -> list[str]:
+    """PATH, with all versions of a version manager instead of shims for the active ones."""
+    path = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    folders = [folder for folder in path if os.path.basename(folder) != "shims"]
+    for variable, home, installs in _VERSION_MANAGERS:
+        root = Path(os.environ.get(variable) or home).expanduser()
+        folders.extend(str(folder) for folder in sorted((root / installs).glob("3.*/bin")))
+    return folders

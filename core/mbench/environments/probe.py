@@ -1,0 +1,51 @@
+"""Tells what an interpreter holds without importing it; as a script it serves any Python 3.8+.
+
+Usage: python probe.py MODULE...
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import platform
+import re
+import sys
+from importlib import metadata
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["missing", "packages"]
+
+
+def missing(imports: Iterable[str]) -> list[str]:
+    """Those of `imports` that are not installed, judged by their top-level package."""
+    return [name for name in imports if not _is_installed(name.partition(".")[0])]
+
+
+def _is_installed(package: str) -> bool:
+    spec = importlib.util.find_spec(package)
+    # Without an origin it is a mere folder of that name, such as a checkout lying around.
+    return spec is not None and spec.origin is not None
+
+
+def packages() -> dict[str, str]:
+    """Versions of the installed distributions by normalized name."""
+    found: dict[str, str] = {}
+    for distribution in metadata.distributions():
+        name = distribution.metadata["Name"]
+        if name:  # what an interrupted uninstall leaves behind has none
+            # The first one on sys.path is the one that is imported.
+            found.setdefault(re.sub(r"[-_.]+", "-", name).lower(), distribution.version)
+    return dict(sorted(found.items()))
+
+
+if __name__ == "__main__":
+    sys.path.pop(0)  # this script's folder holds modules of ours, not top-level ones
+    answer = {
+        "python": platform.python_version(),
+        "missing": missing(sys.argv[1:]),
+        "packages": packages(),
+    }
+    print(json.dumps(answer))

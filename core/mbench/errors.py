@@ -1,0 +1,31 @@
+"""What a user can mend: errors that the command line prints as one clear line."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+__all__ = ["EnvironmentUnavailable", "MbenchError", "UsageError"]
+
+
+class MbenchError(Exception):
+    """Carries one line that says what went wrong and how to mend it."""
+
+    exit_code = 1
+
+
+class UsageError(MbenchError):
+    """The command was not given what it needs."""
+
+    exit_code = 2
+
+
+class EnvironmentUnavailable(MbenchError):
+    """A framework has no interpreter to live in.
+
+    `outcome` is "unsupported" where this machine cannot give it one, "failed" where it could but
+    did not.
+    """
+
+    def __init__(self, message: str, *, outcome: Literal["unsupported", "failed"]) -> None:
+        super().__init__(message)
+        self.outcome = outcome

@@ -1,0 +1,1 @@
+"""How a case becomes numbers: plan, warm-up, interleaved rounds in fresh processes."""

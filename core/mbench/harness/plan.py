@@ -1,0 +1,144 @@
+"""Turns the axes that a user names into comparisons: cases alike but for their framework."""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mbench.contract.adapter import SUPPORTED, Support
+from mbench.contract.case import MODES, PRECISIONS, Case
+from mbench.environments.spec import FrameworkSpec, parse
+from mbench.errors import UsageError
+from mbench.plugins import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mbench.contract.adapter import Adapter
+    from mbench.plugins import Plugins
+
+__all__ = ["Axes", "Comparison", "Entry", "plan"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Axes:
+    """What multiplies into comparisons. An empty `batch_sizes` means each model's default."""
+
+    frameworks: Sequence[str]
+    models: Sequence[str] = ("resnet50",)
+    modes: Sequence[str] = ("train",)
+    batch_sizes: Sequence[int] = ()
+    precisions: Sequence[str] = ("fp32",)
+    compilers: Sequence[str] = ("default",)
+    device: str = "cpu"
+    threads: int = 1
+    seed: int = 0
+    image_size: int | None = None
+    sequence_length: int | None = None
+    clip: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One framework's part in a comparison; `number` is the case's in the whole run."""
+
+    number: int
+    label: str
+    spec: FrameworkSpec
+    adapter: Adapter
+    case: Case
+    support: Support
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """Cases that differ in their framework only; the first is the baseline."""
+
+    number: int
+    title: str
+    entries: tuple[Entry, ...]
+
+
+def plan(axes: Axes, plugins: Plugins) -> list[Comparison]:
+    """All comparisons; raises UsageError with the nearest names for whatever does not exist."""
+    specs = [parse(text) for text in axes.frameworks]
+    adapters = [plugins.adapter(spec.name) for spec in specs]
+    labels = tell_apart([spec.text for spec in specs])
+    _check("mode", axes.modes, MODES)
+    _check("precision", axes.precisions, PRECISIONS)
+    known = {name for adapter in adapters for name in adapter.compilers}
+    _check("compiler", axes.compilers, {*known, "default"})
+    references = {model: plugins.workloads.get(model) for model in axes.models}
+    comparisons = []
+    numbers = itertools.count()
+    for model, mode, precision, compiler in itertools.product(
+        axes.models, axes.modes, axes.precisions, axes.compilers
+    ):
+        for batch_size in axes.batch_sizes or [default_batch(references[model], axes.device)]:
+            entries = []
+            for spec, adapter, label in zip(specs, adapters, labels, strict=True):
+                case = Case(
+                    model=model,
+                    workload=references[model],
+                    mode=mode,
+                    batch_size=batch_size,
+                    precision=precision,
+                    compiler=next(iter(adapter.compilers)) if compiler == "default" else compiler,
+                    device=axes.device,
+                    threads=axes.threads,
+                    seed=axes.seed,
+                    image_size=axes.image_size,
+                    sequence_length=axes.sequence_length,
+                    clip=axes.clip,
+                )
+                try:
+                    case.resolve()
+                except ValueError as error:
+                    raise UsageError(str(error)) from None
+                entry = Entry(
+                    number=next(numbers), label=label, spec=spec, adapter=adapter, case=case,
+                    support=supports(adapter, case),
+                )  # fmt: skip
+                entries.append(entry)
+            title = f"{model} {mode} batch {batch_size} {precision}"
+            if compiler != "default":
+                title += f" {compiler}"
+            comparisons.append(
+                Comparison(number=len(comparisons), title=title, entries=tuple(entries))
+            )
+    return comparisons
+
+
+def supports(adapter: Adapter, case: Case) -> Support:
+    """The adapter's own answer, after what every adapter would have to answer alike."""
+    if case.compiler not in adapter.compilers:
+        have = ", ".join(adapter.compilers)
+        return Support.no(f"{adapter.title} has no compiler {case.compiler!r}; it has {have}")
+    return adapter.supports(case) or SUPPORTED
+
+
+def tell_apart(labels: Sequence[str]) -> list[str]:
+    """Number the labels that occur more than once: torch#1, torch#2."""
+    counts, seen = Counter(labels), Counter[str]()
+    result = []
+    for label in labels:
+        seen[label] += 1
+        result.append(f"{label}#{seen[label]}" if counts[label] > 1 else label)
+    return result
+
+
+def default_batch(reference: str, device: str) -> int:
+    module, _, attribute = reference.partition(":")
+    batch: int = getattr(importlib.import_module(module), attribute).batch_sizes[device]
+    return batch
+
+
+def _check(
+    kind: str, values: Sequence[str], known: Sequence[str] | set[str] | dict[str, str]
+) -> None:
+    for value in values:
+        if value not in known:
+            raise UsageError(f"unknown {kind} {value!r}{nearest(value, known)}")

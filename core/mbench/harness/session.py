@@ -1,0 +1,85 @@
+"""Runs a plan: environments found, work proven equal, everything measured and written down."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mbench.engine.outcome import CaseEnded
+from mbench.environments.locate import find
+from mbench.errors import EnvironmentUnavailable
+from mbench.harness.rounds import Measurement
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from mbench.environments.locate import Environment
+    from mbench.harness.plan import Comparison, Entry
+    from mbench.harness.progress import Progress
+    from mbench.harness.protocol import Protocol
+    from mbench.results.store import RunWriter
+
+__all__ = ["Homes", "run_plan"]
+
+
+class Homes:
+    """The environment of each framework, found or built once, and remembered if it cannot be."""
+
+    def __init__(self, *, accelerator: str, provision: bool, progress: Progress) -> None:
+        self.accelerator = accelerator
+        self.provision = provision
+        self.progress = progress
+        self._found: dict[str, Environment | EnvironmentUnavailable] = {}
+
+    def of(self, entry: Entry) -> Environment:
+        """Raises CaseEnded where there is no environment and none can be built."""
+        key = entry.spec.text
+        if key not in self._found:
+            try:
+                self._found[key] = find(
+                    entry.spec,
+                    entry.adapter,
+                    accelerator=self.accelerator,
+                    provision=self.provision,
+                    report=lambda text: self.progress.phase(entry.label, text),
+                )
+            except EnvironmentUnavailable as error:
+                self._found[key] = error
+        found = self._found[key]
+        if isinstance(found, EnvironmentUnavailable):
+            raise CaseEnded(found.outcome, str(found))
+        return found
+
+
+def run_plan(
+    comparisons: Sequence[Comparison],
+    *,
+    homes: Homes,
+    protocol: Protocol,
+    store: RunWriter,
+    progress: Progress,
+    prove: Callable[[Entry, Environment], None] | None,
+) -> None:
+    """Measure every comparison. `prove` raises CaseEnded where the work is not equal.
+
+    Whatever interrupts leaves a readable run behind; workers end with their set.
+    """
+    for comparison in comparisons:
+        store.comparison(comparison)
+    for comparison in comparisons:
+        progress.comparison(comparison.title, [entry.label for entry in comparison.entries])
+        environments = {}
+        for entry in comparison.entries:
+            try:
+                if not entry.support.supported:
+                    raise CaseEnded("unsupported", entry.support.reason)
+                environment = homes.of(entry)
+                store.environment(entry.number, environment)
+                if prove is not None:
+                    prove(entry, environment)
+                environments[entry.label] = environment
+            except CaseEnded as end:
+                store.outcome(entry.number, end)
+                progress.ended(entry.label, end)
+        Measurement(
+            comparison, environments, protocol=protocol, store=store, progress=progress
+        ).run()

@@ -1,0 +1,78 @@
+"""Describes the machine: what a reader must know to believe a number made on it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import socket
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+__all__ = ["describe_system", "find_device", "usable_cores"]
+
+NVIDIA_DRIVER = Path("/proc/driver/nvidia/version")
+GPU_FIELDS = ("name", "driver_version", "memory.total", "power.limit", "clocks.max.sm")
+
+
+def usable_cores() -> int:
+    """Physical cores that this process may run on."""
+    logical = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    physical = psutil.cpu_count(logical=False)
+    return max(1, min(logical or 1, physical or logical or 1))
+
+
+def find_device() -> str:
+    """ "cuda" where an NVIDIA driver is loaded, else "cpu"."""
+    return "cuda" if NVIDIA_DRIVER.exists() else "cpu"
+
+
+def describe_system() -> dict[str, Any]:
+    """Hardware, kernel and the load before the run began."""
+    frequency = psutil.cpu_freq()
+    return {
+        "hostname": socket.gethostname(),
+        "os": platform.platform(),
+        "python": platform.python_version(),
+        "cpu": cpu_model(),
+        "physical_cores": psutil.cpu_count(logical=False),
+        "logical_cores": psutil.cpu_count(),
+        "usable_cores": usable_cores(),
+        "governor": read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        "current_mhz": frequency.current if frequency else None,
+        "transparent_huge_pages": read("/sys/kernel/mm/transparent_hugepage/enabled"),
+        "memory_bytes": psutil.virtual_memory().total,
+        "load_average": list(os.getloadavg()),
+        "gpus": gpus(),
+    }
+
+
+def read(path: str) -> str | None:
+    try:
+        return Path(path).read_text().strip()
+    except OSError:
+        return None
+
+
+def cpu_model() -> str:
+    for line in (read("/proc/cpuinfo") or "").splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def gpus() -> list[dict[str, str]]:
+    """What nvidia-smi says of each GPU; empty where there is none."""
+    command = shutil.which("nvidia-smi")
+    if command is None:
+        return []
+    query = [command, f"--query-gpu={','.join(GPU_FIELDS)}", "--format=csv,noheader"]
+    try:
+        answer = subprocess.run(query, capture_output=True, text=True, timeout=20, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return []
+    rows = [line.split(", ") for line in answer.stdout.splitlines()]
+    return [dict(zip(GPU_FIELDS, row, strict=True)) for row in rows if len(row) == len(GPU_FIELDS)]

@@ -1,0 +1,179 @@
+"""Finds plugins by one scan of entry points and keeps a broken one from harming the rest."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any
+
+import pluggy
+
+from mbench import hookspecs
+from mbench.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from importlib.metadata import EntryPoint
+
+    import click
+
+    from mbench.contract.adapter import Adapter
+    from mbench.reports.report import Report
+
+__all__ = ["DISABLE_EXTERNAL", "Plugins", "Problem", "nearest"]
+
+GROUP = "mbench"
+OURS = "mbench-dl"
+DISABLE_EXTERNAL = "MBENCH_DISABLE_EXTERNAL_PLUGINS"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is wrong with one plugin."""
+
+    plugin: str
+    message: str
+
+
+@dataclass
+class Offers:
+    """What plugins offer of one kind, by name, each with the plugin that offers it."""
+
+    kind: str
+    by_name: dict[str, list[tuple[str, Any]]] = field(default_factory=dict)
+
+    def add(self, name: str, plugin: str, value: Any) -> None:
+        self.by_name.setdefault(name, []).append((plugin, value))
+
+    def get(self, name: str) -> Any:
+        """The one value of `name`; raises UsageError where there is none, or more than one."""
+        offered = self.by_name.get(name, [])
+        if not offered:
+            raise UsageError(f"unknown {self.kind} {name!r}{nearest(name, self.by_name)}")
+        if len(offered) > 1:
+            claimants = " and ".join(plugin for plugin, _ in offered)
+            raise UsageError(
+                f"{self.kind} {name!r} is claimed by {claimants}; uninstall one of them"
+            )
+        return offered[0][1]
+
+    def unique(self) -> dict[str, Any]:
+        """Every value whose name only one plugin claims."""
+        return {name: o[0][1] for name, o in self.by_name.items() if len(o) == 1}
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """The tail of an error message that offers the nearest names, or all of them."""
+    names = sorted(known)
+    close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    if close:
+        return f"; did you mean {' or '.join(close)}?"
+    return f"; there is {', '.join(names)}" if names else "; there is none"
+
+
+class Plugins:
+    """Everything that plugins offer, and what is wrong with any of them."""
+
+    def __init__(
+        self, *, external: bool | None = None, entries: Iterable[EntryPoint] | None = None
+    ) -> None:
+        if external is None:
+            external = not os.environ.get(DISABLE_EXTERNAL)
+        self.problems: list[Problem] = []
+        self.manager = pluggy.PluginManager("mbench")
+        self.manager.add_hookspecs(hookspecs)
+        for entry in entry_points(group=GROUP) if entries is None else entries:
+            distribution = entry.dist.name if entry.dist else "unknown"
+            if external or distribution == OURS:
+                self._load(entry, f"{entry.name} ({distribution})")
+        self._report_misspelled_hooks()
+
+    def _load(self, entry: EntryPoint, plugin: str) -> None:
+        if self.manager.has_plugin(plugin):  # an editable install may be listed twice
+            return
+        try:
+            self.manager.register(entry.load(), plugin)
+        except Exception as error:
+            self._complain(plugin, f"does not load: {type(error).__name__}: {error}")
+
+    def _complain(self, plugin: str, message: str) -> None:
+        self.problems.append(Problem(plugin, " ".join(message.split())))
+
+    def _report_misspelled_hooks(self) -> None:
+        hooks = vars(self.manager.hook)
+        known = [name for name, hook in hooks.items() if hook.has_spec()]
+        for name, hook in hooks.items():
+            if not hook.has_spec():
+                for implementation in hook.get_hookimpls():
+                    self._complain(
+                        implementation.plugin_name,
+                        f"implements {name!r}, which is no hook{nearest(name, known)}",
+                    )
+
+    def _calls(self, hook: str) -> Iterator[tuple[str, Any]]:
+        """What each plugin answers to `hook`; one that raises is reported and left out."""
+        for implementation in getattr(self.manager.hook, hook).get_hookimpls():
+            try:
+                yield implementation.plugin_name, implementation.function()
+            except Exception as error:
+                self._complain(
+                    implementation.plugin_name, f"{hook} raised {type(error).__name__}: {error}"
+                )
+
+    def _collect(self, kind: str, hook: str, items: Any) -> Offers:
+        offers = Offers(kind)
+        for plugin, answer in self._calls(hook):
+            try:
+                for name, value in items(answer):
+                    offers.add(name, plugin, value)
+            except Exception as error:
+                self._complain(plugin, f"{hook} answered wrongly: {type(error).__name__}: {error}")
+        for name, offered in offers.by_name.items():
+            if len(offered) > 1:
+                others = ", ".join(plugin for plugin, _ in offered)
+                for plugin, _ in offered:
+                    self._complain(plugin, f"{kind} {name!r} is claimed by more than one: {others}")
+        return offers
+
+    @cached_property
+    def adapters(self) -> Offers:
+        return self._collect("framework", "mbench_adapters", _adapter_items)
+
+    @cached_property
+    def workloads(self) -> Offers:
+        return self._collect("model", "mbench_workloads", lambda answer: answer.items())
+
+    @cached_property
+    def reports(self) -> Offers:
+        return self._collect("format", "mbench_reports", lambda answer: answer.items())
+
+    @cached_property
+    def commands(self) -> Offers:
+        def items(answer: Sequence[click.Command]) -> Iterator[tuple[str, click.Command]]:
+            for command in answer:
+                assert command.name is not None
+                yield command.name, command
+
+        return self._collect("command", "mbench_commands", items)
+
+    def adapter(self, name: str) -> Adapter:
+        found: Adapter = self.adapters.get(name)
+        return found
+
+    def report(self, name: str) -> Report:
+        found: Report = self.reports.get(name)
+        return found
+
+
+def _adapter_items(answer: Sequence[Adapter]) -> Iterator[tuple[str, Adapter]]:
+    from mbench.contract.adapter import Adapter
+
+    wanted = [name for name in dir(Adapter) if not name.startswith("_")]
+    wanted += list(Adapter.__annotations__)
+    for adapter in answer:
+        if lacking := sorted({name for name in wanted if not hasattr(adapter, name)}):
+            raise TypeError(f"{type(adapter).__name__} lacks {', '.join(lacking)}")
+        yield adapter.name, adapter

@@ -1,0 +1,1 @@
+"""Renders the summary of a run; every format shows the same numbers."""

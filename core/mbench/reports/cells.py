@@ -1,0 +1,92 @@
+"""The rows that the table, Markdown and CSV share, as text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["case_columns", "case_rows", "number", "verdict_line", "verdict_lines"]
+
+Document = dict[str, Any]
+
+case_columns = (
+    "framework", "version", "model", "mode", "batch", "precision", "compiler", "device",
+    "throughput", "95 % interval", "step ms", "first step s", "peak MiB",
+)  # fmt: skip
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """`value` to `digits` significant digits without an exponent; empty for None."""
+    if value is None:
+        return ""
+    if value == 0 or not 1e-4 <= abs(value) < 1e15:
+        return f"{value:.{digits}g}"
+    text = f"{value:.{digits}g}"
+    return f"{float(text):.0f}" if "e" in text else text
+
+
+def interval(low: float | None, high: float | None) -> str:
+    return f"{number(low)} .. {number(high)}" if low is not None and high is not None else ""
+
+
+def case_rows(document: Document) -> list[list[str]]:
+    """One row per case under `case_columns`; a case that fell short says why."""
+    rows = []
+    for case in document["cases"]:
+        speed, times = case["throughput"], case["step_time_ms"]
+        row = [
+            case["label"],
+            case["version"] or "",
+            case["model"] + ("" if case["standard"] else size_note(case)),
+            case["mode"],
+            str(case["batch_size"]),
+            case["precision"],
+            case["compiler"],
+            case["device"],
+        ]
+        if case["outcome"] != "ok":
+            row += [f"{case['outcome']}: {case['reason']}", "", "", "", ""]
+        else:
+            peak = case["peak_memory_bytes"]
+            row += [
+                f"{number(speed['median'])} {speed['unit']}",
+                interval(speed["low"], speed["high"]),
+                number(times["mean"]),
+                number(case["first_step_seconds"], 3),
+                f"{peak / 2**20:.0f}" if peak else "",
+            ]
+        rows.append(row)
+    return rows
+
+
+def size_note(case: Document) -> str:
+    """Marks a workload that is not of its published size."""
+    size = case["image_size"] or case["sequence_length"]
+    return f" (non-standard size {size})"
+
+
+def verdict_lines(document: Document) -> list[str]:
+    return [verdict_line(comparison) for comparison in document["comparisons"]]
+
+
+def verdict_line(comparison: Document) -> str:
+    """One comparison in one sentence."""
+    what = (
+        f"{comparison['model']} {comparison['mode']}, batch {comparison['batch_size']}, "
+        f"{comparison['precision']}, {comparison['device']}"
+    )
+    pair = f"{comparison['framework']} against {comparison['baseline']}"
+    if comparison["verdict"] is None:
+        return f"{what}: {pair}: not compared, {comparison['reason']}"
+    ratio = f"ratio {number(comparison['ratio'])}"
+    if comparison["low"] is None:
+        return f"{what}: {pair}: {ratio}, {comparison['verdict']} (one process pair, no interval)"
+    ends = f"95 % interval {number(comparison['low'])} .. {number(comparison['high'])}"
+    pairs = f"{comparison['process_pairs']} process pairs"
+    if comparison["verdict"] == "no difference shown":
+        return f"{what}: {pair}: no difference shown ({ratio}, {ends}, {pairs})"
+    factor = comparison["ratio"] if comparison["ratio"] >= 1 else 1 / comparison["ratio"]
+    fast, slow = comparison["framework"], comparison["baseline"]
+    if comparison["verdict"] == "slower":
+        fast, slow = slow, fast
+    said = f"{fast} is {number(factor, 3)} times as fast as {slow}"
+    return f"{what}: {said} ({ratio}, {ends}, {pairs})"

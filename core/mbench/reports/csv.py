@@ -1,0 +1,54 @@
+"""The report as CSV: one line per case, plain numbers, the ratio to the baseline beside it."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Any
+
+__all__ = ["render"]
+
+PLAIN = (
+    "label", "framework", "version", "model", "mode", "batch_size", "precision", "compiler",
+    "device", "threads", "image_size", "sequence_length", "outcome", "reason",
+)  # fmt: skip
+
+
+def render(document: dict[str, Any]) -> str:
+    """Empty cells where there is no number; the reason stands in its own column."""
+    rows = []
+    ratios = {
+        (c["framework"], *(c[key] for key in ("model", "mode", "batch_size", "precision")),
+         c["compilers"][c["framework"]]): c
+        for c in document["comparisons"]
+    }  # fmt: skip
+    for case in document["cases"]:
+        speed, times = case["throughput"] or {}, case["step_time_ms"] or {}
+        key = tuple(
+            case[k] for k in ("label", "model", "mode", "batch_size", "precision", "compiler")
+        )
+        against = ratios.get(key, {})
+        rows.append(
+            {name: case[name] for name in PLAIN}
+            | {
+                "samples_per_second": speed.get("median"),
+                "samples_per_second_low": speed.get("low"),
+                "samples_per_second_high": speed.get("high"),
+                "step_time_ms": times.get("mean"),
+                **{
+                    f"step_time_ms_{p}": times.get(p) for p in ("p50", "p90", "p95", "p99", "p99.9")
+                },
+                "first_step_seconds": case["first_step_seconds"],
+                "peak_memory_bytes": case["peak_memory_bytes"],
+                "baseline": against.get("baseline"),
+                "ratio": against.get("ratio"),
+                "ratio_low": against.get("low"),
+                "ratio_high": against.get("high"),
+                "verdict": against.get("verdict"),
+            }
+        )
+    out = io.StringIO()
+    writer = csv.DictWriter(out, fieldnames=list(rows[0]) if rows else PLAIN, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue()

@@ -1,0 +1,29 @@
+"""The report as Markdown, for pull requests and pages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mbench.reports.cells import case_columns, case_rows, verdict_lines
+
+__all__ = ["render"]
+
+
+def render(document: dict[str, Any]) -> str:
+    """A table of the cases, then the verdicts as a list."""
+    lines = [
+        line(list(case_columns)),
+        line(["---"] * len(case_columns)),
+        *(line(row) for row in case_rows(document)),
+        "",
+        *(f"- {escape(verdict)}" for verdict in verdict_lines(document)),
+    ]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def line(cells: list[str]) -> str:
+    return "| " + " | ".join(escape(cell) for cell in cells) + " |"
+
+
+def escape(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")

@@ -1,0 +1,178 @@
+"""Reads a run back: the raw values of every case, process and block."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from mbench.errors import MbenchError, UsageError
+from mbench.results.folder import EVENTS_FILE
+from mbench.results.store import SCHEMA
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["Block", "CaseRecord", "Process", "Run", "find_runs", "load_run", "pick_run"]
+
+
+@dataclass(frozen=True)
+class Block:
+    """`steps` steps between two synchronisations, or, if `each`, timed one by one."""
+
+    round: int
+    steps: int
+    each: bool
+    nanoseconds: list[int]
+
+
+@dataclass
+class Process:
+    """One fresh worker of one case."""
+
+    number: int
+    first_step_nanoseconds: int
+    prepare_seconds: float
+    differences: list[str]
+    warmup_blocks: list[tuple[int, int]]
+    warmup_reason: str
+    blocks: list[Block] = field(default_factory=list)
+    peak_bytes: int | None = None
+
+
+@dataclass
+class CaseRecord:
+    """Everything that was written about one case."""
+
+    number: int
+    comparison: int
+    label: str
+    framework: str
+    axes: dict[str, Any]
+    samples: str
+    flops_per_sample: float
+    standard: bool
+    environment: dict[str, Any] | None = None
+    info: dict[str, Any] | None = None
+    equal_work: dict[str, Any] | None = None
+    outcome: str | None = None
+    reason: str = ""
+    log: str | None = None
+    processes: dict[int, Process] = field(default_factory=dict)
+
+
+@dataclass
+class Run:
+    """One run as it lies on disk; `cut_off` where its file ends in the middle of a line."""
+
+    folder: Path
+    header: dict[str, Any]
+    comparisons: dict[int, dict[str, Any]] = field(default_factory=dict)
+    cases: dict[int, CaseRecord] = field(default_factory=dict)
+    status: str = "unfinished"
+    finished: str | None = None
+    cut_off: bool = False
+
+    @property
+    def id(self) -> str:
+        return str(self.header["id"])
+
+
+def find_runs(folder: Path) -> list[Path]:
+    """The folders of all runs, oldest first."""
+    return sorted(path.parent for path in folder.glob(f"*/{EVENTS_FILE}"))
+
+
+def pick_run(folder: Path, name: str | None) -> Path:
+    """The folder of the run that `name` begins, or of the latest; raises UsageError."""
+    runs = find_runs(folder)
+    if not runs:
+        raise UsageError(f"no runs in {folder}; measure one, or name its folder with --results")
+    if name is None:
+        return runs[-1]
+    matching = [run for run in runs if run.name.startswith(name)]
+    if len(matching) != 1:
+        what = "no run" if not matching else f"{len(matching)} runs"
+        raise UsageError(f"{what} in {folder} named {name!r}; see mbench list runs")
+    return matching[0]
+
+
+def load_run(folder: Path) -> Run:
+    """Read a run; raises MbenchError in one line for a file that is not one of ours."""
+    path = folder / EVENTS_FILE
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise MbenchError(f"cannot read {path}: {error.strerror}") from None
+    run: Run | None = None
+    lines = text.splitlines()
+    for number, line in enumerate(lines, start=1):
+        try:
+            event = json.loads(line)
+            if run is None:
+                run = _open(folder, event)
+            else:
+                _apply(run, event)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            if number == len(lines) and run is not None:
+                run.cut_off = True
+                break
+            raise MbenchError(f"{path}, line {number}: not an event of a run ({error!r})") from None
+    if run is None:
+        raise MbenchError(f"{path} is empty: nothing was measured")
+    return run
+
+
+def _open(folder: Path, event: dict[str, Any]) -> Run:
+    if event["event"] != "run":
+        raise ValueError("it does not begin with a run")
+    if event["schema"] > SCHEMA:
+        raise MbenchError(
+            f"{folder.name} was written by mbench {event['mbench']} (schema {event['schema']}); "
+            f"this one reads schema {SCHEMA}: upgrade mbench"
+        )
+    return Run(folder=folder, header=event)
+
+
+def _apply(run: Run, event: dict[str, Any]) -> None:
+    kind = event.pop("event")
+    if kind == "comparison":
+        run.comparisons[event["comparison"]] = {"title": event["title"], "reason": None}
+    elif kind == "comparison_end":
+        run.comparisons[event["comparison"]]["reason"] = event["reason"]
+    elif kind == "end":
+        run.status, run.finished = event["status"], event["finished"]
+    elif kind == "case":
+        event["number"] = event.pop("case")
+        event.pop("spec")
+        run.cases[event["number"]] = CaseRecord(**event)
+    else:
+        _apply_to_case(run.cases[event.pop("case")], kind, event)
+
+
+def _apply_to_case(case: CaseRecord, kind: str, event: dict[str, Any]) -> None:
+    if kind == "environment":
+        case.environment = event
+    elif kind == "framework":
+        case.info = event
+    elif kind == "equal_work":
+        case.equal_work = event
+    elif kind == "outcome":
+        case.outcome, case.reason, case.log = event["outcome"], event["reason"], event["log"]
+    elif kind == "process":
+        case.processes[event["process"]] = Process(
+            number=event["process"],
+            first_step_nanoseconds=event["first_step_nanoseconds"],
+            prepare_seconds=event["prepare_seconds"],
+            differences=event["differences"],
+            warmup_blocks=event["warmup_blocks"],
+            warmup_reason=event["warmup_reason"],
+        )
+    elif kind == "block":
+        process = case.processes[event["process"]]
+        process.blocks.append(
+            Block(event["round"], event["steps"], event["each"], event["nanoseconds"])
+        )
+    elif kind == "memory":
+        case.processes[event["process"]].peak_bytes = event["peak_bytes"]
+    # Events of kinds unknown here are additions of the same schema and are passed over.

@@ -1,0 +1,120 @@
+"""Writes a run: one folder with an append-only file of events and the workers' logs."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import sys
+from contextlib import suppress
+from dataclasses import asdict
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any
+
+import mbench
+from mbench.errors import MbenchError
+from mbench.results.folder import EVENTS_FILE
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mbench.engine.outcome import CaseEnded
+    from mbench.environments.locate import Environment
+    from mbench.harness.plan import Comparison
+    from mbench.harness.protocol import Protocol
+
+__all__ = ["SCHEMA", "RunWriter", "command_line"]
+
+SCHEMA = 1
+
+
+class RunWriter:
+    """One run being made. Every event is on disk before `append` returns."""
+
+    def __init__(
+        self, folder: Path, *, protocol: Protocol, system: dict[str, Any], arguments: list[str]
+    ) -> None:
+        """Create the run's folder under `folder`; raises MbenchError where it cannot."""
+        now = datetime.now(timezone.utc)
+        self.id = f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+        self.folder = folder / self.id
+        try:
+            self.folder.mkdir(parents=True)
+            self._file = (self.folder / EVENTS_FILE).open("a", encoding="utf-8")
+        except OSError as error:
+            raise MbenchError(
+                f"cannot write results to {folder} ({error.strerror}); name another with --results"
+            ) from None
+        self.failures = 0
+        self.ended = False
+        self.append(
+            "run",
+            schema=SCHEMA,
+            id=self.id,
+            mbench=mbench.__version__,
+            arguments=arguments,
+            started=now.isoformat(timespec="seconds"),
+            protocol=asdict(protocol),
+            system=system,
+        )
+
+    def append(self, event: str, **fields: Any) -> None:
+        """One event as one line."""
+        line = json.dumps({"event": event, **fields}, allow_nan=False, separators=(",", ":"))
+        self._file.write(line + "\n")
+        self._file.flush()
+
+    def comparison(self, comparison: Comparison) -> None:
+        """Write down what is going to be compared."""
+        self.append("comparison", comparison=comparison.number, title=comparison.title)
+        for entry in comparison.entries:
+            workload = entry.case.resolve()
+            self.append(
+                "case",
+                case=entry.number,
+                comparison=comparison.number,
+                label=entry.label,
+                framework=entry.spec.name,
+                spec=entry.spec.text,
+                axes=asdict(entry.case),
+                samples=workload.samples,
+                flops_per_sample=workload.flops(entry.case.mode),
+                standard=workload.is_standard(),
+            )
+
+    def environment(self, case: int, environment: Environment) -> None:
+        self.append(
+            "environment",
+            case=case,
+            python=str(environment.python),
+            managed=environment.managed,
+            digest=environment.digest,
+            packages=dict(environment.packages),
+        )
+
+    def outcome(self, case: int, end: CaseEnded) -> None:
+        """Record that a case fell short."""
+        self.failures += 1
+        self.append(
+            "outcome",
+            case=case,
+            outcome=end.outcome,
+            reason=end.reason,
+            log=str(end.log) if end.log else None,
+        )
+
+    def log_path(self, name: str) -> Path:
+        return self.folder / "logs" / name
+
+    def end(self, status: str) -> None:
+        """Close the run as "complete" or "interrupted"."""
+        if not self.ended:
+            self.ended = True
+            with suppress(OSError):
+                finished = datetime.now(timezone.utc).isoformat(timespec="seconds")
+                self.append("end", status=status, finished=finished)
+                self._file.close()
+
+
+def command_line() -> list[str]:
+    """What the user typed."""
+    return ["mbench", *sys.argv[1:]]

@@ -1,0 +1,88 @@
+"""Intervals, ratios, percentiles and verdicts, computed from raw values when they are read."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import fmean, median, stdev
+from typing import TYPE_CHECKING
+
+from scipy.special import stdtrit
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["Interval", "geometric_interval", "percentile", "ratio", "verdict"]
+
+CONFIDENCE = 0.95
+PERCENTILES = (50, 90, 95, 99, 99.9)
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An estimate with its 95 % confidence interval; no ends where one replicate gives none."""
+
+    value: float
+    low: float | None
+    high: float | None
+    replicates: int
+
+    @property
+    def half_width(self) -> float | None:
+        """Relative to the estimate."""
+        if self.low is None or self.high is None:
+            return None
+        return (self.high - self.low) / 2 / self.value
+
+
+def geometric_interval(values: Sequence[float]) -> Interval:
+    """Student's interval on the logarithms of positive `values`, one per fresh process.
+
+    Processes are the replicates because each carries an offset of its own that no number of
+    rounds within it removes; the scatter of their values holds both levels of noise.
+    """
+    logs = [math.log(value) for value in values]
+    center = fmean(logs)
+    if len(logs) < 2:
+        return Interval(math.exp(center), None, None, len(logs))
+    quantile = float(stdtrit(len(logs) - 1, 0.5 + CONFIDENCE / 2))
+    reach = quantile * stdev(logs) / math.sqrt(len(logs))
+    return Interval(math.exp(center), math.exp(center - reach), math.exp(center + reach), len(logs))
+
+
+def ratio(
+    baseline: Mapping[int, Mapping[int, float]], other: Mapping[int, Mapping[int, float]]
+) -> Interval | None:
+    """How many times faster `other` is than `baseline`; None where they share no round.
+
+    Both map process -> round -> throughput. Each round gives one ratio of blocks that ran within
+    seconds of each other; a process pair's ratio is the median of its rounds, so that a burst of
+    other load in a round or two does not move it; the pairs are the replicates.
+    """
+    pairs = []
+    for process in sorted(set(baseline) & set(other)):
+        rounds = sorted(set(baseline[process]) & set(other[process]))
+        if rounds:
+            logs = [math.log(other[process][r] / baseline[process][r]) for r in rounds]
+            pairs.append(math.exp(median(logs)))
+    return geometric_interval(pairs) if pairs else None
+
+
+def verdict(interval: Interval) -> str:
+    """What the interval shows: a winner only where it leaves 1 out."""
+    if interval.low is None or interval.high is None:
+        return "undetermined"
+    if interval.low > 1:
+        return "faster"
+    return "slower" if interval.high < 1 else "no difference shown"
+
+
+def percentile(values: Sequence[float], rank: float) -> float | None:
+    """The nearest-rank percentile, or None where the sample is too small to support it.
+
+    At least one value must lie beyond it: 1,000 are needed for 99.9, 10 for 90.
+    """
+    count = len(values)
+    if not count or count * (1 - rank / 100) < 1 - 1e-9:
+        return None
+    return sorted(values)[math.ceil(count * rank / 100 - 1e-9) - 1]
