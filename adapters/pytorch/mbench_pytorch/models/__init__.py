@@ -1,0 +1,1 @@
+"""PyTorch's own models, one file per family."""
