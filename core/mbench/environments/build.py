@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from datetime import datetime, timezone
-from glob import escape
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,6 @@ from mbench.errors import EnvironmentUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from pathlib import Path
     from typing import IO
 
     from mbench.contract.adapter import Adapter
@@ -46,13 +45,17 @@ def create(
             if managed.entry(name).record is not None:
                 return
             report(f"Building {name} for {adapter.title}, on Python {interpreter.version}")
-            for leftover in managed.root().glob(f"{escape(name)}*/"):
-                managed.discard(leftover)
+            for leftover in managed.entries():
+                if leftover.name.startswith(name):
+                    managed.discard(leftover.folder)
             with (
-                TemporaryDirectory(prefix=f"{name}.tmp-", dir=managed.root()) as temporary,
+                # What cannot be deleted now, since something killed still holds it, goes next time.
+                TemporaryDirectory(
+                    prefix=f"{name}.tmp-", dir=managed.root(), ignore_cleanup_errors=True
+                ) as temporary,
                 log.open("w", encoding="utf-8", buffering=1) as output,
             ):
-                folder = managed.root() / temporary / "environment"
+                folder = Path(temporary) / "environment"
                 _make(folder, interpreter=interpreter)
                 _fill(folder, adapter=adapter, requirements=requirements, log=output, report=report)
                 os.rename(folder, managed.root() / name)

@@ -96,7 +96,9 @@ def _others() -> list[Interpreter]:
     """Released CPythons with the GIL: what frameworks publish builds for."""
     import python_discovery
 
-    cache = python_discovery.DiskCache(managed.root() / ".interpreters")
+    root = managed.root()
+    writable = os.access(root, os.W_OK)  # not if a site keeps environments for its users
+    cache = python_discovery.DiskCache(root / ".interpreters") if writable else None
     found = python_discovery.iter_interpreters(
         "cpython", cache=cache, env={**os.environ, "PATH": os.pathsep.join(_folders())}
     )

@@ -6,7 +6,9 @@ import os
 import re
 import signal
 import subprocess
+from itertools import zip_longest
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 from mbench.environments import orphanless
 
@@ -25,13 +27,13 @@ _OPTIONS = (
 )
 
 _COLLECTING = re.compile(r"Collecting ([A-Za-z0-9._-]+)")
-_FILE = re.compile(
-    r"(?P<verb>Downloading|Using cached|Processing) (?:\S*/)?"
-    r"(?P<name>[A-Za-z0-9._]+(?:-[A-Za-z_]\w*)*-\d[^-\s]*?)(?:-\S+)?\.(?:whl|tar\.gz|zip)"
-    r"(?P<size> \([^)]+\))?"
-)
+_FILE = re.compile(r"(Downloading|Using cached|Processing) (\S+\.(?:whl|tar\.gz|zip))( \(\d.*\))?")
 _BUILDING = re.compile(r"Building wheel for (\S+) .*: started")
 _INSTALLING = re.compile(r"Installing collected packages: (.+)")
+
+# What marks the problem, and on the next line its subject, in pip's newer kind of errors.
+_PROBLEM = "\N{MULTIPLICATION SIGN} "
+_SUBJECT = "\u2570\u2500> "
 
 
 class PipFailed(Exception):
@@ -80,20 +82,33 @@ def progress(line: str) -> str | None:
     """What a line of pip's output means to somebody who waits; None for most lines."""
     if match := _COLLECTING.match(line):
         return f"Collecting {match[1]}"
-    if match := _FILE.match(line):
-        if ".whl.metadata" not in line:
-            return f"{match['verb']} {match['name']}{match['size'] or ''}"
-    elif match := _BUILDING.match(line):
+    if match := _FILE.fullmatch(line.partition(" (from ")[0]):
+        return f"{match[1]} {_name_and_version(match[2])}{match[3] or ''}"
+    if match := _BUILDING.match(line):
         return f"Building {match[1]}"
-    elif match := _INSTALLING.match(line):
+    if match := _INSTALLING.match(line):
         names = match[1].split(", ")
         return f"Installing {names[0] if len(names) == 1 else f'{len(names)} packages'}"
     return None
 
 
+def _name_and_version(url: str) -> str:
+    """ "name-1.0" of a wheel or source distribution, wherever it lies."""
+    file = unquote(url).rpartition("/")[2]
+    if file.endswith(".whl"):
+        return "-".join(file.split("-")[:2])
+    return file.removesuffix(".zip").removesuffix(".tar.gz")
+
+
 def most_telling(lines: Sequence[str]) -> str:
-    """The last error that pip states, without its mark; else the last line of all."""
-    stated = [line[len("ERROR: ") :] for line in lines if line.upper().startswith("ERROR: ")]
-    # The line that conflicting requirements end with points to a web page, the one before to them.
-    stated = [line for line in stated if not line.startswith("ResolutionImpossible")]
-    return next(reversed(stated or [line for line in lines if line]), "")
+    """The last error that pip states, without its marks; else the last line of all."""
+    stated = ""
+    for line, following in zip_longest(lines, lines[1:], fillvalue=""):
+        # What ends conflicting requirements only points to a web page; the error before says more.
+        if line.startswith("ERROR: ") and "ResolutionImpossible" not in line:
+            stated = line.removeprefix("ERROR: ")
+        elif line.startswith(_PROBLEM):
+            stated = line.removeprefix(_PROBLEM).rstrip(".")
+            if following.startswith(_SUBJECT):
+                stated += f": {following.removeprefix(_SUBJECT)}"
+    return (stated or next((line for line in reversed(lines) if line), "")).rstrip(".")

@@ -1,0 +1,112 @@
+"""Which interpreter serves a framework."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from mbench.environments import find, managed, parse
+from mbench.environments.locate import home
+from mbench.errors import EnvironmentUnavailable, UsageError
+from toy import ToyAdapter, installed
+
+if TYPE_CHECKING:
+    from mbench.environments import Environment
+
+
+def locate(text: str, *, provision: bool = False, **changes: Any) -> Environment:
+    adapter = ToyAdapter(**changes)
+    return find(parse(text), adapter, accelerator="cpu", provision=provision, report=lambda _: None)
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Version 1.5+cpu is installed beside mbench."""
+    installed(tmp_path / "site", version="1.5+cpu")
+    monkeypatch.syspath_prepend(tmp_path / "site")
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("text", ["toy", "toy==1.5", "toy==1.5.0", "toy==1.5+cpu"])
+def test_this_python_serves(text: str) -> None:
+    environment = locate(text)
+    assert environment.label == text
+    assert environment.python == Path(sys.executable)
+    assert not environment.managed
+    assert environment.digest is None
+    assert environment.packages["toy"] == "1.5+cpu"
+    assert environment.variables() == {}
+    assert home(ToyAdapter()) == "this Python"
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(
+    ("text", "changes"),
+    [
+        ("toy==1.6", {}),
+        ("toy==1.5+cu126", {}),
+        ("toy", {"imports": ("toylib", "no_such")}),
+        ("toy", {"pythons": f"!={platform.python_version()},>=3.9"}),
+        ("toy==1.5", {"distribution": "toy-of-another-name"}),
+    ],
+)
+def test_this_python_does_not_serve(
+    text: str, changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("python_discovery.iter_interpreters", lambda *_, **__: iter([]))
+    with pytest.raises(EnvironmentUnavailable):
+        locate(text, **changes)
+
+
+def test_without_provision_the_mend_is_told(root: Path) -> None:
+    with pytest.raises(EnvironmentUnavailable) as caught:
+        locate("toy==1.0")
+    assert caught.value.outcome == "failed"
+    assert "run mbench env create toy==1.0, or drop --no-provision" in str(caught.value)
+    assert not root.exists()
+    assert home(ToyAdapter()) == "own environment, built on first use"
+
+
+@pytest.mark.usefixtures("here")
+def test_no_python_of_this_machine_will_do() -> None:
+    with pytest.raises(
+        EnvironmentUnavailable, match=r"Toy runs on Python >=99,<100.*PATH"
+    ) as caught:
+        locate("toy", provision=True, pythons=">=99,<100")
+    assert caught.value.outcome == "unsupported"
+
+
+def test_a_given_python_serves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    installed(tmp_path / "site", version="0.9")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"))
+    (tmp_path / "python").symlink_to(sys.executable)
+    environment = locate(f"toy@{tmp_path}/python")
+    assert environment.python == tmp_path / "python"
+    assert environment.packages["toy"] == "0.9"
+    assert not environment.managed
+
+
+def test_a_given_python_lacks_a_module() -> None:
+    with pytest.raises(EnvironmentUnavailable, match="has no module toylib") as caught:
+        locate(f"toy@{sys.executable}", imports=("json", "toylib"))
+    assert caught.value.outcome == "failed"
+
+
+@pytest.mark.parametrize("path", ["/no/such/python", os.devnull])
+def test_a_given_python_does_not_run(path: str) -> None:
+    with pytest.raises(UsageError, match=f"toy@{path}: {path} is no Python that runs"):
+        locate(f"toy@{path}")
+
+
+@pytest.mark.usefixtures("toy")
+def test_versions_have_environments_of_their_own() -> None:
+    one, two = locate("toy", provision=True), locate("toy==2.0", provision=True)
+    assert (one.packages["toy"], two.packages["toy"]) == ("1.0", "2.0")
+    assert one.digest != two.digest
+    assert locate("toy") == one
+    assert len(managed.entries()) == 2
+    assert home(ToyAdapter()) == "own environment"
