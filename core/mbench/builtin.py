@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__: list[str] = []
 
 FORMATS = ("table", "json", "csv", "markdown")
-COMMANDS = ("compare", "run", "show", "list", "env")
+COMMANDS = ("compare", "run", "verify", "show", "list", "env")
 
 
 @hookimpl

@@ -29,7 +29,7 @@ __all__ = ["command"]
 @results_option
 @output_options
 @click.pass_context
-def command(context: click.Context, frameworks: tuple[str, ...], **options: Any) -> None:
+def command(context: click.Context, /, frameworks: tuple[str, ...], **options: Any) -> None:
     """Measure frameworks against each other.
 
     Comma lists multiply into comparisons. Within one, every framework has its own process, all

@@ -11,10 +11,14 @@ from mbench.commands.options import plugins
 from mbench.errors import MbenchError, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
-    from mbench.harness.plan import Axes
+    from mbench.environments.environment import Environment
+    from mbench.harness.plan import Axes, Entry
+    from mbench.harness.progress import Progress
     from mbench.reports.report import Report
+    from mbench.results.store import RunWriter
 
 __all__ = ["axes_of", "emit", "measure"]
 
@@ -85,8 +89,12 @@ def measure(context: click.Context, frameworks: tuple[str, ...], options: dict[s
     interrupted = False
     try:
         homes = Homes(accelerator=axes.device, provision=options["provision"], progress=progress)
+        prove = None
+        if options["verify"]:
+            prove = prover(store, progress, timeout=protocol.timeout_seconds,
+                           allow_unequal=options["allow_unequal"])  # fmt: skip
         run_plan(
-            comparisons, homes=homes, protocol=protocol, store=store, progress=progress, prove=None
+            comparisons, homes=homes, protocol=protocol, store=store, progress=progress, prove=prove
         )
         store.end("complete")
     except KeyboardInterrupt:
@@ -100,6 +108,29 @@ def measure(context: click.Context, frameworks: tuple[str, ...], options: dict[s
         return 130
     print(f"mbench: raw values in {store.folder}", file=sys.stderr)
     return 1 if store.failures else 0
+
+
+def prover(
+    store: RunWriter, progress: Progress, *, timeout: float, allow_unequal: bool
+) -> Callable[[Entry, Environment], None]:
+    """What proves an entry's work equal before it is measured, and writes the proof down."""
+    from mbench.engine.outcome import CaseEnded
+    from mbench.equality.prove import prove
+
+    def proven(entry: Entry, environment: Environment) -> None:
+        document = prove(
+            entry.adapter,
+            environment,
+            entry.case,
+            log=store.log_path(f"{entry.number:03}-{entry.spec.name}-proof.log"),
+            timeout=timeout,
+            report=lambda text: progress.phase(entry.label, text),
+        )
+        store.append("equal_work", case=entry.number, **document)
+        if not document["proven"] and not allow_unequal:
+            raise CaseEnded("not-equal", document["failures"][0])
+
+    return proven
 
 
 def check_writable(output: Path | None) -> None:

@@ -117,9 +117,13 @@ protocol_options = apply(
         click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True,
                      help="Of weights, data and the order of rounds."),
         click.option("--timeout", type=click.FloatRange(min=0, min_open=True), default=900.0,
-                     show_default=True, help="Longest wait for one answer of a worker, in seconds."),
+                     show_default=True, help="Longest wait for a worker's answer, in seconds."),
         click.option("--provision/--no-provision", default=True, show_default=True,
                      help="Build a framework's environment where there is none."),
+        click.option("--verify/--no-verify", default=True, show_default=True,
+                     help="Prove equal work before it is timed; proofs are remembered."),
+        click.option("--allow-unequal", is_flag=True,
+                     help="Measure and compare even where the proof fails."),
     ]
 )  # fmt: skip
 

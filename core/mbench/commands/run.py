@@ -24,7 +24,7 @@ __all__ = ["command"]
 @results_option
 @output_options
 @click.pass_context
-def command(context: click.Context, framework: str, **options: Any) -> None:
+def command(context: click.Context, /, framework: str, **options: Any) -> None:
     """Measure one framework.
 
     \b

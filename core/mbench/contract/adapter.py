@@ -125,6 +125,9 @@ class Benchmark(Protocol):
     def trainable_parameters(self) -> int:
         """How many scalars the framework itself counts as trainable in this model."""
 
+    def counted_flops(self) -> float | None:
+        """FLOPs of one sample's forward pass by the framework's own counter, None without one."""
+
     def loss(self) -> float:
         """The loss of the last training step."""
 

@@ -119,9 +119,13 @@ class StepEvidence:
 
 @dataclass(frozen=True, kw_only=True)
 class Observation:
-    """Shapes of all tensors by name, the trainable count, and the evidence of each step."""
+    """Shapes of all tensors by name, the trainable count, and the evidence of each step.
+
+    `counted_flops` is one sample's forward pass by the framework's own counter, if it has one.
+    """
 
     trainable_parameters: int
+    counted_flops: float | None
     shapes: dict[str, list[int]]
     steps: list[StepEvidence]
 

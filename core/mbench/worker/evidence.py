@@ -68,5 +68,8 @@ def observe(benchmark: Benchmark, workload: Workload, request: Observe) -> Obser
     if not shapes:
         shapes = {name: list(array.shape) for name, array in benchmark.parameters()}
     return Observation(
-        trainable_parameters=benchmark.trainable_parameters(), shapes=shapes, steps=steps
+        trainable_parameters=benchmark.trainable_parameters(),
+        counted_flops=None if request.training else benchmark.counted_flops(),
+        shapes=shapes,
+        steps=steps,
     )

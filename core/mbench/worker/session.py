@@ -65,6 +65,7 @@ class Session:
     def prepare(self, case: Case) -> wire.Prepared:
         assert self.runtime is not None, "describe comes first"
         begin = perf_counter()
+        self.benchmark = None  # the case before makes room
         self.workload = case.resolve()
         benchmark = self.runtime.prepare(case, self.workload)
         benchmark.load_parameters(self.workload.parameters(seed=case.seed))

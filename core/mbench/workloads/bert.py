@@ -139,6 +139,7 @@ BERT_BASE = BertWorkload(
     samples="sequences",
     batch_sizes={"cpu": 2, "cuda": 32},
     config=BertConfig(),
+    proof={"batch_size": 2, "sequence_length": 64},
     # Weight decay spares biases and layer norms, as in the original code.
     optimizer=Optimizer(rule="adamw", learning_rate=1e-5, weight_decay=1e-2, clip_norm=1.0),
 )

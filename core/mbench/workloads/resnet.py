@@ -143,6 +143,7 @@ RESNET50 = ResNetWorkload(
     samples="images",
     batch_sizes={"cpu": 4, "cuda": 128},
     config=ResNetConfig(),
+    proof={"batch_size": 4, "image_size": 64},
     # The published recipe's momentum and weight decay (on every parameter, as in torchvision's).
     optimizer=Optimizer(rule="sgd", learning_rate=1e-3, momentum=0.9, weight_decay=1e-4),
 )

@@ -84,6 +84,8 @@ class Workload:
     """A batch size per device that suits the model where none is asked for."""
     config: Config
     optimizer: Optimizer
+    proof: dict[str, int]
+    """Sizes at which equal work is proven: small, while the architecture stays whole."""
 
     def resized(self, *, image_size: int | None, sequence_length: int | None) -> Workload:
         """The workload at another size; raises ValueError for a size it does not have."""

@@ -1,0 +1,116 @@
+"""`mbench verify`: the proof that frameworks do equal work."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mbench.commands.measure import axes_of, check_writable
+from mbench.commands.options import COMMAS, case_options, plugins
+
+if TYPE_CHECKING:
+    from mbench.harness.plan import Entry
+    from mbench.harness.progress import Progress
+    from mbench.harness.session import Homes
+
+__all__ = ["command"]
+
+
+@click.command("verify")
+@click.option("--frameworks", type=COMMAS, required=True, help="One or more, as in mbench compare.")
+@case_options
+@click.option("--provision/--no-provision", default=True, show_default=True,
+              help="Build a framework's environment where there is none.")  # fmt: skip
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), default=900.0,
+              show_default=True, help="Longest wait for a worker's answer, in seconds.")  # fmt: skip
+@click.option("--fresh", is_flag=True, help="Prove anew what is remembered as proven.")
+@click.option("--format", "format_", type=click.Choice(["table", "json"]), default="table",
+              show_default=True)  # fmt: skip
+@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), default=None,
+              help="Write the report to a file instead of stdout.")  # fmt: skip
+@click.pass_context
+def command(context: click.Context, /, frameworks: tuple[str, ...], **options: Any) -> None:
+    """Prove that frameworks do equal work.
+
+    Every framework starts from the same canonical weights and data. In float64: parameters,
+    outputs, losses, the change of every tensor by plain gradient descent and by the workload's
+    own optimizer, all against a reference at 1e-9. Then outputs or losses in the precision and
+    under the compiler asked for. The sizes of batch, image and sequence are the proof's own.
+
+    \b
+    Examples:
+      mbench verify --frameworks torch,tf --models resnet50,bert-base
+      mbench verify --frameworks torch --precision amp-bf16 --mode train,inference
+    """
+    from mbench.harness.plan import plan
+    from mbench.harness.progress import open_progress
+    from mbench.harness.session import Homes
+
+    check_writable(options["output"])
+    axes = axes_of(frameworks, {**options, "seed": 0})
+    comparisons = plan(axes, plugins(context))
+    progress = open_progress()
+    homes = Homes(accelerator=axes.device, provision=options["provision"], progress=progress)
+    results = []
+    with tempfile.TemporaryDirectory(prefix="mbench-") as logs:
+        try:
+            for comparison in comparisons:
+                progress.comparison(comparison.title, [e.label for e in comparison.entries])
+                for entry in comparison.entries:
+                    log = Path(logs, f"{entry.number}.log")
+                    results.append(verify(entry, homes, progress, log=log, options=options))
+        finally:
+            progress.close()
+    if options["format_"] == "json":
+        text = json.dumps({"schema": 1, "proofs": results}, indent=2, allow_nan=False) + "\n"
+    else:
+        from mbench.reports.proofs import render
+
+        text = render(results)
+    if options["output"] is None:
+        click.echo(text, nl=False)
+    else:
+        options["output"].write_text(text, encoding="utf-8")
+    context.exit(0 if all(result["outcome"] == "ok" for result in results) else 1)
+
+
+def verify(
+    entry: Entry, homes: Homes, progress: Progress, *, log: Path, options: dict[str, Any]
+) -> dict[str, Any]:
+    """One entry's proof with its outcome, as plain data."""
+    from mbench.engine.outcome import CaseEnded
+    from mbench.equality.prove import prove
+
+    case = entry.case
+    result: dict[str, Any] = {
+        "framework": entry.label, "model": case.model, "mode": case.mode,
+        "precision": case.precision, "compiler": case.compiler, "device": case.device,
+        "outcome": "ok", "reason": "", "proof": None,
+    }  # fmt: skip
+    try:
+        if not entry.support.supported:
+            raise CaseEnded("unsupported", entry.support.reason)
+        proof = prove(
+            entry.adapter,
+            homes.of(entry),
+            case,
+            log=log,
+            timeout=options["timeout"],
+            report=lambda text: progress.phase(entry.label, text),
+            fresh=options["fresh"],
+        )
+        result["proof"] = proof
+        if not proof["proven"]:
+            raise CaseEnded("not-equal", "; ".join(proof["failures"]))
+        progress.phase(entry.label, "proven")
+    except CaseEnded as end:
+        result |= {"outcome": end.outcome, "reason": end.reason}
+        progress.ended(entry.label, end)
+        if end.log and end.outcome in ("crashed", "failed", "timeout"):
+            print(end.log.read_text(errors="replace")[-4000:], file=sys.stderr)
+    return result

@@ -1,0 +1,36 @@
+"""How far evidence may lie from the reference, and why."""
+
+from __future__ import annotations
+
+__all__ = ["EXACT", "FLOPS", "TIMED", "UPDATE_FLOOR"]
+
+EXACT = 1e-9
+"""In float64. Frameworks agree to 1e-11 or better there; every planted error found so far is
+1e-6 or more. In float32 no such check can be made: one framework's gradients differ from its own
+float64 ones by up to a quarter."""
+
+UPDATE_FLOOR = 1e-2
+"""A tensor's change counts relative to its own norm, or to this share of the model's typical
+change where its own is smaller: a gradient that is zero in theory (BERT's key biases, by the
+shift invariance of softmax) is rounding noise in practice."""
+
+TIMED = {
+    "fp64": EXACT,
+    # Seen: 6e-7 to 2e-6 (evaluation outputs), 4e-7 (loss).
+    "fp32": 1e-5,
+    # A TensorFloat-32 product has 10 bits of mantissa (5e-4), as float16 has; see amp-fp16.
+    "tf32": 1e-2,
+    # float16 rounds by 5e-4, and errors add up over some fifty layers as a random walk: 4e-3.
+    "amp-fp16": 1e-2,
+    "fp16": 2e-2,
+    # bfloat16 rounds by 4e-3, over some fifty layers 3e-2; twice that leaves room.
+    "amp-bf16": 6e-2,
+    "bf16": 1e-1,
+}
+"""Of outputs (relative norm of the difference) and of losses (relative) in the timed precision.
+They are wide where arithmetic is coarse: what they must catch there is another computation (a
+missing layer, another loss, a wrong mask), and the float64 pass catches the rest."""
+
+FLOPS = 0.05
+"""Of forward FLOPs by a framework's own counter: counters differ in which small operations they
+count."""

@@ -1,0 +1,217 @@
+"""Holds evidence against the reference: one finding per check, with the worst or first culprit."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbench.equality.gates import EXACT, FLOPS
+from mbench.equality.reference import scales, trajectory
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from mbench.contract.wire import Observation
+    from mbench.equality.reference import Trajectory
+    from mbench.workloads.workload import Tensor, Workload
+
+__all__ = ["CHECKS", "Finding", "Proof", "judge_dropout", "judge_flops", "judge_losses",
+           "judge_outputs", "judge_parameters", "judge_trajectory"]  # fmt: skip
+
+CHECKS = {
+    "parameters": "names, shapes and number of parameters are the workload's",
+    "outputs": "evaluation outputs in float64, for two sets of parameters",
+    "loss": "loss of each training step in float64",
+    "updates": "change of every tensor by plain gradient descent: the gradient, clipping included",
+    "optimizer": "change of every tensor by the workload's own optimizer",
+    "flops": "forward FLOPs by the framework's own counter",
+    "timed": "outputs and losses in the precision and under the compiler that is timed",
+    "dropout": "dropout is active in what is timed",
+}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One check: the largest relative error, where it is, and the gate. `error` None: not made."""
+
+    check: str
+    error: float | None
+    gate: float
+    where: str = ""
+    note: str = ""
+
+    @property
+    def passed(self) -> bool:
+        return self.error is None or self.error <= self.gate
+
+    def document(self) -> dict[str, Any]:
+        """Strict JSON has no infinity: an error without a size is None, and so is a check not made,
+        which passes.
+        """
+        finite = self.error is not None and math.isfinite(self.error)
+        return {**asdict(self), "error": self.error if finite else None, "passed": self.passed}
+
+    def __str__(self) -> str:
+        if self.error == math.inf:
+            return f"{self.check}: {self.where.rstrip(':,')}"
+        if self.error is None:
+            return f"{self.check}: {self.note}"
+        what = f"{self.check}: {self.where} off by {self.error:.2g} (gate {self.gate:.0e})"
+        return f"{what}; {self.note}" if self.note else what
+
+
+@dataclass(frozen=True)
+class Proof:
+    """All findings on one case; `notes` say what was proven by other means than usual."""
+
+    findings: list[Finding]
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def proven(self) -> bool:
+        return all(finding.passed for finding in self.findings)
+
+    @property
+    def worst_timed(self) -> float | None:
+        errors = [f.error for f in self.findings if f.check == "timed" and f.error is not None]
+        return max(errors, default=None)
+
+    def failures(self) -> list[Finding]:
+        return [finding for finding in self.findings if not finding.passed]
+
+    def document(self) -> dict[str, Any]:
+        return {
+            "proven": self.proven,
+            "worst": self.worst_timed,
+            "failures": [str(finding) for finding in self.failures()],
+            "findings": [finding.document() for finding in self.findings],
+            "notes": self.notes,
+        }
+
+
+def judge_parameters(observation: Observation, workload: Workload) -> Finding:
+    """The tensors that the framework really has, against the workload's."""
+    expected = {tensor.name: list(tensor.shape) for tensor in workload.tensors()}
+    found = observation.shapes
+    for name in [*expected, *found]:
+        if found.get(name) != expected.get(name):
+            if name not in found:
+                what = "is missing"
+            elif name not in expected:
+                what = "is too many"
+            else:
+                what = f"has shape {found[name]} instead of {expected[name]}"
+            return Finding("parameters", math.inf, 0.0, f"{name} {what}")
+    counted, wanted = observation.trainable_parameters, workload.parameter_count()
+    where = (
+        "all names and shapes" if counted == wanted else f"{counted:,} trainable, not {wanted:,}:"
+    )
+    return Finding("parameters", abs(counted - wanted) / wanted, 0.0, where)
+
+
+def judge_outputs(
+    observation: Observation, expected: Mapping[str, np.ndarray], *, gate: float, check: str
+) -> Finding:
+    """Evaluation outputs of every step against the reference's sketches."""
+    if set(observation.steps[-1].outputs) != set(expected):
+        names = ", ".join(sorted(observation.steps[-1].outputs)) or "none"
+        return Finding(check, math.inf, gate, f"outputs {names} instead of {', '.join(expected)}")
+    errors = {
+        f"output {name}": distance(np.array(step.outputs[name]), sketch) / float(sketch[0])
+        for step in observation.steps
+        for name, sketch in expected.items()
+    }
+    return worst(check, errors, gate)
+
+
+def judge_losses(
+    losses: Sequence[float | None], expected: Sequence[float], *, gate: float, check: str
+) -> Finding:
+    errors = {
+        f"loss of step {at}": float(abs(found - want) / abs(want))
+        if found is not None
+        else math.inf
+        for at, (found, want) in enumerate(zip(losses, expected, strict=True), start=1)
+    }
+    return first(check, errors, gate)
+
+
+def judge_trajectory(
+    observation: Observation, expected: Trajectory, workload: Workload, *, check: str, keep: int
+) -> Finding:
+    """The change of every tensor after step `keep`, and of all together after every step."""
+    names = [tensor.name for tensor in workload.tensors()]
+    sizes = np.array([tensor.size for tensor in workload.tensors()], dtype=np.float64)
+    scale = scales(expected.tensors, sizes)
+    found = trajectory(observation, workload, keep=keep, scale=scale)
+    gaps = np.linalg.norm(found.tensors[:, 1:] - expected.tensors[:, 1:], axis=1) / scale
+    errors = {f"change of {name}": float(gap) for name, gap in zip(names, gaps, strict=True)}
+    if max(errors.values()) > EXACT:
+        return first(check, errors, EXACT, note=hint(found, expected, gaps, workload.tensors()))
+    together = np.linalg.norm(found.whole - expected.whole, axis=1) / math.sqrt(len(names))
+    for at, gap in enumerate(together, start=1):
+        errors[f"all changes together after step {at}"] = float(gap)
+    return worst(check, errors, EXACT)
+
+
+def hint(
+    found: Trajectory, expected: Trajectory, gaps: np.ndarray, tensors: Sequence[Tensor]
+) -> str:
+    """What the pattern of the differences tells about their cause."""
+    if not found.tensors[:, 0].any():
+        return "no tensor changed: the step skips its update"
+    moved = expected.tensors[:, 0] > 0
+    ratios = found.tensors[moved, 0] / expected.tensors[moved, 0]
+    said = f"{int((gaps > EXACT).sum())} of {len(gaps)} tensors differ"
+    if frozen := int((ratios == 0).sum()):
+        return f"{said}, {frozen} of them did not change at all"
+    factor = float(np.median(ratios))
+    if abs(factor - 1) > 1e-6 and np.mean(np.abs(ratios / factor - 1) < 1e-6) > 0.5:
+        return f"{said}, most by the common factor {factor:.6g}: loss scaling, clipping or rate"
+    # Errors spread to other tensors step by step; the large ones are where they come from.
+    large = {t for t, gap in zip(tensors, gaps, strict=True) if gap > 0.01 * gaps.max()}
+    if all(not tensor.trainable for tensor in large):
+        return f"{said}, running statistics most: momentum or epsilon of a normalization"
+    trained = [tensor for tensor in tensors if tensor.trainable]
+    for decay, what in ((True, "the ones that weight decay is for"), (False, "those it spares")):
+        group = {tensor for tensor in trained if tensor.decay is decay}
+        if large and large <= group and len(group) < len(trained):
+            return f"{said}, most of all {what}"
+    return said
+
+
+def judge_flops(counted: float | None, workload: Workload) -> Finding:
+    if counted is None:
+        return Finding("flops", None, FLOPS, note="the framework has no counter")
+    error = abs(counted - workload.forward_flops()) / workload.forward_flops()
+    return Finding("flops", error, FLOPS, f"{counted / 1e9:.4g} GFLOP forward per sample")
+
+
+def judge_dropout(first_loss: float | None, again: float | None, without: float) -> Finding:
+    """Losses of first steps from the same parameters, twice, against the one without dropout."""
+    if first_loss is None or again is None:
+        return Finding("dropout", math.inf, 0.5, "no loss")
+    if first_loss in (again, without):
+        return Finding("dropout", math.inf, 0.5, "the loss does not vary: dropout is off")
+    return Finding("dropout", abs(first_loss - without) / abs(without), 0.5, "loss with dropout")
+
+
+def distance(sketch: np.ndarray, other: np.ndarray) -> float:
+    """The estimated norm of the difference of two sketched tensors."""
+    return float(np.linalg.norm(sketch[1:] - other[1:]))
+
+
+def worst(check: str, errors: Mapping[str, float], gate: float) -> Finding:
+    where = max(errors, key=lambda name: errors[name])
+    return Finding(check, errors[where], gate, where)
+
+
+def first(check: str, errors: Mapping[str, float], gate: float, *, note: str = "") -> Finding:
+    """The first that fails, since errors spread from there; the worst if none does."""
+    for where, error in errors.items():
+        if not error <= gate:
+            return Finding(check, error, gate, where, note)
+    return worst(check, errors, gate)

@@ -1,0 +1,171 @@
+"""Makes the proof of one case: lets workers run it small and judges what they report."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from mbench.contract import wire
+from mbench.engine.launch import launch
+from mbench.equality import cache, judge
+from mbench.equality.gates import EXACT, TIMED
+from mbench.equality.reference import SEEDS, STEPS, folder_of, load
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from mbench.contract.adapter import Adapter
+    from mbench.contract.case import Case
+    from mbench.engine.local import Worker
+    from mbench.environments.environment import Environment
+    from mbench.equality.reference import Reference
+    from mbench.workloads.workload import Workload
+
+__all__ = ["proof_case", "prove"]
+
+
+def proof_case(case: Case) -> Case:
+    """`case` at its workload's proof sizes, without dropout, from seed 0."""
+    proof = replace(case, image_size=None, sequence_length=None).resolve().proof
+    sizes = {"image_size": None, "sequence_length": None, **proof}
+    return replace(case, seed=0, dropout=False, **sizes)
+
+
+class Prover:
+    """One case's proof in the making."""
+
+    def __init__(
+        self,
+        adapter: Adapter,
+        environment: Environment,
+        case: Case,
+        *,
+        log: Path,
+        timeout: float,
+        report: Callable[[str], None],
+    ) -> None:
+        self.adapter = adapter
+        self.environment = environment
+        self.timed = proof_case(case)
+        self.workload: Workload = self.timed.resolve()
+        self.log = log
+        self.timeout = timeout
+        self.report = report
+        self.notes: list[str] = []
+        path = folder_of(case.workload) / f"{self.workload.name}.npz"
+        self.reference: Reference = load(path, self.workload)
+
+    def run(self) -> judge.Proof:
+        """Both passes; raises CaseEnded where a worker falls short."""
+        exact = self.exact_case()
+        findings = list(self.exact_pass(exact))
+        if not findings[0].passed:
+            return judge.Proof(findings, self.notes)  # nothing else can be told of another model
+        if self.timed.precision != "fp64" or self.timed.compiler != exact.compiler:
+            findings += self.timed_pass()
+        return judge.Proof(findings, self.notes)
+
+    def exact_case(self) -> Case:
+        """The case in float64, under the timed compiler where that can do float64."""
+        exact = replace(self.timed, precision="fp64")
+        for compiler in self.adapter.compilers:
+            if self.adapter.supports(exact).supported:
+                break
+            if compiler != exact.compiler:
+                self.notes.append(f"{exact.compiler} has no fp64 here: proven under {compiler}")
+                exact = replace(exact, compiler=compiler)
+        return exact
+
+    def worker(self, case: Case) -> AbstractContextManager[Worker]:
+        worker, _ = launch(self.adapter, self.environment, case, log=self.log, timeout=self.timeout)
+        return closing(worker)
+
+    def observe(
+        self, worker: Worker, case: Case, *, seeds: tuple[int, ...] = (0,), steps: int = STEPS
+    ) -> list[wire.Observation]:
+        worker.prepare(case)
+        return [
+            worker.ask(
+                wire.Observe(seed=seed, steps=steps, training=case.mode == "train"),
+                wire.Observation,
+            )
+            for seed in seeds
+        ]
+
+    def exact_pass(self, exact: Case) -> Iterator[judge.Finding]:
+        """Float64: parameters, outputs and, for training, losses, gradients and optimizer."""
+        with self.worker(exact) as worker:
+            self.report("proving outputs in float64")
+            inference = replace(exact, mode="inference")
+            if not self.adapter.supports(inference).supported:
+                inference = replace(inference, compiler=next(iter(self.adapter.compilers)))
+            seen = self.observe(worker, inference, seeds=SEEDS, steps=1)
+            parameters = judge.judge_parameters(seen[0], self.workload)
+            yield parameters
+            if not parameters.passed:
+                return
+            for seed, observation in zip(SEEDS, seen, strict=True):
+                expected = self.reference.outputs[seed]
+                yield judge.judge_outputs(observation, expected, gate=EXACT, check="outputs")
+            yield judge.judge_flops(seen[0].counted_flops, self.workload)
+            if exact.mode != "train":
+                return
+            passes = (("plain", "updates", 0), ("own", "optimizer", STEPS - 1))
+            for name, check, keep in passes:
+                self.report(f"proving {check} in float64")
+                case = replace(exact, plain_sgd=name == "plain")
+                (observation,) = self.observe(worker, case)
+                expected = getattr(self.reference, name)
+                yield judge.judge_trajectory(
+                    observation, expected, self.workload, check=check, keep=keep
+                )
+                losses = [step.loss for step in observation.steps]
+                yield judge.judge_losses(losses, expected.losses, gate=EXACT, check="loss")
+
+    def timed_pass(self) -> Iterator[judge.Finding]:
+        """The timed precision and compiler: outputs or losses, and dropout where there is any."""
+        case, gate = self.timed, TIMED[self.timed.precision]
+        self.report(f"proving {case.precision} under {case.compiler}")
+        with self.worker(case) as worker:
+            if case.mode == "inference":
+                for seed, seen in zip(
+                    SEEDS, self.observe(worker, case, seeds=SEEDS, steps=1), strict=True
+                ):
+                    expected = self.reference.outputs[seed]
+                    yield judge.judge_outputs(seen, expected, gate=gate, check="timed")
+                return
+            (seen,) = self.observe(worker, case)
+            losses = [step.loss for step in seen.steps]
+            yield judge.judge_losses(losses, self.reference.own.losses, gate=gate, check="timed")
+            active = replace(case, dropout=True)
+            if active.resolve().config != case.resolve().config:
+                once, again = self.observe(worker, active, seeds=(0, 0), steps=1)
+                assert losses[0] is not None
+                yield judge.judge_dropout(once.steps[0].loss, again.steps[0].loss, losses[0])
+
+
+def prove(
+    adapter: Adapter,
+    environment: Environment,
+    case: Case,
+    *,
+    log: Path,
+    timeout: float,
+    report: Callable[[str], None],
+    fresh: bool = False,
+) -> dict[str, Any]:
+    """The document of the proof of equal work for `case`: remembered, or made now if `fresh`.
+
+    Raises CaseEnded where a worker falls short, MbenchError where there is no sound fingerprint.
+    """
+    name = cache.key(adapter, environment, proof_case(case))
+    remembered = None if fresh else cache.recall(name)
+    if remembered is not None:
+        return {**remembered, "remembered": True}
+    prover = Prover(adapter, environment, case, log=log, timeout=timeout, report=report)
+    proof = prover.run()
+    cache.remember(name, proof)
+    return {**proof.document(), "remembered": False}

@@ -1,0 +1,154 @@
+"""The fingerprint of a workload's right answers: small, and enough to bound errors of all of it."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbench.equality.gates import UPDATE_FLOOR
+from mbench.errors import MbenchError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from mbench.contract.wire import Observation
+    from mbench.workloads.workload import Workload
+
+__all__ = ["SEEDS", "STEPS", "Reference", "Trajectory", "folder_of", "load", "save"]
+
+STEPS = 3
+SEEDS = (0, 1)
+"""Of parameters. The second shows that outputs follow the parameters and are not kept."""
+SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """What k training steps leave.
+
+    losses (k,). tensors (T, 6): the sketch of each canonical tensor's change, after the first
+    step in a plain pass (it is the gradient), after the last in the workload's own. whole (k, 5):
+    after each step, one sketch of all changes together, each tensor's divided by its scale.
+    """
+
+    losses: np.ndarray
+    tensors: np.ndarray
+    whole: np.ndarray
+
+
+@dataclass(frozen=True)
+class Reference:
+    """`outputs[seed][name]` are sketches (6,) of evaluation outputs; `made` says how."""
+
+    outputs: Mapping[int, Mapping[str, np.ndarray]]
+    plain: Trajectory
+    own: Trajectory
+    made: dict[str, Any]
+
+
+def scales(tensors: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """(T,): by what a tensor's error is divided, from its reference sketch and its size."""
+    norms = tensors[:, 0]
+    typical = np.sqrt(np.sum(norms**2) / np.sum(sizes))
+    return np.maximum(norms, UPDATE_FLOOR * typical * np.sqrt(sizes))
+
+
+def trajectory(
+    observation: Observation, workload: Workload, *, keep: int, scale: np.ndarray | None = None
+) -> Trajectory:
+    """The trajectory of an observation that has all tensors; `keep` is the step whose tensors stay.
+
+    `scale` is the reference's, when an observation is held against one.
+    """
+    names = [tensor.name for tensor in workload.tensors()]
+    sizes = np.array([tensor.size for tensor in workload.tensors()], dtype=np.float64)
+    sketches = np.array([[step.parameters[name] for name in names] for step in observation.steps])
+    if scale is None:
+        scale = scales(sketches[keep], sizes)
+    return Trajectory(
+        losses=np.array([step.loss for step in observation.steps]),
+        tensors=sketches[keep],
+        whole=(sketches[:, :, 1:] / scale[None, :, None]).sum(axis=1),
+    )
+
+
+def folder_of(workload_reference: str) -> Path:
+    """Where the fingerprints of the package that defines a workload lie."""
+    import importlib
+
+    module = importlib.import_module(workload_reference.partition(":")[0])
+    assert module.__file__ is not None
+    return Path(module.__file__).parent / "references"
+
+
+def save(path: Path, reference: Reference) -> None:
+    """Write a fingerprint: plain arrays, no pickle."""
+    arrays = {
+        f"outputs/{seed}/{name}": sketch
+        for seed, outputs in reference.outputs.items()
+        for name, sketch in outputs.items()
+    }
+    for name in ("plain", "own"):
+        found: Trajectory = getattr(reference, name)
+        for part in ("losses", "tensors", "whole"):
+            arrays[f"{name}/{part}"] = getattr(found, part)
+    made = json.dumps({"schema": SCHEMA, **reference.made}, sort_keys=True).encode()
+    arrays["made"] = np.frombuffer(made, dtype=np.uint8)
+    path.parent.mkdir(exist_ok=True)
+    np.savez(path, **arrays)  # type: ignore[arg-type]
+
+
+def load(path: Path, workload: Workload) -> Reference:
+    """Read a fingerprint and check that it is whole and this workload's; raises MbenchError."""
+    mend = "reinstall mbench, or regenerate it with python -m mbench.equality.regenerate"
+    if not path.exists():
+        raise MbenchError(f"{workload.name} has no fingerprint {path}: {mend}")
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            arrays = {name: stored[name] for name in stored.files}
+        made = json.loads(arrays.pop("made").tobytes())
+        reference = Reference(
+            outputs={
+                seed: {
+                    name.split("/", 2)[2]: shaped(array, (6,))
+                    for name, array in arrays.items()
+                    if name.startswith(f"outputs/{seed}/")
+                }
+                for seed in SEEDS
+            },
+            plain=read_trajectory(arrays, "plain", workload),
+            own=read_trajectory(arrays, "own", workload),
+            made=made,
+        )
+        if made["schema"] != SCHEMA:
+            raise ValueError(f"schema {made['schema']} is not {SCHEMA}")
+        if made["model"] != workload.name or made["proof"] != workload.proof:
+            raise ValueError(f"it is of {made['model']} at {made['proof']}")
+        if not all(reference.outputs.values()):
+            raise ValueError("it holds no outputs")
+    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
+        raise MbenchError(
+            f"{path} is no fingerprint of {workload.name} ({error}): {mend}"
+        ) from None
+    return reference
+
+
+def read_trajectory(arrays: Mapping[str, np.ndarray], name: str, workload: Workload) -> Trajectory:
+    count = len(workload.tensors())
+    return Trajectory(
+        losses=shaped(arrays[f"{name}/losses"], (STEPS,)),
+        tensors=shaped(arrays[f"{name}/tensors"], (count, 6)),
+        whole=shaped(arrays[f"{name}/whole"], (STEPS, 5)),
+    )
+
+
+def shaped(array: np.ndarray, shape: Sequence[int]) -> np.ndarray:
+    """`array`, if it is finite float64 of that shape; raises ValueError."""
+    if array.shape != tuple(shape) or array.dtype != np.float64 or not np.isfinite(array).all():
+        raise ValueError(f"an array of {array.dtype} {array.shape} should be {tuple(shape)}")
+    return array

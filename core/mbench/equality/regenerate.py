@@ -1,0 +1,97 @@
+"""Writes the fingerprints anew from the reference implementation in float64.
+
+Usage: python -m mbench.equality.regenerate FRAMEWORK[@PYTHON] [MODEL ...]
+
+The reference implementations are those that workloads name; whichever framework runs them, all
+others must agree with the result to 1e-9, so a wrong fingerprint cannot pass unnoticed.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+from mbench.contract import wire
+from mbench.contract.case import Case
+from mbench.engine.launch import launch
+from mbench.environments.locate import find
+from mbench.environments.spec import parse
+from mbench.equality.prove import proof_case
+from mbench.equality.reference import SEEDS, STEPS, Reference, folder_of, save, trajectory
+from mbench.harness.system import usable_cores
+from mbench.plugins import Plugins
+
+__all__ = ["main"]
+
+
+def main(framework: str, *models: str) -> None:
+    """Write the fingerprint of each model, of all if none is named."""
+    plugins = Plugins()
+    spec = parse(framework)
+    adapter = plugins.adapter(spec.name)
+    environment = find(spec, adapter, accelerator="cpu", provision=True, report=print)
+    for model in models or plugins.workloads.unique():
+        case = proof_case(
+            Case(
+                model=model,
+                workload=plugins.workloads.get(model),
+                mode="inference",
+                batch_size=1,
+                precision="fp64",
+                compiler=next(iter(adapter.compilers)),
+                device="cpu",
+                threads=usable_cores(),
+            )
+        )
+        if not adapter.supports(case).supported:
+            print(f"{model}: not provided by {adapter.title}")
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            log = Path(folder, "log")
+            worker, info = launch(adapter, environment, case, log=log, timeout=3600)
+            try:
+                path = folder_of(case.workload) / f"{model}.npz"
+                made = {"framework": spec.name, "version": info.version}
+                save(path, fingerprint(worker, case, made))
+            finally:
+                worker.close()
+        print(f"{path}: {path.stat().st_size / 1024:.1f} KiB")
+
+
+def fingerprint(worker, case: Case, made: dict[str, str]) -> Reference:  # type: ignore[no-untyped-def]
+    """All passes of one model."""
+    workload = case.resolve()
+
+    def observe(case: Case, seed: int, steps: int) -> wire.Observation:
+        training = case.mode == "train"
+        request = wire.Observe(seed=seed, steps=steps, training=training)
+        seen: wire.Observation = worker.ask(request, wire.Observation)
+        return seen
+
+    import numpy as np
+
+    worker.prepare(case)
+    outputs = {
+        seed: {
+            name: np.array(sketch)
+            for name, sketch in observe(case, seed, 1).steps[0].outputs.items()
+        }
+        for seed in SEEDS
+    }
+    trajectories = []
+    for plain, keep in ((True, 0), (False, STEPS - 1)):
+        training = replace(case, mode="train", plain_sgd=plain)
+        worker.prepare(training)
+        trajectories.append(trajectory(observe(training, 0, STEPS), workload, keep=keep))
+    return Reference(
+        outputs=outputs,
+        plain=trajectories[0],
+        own=trajectories[1],
+        made={**made, "model": workload.name, "proof": workload.proof},
+    )
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

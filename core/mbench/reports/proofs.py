@@ -1,0 +1,68 @@
+"""The table of `mbench verify`."""
+
+from __future__ import annotations
+
+import io
+import shutil
+from typing import Any
+
+from mbench.equality.judge import CHECKS
+
+__all__ = ["render"]
+
+
+def render(results: list[dict[str, Any]]) -> str:
+    """One row per proof, one column per check with its largest error, then what failed."""
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    out = io.StringIO()
+    width = max(shutil.get_terminal_size((160, 24)).columns, 120)
+    console = Console(file=out, width=width, markup=False, highlight=False, emoji=False)
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for column in ("model", "mode", "framework", "precision", "compiler", *CHECKS, "verdict"):
+        table.add_column(column, overflow="fold")
+    remarks = []
+    for result in results:
+        name = f"{result['framework']}, {result['model']} {result['mode']}"
+        proof = result["proof"]
+        cells = [cell(proof, check) for check in CHECKS]
+        verdict = "proven" if result["outcome"] == "ok" else result["outcome"]
+        keys = ("model", "mode", "framework", "precision", "compiler")
+        table.add_row(*(Text(text) for text in (*(result[k] for k in keys), *cells, verdict)))
+        if proof and proof["proven"]:
+            remarks.append(f"{name}: worst {worst(proof)}")
+        if result["outcome"] == "not-equal":
+            remarks += [f"NOT PROVEN, {name}: {failure}" for failure in proof["failures"]]
+        elif result["reason"]:
+            remarks.append(f"{name}: {result['outcome']}: {result['reason']}")
+        remarks += [f"{name}: {note}" for note in (proof["notes"] if proof else [])]
+    console.print(table)
+    for remark in remarks:
+        console.print(Text(remark))
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+
+
+def cell(proof: dict[str, Any] | None, check: str) -> str:
+    """The largest error of one check, "FAILS" before it where it fails; "-" where not made."""
+    found = [f for f in proof["findings"] if f["check"] == check] if proof else []
+    if not found:
+        return "-"
+    if failed := [f for f in found if not f["passed"]]:
+        return "FAILS" + (f" {failed[0]['error']:.1e}" if failed[0]["error"] is not None else "")
+    errors = [f["error"] for f in found if f["error"] is not None]
+    return f"{max(errors):.1e}" if errors else "n/a"
+
+
+def worst(proof: dict[str, Any]) -> str:
+    """The finding that comes nearest to its gate in float64, and the one as timed."""
+    made = [f for f in proof["findings"] if f["error"] is not None and f["check"] != "flops"]
+    parts = []
+    for timed in (False, True):
+        of = [f for f in made if (f["check"] == "timed") is timed and f["check"] != "dropout"]
+        if of:
+            found = max(of, key=lambda f: f["error"])
+            parts.append(f"{found['where']} {found['error']:.1e}")
+    return "; as timed ".join(parts)
