@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from mbench.hookspecs import hookimpl
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     import click
 
@@ -30,8 +30,8 @@ def mbench_workloads() -> Mapping[str, str]:
 
 @hookimpl
 def mbench_reports() -> Mapping[str, Report]:
-    def late(name: str) -> Callable[[dict[str, Any]], str]:
-        def render(document: dict[str, Any]) -> str:
+    def late(name: str) -> Report:
+        def render(document: dict[str, Any], /) -> str:
             text: str = import_module(f"mbench.reports.{name}").render(document)
             return text
 

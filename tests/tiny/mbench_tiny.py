@@ -63,10 +63,11 @@ TINY = TinyWorkload(
     title="Softmax regression",
     family="tiny",
     samples="samples",
+    size="",
     batch_sizes={"cpu": 64, "cuda": 64},
     config=TinyConfig(),
-    proof={"batch_size": 8},
-    optimizer=Optimizer(rule="sgd", learning_rate=1e-3, momentum=0.9, weight_decay=1e-2),
+    proof={"batch_size": 8, "learning_rate": 1e-3},
+    optimizer=Optimizer(rule="sgd", learning_rate=1e-8, momentum=0.9, weight_decay=1e-2),
 )
 
 

@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 
-class Commas(click.ParamType):
+class Commas(click.ParamType[Any]):
     """A comma-separated list without repetition of empty items."""
 
     name = "list"
@@ -77,6 +77,16 @@ results_option = click.option(
     show_default="mbench-results", help="Folder that holds all runs.",
 )  # fmt: skip
 
+timeout_option = click.option(
+    "--timeout", type=click.FloatRange(min=0, min_open=True), default=900.0, show_default=True,
+    help="Longest wait for a worker's answer, in seconds.",
+)  # fmt: skip
+
+provision_option = click.option(
+    "--provision/--no-provision", default=True, show_default=True,
+    help="Build a framework's environment where there is none.",
+)  # fmt: skip
+
 case_options = apply(
     [
         click.option("--models", type=COMMAS, default="resnet50", show_default=True,
@@ -116,10 +126,8 @@ protocol_options = apply(
                      show_default=True, help="Seconds that one comparison may take."),
         click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True,
                      help="Of weights, data and the order of rounds."),
-        click.option("--timeout", type=click.FloatRange(min=0, min_open=True), default=900.0,
-                     show_default=True, help="Longest wait for a worker's answer, in seconds."),
-        click.option("--provision/--no-provision", default=True, show_default=True,
-                     help="Build a framework's environment where there is none."),
+        timeout_option,
+        provision_option,
         click.option("--verify/--no-verify", default=True, show_default=True,
                      help="Prove equal work before it is timed; proofs are remembered."),
         click.option("--allow-unequal", is_flag=True,

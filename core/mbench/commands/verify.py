@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mbench.commands.measure import axes_of, check_writable
-from mbench.commands.options import COMMAS, case_options, plugins
+from mbench.commands.options import (
+    COMMAS,
+    case_options,
+    plugins,
+    provision_option,
+    timeout_option,
+)
 
 if TYPE_CHECKING:
     from mbench.harness.plan import Entry
@@ -24,10 +30,8 @@ __all__ = ["command"]
 @click.command("verify")
 @click.option("--frameworks", type=COMMAS, required=True, help="One or more, as in mbench compare.")
 @case_options
-@click.option("--provision/--no-provision", default=True, show_default=True,
-              help="Build a framework's environment where there is none.")  # fmt: skip
-@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), default=900.0,
-              show_default=True, help="Longest wait for a worker's answer, in seconds.")  # fmt: skip
+@provision_option
+@timeout_option
 @click.option("--fresh", is_flag=True, help="Prove anew what is remembered as proven.")
 @click.option("--format", "format_", type=click.Choice(["table", "json"]), default="table",
               show_default=True)  # fmt: skip

@@ -35,8 +35,9 @@ class Case:
     """One thing to measure, complete: what a worker needs to prepare it.
 
     `workload` names the model's neutral facts as "module:attribute", so that a worker finds
-    them without plugins. `image_size` and `sequence_length` replace the workload's own; `clip`,
-    `dropout` and `plain_sgd` switch parts of the training step off, the latter two for proofs.
+    them without plugins. `image_size` and `sequence_length` replace the workload's own; `clip`
+    switches clipping off. For proofs, `dropout` switches that off, `plain_sgd` replaces the
+    optimizer, and `learning_rate` is one whose updates can be seen.
     `batch_size` is samples per device.
     """
 
@@ -54,6 +55,7 @@ class Case:
     clip: bool = True
     dropout: bool = True
     plain_sgd: bool = False
+    learning_rate: float | None = None
 
     def resolve(self) -> Workload:
         """The workload with this case's sizes and switches applied.
@@ -66,6 +68,8 @@ class Case:
             image_size=self.image_size, sequence_length=self.sequence_length
         )
         optimizer = workload.optimizer
+        if self.learning_rate is not None:
+            optimizer = dataclasses.replace(optimizer, learning_rate=self.learning_rate)
         if self.plain_sgd:
             optimizer = optimizer.plain_sgd()
         if not self.clip:

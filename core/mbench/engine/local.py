@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import mbench
 from mbench.contract import wire
+from mbench.contract.adapter import FrameworkInfo
 from mbench.engine.outcome import CaseEnded
 
 if TYPE_CHECKING:
@@ -37,7 +38,8 @@ def package_files(modules: Iterable[str]) -> dict[str, str]:
     for module in modules:
         top = module.partition(".")[0]
         found = importlib.util.find_spec(top)
-        assert found is not None and found.origin is not None, f"{top} has no file"
+        assert found is not None, f"{top} is not installed"
+        assert found.origin is not None, f"{top} has no file"
         files[top] = found.origin
     return files
 
@@ -99,8 +101,8 @@ class Worker:
             raise self._crashed() from None
         return self._read(answer, time.monotonic() + limit)
 
-    def describe(self, message: wire.Describe) -> wire.FrameworkInfo:
-        return self.ask(message, wire.FrameworkInfo)
+    def describe(self, message: wire.Describe) -> FrameworkInfo:
+        return self.ask(message, FrameworkInfo)
 
     def prepare(self, case: Case) -> wire.Prepared:
         return self.ask(wire.Prepare(case=case), wire.Prepared)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["EXACT", "FLOPS", "TIMED", "UPDATE_FLOOR"]
+__all__ = ["DRIFT", "EXACT", "FLOPS", "TIMED", "UPDATE_FLOOR"]
 
 EXACT = 1e-9
 """In float64. Frameworks agree to 1e-11 or better there; every planted error found so far is
@@ -30,6 +30,11 @@ TIMED = {
 """Of outputs (relative norm of the difference) and of losses (relative) in the timed precision.
 They are wide where arithmetic is coarse: what they must catch there is another computation (a
 missing layer, another loss, a wrong mask), and the float64 pass catches the rest."""
+
+DRIFT = 0.1
+"""Share of the loss's change since the first step by which a later loss in the timed precision may
+differ besides: gradients carry rounding there (single tensors up to a quarter in float32), while
+a step that skips its update would be off by the whole change."""
 
 FLOPS = 0.05
 """Of forward FLOPs by a framework's own counter: counters differ in which small operations they

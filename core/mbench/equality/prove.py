@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from mbench.contract import wire
 from mbench.engine.launch import launch
 from mbench.equality import cache, judge
-from mbench.equality.gates import EXACT, TIMED
+from mbench.equality.gates import DRIFT, EXACT, TIMED
 from mbench.equality.reference import SEEDS, STEPS, folder_of, load
 
 if TYPE_CHECKING:
@@ -27,11 +27,13 @@ if TYPE_CHECKING:
 __all__ = ["proof_case", "prove"]
 
 
+UNSIZED: dict[str, Any] = {"image_size": None, "sequence_length": None}
+
+
 def proof_case(case: Case) -> Case:
-    """`case` at its workload's proof sizes, without dropout, from seed 0."""
-    proof = replace(case, image_size=None, sequence_length=None).resolve().proof
-    sizes = {"image_size": None, "sequence_length": None, **proof}
-    return replace(case, seed=0, dropout=False, **sizes)
+    """`case` at its workload's proof sizes, and learning rate, without dropout, from seed 0."""
+    proof = replace(case, **UNSIZED).resolve().proof
+    return replace(case, seed=0, dropout=False, **{**UNSIZED, **proof})
 
 
 class Prover:
@@ -139,7 +141,9 @@ class Prover:
                 return
             (seen,) = self.observe(worker, case)
             losses = [step.loss for step in seen.steps]
-            yield judge.judge_losses(losses, self.reference.own.losses, gate=gate, check="timed")
+            yield judge.judge_losses(
+                losses, self.reference.own.losses, gate=gate, check="timed", drift=DRIFT
+            )
             active = replace(case, dropout=True)
             if active.resolve().config != case.resolve().config:
                 once, again = self.observe(worker, active, seeds=(0, 0), steps=1)

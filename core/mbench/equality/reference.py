@@ -55,7 +55,8 @@ def scales(tensors: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     """(T,): by what a tensor's error is divided, from its reference sketch and its size."""
     norms = tensors[:, 0]
     typical = np.sqrt(np.sum(norms**2) / np.sum(sizes))
-    return np.maximum(norms, UPDATE_FLOOR * typical * np.sqrt(sizes))
+    scale: np.ndarray = np.maximum(norms, UPDATE_FLOOR * typical * np.sqrt(sizes))
+    return scale
 
 
 def trajectory(

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from mbench.contract.adapter import Adapter
     from mbench.plugins import Plugins
+    from mbench.workloads.workload import Workload
 
 __all__ = ["Axes", "Comparison", "Entry", "plan"]
 
@@ -66,18 +67,30 @@ def plan(axes: Axes, plugins: Plugins) -> list[Comparison]:
     """All comparisons; raises UsageError with the nearest names for whatever does not exist."""
     specs = [parse(text) for text in axes.frameworks]
     adapters = [plugins.adapter(spec.name) for spec in specs]
+    for spec, adapter in zip(specs, adapters, strict=True):
+        try:
+            adapter.requirements(spec.version, axes.device)
+        except ValueError as error:
+            raise UsageError(str(error)) from None
     labels = tell_apart([spec.text for spec in specs])
     _check("mode", axes.modes, MODES)
     _check("precision", axes.precisions, PRECISIONS)
     known = {name for adapter in adapters for name in adapter.compilers}
     _check("compiler", axes.compilers, {*known, "default"})
     references = {model: plugins.workloads.get(model) for model in axes.models}
-    comparisons = []
+    workloads = {model: load_workload(reference) for model, reference in references.items()}
+    sizes = {"image_size": axes.image_size, "sequence_length": axes.sequence_length}
+    for name, size in sizes.items():
+        if size is not None and all(workload.size != name for workload in workloads.values()):
+            option = name.replace("_", "-")
+            raise UsageError(f"--{option} fits none of the models {', '.join(workloads)}")
+    comparisons: list[Comparison] = []
     numbers = itertools.count()
     for model, mode, precision, compiler in itertools.product(
         axes.models, axes.modes, axes.precisions, axes.compilers
     ):
-        for batch_size in axes.batch_sizes or [default_batch(references[model], axes.device)]:
+        workload = workloads[model]
+        for batch_size in axes.batch_sizes or [workload.batch_sizes[axes.device]]:
             entries = []
             for spec, adapter, label in zip(specs, adapters, labels, strict=True):
                 case = Case(
@@ -90,9 +103,8 @@ def plan(axes: Axes, plugins: Plugins) -> list[Comparison]:
                     device=axes.device,
                     threads=axes.threads,
                     seed=axes.seed,
-                    image_size=axes.image_size,
-                    sequence_length=axes.sequence_length,
                     clip=axes.clip,
+                    **{name: size for name, size in sizes.items() if name == workload.size},
                 )
                 try:
                     case.resolve()
@@ -130,10 +142,11 @@ def tell_apart(labels: Sequence[str]) -> list[str]:
     return result
 
 
-def default_batch(reference: str, device: str) -> int:
+def load_workload(reference: str) -> Workload:
+    """The workload that "module:attribute" names."""
     module, _, attribute = reference.partition(":")
-    batch: int = getattr(importlib.import_module(module), attribute).batch_sizes[device]
-    return batch
+    workload: Workload = getattr(importlib.import_module(module), attribute)
+    return workload
 
 
 def _check(

@@ -65,7 +65,24 @@ def size_note(case: Document) -> str:
 
 
 def verdict_lines(document: Document) -> list[str]:
-    return [verdict_line(comparison) for comparison in document["comparisons"]]
+    """Every comparison's verdict with the state of its proof."""
+    return [
+        f"{verdict_line(comparison)}; {equality(document, comparison)}"
+        for comparison in document["comparisons"]
+    ]
+
+
+def equality(document: Document, comparison: Document) -> str:
+    """What is known of the equality of the two cases' work."""
+    cases = [document["cases"][at] for at in comparison["cases"]]
+    proofs = [case["equal_work"] for case in cases]
+    if None in proofs:
+        return "equal work: NOT CHECKED"
+    for case, proof in zip(cases, proofs, strict=True):
+        if not proof["proven"]:
+            return f"equal work: NOT PROVEN, {case['label']}: {proof['failures'][0]}"
+    errors = [proof["worst"] for proof in proofs if proof["worst"] is not None]
+    return f"equal work: proven (worst {max(errors):.0e})" if errors else "equal work: proven"
 
 
 def verdict_line(comparison: Document) -> str:

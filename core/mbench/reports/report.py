@@ -10,5 +10,5 @@ __all__ = ["Report"]
 class Report(Protocol):
     """Renders the document of `mbench.results.summary.summarize`."""
 
-    def __call__(self, document: dict[str, Any]) -> str:
+    def __call__(self, document: dict[str, Any], /) -> str:
         """The whole report, newline at its end."""

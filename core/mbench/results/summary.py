@@ -150,6 +150,7 @@ def compare(run: Run, cases: list[CaseRecord]) -> list[Document]:
         interval = stats.ratio(rates(baseline), rates(other))
         ended = next((c for c in (baseline, other) if c.outcome), None)
         document: Document = {
+            "cases": [baseline.number, other.number],
             "baseline": baseline.label,
             "framework": other.label,
             **{key: other.axes[key] for key in ("model", "mode", "batch_size", "precision")},

@@ -7,6 +7,8 @@ and no dependency of ours meets a framework's.
 Usage: python bootstrap.py PARENT_PID READ_FD WRITE_FD '{"package": "file of its top level", ...}'
 """
 
+from __future__ import annotations
+
 import ctypes
 import importlib.machinery
 import importlib.util
@@ -19,10 +21,12 @@ import sys
 class Located:
     """Finds the packages whose files are known, before sys.path is asked."""
 
-    def __init__(self, files):
+    def __init__(self, files: dict[str, str]) -> None:
         self.files = files
 
-    def find_spec(self, name, path=None, target=None):
+    def find_spec(
+        self, name: str, path: object = None, target: object = None
+    ) -> importlib.machinery.ModuleSpec | None:
         file = self.files.get(name)
         if file is None:
             return None
@@ -32,7 +36,7 @@ class Located:
         )
 
 
-def die_with(parent):
+def die_with(parent: int) -> None:
     """Be killed when the parent ends, even while stopped; exit at once if it has ended already.
 
     A group of our own lets the parent stop and kill us with all our children. It stays in the

@@ -137,9 +137,10 @@ BERT_BASE = BertWorkload(
     title="BERT-Base pre-training",
     family="bert",
     samples="sequences",
+    size="sequence_length",
     batch_sizes={"cpu": 2, "cuda": 32},
     config=BertConfig(),
-    proof={"batch_size": 2, "sequence_length": 64},
+    proof={"batch_size": 2, "sequence_length": 64, "learning_rate": 1e-6},
     # Weight decay spares biases and layer norms, as in the original code.
-    optimizer=Optimizer(rule="adamw", learning_rate=1e-5, weight_decay=1e-2, clip_norm=1.0),
+    optimizer=Optimizer(rule="adamw", learning_rate=1e-9, weight_decay=1e-2, clip_norm=1.0),
 )

@@ -30,14 +30,16 @@ def uniform(key: str, shape: Sequence[int]) -> np.ndarray:
     """float32 in [-1, 1), on a grid of 2**-23, so exact in every wider type."""
     count = math.prod(shape)
     words = bits(key, (count + 1) // 2).view("<u4")[:count]
-    return (
-        (words >> np.uint32(8)).astype(np.float32) * np.float32(2**-23) - np.float32(1)
-    ).reshape(tuple(shape))
+    drawn: np.ndarray = (words >> np.uint32(8)).astype(np.float32)
+    drawn *= np.float32(2**-23)
+    drawn -= np.float32(1)
+    return drawn.reshape(tuple(shape))
 
 
 def integers(key: str, shape: Sequence[int], *, below: int) -> np.ndarray:
     """int64 in [0, below). The bias of the modulus is under below / 2**64."""
-    return (bits(key, math.prod(shape)) % np.uint64(below)).astype(np.int64).reshape(tuple(shape))
+    drawn: np.ndarray = bits(key, math.prod(shape)) % np.uint64(below)
+    return drawn.astype(np.int64).reshape(tuple(shape))
 
 
 def permutations(key: str, rows: int, length: int) -> np.ndarray:
@@ -48,4 +50,7 @@ def permutations(key: str, rows: int, length: int) -> np.ndarray:
 def signs(key: str, count: int) -> np.ndarray:
     """`count` numbers that are -1 or 1, int8."""
     packed = bits(key, (count + 63) // 64).view(np.uint8)
-    return np.unpackbits(packed)[:count].astype(np.int8) * np.int8(2) - np.int8(1)
+    drawn: np.ndarray = np.unpackbits(packed)[:count].astype(np.int8)
+    drawn *= np.int8(2)
+    drawn -= np.int8(1)
+    return drawn

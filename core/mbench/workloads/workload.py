@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -46,8 +46,9 @@ class Optimizer:
     w -= learning_rate * m_hat / (sqrt(v_hat) + epsilon), both moments bias-corrected.
     `clip_norm`: gradients are scaled by min(1, clip_norm / (norm + 1e-6)), norm over all of them.
 
-    Learning rates are far below those that train well: the arithmetic is the same, but the one
-    synthetic batch is not learnt by heart, which would end in denormal gradients.
+    Learning rates of timed steps are next to nothing: the arithmetic is the same, but the one
+    synthetic batch is not learnt by heart, which would end in denormal gradients. Proofs use
+    larger ones, whose updates stand clear of rounding.
     """
 
     rule: str
@@ -60,7 +61,7 @@ class Optimizer:
 
     def plain_sgd(self) -> Optimizer:
         """Bare gradient descent, clipping kept: the update is the (clipped) gradient."""
-        return Optimizer(rule="sgd", learning_rate=1e-2, clip_norm=self.clip_norm)
+        return Optimizer(rule="sgd", learning_rate=1e-3, clip_norm=self.clip_norm)
 
 
 class Config(Protocol):
@@ -80,12 +81,15 @@ class Workload:
     """The model file that implements it in every adapter: "resnet" is models/resnet.py."""
     samples: str
     """What one sample is called, in the plural: "images"."""
+    size: str
+    """The field of a case that resizes it: "image_size", "sequence_length"; "" for one size."""
     batch_sizes: dict[str, int]
     """A batch size per device that suits the model where none is asked for."""
     config: Config
     optimizer: Optimizer
-    proof: dict[str, int]
-    """Sizes at which equal work is proven: small, while the architecture stays whole."""
+    proof: dict[str, Any]
+    """The fields of a case in which proofs differ: sizes that are small while the architecture
+    stays whole, and a learning rate."""
 
     def resized(self, *, image_size: int | None, sequence_length: int | None) -> Workload:
         """The workload at another size; raises ValueError for a size it does not have."""
