@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
+
 from mbench.contract.adapter import Unsupported
 from mbench.worker.limits import peak_resident_bytes
 

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mbench.workloads.workload import Optimizer, Workload
-
     from mbench_pytorch.precision import Precision
 
 __all__ = ["Update"]
@@ -34,7 +33,7 @@ class Update:
         self._clip_norm = workload.optimizer.clip_norm
         self._precision = precision
         self._device = device
-        fused = device.type in ("cpu", "cuda")
+        fused = fuses(workload.optimizer.rule, precision.parameters, device)
         self._optimizer = build(workload, parameters, fused=fused)
         self.differences = (
             [f"{type(self._optimizer).__name__} is one fused kernel"] if fused else []
@@ -67,6 +66,16 @@ class Update:
     def _clip(self) -> None:
         if self._clip_norm is not None:
             torch.nn.utils.clip_grad_norm_(self._parameters, self._clip_norm)
+
+
+def fuses(rule: str, dtype: torch.dtype, device: torch.device) -> bool:
+    """Whether PyTorch has a fused kernel for the rule, and one that works.
+
+    On CPU (seen in 2.13.0) fused SGD computes in half precision, but stores nothing.
+    """
+    if device.type == "cpu" and rule == "sgd":
+        return dtype in (torch.float32, torch.float64)
+    return device.type in ("cpu", "cuda")
 
 
 def build(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import torch
+
 from mbench.contract.adapter import Unsupported
 
 if TYPE_CHECKING:

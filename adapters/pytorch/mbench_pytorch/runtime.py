@@ -9,8 +9,9 @@ import platform
 from typing import TYPE_CHECKING
 
 import torch
-from mbench.contract.adapter import FrameworkInfo, Unsupported
+from torch.utils.flop_counter import FlopCounterMode
 
+from mbench.contract.adapter import FrameworkInfo, Unsupported
 from mbench_pytorch import parameters
 from mbench_pytorch.compiler import COMPILERS
 from mbench_pytorch.optimizer import Update
@@ -20,10 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     import numpy as np
-    from mbench.contract.case import Case
-    from mbench.workloads.workload import Workload
     from torch import nn
 
+    from mbench.contract.case import Case
+    from mbench.workloads.workload import Workload
     from mbench_pytorch.compiler import Eager
     from mbench_pytorch.precision import Precision
 
@@ -94,6 +95,7 @@ class Prepared:
         model.train(case.mode == "train")
         model.to(compiler.device, precision.parameters, memory_format=compiler.layout)
         self._family = family
+        self._config = workload.config
         self._model = model
         self._compiler = compiler
         self._batch = {
@@ -117,6 +119,16 @@ class Prepared:
 
     def trainable_parameters(self) -> int:
         return sum(p.numel() for p in parameters.trainable(self._model).values())
+
+    def counted_flops(self) -> float:
+        """By FlopCounterMode, on the meta device: on CPU it does not see fused attention."""
+        with torch.device("meta"):
+            model = self._family.build(self._config).eval()
+        sample = {name: tensor[:1].to("meta") for name, tensor in self._batch.items()}
+        model.to(next(iter(self._model.parameters())).dtype)
+        with FlopCounterMode(display=False) as counter, torch.no_grad():
+            self._family.forward(model, sample)
+        return float(counter.get_total_flops())
 
     def loss(self) -> float:
         raise AssertionError("inference has no loss")

@@ -77,6 +77,7 @@ def measure(context: click.Context, frameworks: tuple[str, ...], options: dict[s
     protocol = Protocol(
         processes=options["processes"],
         rounds=options["rounds"],
+        block_seconds=options["block"],
         budget_seconds=options["budget"],
         timeout_seconds=options["timeout"],
         seed=options["seed"],

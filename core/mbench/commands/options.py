@@ -122,6 +122,8 @@ protocol_options = apply(
                      help="Sets of fresh worker processes; the interval is built over them."),
         click.option("--rounds", type=SIZE, default=None,
                      help="Blocks per worker.  [default: as many as the budget allows, 3 to 10]"),
+        click.option("--block", type=click.FloatRange(min=0, min_open=True), default=1.0,
+                     show_default=True, help="Seconds that a block takes, one step at least."),
         click.option("--budget", type=click.FloatRange(min=0, min_open=True), default=180.0,
                      show_default=True, help="Seconds that one comparison may take."),
         click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True,

@@ -124,7 +124,10 @@ class Measurement:
         self.progress.phase(entry.label, "preparing")
         prepared = worker.prepare(entry.case)
         self.progress.phase(entry.label, "warming up")
-        warmup = warm_up(lambda count: worker.run(count).nanoseconds[0])
+        warmup = warm_up(
+            lambda count: worker.run(count).nanoseconds[0],
+            shortest_seconds=self.protocol.block_seconds,
+        )
         self.store.append(
             "process",
             case=entry.number,

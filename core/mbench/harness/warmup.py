@@ -11,7 +11,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Warmup", "is_steady", "warm_up"]
 
-SHORTEST_SECONDS = 1.0
 LONGEST_SECONDS = 60.0
 BLOCK_SECONDS = 0.1
 TOLERANCE = 0.03
@@ -40,7 +39,7 @@ def recent(blocks: list[tuple[int, int]]) -> list[float]:
     return [elapsed / count for count, elapsed in blocks[-max(2, len(blocks) // 3) :]]
 
 
-def is_steady(blocks: list[tuple[int, int]]) -> bool:
+def is_steady(blocks: list[tuple[int, int]], *, shortest_seconds: float) -> bool:
     """Whether the last third of the blocks is no faster than the third before it.
 
     A step that got slower is no sign that warming up longer would help (it may be the machine's
@@ -50,16 +49,16 @@ def is_steady(blocks: list[tuple[int, int]]) -> bool:
     before = recent(blocks[: -len(last)])
     if len(before) < 2:
         return False
-    enough = sum(elapsed for _, elapsed in blocks) >= SHORTEST_SECONDS * 1e9
+    enough = sum(elapsed for _, elapsed in blocks) >= shortest_seconds * 1e9
     return enough and median(last) >= (1 - TOLERANCE) * median(before)
 
 
-def warm_up(run: Callable[[int], int]) -> Warmup:
+def warm_up(run: Callable[[int], int], *, shortest_seconds: float = 1.0) -> Warmup:
     """Warm up by `run`, which does that many steps and returns the nanoseconds they took."""
     first = run(1)
     blocks: list[tuple[int, int]] = []
     count = 1
-    while not is_steady(blocks):
+    while not is_steady(blocks, shortest_seconds=shortest_seconds):
         if sum(elapsed for _, elapsed in blocks) >= LONGEST_SECONDS * 1e9 and len(blocks) >= 2:
             reason = f"still getting faster after {LONGEST_SECONDS:g} s"
             return Warmup(first_step_nanoseconds=first, blocks=blocks, reason=reason)

@@ -8,6 +8,7 @@ import sys
 import types
 
 import pytest
+
 from mbench.contract.adapter import Adapter
 from mbench.contract.case import Case
 from mbench.workloads.resnet import RESNET50

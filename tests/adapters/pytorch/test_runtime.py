@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 import pytest
+
 from mbench.contract.adapter import Unsupported
 from mbench.contract.case import Case
 from mbench.workloads.bert import BERT_BASE, BertConfig
@@ -182,6 +183,22 @@ def test_update_follows_the_documented_rule(runtime, workload, plain_sgd):
             expected = weights[name].numpy()
             scale = np.linalg.norm(expected - start[name]) + 1e-15
             assert np.linalg.norm(found - expected) / scale < 1e-9, name
+
+
+def test_update_in_bf16_is_near_the_exact_one(runtime, workload):
+    """The rate is large: smaller updates are lost to rounding, as bfloat16 has it."""
+    optimizer = dataclasses.replace(workload.optimizer, learning_rate=0.1, clip_norm=None)
+    workload = dataclasses.replace(workload, optimizer=optimizer)
+    changes = []
+    for precision in ("fp64", "bf16"):
+        benchmark = prepare(runtime, workload, precision=precision)
+        before = dict(benchmark.parameters())
+        losses(benchmark, 1)
+        changes.append({n: a - before[n] for n, a in benchmark.parameters()})
+    exact, found = changes
+    head = "fc.weight" if "fc.weight" in exact else "cls.seq_relationship.weight"
+    difference = np.linalg.norm(found[head] - exact[head]) / np.linalg.norm(exact[head])
+    assert difference < 0.1
 
 
 def test_reload_starts_over(runtime, workload):

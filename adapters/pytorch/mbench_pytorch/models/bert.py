@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import torch
-    from mbench.workloads.bert import BertConfig
     from torch import nn
+
+    from mbench.workloads.bert import BertConfig
 
 __all__ = ["build", "forward", "loss"]
 

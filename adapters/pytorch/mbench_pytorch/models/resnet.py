@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import torch
+
     from mbench.workloads.resnet import ResNetConfig
 
 __all__ = ["build", "forward", "loss"]
