@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
+import math
 import types
 import typing
 from dataclasses import dataclass, field
@@ -168,12 +170,12 @@ def decode(line: bytes) -> object:
     """The message of one line; raises MalformedMessage naming what is wrong."""
     try:
         body = json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise MalformedMessage(f"not JSON: {line[:80]!r} ({error})") from None
-    if not isinstance(body, dict) or body.get("message") not in MESSAGES:
+    name = body.pop("message", None) if isinstance(body, dict) else None
+    if not isinstance(name, str) or name not in MESSAGES:
         raise MalformedMessage(f"not a message of ours: {line[:80]!r}")
-    kind = MESSAGES[body.pop("message")]
-    return read_fields(kind, body, where=kind.__name__)
+    return read_fields(MESSAGES[name], body, where=name)
 
 
 def read_fields(kind: type, body: dict[str, object], *, where: str) -> typing.Any:
@@ -204,8 +206,11 @@ def _value(hint: typing.Any, value: typing.Any, *, where: str) -> typing.Any:
         return {k: _value(arguments[1], v, where=f"{where}.{k}") for k, v in value.items()}
     if dataclasses.is_dataclass(hint) and isinstance(value, dict):
         return read_fields(typing.cast("type", hint), value, where=where)
-    if hint is float and type(value) is int:
-        return float(value)
+    if hint is float and type(value) in (int, float):
+        with contextlib.suppress(OverflowError):  # of a whole number
+            if math.isfinite(number := float(value)):
+                return number
+        raise MalformedMessage(f"{where} is not finite: {value!r:.60}")
     if hint is typing.Any or hint is object or type(value) is hint:
         return value
     expected = getattr(hint, "__name__", str(hint)) if origin is None else str(hint)

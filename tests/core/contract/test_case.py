@@ -1,0 +1,71 @@
+"""A case, and what its switches do to the workload."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from mbench.contract.case import PRECISIONS, Case, is_mixed
+from mbench.workloads.bert import BERT_BASE
+from mbench.workloads.resnet import RESNET50
+
+RESNET = Case(
+    model="resnet50",
+    workload="mbench.workloads.resnet:RESNET50",
+    mode="train",
+    batch_size=4,
+    precision="fp32",
+    compiler="eager",
+    device="cpu",
+    threads=1,
+)
+BERT = dataclasses.replace(RESNET, model="bert-base", workload="mbench.workloads.bert:BERT_BASE")
+
+
+@pytest.mark.parametrize(("case", "workload"), [(RESNET, RESNET50), (BERT, BERT_BASE)])
+def test_without_switches_it_is_the_workload_itself(case, workload):
+    assert case.resolve() == workload
+
+
+def test_sizes_replace_the_workloads_own():
+    assert dataclasses.replace(RESNET, image_size=96).resolve().config.image_size == 96
+    assert dataclasses.replace(BERT, sequence_length=64).resolve().config.sequence_length == 64
+
+
+@pytest.mark.parametrize(
+    ("case", "change"),
+    [(RESNET, {"sequence_length": 64}), (BERT, {"image_size": 96}), (RESNET, {"image_size": 1})],
+)
+def test_a_size_that_does_not_fit_is_refused(case, change):
+    with pytest.raises(ValueError, match=case.model):
+        dataclasses.replace(case, **change).resolve()
+
+
+def test_clipping_is_switched_off_alone():
+    optimizer = dataclasses.replace(BERT, clip=False).resolve().optimizer
+    assert BERT_BASE.optimizer.clip_norm == 1.0
+    assert optimizer == dataclasses.replace(BERT_BASE.optimizer, clip_norm=None)
+
+
+def test_dropout_is_switched_off_alone():
+    workload = dataclasses.replace(BERT, dropout=False).resolve()
+    assert BERT_BASE.config.dropout == 0.1
+    assert workload.config == dataclasses.replace(BERT_BASE.config, dropout=0.0)
+    assert workload.optimizer == BERT_BASE.optimizer
+
+
+def test_learning_rate_replaces_the_workloads_own():
+    optimizer = dataclasses.replace(RESNET, learning_rate=0.5).resolve().optimizer
+    assert optimizer == dataclasses.replace(RESNET50.optimizer, learning_rate=0.5)
+
+
+@pytest.mark.parametrize(("clip", "norm"), [(True, 1.0), (False, None)])
+def test_plain_gradient_descent_keeps_clipping_only(clip, norm):
+    optimizer = dataclasses.replace(BERT, plain_sgd=True, clip=clip).resolve().optimizer
+    assert (optimizer.rule, optimizer.momentum, optimizer.weight_decay) == ("sgd", 0.0, 0.0)
+    assert optimizer.clip_norm == norm
+
+
+def test_mixed_precisions():
+    assert [name for name in PRECISIONS if is_mixed(name)] == ["amp-bf16", "amp-fp16"]

@@ -1,0 +1,150 @@
+"""The messages: each survives the pipe, and whatever is not one is refused by name."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import random
+
+import pytest
+
+from mbench.contract import wire
+from mbench.contract.adapter import FrameworkInfo
+from mbench.contract.case import Case
+from mbench.contract.wire import MalformedMessage, decode, encode
+
+CASE = Case(
+    model="m",
+    workload="package.module:NAME",
+    mode="train",
+    batch_size=4,
+    precision="fp32",
+    compiler="eager",
+    device="cpu",
+    threads=2,
+    learning_rate=1e-3,
+    image_size=96,
+)
+STEP = wire.StepEvidence(loss=None, outputs={"logits": [1.5, -2.25]}, parameters={})
+MESSAGES = [
+    wire.Hello(python="3.12.1", pid=7, process_group=7),
+    wire.Describe(runtime="a.b:C", device="cpu", threads=2),
+    wire.Describe(runtime="a.b:C", device="cpu", threads=2, memory_limit_bytes=2**40),
+    FrameworkInfo(
+        version="1.0", devices=["cpu"], device_name='a "b"\n\u2028', threads=1, versions={"x": "1"}
+    ),
+    wire.Prepare(case=CASE),
+    wire.Prepared(seconds=0.1, differences=["one", "two"], trainable_parameters=25557032),
+    wire.Run(count=3, each=True),
+    wire.Elapsed(start_nanoseconds=2**53 + 1, nanoseconds=[1, 2**60]),
+    wire.Memory(),
+    wire.MemoryUsed(peak_bytes=1),
+    wire.Observe(seed=0, steps=3, training=True),
+    wire.Observation(
+        trainable_parameters=1,
+        counted_flops=8.2e9,
+        shapes={"conv1.weight": [64, 3, 7, 7], "scalar": []},
+        steps=[STEP, dataclasses.replace(STEP, loss=0.1, parameters={"w": [5e-324]})],
+    ),
+    wire.Close(),
+    wire.Closed(),
+    wire.Failure(outcome="oom", reason="no memory", traceback="Traceback\n..."),
+]
+
+
+@pytest.mark.parametrize("message", MESSAGES, ids=lambda message: type(message).__name__)
+def test_round_trip(message):
+    line = encode(message)
+    assert line.endswith(b"\n")
+    assert line.count(b"\n") == 1
+    assert decode(line) == message
+
+
+def test_every_message_is_tried():
+    assert {type(message) for message in MESSAGES} == set(wire.MESSAGES.values())
+
+
+def body(message: object, **changes: object) -> bytes:
+    return json.dumps({**json.loads(encode(message)), **changes}).encode()
+
+
+@pytest.mark.parametrize(
+    ("line", "named"),
+    [
+        (b"", "not JSON"),
+        (b"warming up...\n", "warming up"),
+        (b'{"message":"Run","count":1', "not JSON"),
+        (b"\xff\xfe\x00", "not JSON"),
+        (b"[" * 100_000, "not JSON"),
+        (b"null", "not a message"),
+        (b"[1]", "not a message"),
+        (b'{"count":1}', "not a message"),
+        (b'{"message":"Walk","count":1}', "Walk"),
+        (b'{"message":["Run"],"count":1}', "not a message"),
+        (b'{"message":"Run"}', "Run lacks 'count'"),
+        (b'{"message":"Run","count":"3"}', "Run.count should be int, not '3'"),
+        (b'{"message":"Run","count":true}', "Run.count"),
+        (b'{"message":"Run","count":3.0}', "Run.count"),
+        (b'{"message":"Run","count":null}', "Run.count"),
+        (b'{"message":"Run","count":3,"each":1}', "Run.each"),
+        (b'{"message":"Run","count":3,"pace":1}', "Run has no field 'pace'"),
+        (b'{"message":"MemoryUsed","peak_bytes":[1]}', "MemoryUsed.peak_bytes"),
+        (body(MESSAGES[7], nanoseconds=[1, 2, "3"]), r"Elapsed.nanoseconds\[2\]"),
+        (body(MESSAGES[7], nanoseconds={"0": 1}), "Elapsed.nanoseconds"),
+        (body(MESSAGES[3], versions=["x"]), "FrameworkInfo.versions"),
+        (body(MESSAGES[3], versions={"x": 1}), "FrameworkInfo.versions.x"),
+        (body(MESSAGES[4], case=None), "Prepare.case"),
+        (body(MESSAGES[4], case={"model": "m"}), "Prepare.case lacks 'workload'"),
+        (body(MESSAGES[11], shapes={"w": [1, "2"]}), r"Observation.shapes.w\[1\]"),
+        (body(MESSAGES[11], steps=[{"loss": "low"}]), r"Observation.steps\[0\].loss"),
+        (body(MESSAGES[5], seconds=10**400), "Prepared.seconds"),
+    ],
+)
+def test_malformed_messages_are_named(line, named):
+    with pytest.raises(MalformedMessage, match=named) as caught:
+        decode(line)
+    assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_what_is_not_finite_is_refused_on_both_ends(value):
+    with pytest.raises(ValueError, match="JSON"):
+        encode(wire.Prepared(seconds=value, differences=[], trainable_parameters=0))
+    with pytest.raises(MalformedMessage, match="Prepared.seconds"):
+        decode(body(MESSAGES[5], seconds=value))
+
+
+def test_a_number_too_large_for_a_float_is_not_finite():
+    with pytest.raises(MalformedMessage, match="Prepared.seconds"):
+        decode(encode(MESSAGES[5]).replace(b"0.1", b"1e999"))
+
+
+def test_whole_numbers_serve_as_floats():
+    read = decode(body(MESSAGES[5], seconds=2))
+    assert read.seconds == 2.0
+    assert type(read.seconds) is float
+
+
+@pytest.mark.parametrize("message", MESSAGES, ids=lambda message: type(message).__name__)
+def test_a_damaged_line_is_a_message_or_malformed_and_nothing_else(message):
+    chance = random.Random(type(message).__name__)
+    line = encode(message)
+    for _ in range(300):
+        damaged = bytearray(line)
+        for _ in range(chance.randint(1, 4)):
+            at = chance.randrange(len(damaged))
+            kind = chance.randrange(3)
+            if kind == 0:
+                damaged[at] = chance.randrange(256)
+            elif kind == 1:
+                damaged[at:at] = chance.choice([b"{", b"}", b"null", b'"', b"[]", b"-", b"9e9"])
+            else:
+                del damaged[at : at + chance.randint(1, 9)]
+                damaged = damaged or bytearray(b" ")
+        try:
+            read = decode(bytes(damaged))
+        except MalformedMessage:
+            continue
+        assert type(read) in wire.MESSAGES.values()
+        encode(read)
