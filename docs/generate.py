@@ -6,7 +6,6 @@ Usage: python docs/generate.py [--check]
 from __future__ import annotations
 
 import difflib
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -61,7 +60,6 @@ def descend(context: click.Context) -> Iterator[click.Context]:
 
 def page() -> str:
     """The whole page."""
-    os.environ.pop("MBENCH_RESULTS", None)  # a default of the reader's machine, not of everyone's
     parts = [HEAD]
     for context in contexts():
         title = f"## `{context.command_path}`"

@@ -1,0 +1,199 @@
+"""The documentation says what the code does: nothing left out, nothing that does not exist."""
+
+from __future__ import annotations
+
+import configparser
+import re
+import shlex
+from pathlib import Path
+
+import click
+import pytest
+
+import mbench
+from mbench import builtin, hookspecs
+from mbench.contract import adapter
+from mbench.contract.case import PRECISIONS
+from mbench.engine.outcome import OUTCOMES
+from mbench.environments.spec import parse
+from mbench.equality import gates
+from mbench.equality.judge import CHECKS
+from mbench.workloads.workload import Workload
+
+CORE = Path(mbench.__file__).parent
+
+
+def written(pages: dict[str, str]) -> str:
+    """All of docs/ but the generated page."""
+    return "\n".join(
+        text for path, text in pages.items() if path.startswith("docs/") and path != "docs/cli.md"
+    )
+
+
+def code_lines(text: str) -> list[str]:
+    """The commands of a page's console blocks."""
+    blocks = re.findall(r"```(?:console|sh)\n(.*?)```", text, re.DOTALL)
+    return [line.removeprefix("$ ").strip() for block in blocks for line in block.splitlines()]
+
+
+def test_the_help_is_current(generate, pages):
+    assert generate.page() == pages["docs/cli.md"], "run python docs/generate.py"
+
+
+def test_every_command_and_option_is_documented(generate, pages):
+    for context in generate.contexts():
+        assert f"## `{context.command_path}`" in pages["docs/cli.md"]
+        if not isinstance(context.command, click.Group):
+            assert re.search(rf"{context.command_path}\b", written(pages)), context.command_path
+        for parameter in context.command.get_params(context):
+            if isinstance(parameter, click.Option):
+                for option in [*parameter.opts, *parameter.secondary_opts]:
+                    assert option in pages["docs/cli.md"], option
+
+
+def test_every_option_of_ours_has_a_help_text(generate):
+    for context in generate.contexts():
+        for parameter in context.command.get_params(context):
+            if isinstance(parameter, click.Option) and parameter.name != "format_":
+                assert parameter.help, f"{context.command_path} {parameter.opts[0]}"
+
+
+def test_every_hook_is_documented(pages):
+    hooks = [name for name in vars(hookspecs) if name.startswith("mbench_")]
+    assert hooks
+    for name in hooks:
+        assert f"`{name}`" in pages["docs/architecture.md"], name
+
+
+def test_every_format_is_documented(pages):
+    for name in builtin.FORMATS:
+        assert f"`{name}`" in pages["docs/getting-started.md"], name
+
+
+@pytest.mark.parametrize(
+    "protocol", [adapter.Adapter, adapter.Runtime, adapter.Benchmark, Workload]
+)
+def test_every_member_of_the_contract_is_documented(protocol, pages):
+    members = {name for name in vars(protocol) if not name.startswith("_")}
+    members |= set(protocol.__annotations__)
+    if protocol is Workload:  # these are given, not to be written
+        members -= {"flops", "initial", "parameter_count", "parameters", "replace"}
+    for name in members:
+        assert re.search(rf"`{name}[`(]", pages["docs/writing-an-adapter.md"]), name
+
+
+def test_every_outcome_precision_and_check_is_documented_as_it_is(pages):
+    for name, meaning in OUTCOMES.items():
+        assert f"| `{name}` | {meaning} |" in pages["docs/methodology.md"]
+    for name, meaning in PRECISIONS.items():
+        assert f"| `{name}` | {meaning} |" in pages["docs/methodology.md"]
+    for name in CHECKS:
+        assert f"| `{name}` |" in pages["docs/equal-work.md"]
+
+
+def test_the_gates_are_the_documented_ones(pages):
+    rows = re.findall(r"^\| (.+?) \| ([\de.-]+) \|", pages["docs/equal-work.md"], re.MULTILINE)
+    found = {name: float(value) for name, value in rows}
+    timed = {f"`timed`, `{precision}`": gate for precision, gate in gates.TIMED.items()}
+    others = {"everything in float64": gates.EXACT, "`flops`": gates.FLOPS, "`parameters`": 0.0}
+    assert found == {**timed, **others, "`dropout`": 0.5}
+    assert gates.DRIFT == 0.1, "the text says so"
+    assert gates.UPDATE_FLOOR == 0.01, "the text says so"
+
+
+def test_every_variable_is_documented(pages):
+    sources = "".join(path.read_text(encoding="utf-8") for path in CORE.rglob("*.py"))
+    variables = set(re.findall(r"MBENCH_[A-Z_]+", sources))
+    assert variables
+    for name in variables:
+        assert f"| `{name}` |" in pages["docs/getting-started.md"], name
+
+
+def test_commands_in_the_pages_can_be_typed(generate, pages):
+    root = next(generate.contexts())
+    seen = 0
+    for path, text in pages.items():
+        for line in code_lines(text):
+            for part in line.split("&&"):
+                words = shlex.split(part)
+                if words and Path(words[0]).name == "mbench":
+                    check(root, words[1:], where=f"{path}: {line}")
+                    seen += 1
+    assert seen > 20
+
+
+def check(parent: click.Context, words: list[str], *, where: str) -> None:
+    """Parse `words` as the command line would; nothing runs."""
+    group = parent.command
+    assert isinstance(group, click.Group)
+    command = group.get_command(parent, words[0])
+    assert command is not None, where
+    if isinstance(command, click.Group):
+        check(click.Context(command, info_name=words[0], parent=parent), words[1:], where=where)
+        return
+    try:
+        context = command.make_context(words[0], list(words[1:]), parent=parent)
+    except click.ClickException as error:
+        pytest.fail(f"{where}: {error.format_message()}")
+    for framework in context.params.get("frameworks", ()):
+        parse(framework)
+
+
+def test_links_lead_somewhere(pages, root):
+    for path, text in pages.items():
+        prose = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+        for target in re.findall(r"\]\(([^)\s]+)\)", prose):
+            if re.match(r"[a-z]+:", target):
+                continue
+            name, _, anchor = target.partition("#")
+            file = (root / path).parent / name if name else root / path
+            assert file.exists(), f"{path}: {target}"
+            if anchor:
+                titles = re.findall(r"^#+ (.+)$", file.read_text(encoding="utf-8"), re.MULTILINE)
+                assert anchor in map(slug, titles), f"{path}: {target}"
+
+
+def slug(title: str) -> str:
+    """The anchor that mkdocs gives a heading."""
+    return re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", title).strip().lower())
+
+
+def test_every_page_is_in_the_navigation(root, pages):
+    config = (root / "mkdocs.yml").read_text(encoding="utf-8")
+    listed = {f"docs/{name}" for name in re.findall(r": (\S+\.md)$", config, re.MULTILINE)}
+    assert listed == {path for path in pages if path.startswith("docs/")}
+
+
+def test_excerpts_are_those_of_the_example(root, pages):
+    found = re.findall(
+        r"<!-- (\S+) -->\n```\w+\n(.*?)```", pages["docs/writing-an-adapter.md"], re.DOTALL
+    )
+    assert len(found) > 4
+    for source, excerpt in found:
+        assert packed(excerpt) in packed((root / source).read_text(encoding="utf-8")), excerpt
+
+
+def packed(code: str) -> str:
+    """Without indentation and blank lines, in which an excerpt may differ."""
+    return "\n".join(line.strip() for line in code.splitlines() if line.strip())
+
+
+def test_the_readme_runs_the_main_job_and_the_tests(root, pages):
+    readme = pages["README.md"]
+    install = "python3 -m venv .venv && .venv/bin/pip install"
+    for command in (
+        f"{install} . && .venv/bin/mbench compare --frameworks torch,tf",
+        f"{install} tox && .venv/bin/tox",
+    ):
+        assert command in code_lines(readme), command
+    settings = configparser.ConfigParser(interpolation=None)
+    settings.read(root / "tox.ini")
+    for name in re.findall(r"tox -e ([\w,]+)", "\n".join(pages.values())):
+        for environment in name.split(","):
+            known = settings["tox"]["env_list"].replace(" ", "").split(",")
+            assert environment in known or f"testenv:{environment}" in settings, environment
+    project = (root / "pyproject.toml").read_text(encoding="utf-8")
+    extras = re.search(r"optional-dependencies\]\n(.*?)\n\n", project, re.DOTALL)
+    assert extras is not None
+    for extra in re.findall(r"^(\w+) =", extras[1], re.MULTILINE):
+        assert f"`{extra}`" in readme, extra

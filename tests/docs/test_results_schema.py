@@ -1,0 +1,167 @@
+"""docs/results-schema.md against real documents: every field is there, and has its type."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from mbench.harness.system import GPU_FIELDS
+from mbench.reports.csv import render
+from mbench.results.run import load_run
+from mbench.results.summary import summarize
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+PAGE = "docs/results-schema.md"
+TYPES: dict[str, Any] = {
+    "string": str, "integer": int, "number": (int, float), "boolean": bool, "object": dict,
+    "null": type(None),
+}  # fmt: skip
+
+
+def mbench(folder: Path, *arguments: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "mbench", *arguments],
+        cwd=folder,
+        env={**os.environ, "MBENCH_PROOFS": str(folder / "proofs"), "MBENCH_RESULTS": "results"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode in (0, 1), done.stderr  # 1: the case that is unsupported by design
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory) -> Path:
+    """A run with cases of both modes that were measured, and some that are unsupported."""
+    folder = tmp_path_factory.mktemp("run")
+    mbench(
+        folder, "compare", "--frameworks", "tiny,flaky", "--models", "tiny-model",
+        "--mode", "train,inference", "--precision", "fp32,bf16",
+        "--processes", "2", "--rounds", "1", "--block", "0.05", "--threads", "1",
+    )  # fmt: skip
+    (path,) = (folder / "results").iterdir()
+    return path
+
+
+@pytest.fixture(scope="module")
+def document(run) -> dict[str, Any]:
+    return summarize(load_run(run))
+
+
+def rows(page: str, *, beginning: str, heading: str) -> list[list[str]]:
+    """The rows of all tables under `heading` whose columns begin as given."""
+    found, inside = [], False
+    section = page.partition(f"\n{heading}\n")[2] if heading else page
+    if heading:
+        section = re.split(r"\n## ", section)[0]
+    for line in section.splitlines():
+        if line.startswith(beginning):
+            inside = True
+        elif not line.startswith("|"):
+            inside = False
+        elif inside and not line.startswith("|---"):
+            found.append([cell.strip() for cell in line.strip("|").split("|")])
+    return found
+
+
+def documented(page: str, *, verify: bool = False) -> dict[str, str]:
+    """Types by path: of the main document, or of the one that mbench verify prints."""
+    part = "\n## `mbench verify`\n"
+    before, _, after = page.partition(part)
+    text = after if verify else before
+    return {
+        row[0].strip("`"): row[1] for row in rows(text, beginning="| Field | Type |", heading="")
+    }
+
+
+def walk(value: Any, path: str, types: dict[str, str]) -> Iterator[tuple[str, Any]]:
+    """Every field of a document with its value; maps are not looked into."""
+    if isinstance(value, dict) and not types.get(path, "").startswith("map"):
+        for name, inner in value.items():
+            at = f"{path}.{name}" if path else name
+            yield at, inner
+            yield from walk(inner, at, types)
+    elif isinstance(value, list):
+        for inner in value:
+            if isinstance(inner, dict):
+                yield from walk(inner, f"{path}[]", types)
+
+
+def fits(value: Any, declared: str) -> bool:
+    if " or " in declared:
+        return any(fits(value, part) for part in declared.split(" or "))
+    if declared.startswith("array of "):
+        item = declared.removeprefix("array of ")
+        return isinstance(value, list) and all(fits(v, item) for v in value)
+    if declared.startswith("map of "):
+        item = declared.removeprefix("map of ")
+        return isinstance(value, dict) and all(fits(v, item) for v in value.values())
+    if declared in ("integer", "number") and isinstance(value, bool):
+        return False
+    return isinstance(value, TYPES[declared])
+
+
+def compare(found: dict[str, Any], types: dict[str, str], *, absent: set[str]) -> None:
+    seen = set()
+    for path, value in walk(found, "", types):
+        assert path in types, f"{path} is not documented"
+        assert fits(value, types[path]), f"{path} is {value!r:.80}, not {types[path]}"
+        seen.add(path)
+    assert set(types) - seen - absent == set(), "documented, but not there"
+
+
+def test_every_field_is_documented_with_its_type(document, pages):
+    gpu = {f"system.gpus[].{name}" for name in GPU_FIELDS}
+    types = documented(pages[PAGE])
+    assert gpu <= set(types)
+    compare(document, types, absent=gpu)
+
+
+def test_the_document_is_what_the_command_prints(run, document):
+    text = mbench(run.parents[1], "show", "--format", "json")
+    assert json.loads(text) == json.loads(json.dumps(document))
+
+
+def test_the_document_of_a_proof(tmp_path, pages):
+    types = documented(pages[PAGE], verify=True)
+    above = documented(pages[PAGE])
+    prefix = "cases[].equal_work."
+    types |= {
+        f"proofs[].proof.{path.removeprefix(prefix)}": kind
+        for path, kind in above.items()
+        if path.startswith(prefix)
+    }
+    text = mbench(
+        tmp_path, "verify", "--frameworks", "tiny", "--models", "tiny-model",
+        "--precision", "fp32,bf16", "--threads", "1", "--format", "json",
+    )  # fmt: skip
+    compare(json.loads(text), types, absent=set())
+
+
+def test_the_columns_of_csv(document, pages):
+    cells = [row[0] for row in rows(pages[PAGE], beginning="| Column |", heading="## CSV")]
+    names = re.findall(r"`([^`]+)`", " ".join(cells))
+    assert names == render(document).splitlines()[0].split(",")
+
+
+def test_the_events_of_a_run_file(run, pages):
+    table = {
+        row[0].strip("`"): set(re.findall(r"`([^`]+)`", row[1]))
+        for row in rows(pages[PAGE], beginning="| Event |", heading="## The run's folder")
+    }
+    found: dict[str, set[str]] = {}
+    for line in (run / "run.jsonl").read_text(encoding="utf-8").splitlines():
+        event = json.loads(line)
+        found.setdefault(event.pop("event"), set()).update(event)
+    assert found == table
