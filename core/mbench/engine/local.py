@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 import mbench
 from mbench.contract import wire
 from mbench.contract.adapter import FrameworkInfo
-from mbench.engine.outcome import CaseEnded
+from mbench.engine.outcome import OUTCOMES, CaseEnded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -125,6 +125,8 @@ class Worker:
         line, _, self._received = self._received.partition(b"\n")
         try:
             message = wire.decode(line)
+            if isinstance(message, wire.Failure) and message.outcome not in OUTCOMES:
+                raise wire.MalformedMessage(f"no outcome is called {message.outcome!r:.60}")
         except wire.MalformedMessage as error:
             self.kill()
             raise CaseEnded(

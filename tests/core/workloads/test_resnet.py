@@ -95,9 +95,7 @@ def test_seeds_change_weights_and_data():
     tensor = RESNET50.tensors()[0]
     one, other = (RESNET50.initial(tensor, seed=seed) for seed in (0, 1))
     assert not np.array_equal(one, other)
-    assert not np.array_equal(
-        at(32).batch(1, seed=0)["images"], at(32).batch(1, seed=1)["images"]
-    )
+    assert not np.array_equal(at(32).batch(1, seed=0)["images"], at(32).batch(1, seed=1)["images"])
 
 
 @pytest.mark.parametrize("size", [33, 96, 224, 225])

@@ -1,0 +1,123 @@
+"""A worker's answers, and the typed outcome of what its framework raises."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from mbench_tiny import TINY
+
+from mbench.contract import wire
+from mbench.contract.adapter import FrameworkInfo, Unsupported
+from mbench.contract.case import Case
+from mbench.worker.session import Session, failure
+
+CASE = Case(
+    model="tiny-model",
+    workload="mbench_tiny:TINY",
+    mode="train",
+    batch_size=8,
+    precision="fp32",
+    compiler="eager",
+    device="cpu",
+    threads=1,
+    seed=5,
+)
+DESCRIBE = wire.Describe(runtime="mbench_tiny:FlakyRuntime", device="cpu", threads=3)
+
+
+@pytest.fixture
+def session():
+    session = Session()
+    session.answer(DESCRIBE)
+    return session
+
+
+def test_describe_imports_the_framework_and_says_what_it_is():
+    info = Session().answer(DESCRIBE)
+    assert info == FrameworkInfo(
+        version=np.__version__, devices=["cpu"], device_name="CPU", threads=3
+    )
+
+
+def test_prepare_loads_the_canonical_parameters(session):
+    prepared = session.answer(wire.Prepare(case=CASE))
+    assert prepared.seconds > 0
+    assert prepared.trainable_parameters == 64 * 257
+    assert prepared.differences == ["gradients are written by hand"]
+    loaded = dict(session.benchmark.parameters())
+    for name, array in TINY.parameters(seed=5):
+        assert np.array_equal(loaded[name], array)
+
+
+def test_run_times_the_prepared_case(session):
+    session.answer(wire.Prepare(case=CASE))
+    assert len(session.answer(wire.Run(count=3)).nanoseconds) == 1
+    assert len(session.answer(wire.Run(count=3, each=True)).nanoseconds) == 3
+
+
+def test_memory_evidence_and_goodbye(session):
+    session.answer(wire.Prepare(case=CASE))
+    assert session.answer(wire.Memory()).peak_bytes > 2**20
+    seen = session.answer(wire.Observe(seed=0, steps=2, training=True))
+    assert len(seen.steps) == 2
+    assert session.answer(wire.Close()) == wire.Closed()
+
+
+def test_the_case_before_makes_room_for_the_next(session):
+    session.answer(wire.Prepare(case=CASE))
+    broken = dataclasses.replace(CASE, image_size=32)
+    with pytest.raises(ValueError, match="one size only"):
+        session.answer(wire.Prepare(case=broken))
+    assert session.benchmark is None
+
+
+@pytest.mark.parametrize("message", [wire.Run(count=1), wire.Memory()])
+def test_nothing_runs_before_it_is_prepared(session, message):
+    with pytest.raises(AssertionError, match="prepare comes first"):
+        session.answer(message)
+
+
+def test_a_message_that_is_no_question_is_refused(session):
+    session.answer(wire.Prepare(case=CASE))
+    with pytest.raises(wire.MalformedMessage, match="does not take Closed"):
+        session.answer(wire.Closed())
+
+
+def test_a_device_that_the_framework_lacks_passes_through():
+    with pytest.raises(Unsupported, match="CPU only"):
+        Session().answer(dataclasses.replace(DESCRIBE, device="cuda"))
+
+
+class ResourceExhaustedError(Exception):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("error", "outcome", "reason"),
+    [
+        (Unsupported("no bf16\non this CPU"), "unsupported", "no bf16 on this CPU"),
+        (MemoryError(), "oom", "MemoryError"),
+        (RuntimeError("CUDA out of memory. Tried"), "oom", "RuntimeError: CUDA out of memory"),
+        (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried"), "oom", ""),
+        (ResourceExhaustedError("OOM when allocating"), "oom", "ResourceExhaustedError: OOM"),
+        (ResourceExhaustedError(""), "oom", "ResourceExhaustedError"),
+        (RuntimeError("std::bad_alloc"), "oom", "RuntimeError: std::bad_alloc"),
+        (OSError(12, "Cannot allocate memory"), "oom", "OSError: [Errno 12]"),
+        (ValueError("a\n  b\tc"), "failed", "ValueError: a b c"),
+        (KeyError("memory"), "failed", "KeyError: 'memory'"),
+        (RuntimeError("x" * 10_000), "failed", "RuntimeError: xxx"),
+    ],
+)
+def test_outcomes_of_exceptions(error, outcome, reason):
+    try:
+        raise error
+    except Exception as caught:
+        made = failure(caught)
+    assert made.outcome == outcome
+    assert made.reason.startswith(reason)
+    assert "\n" not in made.reason
+    assert len(made.reason) <= 500
+    assert len(made.traceback) <= 8000
+    assert type(error).__name__ in made.traceback or "x" * 100 in made.traceback
