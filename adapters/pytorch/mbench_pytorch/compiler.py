@@ -54,7 +54,7 @@ class Eager:
 class Inductor(Eager):
     """torch.compile in its default mode; the optimizer's fused kernel stays as it is."""
 
-    differences = ("torch.compile in its default mode, the optimizer is not compiled",)
+    differences = ("torch.compile is in its default mode and compiles no optimizer",)
 
     def __init__(self, device: str) -> None:
         super().__init__(device)
@@ -82,7 +82,6 @@ class Xla(Eager):
     differences = (
         "PyTorch/XLA traces every step anew and looks the graph up",
         "XLA chooses its own threads among the cores that the process may use",
-        "the optimizer is not fused by hand: XLA fuses it",
     )
     layout = torch.contiguous_format  # XLA lays tensors out itself
 

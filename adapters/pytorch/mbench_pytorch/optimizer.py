@@ -35,9 +35,8 @@ class Update:
         self._device = device
         fused = fuses(workload.optimizer.rule, precision.parameters, device)
         self._optimizer = build(workload, parameters, fused=fused)
-        self.differences = (
-            [f"{type(self._optimizer).__name__} is one fused kernel"] if fused else []
-        )
+        name = type(self._optimizer).__name__
+        self.differences = [f"{name} is {'one fused kernel' if fused else 'not fused'}"]
         self.reset()
 
     def reset(self) -> None:

@@ -15,14 +15,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import torch
-    from torch import nn
 
     from mbench.workloads.bert import BertConfig
 
 __all__ = ["build", "forward", "loss"]
 
 
-def build(config: BertConfig) -> nn.Module:
+def build(config: BertConfig) -> BertForPreTraining:
     return BertForPreTraining(
         NativeConfig(
             vocab_size=config.vocabulary,
@@ -42,7 +41,9 @@ def build(config: BertConfig) -> nn.Module:
     )
 
 
-def forward(model: nn.Module, batch: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+def forward(
+    model: BertForPreTraining, batch: Mapping[str, torch.Tensor]
+) -> dict[str, torch.Tensor]:
     """input_ids, token_type_ids (B, L), masked_positions (B, P) -> both heads' logits."""
     encoded = model.bert(batch["input_ids"], token_type_ids=batch["token_type_ids"])
     sequence = encoded.last_hidden_state  # (B, L, D)

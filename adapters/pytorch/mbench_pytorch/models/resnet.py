@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["build", "forward", "loss"]
 
 
-def build(config: ResNetConfig) -> nn.Module:
+def build(config: ResNetConfig) -> ResNet:
     """Raises ValueError for widths other than torchvision's, which are fixed."""
     if (config.widths, config.expansion, config.stem) != ((64, 128, 256, 512), 4, 64):
         raise ValueError(f"torchvision's ResNet has no such widths: {config}")
@@ -30,7 +30,7 @@ def build(config: ResNetConfig) -> nn.Module:
     return ResNet(Bottleneck, list(config.blocks), num_classes=config.classes, norm_layer=norm)
 
 
-def forward(model: nn.Module, batch: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+def forward(model: ResNet, batch: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     """images (B, C, H, W) -> logits (B, K)."""
     return {"logits": model(batch["images"])}
 
