@@ -109,7 +109,7 @@ class LiveProgress:
         from rich.table import Table
         from rich.text import Text
 
-        table = Table("framework", "phase", "rounds", "samples/s", title=self.title, box=None)
+        table = Table("framework", "phase", "rounds", "samples/s", title=Text(self.title), box=None)
         for label, row in self.rows.items():
             rate = f"{row.rates[-1]:.4g}" if row.rates else ""
             table.add_row(Text(label), Text(row.phase), str(row.rounds or ""), rate)

@@ -31,12 +31,17 @@ class Warmup:
     @property
     def step_seconds(self) -> float:
         """The step time at the end of the warm-up."""
-        return median(recent(self.blocks)) / 1e9
+        return median(per_step(self.blocks[-third(self.blocks) :])) / 1e9
 
 
-def recent(blocks: list[tuple[int, int]]) -> list[float]:
-    """Nanoseconds per step of the last third of the blocks, two at least."""
-    return [elapsed / count for count, elapsed in blocks[-max(2, len(blocks) // 3) :]]
+def per_step(blocks: list[tuple[int, int]]) -> list[float]:
+    """Nanoseconds per step of each block."""
+    return [elapsed / count for count, elapsed in blocks]
+
+
+def third(blocks: list[tuple[int, int]]) -> int:
+    """How many blocks a third of them is, two at least."""
+    return max(2, len(blocks) // 3)
 
 
 def is_steady(blocks: list[tuple[int, int]], *, shortest_seconds: float) -> bool:
@@ -45,8 +50,8 @@ def is_steady(blocks: list[tuple[int, int]], *, shortest_seconds: float) -> bool
     A step that got slower is no sign that warming up longer would help (it may be the machine's
     doing), so only steps that still get faster keep the warm-up going.
     """
-    last = recent(blocks)
-    before = recent(blocks[: -len(last)])
+    size = third(blocks)
+    last, before = per_step(blocks[-size:]), per_step(blocks[-2 * size : -size])
     if len(before) < 2:
         return False
     enough = sum(elapsed for _, elapsed in blocks) >= shortest_seconds * 1e9
@@ -60,7 +65,7 @@ def warm_up(run: Callable[[int], int], *, shortest_seconds: float = 1.0) -> Warm
     count = 1
     while not is_steady(blocks, shortest_seconds=shortest_seconds):
         if sum(elapsed for _, elapsed in blocks) >= LONGEST_SECONDS * 1e9 and len(blocks) >= 2:
-            reason = f"still getting faster after {LONGEST_SECONDS:g} s"
+            reason = f"not steady after {LONGEST_SECONDS:g} s"
             return Warmup(first_step_nanoseconds=first, blocks=blocks, reason=reason)
         elapsed = run(count)
         blocks.append((count, elapsed))

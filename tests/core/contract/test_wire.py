@@ -111,12 +111,12 @@ def test_malformed_messages_are_named(line, named):
 def test_what_is_not_finite_is_refused_on_both_ends(value):
     with pytest.raises(ValueError, match="JSON"):
         encode(wire.Prepared(seconds=value, differences=[], trainable_parameters=0))
-    with pytest.raises(MalformedMessage, match="Prepared.seconds"):
+    with pytest.raises(MalformedMessage, match=r"Prepared\.seconds"):
         decode(body(MESSAGES[5], seconds=value))
 
 
 def test_a_number_too_large_for_a_float_is_not_finite():
-    with pytest.raises(MalformedMessage, match="Prepared.seconds"):
+    with pytest.raises(MalformedMessage, match=r"Prepared\.seconds"):
         decode(encode(MESSAGES[5]).replace(b"0.1", b"1e999"))
 
 

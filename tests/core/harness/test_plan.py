@@ -1,0 +1,132 @@
+"""Axes multiply into comparisons, and whatever does not exist is refused with its neighbours."""
+
+from __future__ import annotations
+
+import pytest
+from mbench_tiny import Tiny
+
+from mbench.errors import UsageError
+from mbench.harness.plan import Axes, plan, tell_apart
+
+
+class Graphic(Tiny):
+    """Shares no compiler but "eager" with tiny, which is not its default."""
+
+    name = "graphic"
+    title = "Graphic"
+    compilers = {"graph": "whole graphs", "eager": "one by one"}  # noqa: RUF012
+
+    def requirements(self, version, accelerator):
+        if version == "0.0":
+            raise ValueError("graphic 0.0 was never released")
+        return []
+
+
+@pytest.fixture
+def plugins(plugins):
+    plugins.adapters.add("graphic", "graphic_plugin", Graphic())
+    return plugins
+
+
+def axes(**changes):
+    return Axes(**{"frameworks": ("tiny", "graphic"), "models": ("tiny-model",), **changes})
+
+
+def test_all_axes_multiply_and_everything_is_numbered_in_order(plugins):
+    made = plan(
+        axes(
+            modes=("train", "inference"),
+            batch_sizes=(8, 16, 32),
+            precisions=("fp32", "fp64"),
+            compilers=("default", "eager"),
+        ),
+        plugins,
+    )
+    assert [comparison.number for comparison in made] == list(range(2 * 3 * 2 * 2))
+    entries = [entry for comparison in made for entry in comparison.entries]
+    assert [entry.number for entry in entries] == list(range(2 * len(made)))
+    assert len({comparison.title for comparison in made}) == len(made)
+    assert len({entry.case for entry in entries if entry.label == "tiny"}) == 2 * 3 * 2
+    for comparison in made:
+        tiny, graphic = comparison.entries
+        assert (tiny.label, graphic.label) == ("tiny", "graphic")
+        alike = ("model", "mode", "batch_size", "precision", "device", "threads", "seed", "clip")
+        for name in alike:
+            assert getattr(tiny.case, name) == getattr(graphic.case, name)
+
+
+def test_the_default_compiler_is_each_frameworks_own(plugins):
+    (comparison,) = plan(axes(), plugins)
+    assert [entry.case.compiler for entry in comparison.entries] == ["eager", "graph"]
+    assert comparison.title == "tiny-model train batch 64 fp32"
+
+
+def test_a_named_compiler_is_for_all_and_in_the_title(plugins):
+    (comparison,) = plan(axes(compilers=("eager",)), plugins)
+    assert [entry.case.compiler for entry in comparison.entries] == ["eager", "eager"]
+    assert comparison.title.endswith(" eager")
+
+
+def test_what_a_framework_cannot_do_is_kept_with_its_reason(plugins):
+    (comparison,) = plan(axes(compilers=("graph",)), plugins)
+    tiny, graphic = (entry.support for entry in comparison.entries)
+    assert tiny.reason == "Tiny has no compiler 'graph'; it has eager, imaginary"
+    assert not tiny.supported
+    assert graphic.supported
+    (comparison,) = plan(axes(precisions=("amp-bf16",)), plugins)
+    assert {entry.support.reason for entry in comparison.entries} == {
+        "tiny knows fp32 and fp64 only"
+    }
+
+
+@pytest.mark.parametrize(("device", "size"), [("cpu", 4), ("cuda", 128)])
+def test_the_batch_size_is_the_models_own_where_none_is_asked_for(plugins, device, size):
+    (comparison,) = plan(axes(models=("resnet50",), device=device), plugins)
+    assert {entry.case.batch_size for entry in comparison.entries} == {size}
+
+
+def test_sizes_go_to_the_models_that_have_them(plugins):
+    resnet, bert = plan(
+        axes(models=("resnet50", "bert-base"), image_size=96, sequence_length=64), plugins
+    )
+    assert {(e.case.image_size, e.case.sequence_length) for e in resnet.entries} == {(96, None)}
+    assert {(e.case.image_size, e.case.sequence_length) for e in bert.entries} == {(None, 64)}
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"frameworks": ("tinny",)}, "unknown framework 'tinny'; did you mean tiny?"),
+        ({"frameworks": ("tiny==",)}, "names no framework"),
+        ({"frameworks": ("graphic==0.0",)}, "graphic 0.0 was never released"),
+        ({"models": ("resnet51",)}, "unknown model 'resnet51'; did you mean resnet50?"),
+        ({"modes": ("training",)}, "unknown mode 'training'; did you mean train?"),
+        ({"precisions": ("fp31",)}, "unknown precision 'fp31'; did you mean fp32"),
+        ({"compilers": ("grph",)}, "unknown compiler 'grph'; did you mean graph?"),
+        ({"compilers": ("zzz",)}, "'zzz'; there is default, eager, graph, imaginary"),
+        ({"image_size": 96}, "--image-size fits none of the models tiny-model"),
+        ({"models": ("resnet50",), "sequence_length": 9}, "--sequence-length fits none"),
+        ({"models": ("resnet50",), "image_size": 9}, "resnet50 needs images of 32 pixels"),
+    ],
+)
+def test_what_does_not_exist_or_fit_is_refused(plugins, changes, said):
+    with pytest.raises(UsageError, match=said.replace("?", r"\?")):
+        plan(axes(**changes), plugins)
+
+
+@pytest.mark.parametrize(
+    ("labels", "told"),
+    [
+        (["a", "b"], ["a", "b"]),
+        (["a", "a", "b", "a"], ["a#1", "a#2", "b", "a#3"]),
+        ([], []),
+    ],
+)
+def test_labels_are_told_apart(labels, told):
+    assert tell_apart(labels) == told
+
+
+def test_one_framework_may_be_compared_with_itself(plugins):
+    (comparison,) = plan(axes(frameworks=("tiny", "tiny", "tiny==1.26")), plugins)
+    assert [entry.label for entry in comparison.entries] == ["tiny#1", "tiny#2", "tiny==1.26"]
+    assert [entry.spec.version for entry in comparison.entries] == [None, None, "1.26"]
