@@ -101,7 +101,9 @@ def test_the_same_against_itself_shows_no_difference(surroundings):
 
 
 def test_a_planted_slowness_is_found(surroundings):
-    result = compare("--frameworks", "tiny,flaky", *QUICK, "--format", "json", fault="slow")
+    result = compare(
+        "--frameworks", "tiny,flaky", *QUICK, "--processes", "4", "--format", "json", fault="slow"
+    )
     document, _ = documents(result)
     (comparison,) = document["comparisons"]
     assert comparison["verdict"] == "slower"

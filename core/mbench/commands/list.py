@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from mbench.contract.adapter import Adapter
     from mbench.plugins import Plugins
 
 __all__ = ["command"]
@@ -57,20 +56,12 @@ def columns(title: str, rows: Sequence[Sequence[str]]) -> None:
 
 def frameworks(found: Plugins) -> list[list[str]]:
     """Name, title, where it would run, compilers."""
+    from mbench.environments.locate import home
+
     return [
         [name, adapter.title, home(adapter), "compilers " + ", ".join(adapter.compilers)]
         for name, adapter in sorted(found.adapters.unique().items())
     ]
-
-
-def home(adapter: Adapter) -> str:
-    """Where the framework would run, as far as can be told at once."""
-    from mbench.environments import managed, probe
-
-    if not probe.missing(adapter.imports):
-        return f"{adapter.distribution} in this Python"
-    built = [e for e in managed.entries() if e.record and e.record.adapter == adapter.name]
-    return "in an environment" if built else "environment built on first use"
 
 
 def models(found: Plugins) -> list[list[str]]:

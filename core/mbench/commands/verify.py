@@ -89,6 +89,7 @@ def verify(
     """One entry's proof with its outcome, as plain data."""
     from mbench.engine.outcome import CaseEnded
     from mbench.equality.prove import prove
+    from mbench.errors import MbenchError
 
     case = entry.case
     result: dict[str, Any] = {
@@ -112,7 +113,8 @@ def verify(
         if not proof["proven"]:
             raise CaseEnded("not-equal", "; ".join(proof["failures"]))
         progress.phase(entry.label, "proven")
-    except CaseEnded as end:
+    except (CaseEnded, MbenchError) as error:
+        end = error if isinstance(error, CaseEnded) else CaseEnded("failed", str(error))
         result |= {"outcome": end.outcome, "reason": end.reason}
         progress.ended(entry.label, end)
         if end.log and end.outcome in ("crashed", "failed", "timeout"):

@@ -100,7 +100,7 @@ class Adapter(Protocol):
 class Benchmark(Protocol):
     """A prepared case: model, data and optimizer, on the device.
 
-    The very object that is timed is the one that a proof of equal work observes.
+    What a proof of equal work observes is a benchmark like any other: there is no second step.
     """
 
     differences: Sequence[str]

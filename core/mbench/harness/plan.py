@@ -6,7 +6,7 @@ import importlib
 import itertools
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mbench.contract.adapter import SUPPORTED, Support
 from mbench.contract.case import MODES, PRECISIONS, Case
@@ -79,7 +79,7 @@ def plan(axes: Axes, plugins: Plugins) -> list[Comparison]:
     _check("compiler", axes.compilers, {*known, "default"})
     references = {model: plugins.workloads.get(model) for model in axes.models}
     workloads = {model: load_workload(reference) for model, reference in references.items()}
-    sizes = {"image_size": axes.image_size, "sequence_length": axes.sequence_length}
+    sizes: dict[str, Any] = {"image_size": axes.image_size, "sequence_length": axes.sequence_length}
     for name, size in sizes.items():
         if size is not None and all(workload.size != name for workload in workloads.values()):
             option = name.replace("_", "-")

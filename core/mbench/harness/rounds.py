@@ -66,7 +66,9 @@ class Measurement:
         self.progress = progress
         self.random = random.Random(f"{protocol.seed}/{comparison.number}")
         self.entries = [e for e in comparison.entries if e.label in environments]
+        self.workers: dict[int, Worker] = {}
         self.costliest_set = 0.0
+        self.cut_short = False
 
     def run(self) -> None:
         """All sets; records why it stopped. Cases that fall short get their outcome and leave."""
@@ -81,6 +83,8 @@ class Measurement:
                 reason = f"budget of {self.protocol.budget_seconds:g} s spent"
                 break
             self.measure_set(number, deadline=begin + self.protocol.budget_seconds)
+        if self.cut_short and not reason.startswith("budget"):
+            reason += f", rounds cut short by the budget of {self.protocol.budget_seconds:g} s"
         self.store.append("comparison_end", comparison=self.comparison.number, reason=reason)
 
     def measure_set(self, number: int, *, deadline: float) -> None:
@@ -101,6 +105,7 @@ class Measurement:
             for round_number in range(rounds):
                 late = time.monotonic() + per_round > deadline
                 if late and round_number >= self.protocol.fewest_rounds:
+                    self.cut_short = True
                     break
                 self.measure_round(runners, number, round_number, rounds)
             for runner in runners:
@@ -119,6 +124,7 @@ class Measurement:
             timeout=self.protocol.timeout_seconds,
         )
         stack.callback(worker.close)
+        self.workers[entry.number] = worker
         if number == 0:
             self.store.append("framework", case=entry.number, **asdict(info))
         self.progress.phase(entry.label, "preparing")
@@ -189,6 +195,8 @@ class Measurement:
         try:
             return action()
         except CaseEnded as end:
+            if worker := self.workers.pop(entry.number, None):
+                worker.kill()  # it may be alive, and would run while others are timed
             self.entries.remove(entry)
             self.store.outcome(entry.number, end)
             self.progress.ended(entry.label, end)

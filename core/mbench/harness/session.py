@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mbench.engine.outcome import CaseEnded
 from mbench.environments.locate import find
-from mbench.errors import EnvironmentUnavailable
+from mbench.errors import EnvironmentUnavailable, MbenchError
 from mbench.harness.rounds import Measurement
 
 if TYPE_CHECKING:
@@ -77,7 +77,8 @@ def run_plan(
                 if prove is not None:
                     prove(entry, environment)
                 environments[entry.label] = environment
-            except CaseEnded as end:
+            except (CaseEnded, MbenchError) as error:
+                end = error if isinstance(error, CaseEnded) else CaseEnded("failed", str(error))
                 store.outcome(entry.number, end)
                 progress.ended(entry.label, end)
         Measurement(

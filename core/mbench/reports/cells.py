@@ -74,15 +74,17 @@ def verdict_lines(document: Document) -> list[str]:
 
 def equality(document: Document, comparison: Document) -> str:
     """What is known of the equality of the two cases' work."""
+    state = comparison["equal_work"]
     cases = [document["cases"][at] for at in comparison["cases"]]
-    proofs = [case["equal_work"] for case in cases]
-    if None in proofs:
-        return "equal work: NOT CHECKED"
-    for case, proof in zip(cases, proofs, strict=True):
-        if not proof["proven"]:
-            return f"equal work: NOT PROVEN, {case['label']}: {proof['failures'][0]}"
-    errors = [proof["worst"] for proof in proofs if proof["worst"] is not None]
-    return f"equal work: proven (worst {max(errors):.0e})" if errors else "equal work: proven"
+    if state == "proven":
+        errors = [e for case in cases if (e := case["equal_work"]["worst"]) is not None]
+        return f"equal work: proven (worst {max(errors):.0e})" if errors else "equal work: proven"
+    said = f"equal work: {state.upper()}"
+    if comparison["verdict"] is not None:
+        for case in cases:
+            if case["equal_work"] and not case["equal_work"]["proven"]:
+                said += f", {case['label']}: {case['equal_work']['failures'][0]}"
+    return said
 
 
 def verdict_line(comparison: Document) -> str:

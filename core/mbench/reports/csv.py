@@ -45,6 +45,7 @@ def render(document: dict[str, Any]) -> str:
                 "ratio_low": against.get("low"),
                 "ratio_high": against.get("high"),
                 "verdict": against.get("verdict"),
+                "equal_work": against.get("equal_work"),
             }
         )
     out = io.StringIO()

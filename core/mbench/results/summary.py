@@ -140,6 +140,14 @@ def step_times(case: CaseRecord) -> Document | None:
     return document
 
 
+def equality(*cases: CaseRecord) -> str:
+    """What is known of the equality of the cases' work."""
+    if any(case.equal_work is None for case in cases):
+        return "not checked"
+    proven = all(case.equal_work and case.equal_work["proven"] for case in cases)
+    return "proven" if proven else "not proven"
+
+
 def compare(run: Run, cases: list[CaseRecord]) -> list[Document]:
     """Every other case of a comparison against its first."""
     if len(cases) < 2:
@@ -157,6 +165,7 @@ def compare(run: Run, cases: list[CaseRecord]) -> list[Document]:
             "compilers": {baseline.label: baseline.axes["compiler"],
                           other.label: other.axes["compiler"]},
             "device": other.axes["device"],
+            "equal_work": equality(baseline, other),
             "ratio": None, "low": None, "high": None, "process_pairs": 0,
             "verdict": None, "reason": run.comparisons[other.comparison]["reason"],
         }  # fmt: skip

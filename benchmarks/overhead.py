@@ -1,0 +1,75 @@
+"""Throughput through mbench against a bare hand-written loop of the same framework.
+
+Usage: python benchmarks/overhead.py [--frameworks torch,tf] [--processes 6] [--rounds 10]
+
+Both train ResNet-50 in one process, so that they share its settings and its luck, in blocks that
+alternate in random order; fresh processes are the replicates. A ratio of 0.995 or better means
+that mbench costs half a percent or less.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+from pathlib import Path
+
+from mbench.engine.launch import thread_variables
+from mbench.environments.locate import find
+from mbench.environments.spec import parse
+from mbench.harness.system import usable_cores
+from mbench.plugins import Plugins
+from mbench.stats import ratio
+
+ROOT = Path(__file__).resolve().parent
+FOLDERS = {"torch": "pytorch", "tf": "tensorflow", "mxnet": "mxnet", "paddle": "paddle"}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="mbench against a bare loop")
+    parser.add_argument("--frameworks", default="torch,tf")
+    parser.add_argument("--processes", type=int, default=6)
+    parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--steps", type=int, default=3, help="per block")
+    parser.add_argument("--threads", type=int, default=usable_cores())
+    arguments = parser.parse_args()
+    plugins = Plugins()
+    for text in arguments.frameworks.split(","):
+        spec = parse(text)
+        adapter = plugins.adapter(spec.name)
+        environment = find(spec, adapter, accelerator="cpu", provision=True, report=print)
+        paths = [ROOT, ROOT.parent / "core", ROOT.parent / "adapters" / FOLDERS[spec.name]]
+        variables = {
+            **os.environ,
+            **thread_variables(arguments.threads),
+            **adapter.environment(threads=arguments.threads, device="cpu"),
+            **environment.variables(),
+            "PYTHONPATH": os.pathsep.join(map(str, paths)),
+        }
+        bare: dict[int, dict[int, float]] = {}
+        ours: dict[int, dict[int, float]] = {}
+        for process in range(arguments.processes):
+            command = [
+                str(environment.python), "-m", "bare.child", FOLDERS[spec.name], adapter.runtime,
+                next(iter(adapter.compilers)), *map(str, (arguments.threads, arguments.rounds,
+                                                          arguments.steps, process)),
+            ]  # fmt: skip
+            answer = subprocess.run(
+                command, env=variables, check=True, stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL, text=True,
+            )  # fmt: skip
+            rounds = json.loads(answer.stdout.splitlines()[-1])
+            bare[process] = {r: 1 / seconds for r, (seconds, _) in enumerate(rounds)}
+            ours[process] = {r: 1 / seconds for r, (_, seconds) in enumerate(rounds)}
+            pair = ratio({0: bare[process]}, {0: ours[process]})
+            assert pair is not None
+            print(f"{text} process {process + 1}: {pair.value:.4f}", flush=True)
+        total = ratio(bare, ours)
+        assert total is not None
+        ends = f"{total.low:.4f} .. {total.high:.4f}" if total.low else "one process, no interval"
+        print(f"{text}: mbench / bare throughput {total.value:.4f} ({ends})", flush=True)
+
+
+if __name__ == "__main__":
+    main()

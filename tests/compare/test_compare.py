@@ -1,0 +1,69 @@
+"""Real frameworks against each other through the command line, in environments that it builds."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+MBENCH = [sys.executable, "-m", "mbench"]
+SMALL = ["--image-size", "64", "--sequence-length", "32", "--batch-size", "2"]
+SHORT = ["--processes", "2", "--rounds", "2", "--block", "0.1", "--format", "json"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("results")
+
+
+def run(folder, *arguments: str) -> tuple[int, dict]:
+    result = subprocess.run(
+        [*MBENCH, *arguments, "--results", str(folder)],
+        stdout=subprocess.PIPE, text=True, check=False,
+    )  # fmt: skip
+    return result.returncode, json.loads(result.stdout)
+
+
+def test_torch_against_tf(folder):
+    code, document = run(
+        folder, "compare", "--frameworks", "torch,tf", "--models", "resnet50",
+        "--mode", "train,inference", "--precision", "fp32,amp-bf16,tf32", *SMALL, *SHORT,
+    )  # fmt: skip
+    assert code == 1, "tf32 is unsupported on CPU"
+    assert len(document["cases"]) == 12
+    for case in document["cases"]:
+        if case["precision"] == "tf32":
+            assert case["outcome"] == "unsupported"
+            assert case["reason"]
+            continue
+        assert case["outcome"] == "ok", case["reason"]
+        assert case["equal_work"]["proven"]
+        assert case["throughput"]["median"] > 0
+        assert case["version"]
+        assert case["differences"]
+        assert not case["standard"]
+    verdicts = [c for c in document["comparisons"] if c["precision"] != "tf32"]
+    assert len(verdicts) == 4
+    for comparison in verdicts:
+        assert comparison["low"] <= comparison["ratio"] <= comparison["high"]
+        assert comparison["verdict"] in ("faster", "slower", "no difference shown")
+
+
+def test_bert_base_is_measured_and_proven(folder):
+    code, document = run(
+        folder, "compare", "--frameworks", "torch,tf", "--models", "bert-base", *SMALL, *SHORT
+    )
+    assert code == 0, [case["reason"] for case in document["cases"]]
+    assert all(case["equal_work"]["proven"] for case in document["cases"])
+
+
+def test_out_of_memory_is_typed(folder):
+    code, document = run(
+        folder, "compare", "--frameworks", "torch,tf", "--models", "resnet50",
+        "--batch-size", "20000", "--processes", "1", "--rounds", "1", "--no-verify",
+        "--format", "json",
+    )  # fmt: skip
+    assert code == 1
+    assert {case["outcome"] for case in document["cases"]} == {"oom"}

@@ -1,0 +1,54 @@
+"""An adapter outside this repository: installed by pip beside mbench, measured by the command."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+
+
+def test_a_strangers_adapter_is_installed_and_measured(tmp_path):
+    home = tmp_path / "venv"
+    venv.create(home, with_pip=True)
+    python, mbench = home / "bin" / "python", home / "bin" / "mbench"
+    subprocess.run(
+        [python, "-m", "pip", "install", "--quiet", str(ROOT), str(ROOT / "tests" / "tiny")],
+        check=True, stdout=sys.stderr,
+    )  # fmt: skip
+    variables = {
+        **os.environ,
+        "MBENCH_PROOFS": str(tmp_path / "proofs"),
+        "MBENCH_ENVIRONMENTS": str(tmp_path / "environments"),
+    }
+    variables.pop("PYTHONPATH", None)
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [mbench, *arguments], cwd=tmp_path, env=variables, capture_output=True, text=True,
+            check=False,
+        )  # fmt: skip
+
+    listed = run("list")
+    assert listed.returncode == 0
+    assert "Tiny" in listed.stdout
+    assert "Softmax regression" in listed.stdout
+    assert "problem" not in listed.stderr, listed.stderr
+
+    result = run(
+        "compare", "--frameworks", "tiny,tiny", "--models", "tiny-model", "--processes", "2",
+        "--rounds", "2", "--block", "0.05", "--threads", "1", "--format", "json",
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    document = json.loads(result.stdout)
+    assert [case["outcome"] for case in document["cases"]] == ["ok", "ok"]
+    assert all(case["equal_work"]["proven"] for case in document["cases"])
+    assert document["comparisons"][0]["ratio"] > 0
+
+    without = run("--no-external-plugins", "compare", "--frameworks", "tiny,tiny")
+    assert without.returncode == 2
+    assert "unknown framework 'tiny'" in without.stderr
