@@ -96,7 +96,7 @@ class Plugins:
             return
         try:
             self.manager.register(entry.load(), plugin)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             self._complain(plugin, f"does not load: {type(error).__name__}: {error}")
 
     def _complain(self, plugin: str, message: str) -> None:
@@ -128,6 +128,8 @@ class Plugins:
         for plugin, answer in self._calls(hook):
             try:
                 for name, value in items(answer):
+                    if not isinstance(name, str):
+                        raise TypeError(f"{name!r} is no name")
                     offers.add(name, plugin, value)
             except Exception as error:
                 self._complain(plugin, f"{hook} answered wrongly: {type(error).__name__}: {error}")

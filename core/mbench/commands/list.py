@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
 
 import click
@@ -65,11 +64,17 @@ def frameworks(found: Plugins) -> list[list[str]]:
 
 
 def models(found: Plugins) -> list[list[str]]:
-    """Name, title, parameters, forward GFLOPs per sample."""
+    """Name, title, parameters, forward GFLOPs per sample; a broken workload says so."""
+    from mbench.errors import MbenchError
+    from mbench.harness.plan import load_workload
+
     rows = []
     for name, reference in found.workloads.unique().items():
-        module, _, attribute = reference.partition(":")
-        workload = getattr(importlib.import_module(module), attribute)
+        try:
+            workload = load_workload(reference)
+        except MbenchError as error:
+            rows.append([name, str(error), "", ""])
+            continue
         parameters = f"{workload.parameter_count():,} parameters"
         rows.append(
             [name, workload.title, parameters, f"{workload.forward_flops() / 1e9:.2f} GFLOP"]

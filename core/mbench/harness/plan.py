@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from mbench.contract.adapter import SUPPORTED, Support
 from mbench.contract.case import MODES, PRECISIONS, Case
 from mbench.environments.spec import FrameworkSpec, parse
-from mbench.errors import UsageError
+from mbench.errors import MbenchError, UsageError
 from mbench.plugins import nearest
 
 if TYPE_CHECKING:
@@ -143,9 +143,18 @@ def tell_apart(labels: Sequence[str]) -> list[str]:
 
 
 def load_workload(reference: str) -> Workload:
-    """The workload that "module:attribute" names."""
-    module, _, attribute = reference.partition(":")
-    workload: Workload = getattr(importlib.import_module(module), attribute)
+    """The workload that "module:attribute" names; raises MbenchError where a plugin got it wrong."""
+    from mbench.workloads.workload import Workload
+
+    try:
+        module, _, attribute = reference.partition(":")
+        workload = getattr(importlib.import_module(module), attribute)
+        if not isinstance(workload, Workload):
+            raise TypeError(f"{attribute} is no workload")
+    except Exception as error:
+        raise MbenchError(
+            f"the workload {reference!r} does not load: {type(error).__name__}: {error}"
+        ) from None
     return workload
 
 

@@ -1,0 +1,232 @@
+"""Plugins from fake distributions: whatever is wrong with one is said of it and harms no other."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from importlib.metadata import EntryPoint
+from typing import TYPE_CHECKING
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from mbench.cli import group
+from mbench.errors import MbenchError, UsageError
+from mbench.harness.plan import Axes, plan
+from mbench.plugins import DISABLE_EXTERNAL, Plugins, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+NUMBERS = itertools.count()
+HEAD = "from mbench.hookspecs import hookimpl\nfrom mbench_tiny import Tiny\n"
+GOOD = """
+class Mine(Tiny):
+    name, title = "mine", "Mine"
+@hookimpl
+def mbench_adapters():
+    return [Mine()]
+"""
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+    """Installs a distribution whose plugin is the code given; gives the plugin's name."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+
+    def install(code: str | None, *, distribution: str = "stranger") -> str:
+        module = f"plugin_{next(NUMBERS)}"
+        info = tmp_path / f"{distribution.replace('-', '_')}_{module}-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 1\n")
+        (info / "entry_points.txt").write_text(f"[mbench]\n{module} = {module}\n")
+        if code is not None:
+            (tmp_path / f"{module}.py").write_text(HEAD + code)
+        return f"{module} ({distribution})"
+
+    return install
+
+
+def problems(plugins: Plugins) -> dict[str, str]:
+    """What is said of each plugin, once everything was asked for."""
+    for offers in (plugins.adapters, plugins.workloads, plugins.reports, plugins.commands):
+        assert offers is not None
+    return {problem.plugin: problem.message for problem in plugins.problems}
+
+
+def test_a_plugin_adds_what_it_offers(install):
+    install(GOOD)
+    plugins = Plugins()
+    assert plugins.adapter("mine").title == "Mine"
+    assert plugins.adapter("tiny").title == "Tiny"
+    assert problems(plugins) == {}
+
+
+BROKEN = [
+    ("raise RuntimeError('line one\\nline two')", "does not load: RuntimeError: line one line two"),
+    ("import no_such_module_at_all", "does not load: ModuleNotFoundError"),
+    ("def (", "does not load: SyntaxError"),
+    (None, "does not load: ModuleNotFoundError"),
+    ("import sys; sys.exit('bye')", "does not load: SystemExit: bye"),
+    (
+        "@hookimpl\ndef mbench_adaptors():\n    return []",
+        "implements 'mbench_adaptors', which is no hook; did you mean mbench_adapters",
+    ),
+    ("@hookimpl\ndef mbench_adapters(nothing):\n    return []", "does not load: PluginValidation"),
+    (
+        "@hookimpl\ndef mbench_adapters():\n    raise OSError('no')",
+        "mbench_adapters raised OSError: no",
+    ),
+    ("@hookimpl\ndef mbench_adapters():\n    pass", "mbench_adapters answered wrongly: TypeError"),
+    ("@hookimpl\ndef mbench_workloads():\n    return ['a']", "mbench_workloads answered wrongly"),
+    ("@hookimpl\ndef mbench_reports():\n    return 7", "mbench_reports answered wrongly"),
+    ("@hookimpl\ndef mbench_commands():\n    return ['x']", "mbench_commands answered wrongly"),
+    (
+        "@hookimpl\ndef mbench_workloads():\n    return {1: 'a:B'}",
+        "mbench_workloads answered wrongly: TypeError: 1 is no name",
+    ),
+    (
+        "class Less:\n    name = 'less'\n    title = 'Less'\n"
+        "@hookimpl\ndef mbench_adapters():\n    return [Less()]",
+        "mbench_adapters answered wrongly: TypeError: Less lacks compilers, distribution, "
+        "environment, imports, python, requirements, runtime, supports",
+    ),
+    (
+        "class Nameless(Tiny):\n    name = None\n"
+        "@hookimpl\ndef mbench_adapters():\n    return [Nameless()]",
+        "mbench_adapters answered wrongly: TypeError: None is no name",
+    ),
+]
+
+
+@pytest.mark.parametrize(("code", "said"), BROKEN)
+def test_a_broken_plugin_is_named_and_harms_no_other(install, code, said):
+    broken, good = install(code), install(GOOD, distribution="good")
+    plugins = Plugins()
+    found = problems(plugins)
+    assert set(found) == {broken}
+    assert found[broken].startswith(said)
+    assert good not in found
+    assert plugins.adapter("mine")
+    assert plugins.adapter("tiny")
+    assert {"table", "json", "csv", "markdown"} <= set(plugins.reports.unique())
+    assert "resnet50" in plugins.workloads.unique()
+
+
+@pytest.mark.parametrize(("code", "said"), BROKEN)
+def test_every_problem_is_listed_and_listing_succeeds(install, code, said):
+    broken = install(code)
+    install(GOOD, distribution="good")
+    done = CliRunner().invoke(group, ["list"])
+    assert done.exit_code == 0
+    assert f"problem: plugin {broken} {said}" in done.stderr
+    assert done.stderr.count("problem:") == 1
+    assert "mine" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("reference", "said"),
+    [
+        ("no_such_module:X", "ModuleNotFoundError: No module named 'no_such_module'"),
+        ("mbench_tiny:X", "AttributeError: module 'mbench_tiny' has no attribute 'X'"),
+        ("mbench_tiny:CLASSES", "TypeError: CLASSES is no workload"),
+        (7, "AttributeError"),
+    ],
+)
+def test_a_workload_that_does_not_load_harms_no_other(install, reference, said):
+    install(f"@hookimpl\ndef mbench_workloads():\n    return {{'bad': {reference!r}}}")
+    runner = CliRunner()
+    listed = runner.invoke(group, ["list", "models"])
+    assert listed.exit_code == 0
+    assert f"the workload {reference!r} does not load: {said}" in listed.stdout
+    assert "resnet50" in listed.stdout
+    with pytest.raises(MbenchError, match="does not load"):
+        plan(Axes(frameworks=("tiny",), models=("bad",)), Plugins())
+    assert plan(Axes(frameworks=("tiny",), models=("tiny-model",)), Plugins())
+
+
+def test_two_plugins_that_claim_one_name_are_both_named_and_neither_is_used(install):
+    one, other = install(GOOD), install(GOOD, distribution="rival")
+    plugins = Plugins()
+    assert "mine" not in plugins.adapters.unique()
+    with pytest.raises(UsageError) as caught:
+        plugins.adapter("mine")
+    assert one in str(caught.value)
+    assert other in str(caught.value)
+    found = problems(plugins)
+    assert set(found) == {one, other}
+    assert all(one in message and other in message for message in found.values())
+    assert plugins.adapter("tiny")
+
+
+@pytest.mark.parametrize(
+    ("hook", "value", "kind", "name"),
+    [
+        ("mbench_workloads", "{'resnet50': 'a:B'}", "workloads", "resnet50"),
+        ("mbench_reports", "{'table': str}", "reports", "table"),
+    ],
+)
+def test_not_even_our_own_names_may_be_taken(install, hook, value, kind, name):
+    thief = install(f"@hookimpl\ndef {hook}():\n    return {value}")
+    with pytest.raises(UsageError, match="mbench_builtin") as caught:
+        getattr(Plugins(), kind).get(name)
+    assert thief in str(caught.value)
+
+
+def test_strangers_can_be_switched_off(install, monkeypatch):
+    install("raise RuntimeError")
+    install(GOOD, distribution="good")
+    by_argument = Plugins(external=False)
+    monkeypatch.setenv(DISABLE_EXTERNAL, "1")
+    for plugins in (by_argument, Plugins()):
+        assert problems(plugins) == {}
+        assert "mine" not in plugins.adapters.unique()
+        assert "tiny" not in plugins.adapters.unique()
+        assert "resnet50" in plugins.workloads.unique()
+
+
+def test_strangers_can_be_switched_off_on_the_command_line(install):
+    install("raise RuntimeError")
+    for arguments, found in ((["list"], True), (["--no-external-plugins", "list"], False)):
+        done = CliRunner().invoke(group, arguments)
+        assert done.exit_code == 0
+        assert ("problem:" in done.stderr) is found
+        assert ("Tiny" in done.stdout) is found
+
+
+def test_a_plugin_that_is_listed_twice_is_loaded_once(install):
+    """As an editable install may be."""
+    module = install(GOOD).split()[0]
+    twice = [EntryPoint(module, module, "mbench")] * 2
+    plugins = Plugins(external=True, entries=twice)
+    assert problems(plugins) == {}
+    assert plugins.adapter("mine")
+
+
+def test_a_plugin_adds_a_command_and_a_report(install):
+    install(
+        "import click\n@click.command('greet')\ndef greet():\n    click.echo('hello')\n"
+        "@hookimpl\ndef mbench_commands():\n    return [greet]\n"
+        "@hookimpl\ndef mbench_reports():\n    return {'haiku': lambda document: 'five\\n'}\n"
+    )
+    plugins = Plugins()
+    assert plugins.report("haiku")({}) == "five\n"
+    assert isinstance(plugins.commands.get("greet"), click.Command)
+    done = CliRunner().invoke(group, ["greet"])
+    assert done.stdout == "hello\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "tail"),
+    [
+        ("resnet5", ["resnet50", "bert-base"], "; did you mean resnet50?"),
+        ("bat", ["bar", "baz", "far"], "; did you mean baz or bar?"),
+        ("zzz", ["b", "a"], "; there is a, b"),
+        ("zzz", [], "; there is none"),
+    ],
+)
+def test_nearest(name, known, tail):
+    assert nearest(name, known) == tail

@@ -1,0 +1,142 @@
+"""Intervals, ratios and percentiles against independent computations and by simulation."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import numpy as np
+import pytest
+import scipy.stats
+
+from mbench.stats import Interval, geometric_interval, percentile, ratio, verdict
+
+
+@pytest.mark.parametrize("count", [2, 3, 5, 10, 30])
+def test_the_interval_is_students_on_logarithms(count):
+    values = np.random.default_rng(count).lognormal(3, 0.2, count)
+    logs = np.log(values)
+    low, high = scipy.stats.t.interval(
+        0.95, count - 1, loc=logs.mean(), scale=scipy.stats.sem(logs)
+    )
+    made = geometric_interval(list(values))
+    assert made.value == pytest.approx(scipy.stats.gmean(values))
+    assert made.low == pytest.approx(math.exp(low))
+    assert made.high == pytest.approx(math.exp(high))
+    assert made.replicates == count
+
+
+def test_one_value_gives_no_interval():
+    assert geometric_interval([7.0]) == Interval(pytest.approx(7.0), None, None, 1)
+    assert geometric_interval([7.0]).half_width is None
+
+
+def test_equal_values_give_an_interval_of_no_width():
+    made = geometric_interval([4.0, 4.0, 4.0])
+    assert made.low == made.high == pytest.approx(4.0)
+    assert made.half_width == 0
+
+
+def test_half_width_is_relative():
+    assert Interval(200.0, 190.0, 214.0, 3).half_width == pytest.approx(0.06)
+
+
+def pair(chance, *, true, processes=5, rounds=4, offset=0.025, noise=0.01):
+    """Throughputs of two frameworks whose processes carry offsets of their own."""
+
+    def one(rate):
+        return {
+            process: {
+                at: rate * math.exp(own + chance.gauss(0, noise)) for at in range(rounds)
+            }
+            for process, own in ((p, chance.gauss(0, offset)) for p in range(processes))
+        }  # fmt: skip
+
+    return one(100.0), one(100.0 * true)
+
+
+@pytest.mark.parametrize(
+    ("processes", "offset", "noise"), [(5, 0.025, 0.01), (3, 0.025, 0.01), (8, 0.005, 0.03)]
+)
+def test_intervals_cover_the_truth_as_often_as_they_say(processes, offset, noise):
+    chance, true, trials = random.Random(0), 1.03, 3000
+    covered = 0
+    for _ in range(trials):
+        made = ratio(*pair(chance, true=true, processes=processes, offset=offset, noise=noise))
+        covered += made.low <= true <= made.high
+    assert 0.93 <= covered / trials <= 0.97
+
+
+def test_a_framework_against_itself_wins_at_the_nominal_rate_only():
+    chance, trials = random.Random(1), 3000
+    verdicts = [verdict(ratio(*pair(chance, true=1.0))) for _ in range(trials)]
+    assert 0.03 <= 1 - verdicts.count("no difference shown") / trials <= 0.07
+    assert abs(verdicts.count("faster") - verdicts.count("slower")) < 60
+
+
+def test_a_real_difference_is_found():
+    chance = random.Random(2)
+    verdicts = [verdict(ratio(*pair(chance, true=1.2))) for _ in range(200)]
+    assert verdicts.count("faster") > 190
+
+
+def test_the_ratio_is_of_the_other_to_the_baseline():
+    baseline, other = {0: {0: 10.0}, 1: {0: 20.0}}, {0: {0: 20.0}, 1: {0: 40.0}}
+    assert ratio(baseline, other).value == pytest.approx(2.0)
+    assert ratio(other, baseline).value == pytest.approx(0.5)
+
+
+def test_only_rounds_that_both_have_make_pairs():
+    baseline = {0: {0: 10.0, 1: 10.0, 2: 999.0}, 1: {0: 10.0}, 2: {0: 10.0}, 3: {0: 10.0}}
+    other = {0: {0: 20.0, 1: 20.0, 3: 1.0}, 1: {1: 1.0}, 2: {0: 20.0}, 4: {0: 1.0}}
+    made = ratio(baseline, other)
+    assert made.value == pytest.approx(2.0)
+    assert made.replicates == 2
+
+
+@pytest.mark.parametrize(
+    ("baseline", "other"), [({}, {}), ({0: {0: 1.0}}, {}), ({0: {0: 1.0}}, {0: {1: 1.0}})]
+)
+def test_no_shared_round_no_ratio(baseline, other):
+    assert ratio(baseline, other) is None
+
+
+def test_a_burst_in_one_round_does_not_move_a_pair():
+    quiet = {0: dict.fromkeys(range(5), 10.0)}
+    burst = {0: {**quiet[0], 3: 1.0}}
+    assert ratio(quiet, burst).value == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "said"),
+    [
+        (1.01, 1.10, "faster"),
+        (0.90, 0.99, "slower"),
+        (0.99, 1.01, "no difference shown"),
+        (1.00, 1.10, "no difference shown"),
+        (0.90, 1.00, "no difference shown"),
+        (None, None, "undetermined"),
+    ],
+)
+def test_verdicts(low, high, said):
+    assert verdict(Interval(1.0, low, high, 5)) == said
+
+
+@pytest.mark.parametrize(("rank", "fewest"), [(50, 2), (90, 10), (95, 20), (99, 100), (99.9, 1000)])
+def test_percentiles_from_the_smallest_sample_that_supports_them(rank, fewest):
+    assert percentile(range(1, fewest), rank) is None
+    assert percentile(range(1, fewest + 1), rank) == fewest - 1
+    assert percentile(range(fewest, 0, -1), rank) == fewest - 1
+    assert percentile(range(1, 10 * fewest + 1), rank) == 10 * (fewest - 1)
+
+
+@pytest.mark.parametrize("count", [20, 37, 100, 101, 999, 1000, 1003, 4096])
+def test_percentiles_are_nearest_rank(count):
+    values = list(np.random.default_rng(count).permutation(count))
+    for rank in (50, 90, 95):
+        expected = np.percentile(values, rank, method="inverted_cdf")
+        assert percentile(values, rank) == expected
+
+
+def test_no_values_no_percentile():
+    assert percentile([], 50) is None
