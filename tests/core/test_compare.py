@@ -33,7 +33,7 @@ def surroundings(tmp_path, monkeypatch):
 
 
 def workers_of(folder: Path) -> list[psutil.Process]:
-    """Live workers whose log lies under `folder`; zombies do not count."""
+    """Live processes of workers that were started in `folder`; zombies do not count."""
     found = []
     for process in psutil.process_iter(["cmdline", "status"]):
         line = " ".join(process.info["cmdline"] or [])
@@ -257,7 +257,7 @@ def test_workers_die_with_a_killed_parent_even_while_stopped(surroundings):
     wait_for(run, "measuring")
     time.sleep(1)
     states = {process.status() for process in workers_of(surroundings)}
-    assert len(workers_of(surroundings)) == 2
+    assert len({os.getpgid(process.pid) for process in workers_of(surroundings)}) == 2
     assert psutil.STATUS_STOPPED in states
     run.kill()
     run.communicate()
@@ -300,3 +300,48 @@ def test_run_measures_one_framework(surroundings):
     assert result.returncode == 0
     assert list(cases) == ["tiny"]
     assert document["comparisons"] == []
+
+
+def test_an_environment_that_cannot_be_built_ends_its_own_case_only(surroundings, monkeypatch):
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    for variable in ("PIP_FIND_LINKS", "PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL"):
+        monkeypatch.delenv(variable, raising=False)
+    result = compare("--frameworks", "tiny,tiny==9.9", *QUICK, "--format", "json")
+    assert result.returncode == 1
+    assert "Traceback" not in result.stderr
+    _, cases = documents(result)
+    assert cases["tiny"]["outcome"] == "ok"
+    assert cases["tiny==9.9"]["outcome"] == "failed"
+    assert "numpy==9.9" in cases["tiny==9.9"]["reason"]
+    built = surroundings / "environments"
+    assert [path for path in built.iterdir() if path.is_dir()] == []
+
+
+def test_no_provision_refuses_and_names_the_mend(surroundings):
+    result = compare("--frameworks", "tiny,tiny==9.9", *QUICK, "--no-provision", "--format", "json")
+    assert result.returncode == 1
+    _, cases = documents(result)
+    assert cases["tiny==9.9"]["outcome"] == "failed"
+    assert "mbench env create tiny==9.9" in cases["tiny==9.9"]["reason"]
+
+
+def test_a_python_of_ones_own(surroundings):
+    own = f"tiny@{sys.executable}"
+    result = compare("--frameworks", f"tiny,{own}", *QUICK, "--format", "json")
+    assert result.returncode == 0, result.stderr
+    assert documents(result)[1][own]["environment"]["python"] == sys.executable
+    missing = compare("--frameworks", "tiny,tiny@/no/such/python", *QUICK)
+    assert missing.returncode == 2
+    assert "/no/such/python" in one_line(missing)
+
+
+def test_the_parent_stays_small_and_idle(surroundings):
+    run = start("--frameworks", "tiny,flaky", *QUICK, "--rounds", "100", "--no-verify")
+    wait_for(run, "measuring")
+    parent = psutil.Process(run.pid)
+    before = sum(parent.cpu_times()[:2])
+    time.sleep(3)
+    assert parent.memory_info().rss < 100 * 2**20
+    assert sum(parent.cpu_times()[:2]) - before < 1.0
+    os.killpg(run.pid, signal.SIGINT)
+    run.communicate(timeout=20)

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 import psutil
 import pytest
 import toy as toy_module
+from toy import ToyAdapter, gated
+
 from mbench.environments import find, managed, parse
 from mbench.errors import EnvironmentUnavailable
-from toy import ToyAdapter, gated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

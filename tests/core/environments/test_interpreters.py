@@ -9,8 +9,9 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
-from mbench.environments import interpreters, probe
 from toy import installed
+
+from mbench.environments import interpreters, probe
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from toy import ToyAdapter, installed
+
 from mbench.environments import find, managed, parse
 from mbench.environments.locate import home
 from mbench.errors import EnvironmentUnavailable, UsageError
-from toy import ToyAdapter, installed
 
 if TYPE_CHECKING:
     from mbench.environments import Environment

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
+
 from mbench.environments import managed, record
 from mbench.errors import MbenchError, UsageError
 

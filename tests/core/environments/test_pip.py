@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from mbench.environments.pip import most_telling, progress
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from mbench.environments.spec import FrameworkSpec, parse
 from mbench.errors import UsageError
 
