@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import itertools
+import os
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -68,6 +69,8 @@ def plan(axes: Axes, plugins: Plugins) -> list[Comparison]:
     specs = [parse(text) for text in axes.frameworks]
     adapters = [plugins.adapter(spec.name) for spec in specs]
     for spec, adapter in zip(specs, adapters, strict=True):
+        if spec.python is not None and not os.access(spec.python, os.X_OK):
+            raise UsageError(f"{spec.text}: {spec.python} is no program; give a Python's path")
         try:
             adapter.requirements(spec.version, axes.device)
         except ValueError as error:
