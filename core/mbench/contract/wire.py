@@ -20,6 +20,8 @@ __all__ = [
     "Elapsed",
     "Failure",
     "Hello",
+    "Loss",
+    "LossValue",
     "MalformedMessage",
     "Memory",
     "MemoryUsed",
@@ -102,6 +104,16 @@ class MemoryUsed:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Loss:
+    """Ask for the loss of the last training step."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LossValue:
+    loss: float
+
+
+@dataclass(frozen=True, kw_only=True)
 class Observe:
     """Reload the canonical parameters of `seed`, run `steps` steps and report the evidence."""
 
@@ -155,7 +167,7 @@ MESSAGES = {
     kind.__name__: kind
     for kind in (
         Hello, Describe, FrameworkInfo, Prepare, Prepared, Run, Elapsed, Memory, MemoryUsed,
-        Observe, Observation, Close, Closed, Failure,
+        Loss, LossValue, Observe, Observation, Close, Closed, Failure,
     )
 }  # fmt: skip
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["DRIFT", "EXACT", "FLOPS", "TIMED", "UPDATE_FLOOR"]
+__all__ = ["DRIFT", "DROPPED", "EXACT", "FLOPS", "TIMED", "UPDATE_FLOOR"]
 
 EXACT = 1e-9
 """In float64. Frameworks agree to 1e-11 or better there; every planted error found so far is
@@ -35,6 +35,9 @@ DRIFT = 0.1
 """Share of the loss's change since the first step by which a later loss in the timed precision may
 differ besides: gradients carry rounding there (single tensors up to a quarter in float32), while
 a step that skips its update would be off by the whole change."""
+
+DROPPED = 0.1
+"""Of first losses where every framework draws its own dropout masks."""
 
 FLOPS = 0.05
 """Of forward FLOPs by a framework's own counter: counters differ in which small operations they

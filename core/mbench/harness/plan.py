@@ -146,7 +146,7 @@ def tell_apart(labels: Sequence[str]) -> list[str]:
 
 
 def load_workload(reference: str) -> Workload:
-    """The workload that "module:attribute" names; raises MbenchError where a plugin got it wrong."""
+    """The workload that "module:attribute" names; raises MbenchError where that is none."""
     from mbench.workloads.workload import Workload
 
     try:

@@ -130,10 +130,15 @@ class Measurement:
         self.progress.phase(entry.label, "preparing")
         prepared = worker.prepare(entry.case)
         self.progress.phase(entry.label, "warming up")
-        warmup = warm_up(
-            lambda count: worker.run(count).nanoseconds[0],
-            shortest_seconds=self.protocol.block_seconds,
-        )
+        first_loss: list[float] = []
+
+        def run(count: int) -> int:
+            elapsed = worker.run(count).nanoseconds[0]
+            if entry.case.mode == "train" and not first_loss:
+                first_loss.append(worker.ask(wire.Loss(), wire.LossValue).loss)
+            return elapsed
+
+        warmup = warm_up(run, shortest_seconds=self.protocol.block_seconds)
         self.store.append(
             "process",
             case=entry.number,
@@ -142,6 +147,7 @@ class Measurement:
             prepare_seconds=prepared.seconds,
             trainable_parameters=prepared.trainable_parameters,
             differences=prepared.differences,
+            first_loss=first_loss[0] if first_loss else None,
             first_step_nanoseconds=warmup.first_step_nanoseconds,
             warmup_blocks=warmup.blocks,
             warmup_reason=warmup.reason,

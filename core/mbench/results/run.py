@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
+from mbench.contract.adapter import FrameworkInfo
+from mbench.contract.case import Case
+from mbench.contract.wire import read_fields
 from mbench.errors import MbenchError, UsageError
 from mbench.results.folder import EVENTS_FILE
 from mbench.results.store import SCHEMA
@@ -34,10 +37,20 @@ class Process:
     first_step_nanoseconds: int
     prepare_seconds: float
     differences: list[str]
-    warmup_blocks: list[tuple[int, int]]
+    warmup_blocks: list[list[int]]
     warmup_reason: str
+    first_loss: float | None
     blocks: list[Block] = field(default_factory=list)
     peak_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is read of a proof of equal work."""
+
+    proven: bool
+    worst: float | None
+    failures: list[str]
 
 
 @dataclass
@@ -52,6 +65,7 @@ class CaseRecord:
     samples: str
     flops_per_sample: float
     standard: bool
+    loss_gate: float
     environment: dict[str, Any] | None = None
     info: dict[str, Any] | None = None
     equal_work: dict[str, Any] | None = None
@@ -131,6 +145,8 @@ def _open(folder: Path, event: dict[str, Any]) -> Run:
             f"{folder.name} was written by mbench {event['mbench']} (schema {event['schema']}); "
             f"this one reads schema {SCHEMA}: upgrade mbench"
         )
+    for name in ("id", "mbench", "arguments", "started", "protocol", "system"):
+        event[name]  # or it lacks one
     return Run(folder=folder, header=event)
 
 
@@ -143,9 +159,10 @@ def _apply(run: Run, event: dict[str, Any]) -> None:
     elif kind == "end":
         run.status, run.finished = event["status"], event["finished"]
     elif kind == "case":
-        event["number"] = event.pop("case")
-        event.pop("spec")
-        run.cases[event["number"]] = CaseRecord(**event)
+        case = _read(CaseRecord, {**event, "number": event["case"]})
+        _read(Case, case.axes)
+        run.comparisons[case.comparison]  # or there is none
+        run.cases[case.number] = case
     else:
         _apply_to_case(run.cases[event.pop("case")], kind, event)
 
@@ -154,25 +171,29 @@ def _apply_to_case(case: CaseRecord, kind: str, event: dict[str, Any]) -> None:
     if kind == "environment":
         case.environment = event
     elif kind == "framework":
+        _read(FrameworkInfo, event)
         case.info = event
     elif kind == "equal_work":
+        _read(Verdict, event)
         case.equal_work = event
     elif kind == "outcome":
         case.outcome, case.reason, case.log = event["outcome"], event["reason"], event["log"]
     elif kind == "process":
-        case.processes[event["process"]] = Process(
-            number=event["process"],
-            first_step_nanoseconds=event["first_step_nanoseconds"],
-            prepare_seconds=event["prepare_seconds"],
-            differences=event["differences"],
-            warmup_blocks=event["warmup_blocks"],
-            warmup_reason=event["warmup_reason"],
-        )
+        process = _read(Process, {**event, "number": event["process"]})
+        case.processes[process.number] = process
     elif kind == "block":
-        process = case.processes[event["process"]]
-        process.blocks.append(
-            Block(event["round"], event["steps"], event["each"], event["nanoseconds"])
-        )
+        block = _read(Block, event)
+        if block.steps < 1 or min(block.nanoseconds) < 1:
+            raise ValueError("a block without steps or time")
+        case.processes[event["process"]].blocks.append(block)
     elif kind == "memory":
-        case.processes[event["process"]].peak_bytes = event["peak_bytes"]
+        case.processes[event["process"]].peak_bytes = int(event["peak_bytes"])
     # Events of kinds unknown here are additions of the same schema and are passed over.
+
+
+def _read(kind: type, event: dict[str, Any]) -> Any:
+    """A record from the fields of an event that it has; others are additions of the same schema."""
+    names = {f.name for f in fields(kind)}
+    return read_fields(
+        kind, {name: value for name, value in event.items() if name in names}, where=kind.__name__
+    )

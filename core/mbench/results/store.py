@@ -6,17 +6,19 @@ import json
 import secrets
 import sys
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 import mbench
+from mbench.equality.gates import DROPPED, TIMED
 from mbench.errors import MbenchError
 from mbench.results.folder import EVENTS_FILE
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from mbench.contract.case import Case
     from mbench.engine.outcome import CaseEnded
     from mbench.environments.locate import Environment
     from mbench.harness.plan import Comparison
@@ -79,6 +81,7 @@ class RunWriter:
                 samples=workload.samples,
                 flops_per_sample=workload.flops(entry.case.mode),
                 standard=workload.is_standard(),
+                loss_gate=loss_gate(entry.case),
             )
 
     def environment(self, case: int, environment: Environment) -> None:
@@ -113,6 +116,12 @@ class RunWriter:
                 finished = datetime.now(timezone.utc).isoformat(timespec="seconds")
                 self.append("end", status=status, finished=finished)
                 self._file.close()
+
+
+def loss_gate(case: Case) -> float:
+    """How far the first losses of two frameworks may lie apart in what is timed."""
+    drawn = case.resolve().config != replace(case, dropout=False).resolve().config
+    return DROPPED if drawn else TIMED[case.precision]
 
 
 def command_line() -> list[str]:

@@ -65,6 +65,7 @@ def summarize_case(run: Run, case: CaseRecord) -> Document:
         "first_step_seconds": median(p.first_step_nanoseconds for p in processes) / 1e9
         if processes
         else None,
+        "first_loss": first.first_loss if first else None,
         "peak_memory_bytes": max(peaks) if peaks else None,
         "flops_per_sample": case.flops_per_sample,
         "warmup": {
@@ -148,6 +149,18 @@ def equality(*cases: CaseRecord) -> str:
     return "proven" if proven else "not proven"
 
 
+def unlike_losses(*cases: CaseRecord) -> str:
+    """What is wrong with the first losses of what was timed, at its full size; empty if nothing.
+
+    The proof is made small; this holds its result against the very objects that were timed.
+    """
+    losses = [p.first_loss for case in cases for p in case.processes.values()]
+    known = [loss for loss in losses if loss is not None]
+    if known and max(known) - min(known) > cases[0].loss_gate * abs(known[0]):
+        return f"the first losses as timed lie apart: {min(known):.9g} and {max(known):.9g}"
+    return ""
+
+
 def compare(run: Run, cases: list[CaseRecord]) -> list[Document]:
     """Every other case of a comparison against its first."""
     if len(cases) < 2:
@@ -169,10 +182,13 @@ def compare(run: Run, cases: list[CaseRecord]) -> list[Document]:
             "ratio": None, "low": None, "high": None, "process_pairs": 0,
             "verdict": None, "reason": run.comparisons[other.comparison]["reason"],
         }  # fmt: skip
+        unlike = unlike_losses(baseline, other)
         if ended is not None:
             document["reason"] = f"{ended.label} is {ended.outcome}: {ended.reason}"
         elif interval is None:
             document["reason"] = "no round of both was measured"
+        elif unlike and document["equal_work"] == "proven":
+            document |= {"equal_work": "not proven", "reason": unlike}
         else:
             document |= {
                 "ratio": interval.value,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mbench.contract.wire import Observe
     from mbench.workloads.workload import Workload
 
-__all__ = ["BUCKETS", "observe", "sketch"]
+__all__ = ["BUCKETS", "finite_loss", "observe", "sketch"]
 
 BUCKETS = 5  # a prime, so that no stride of a layout falls into one bucket
 
@@ -36,6 +36,14 @@ def sketch(name: str, array: np.ndarray) -> list[float]:
     signed = np.zeros(-(-flat.size // BUCKETS) * BUCKETS)
     np.multiply(flat, generator.signs(f"sketch/{name}", flat.size), out=signed[: flat.size])
     return [norm, *(float(p) for p in signed.reshape(-1, BUCKETS).sum(axis=0))]
+
+
+def finite_loss(benchmark: Benchmark) -> float:
+    """The loss of the last training step; raises ValueError where it is not finite."""
+    loss = benchmark.loss()
+    if not math.isfinite(loss):
+        raise ValueError("the loss is not finite")
+    return loss
 
 
 def observe(benchmark: Benchmark, workload: Workload, request: Observe) -> Observation:
@@ -52,9 +60,7 @@ def observe(benchmark: Benchmark, workload: Workload, request: Observe) -> Obser
         benchmark.step()
         benchmark.synchronize()
         if request.training:
-            loss = benchmark.loss()
-            if not math.isfinite(loss):
-                raise ValueError("the loss is not finite")
+            loss = finite_loss(benchmark)
             changes = {}
             for name, array in benchmark.parameters():
                 shapes[name] = list(array.shape)

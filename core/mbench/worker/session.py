@@ -46,6 +46,8 @@ class Session:
             return time_steps(
                 benchmark.step, benchmark.synchronize, count=message.count, each=message.each
             )
+        if isinstance(message, wire.Loss):
+            return wire.LossValue(loss=evidence.finite_loss(self.benchmark))
         if isinstance(message, wire.Memory):
             return wire.MemoryUsed(peak_bytes=self.benchmark.peak_memory_bytes())
         if isinstance(message, wire.Observe):
