@@ -1,0 +1,59 @@
+"""The ways in which TensorFlow runs a step: as it comes, as a graph, or compiled by XLA."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import tensorflow as tf
+
+from mbench.worker.limits import peak_resident_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = ["COMPILERS", "Eager"]
+
+
+class Eager:
+    """Operations run one by one; on CUDA they are only enqueued."""
+
+    differences: Sequence[str] = ()
+
+    def __init__(self, device: str) -> None:
+        self.device = device
+        self.placement = "GPU:0" if device == "cuda" else "CPU:0"
+
+    def compile(self, function: Callable) -> Callable:
+        return function
+
+    def synchronize(self) -> None:
+        # On CPU a call returns when its work is done, and this costs microseconds.
+        tf.test.experimental.sync_devices()
+
+    def peak_memory_bytes(self) -> int:
+        if self.device == "cuda":
+            return int(tf.config.experimental.get_memory_info(self.placement)["peak"])
+        return peak_resident_bytes()
+
+
+class Graph(Eager):
+    """tf.function: traced once, optimised by Grappler, run by TensorFlow's executor."""
+
+    differences = ("the whole step is one tf.function, the update included",)
+
+    def compile(self, function: Callable) -> Callable:
+        compiled: Callable = tf.function(function, autograph=False)
+        return compiled
+
+
+class Xla(Eager):
+    """tf.function compiled whole by XLA."""
+
+    differences = ("the whole step is compiled by XLA, the update included",)
+
+    def compile(self, function: Callable) -> Callable:
+        compiled: Callable = tf.function(function, autograph=False, jit_compile=True)
+        return compiled
+
+
+COMPILERS: dict[str, type[Eager]] = {"graph": Graph, "xla": Xla, "eager": Eager}

@@ -1,0 +1,1 @@
+"""Models in Keras, one file per family."""
