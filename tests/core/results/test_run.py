@@ -1,0 +1,204 @@
+"""Runs are read back whole, or refused in one line."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from mbench.engine.outcome import CaseEnded
+from mbench.errors import MbenchError, UsageError
+from mbench.results.run import Block, find_runs, load_run, pick_run
+from mbench.results.summary import summarize
+
+SECONDS = {"tiny": [[1.0, 1.1], [1.2]], "flaky": [[2.0, 2.1]]}
+
+
+@pytest.fixture
+def folder(write_run, proven):
+    ends = {"flaky": CaseEnded("crashed", "gone")}
+    return write_run(
+        seconds=SECONDS, single={"tiny": [5.0]}, ends=ends, proofs={"tiny": proven.yes}
+    )
+
+
+def events(folder):
+    return [json.loads(line) for line in (folder / "run.jsonl").read_text().splitlines()]
+
+
+def put(folder, *lines):
+    """Replace the run's file by lines, events or text."""
+    text = [line if isinstance(line, str) else json.dumps(line) for line in lines]
+    (folder / "run.jsonl").write_text("".join(f"{line}\n" for line in text))
+
+
+def test_raw_values_survive(folder, proven):
+    run = load_run(folder)
+    assert (run.id, run.status, run.cut_off) == (folder.name, "complete", False)
+    assert run.comparisons == {
+        0: {"title": "tiny-model train batch 8 fp32", "reason": "all processes measured"}
+    }
+    tiny, flaky = run.cases.values()
+    assert (tiny.label, tiny.framework, tiny.outcome) == ("tiny", "tiny", None)
+    assert tiny.axes["batch_size"] == 8
+    assert tiny.equal_work == proven.yes
+    assert tiny.info["version"] == "1.2"
+    assert tiny.processes[0].blocks == [
+        Block(0, 10, False, [1_000_000_000]),
+        Block(0, 1, True, [5_000_000]),
+        Block(1, 10, False, [1_100_000_000]),
+    ]
+    assert tiny.processes[1].peak_bytes == 2**20 * 100
+    assert (flaky.outcome, flaky.reason) == ("crashed", "gone")
+
+
+@pytest.mark.parametrize("kept", [1, 2, 40])
+def test_a_torn_last_line_is_cut_off_and_the_rest_is_there(folder, kept):
+    path = folder / "run.jsonl"
+    lines = path.read_text().splitlines(keepends=True)
+    whole = load_run(folder)
+    path.write_text("".join(lines[:-1]) + lines[-1][:kept])
+    run = load_run(folder)
+    assert run.cut_off
+    assert run.status == "unfinished"
+    assert run.cases == whole.cases
+
+
+def test_a_run_may_be_torn_anywhere_after_its_header(folder):
+    """Whatever was whole before is read and summed up."""
+    path = folder / "run.jsonl"
+    text = path.read_text()
+    header = text.index("\n") + 1
+    for length in range(header, len(text), 37):
+        path.write_text(text[:length])
+        run = load_run(folder)
+        assert run.cut_off is (text[length - 1] != "\n" and text[length] != "\n")
+        json.dumps(summarize(run), allow_nan=False)
+
+
+def test_events_of_unknown_kinds_are_passed_over(folder):
+    made = events(folder)
+    added = {"event": "weather", "case": 0, "rain": True}
+    put(folder, *made[:-1], added, made[-1])
+    assert load_run(folder).status == "complete"
+
+
+MIDDLE = [
+    "{torn",
+    "[]",
+    "7",
+    '"text"',
+    "null",
+    "{}",
+    {"event": "block"},
+    {"event": "block", "case": 99, "process": 0},
+    {"event": "block", "case": 0, "process": 99, "round": 0, "steps": 1, "each": False,
+     "nanoseconds": [1]},
+    {"event": "block", "case": 0, "process": 0, "round": 0, "steps": 1, "each": False},
+    {"event": "block", "case": 0, "process": 0, "round": 0, "steps": 1, "each": False,
+     "nanoseconds": []},
+    {"event": "block", "case": 0, "process": 0, "round": 0, "steps": 1, "each": False,
+     "nanoseconds": [0]},
+    {"event": "block", "case": 0, "process": 0, "round": 0, "steps": "1", "each": False,
+     "nanoseconds": [1]},
+    {"event": "block", "case": 0, "process": 0, "round": 0, "steps": 1, "each": False,
+     "nanoseconds": ["1"]},
+    {"event": "memory", "case": 0, "process": 0, "peak_bytes": "much"},
+    {"event": "case", "case": 5},
+    {"event": "comparison_end", "comparison": 9, "reason": "x"},
+    {"event": "end"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", MIDDLE, ids=str)
+def test_a_corrupt_line_in_the_middle_is_named(folder, line):
+    made = events(folder)
+    put(folder, *made[:-2], line, *made[-2:])
+    with pytest.raises(MbenchError) as caught:
+        load_run(folder)
+    assert f"run.jsonl, line {len(made) - 1}: not an event of a run" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+HEADER = {"event": "run", "schema": 1, "id": "x", "mbench": "0", "arguments": [], "started": "",
+          "protocol": {}, "system": {}}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("", "is empty: nothing was measured"),
+        ("\n", "line 1: not an event"),
+        ("PK\x03\x04\x00binary\xff", "line 1: not an event"),
+        ("id,label,value\n1,a,2\n", "line 1: not an event"),
+        ('{"event": "block", "case": 0}\n', "line 1: not an event"),
+        ('{"event": "run"}\n', "line 1: not an event"),
+        ('{"event": "run", "schema": 1}\n', "line 1: not an event"),
+        (json.dumps(HEADER | {"schema": "one"}), "line 1: not an event"),
+        (json.dumps(HEADER)[:-5], "line 1: not an event"),
+        (
+            json.dumps({"event": "run", "schema": 2, "mbench": "9.1", "shape": "new"}),
+            r"was written by mbench 9.1 \(schema 2\); this one reads schema 1: upgrade mbench",
+        ),
+    ],
+)
+def test_files_that_are_no_run_are_refused_in_one_line(folder, content, said):
+    (folder / "run.jsonl").write_text(content, encoding="latin-1")
+    with pytest.raises(MbenchError, match=said) as caught:
+        load_run(folder)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_header_alone_is_a_run(folder):
+    put(folder, HEADER)
+    assert load_run(folder).cases == {}
+
+
+def test_a_file_that_cannot_be_read_is_refused(folder):
+    (folder / "run.jsonl").unlink()
+    with pytest.raises(MbenchError, match="cannot read"):
+        load_run(folder)
+    (folder / "run.jsonl").mkdir()
+    with pytest.raises(MbenchError, match="cannot read"):
+        load_run(folder)
+
+
+@pytest.fixture
+def results(tmp_path):
+    for name in ("20260101-100000-aaaa", "20260101-100000-bbbb", "20260202-100000-cccc"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "run.jsonl").touch()
+    (tmp_path / "20269999-notes").mkdir()
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("name", "picked"),
+    [
+        (None, "20260202-100000-cccc"),
+        ("202602", "20260202-100000-cccc"),
+        ("20260101-100000-b", "20260101-100000-bbbb"),
+        ("20260101-100000-aaaa", "20260101-100000-aaaa"),
+    ],
+)
+def test_runs_are_picked_by_how_their_names_begin(results, name, picked):
+    assert pick_run(results, name).name == picked
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("2025", "no run in"), ("20260101", "2 runs in"), ("20269", "no run in")]
+)
+def test_names_of_none_or_several_are_refused(results, name, said):
+    with pytest.raises(UsageError, match=said):
+        pick_run(results, name)
+
+
+def test_runs_are_found_oldest_first(results):
+    assert [path.name[-4:] for path in find_runs(results)] == ["aaaa", "bbbb", "cccc"]
+
+
+@pytest.mark.parametrize("name", ["empty", "missing"])
+def test_no_runs_at_all(tmp_path, name):
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(UsageError, match=r"no runs in .*--results"):
+        pick_run(tmp_path / name, None)

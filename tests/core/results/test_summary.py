@@ -1,0 +1,190 @@
+"""Statistics of raw values, and what stands where there are none."""
+
+from __future__ import annotations
+
+import json
+from statistics import fmean
+
+import pytest
+
+from mbench import stats
+from mbench.engine.outcome import CaseEnded
+
+BATCH, STEPS = 8, 10
+
+
+def by_label(document):
+    return {case["label"]: case for case in document["cases"]}
+
+
+def test_throughput_is_samples_over_seconds_and_never_the_mean_of_rates(document):
+    made = document(seconds={"tiny": [[1.0, 4.0]]})
+    (case,) = made["cases"]
+    rates = [BATCH * STEPS / 1.0, BATCH * STEPS / 4.0]
+    assert case["throughput"]["processes"] == [pytest.approx(2 * BATCH * STEPS / 5.0)]
+    assert case["throughput"]["median"] == pytest.approx(32.0)
+    assert case["throughput"]["median"] != pytest.approx(fmean(rates))
+    assert case["throughput"]["unit"] == "samples/s"
+
+
+def test_the_middle_process_counts_and_the_interval_is_over_processes(document):
+    seconds = [[1.0, 1.0], [1.25, 1.25], [2.0, 2.0]]
+    (case,) = document(seconds={"tiny": seconds})["cases"]
+    values = [80.0, 64.0, 40.0]
+    interval = stats.geometric_interval(values)
+    assert case["throughput"]["processes"] == pytest.approx(values)
+    assert case["throughput"]["median"] == pytest.approx(64.0)
+    assert case["throughput"]["low"] == pytest.approx(interval.low)
+    assert case["throughput"]["high"] == pytest.approx(interval.high)
+    assert case["processes"] == 3
+    assert case["rounds"] == 6
+
+
+def test_one_process_has_no_interval(document):
+    (case,) = document(seconds={"tiny": [[1.0, 1.0]]})["cases"]
+    assert (case["throughput"]["low"], case["throughput"]["high"]) == (None, None)
+
+
+def test_step_times_are_means_of_blocks_and_percentiles_of_single_steps(document):
+    single = [float(value) for value in range(1, 101)]
+    made = document(seconds={"tiny": [[1.0, 3.0]]}, single={"tiny": single}, modes=("inference",))
+    times = made["cases"][0]["step_time_ms"]
+    assert times["mean"] == pytest.approx(200.0)
+    assert times["samples"] == 100
+    assert [times[f"p{rank}"] for rank in ("50", "90", "95", "99")] == [50, 90, 95, 99]
+    assert times["p99.9"] is None
+    assert times["latency_mean"] == pytest.approx(50.5)
+    assert made["cases"][0]["throughput"]["median"] == pytest.approx(40.0)
+
+
+def test_the_first_step_and_memory_are_figures_of_their_own(document):
+    (case,) = document(seconds={"tiny": [[1.0], [1.0], [1.0]]})["cases"]
+    assert case["first_step_seconds"] == 2.0
+    assert case["peak_memory_bytes"] == 2**20 * 100
+    assert case["warmup"] == {"steps": 5, "reason": "steady"}
+    assert case["differences"] == ["by hand"]
+
+
+def test_the_first_case_is_the_baseline_of_all_others(document):
+    made = document(
+        seconds={
+            "tiny": [[1.0, 1.0], [1.0, 1.0]],
+            "flaky": [[2.0, 2.0], [2.002, 2.0]],
+            "tiny==1.26": [[0.5, 0.5], [0.5, 0.501]],
+        }
+    )
+    slow, fast = made["comparisons"]
+    assert (slow["baseline"], slow["framework"], slow["cases"]) == ("tiny", "flaky", [0, 1])
+    assert slow["ratio"] == pytest.approx(0.5, rel=1e-3)
+    assert (slow["verdict"], slow["process_pairs"]) == ("slower", 2)
+    assert slow["low"] < slow["ratio"] < slow["high"]
+    assert (fast["baseline"], fast["framework"], fast["verdict"]) == (
+        "tiny",
+        "tiny==1.26",
+        "faster",
+    )
+    assert fast["ratio"] == pytest.approx(2.0, rel=1e-3)
+
+
+def test_only_rounds_that_both_ran_are_compared(document):
+    made = document(
+        seconds={"tiny": [[1.0, 1.0], [1.0]], "flaky": [[1.0, 1.0, 99.0], [1.0], [99.0]]}
+    )
+    (comparison,) = made["comparisons"]
+    assert comparison["ratio"] == pytest.approx(1.0)
+    assert comparison["process_pairs"] == 2
+
+
+@pytest.mark.parametrize("outcome", ["oom", "crashed", "timeout", "failed", "not-equal"])
+def test_a_case_that_fell_short_is_not_compared_but_keeps_what_it_has(document, outcome):
+    made = document(
+        seconds={"tiny": [[1.0]], "flaky": [[1.0]]}, ends={"flaky": CaseEnded(outcome, "so it is")}
+    )
+    case = by_label(made)["flaky"]
+    assert (case["outcome"], case["reason"]) == (outcome, "so it is")
+    assert by_label(made)["tiny"]["outcome"] == "ok"
+    (comparison,) = made["comparisons"]
+    assert comparison["verdict"] is comparison["ratio"] is comparison["low"] is None
+    assert comparison["reason"] == f"flaky is {outcome}: so it is"
+    assert comparison["process_pairs"] == 0
+
+
+def test_an_unsupported_case_has_no_numbers(document):
+    made = document(
+        seconds={"tiny": [[1.0]], "flaky": []}, ends={"flaky": CaseEnded("unsupported", "no")}
+    )
+    case = by_label(made)["flaky"]
+    assert case["outcome"] == "unsupported"
+    for name in ("throughput", "step_time_ms", "first_step_seconds", "peak_memory_bytes", "warmup"):
+        assert case[name] is None
+    assert case["version"] is None
+    assert made["comparisons"][0]["reason"] == "flaky is unsupported: no"
+
+
+def test_an_interrupted_run_shows_what_it_has(document):
+    made = document(seconds={"tiny": [[1.0]], "flaky": [[]]}, status="interrupted", end=None)
+    assert made["status"] == "interrupted"
+    cases = by_label(made)
+    assert cases["tiny"]["outcome"] == "ok"
+    assert cases["flaky"]["outcome"] == "failed"
+    assert cases["flaky"]["reason"] == "interrupted before its first round"
+    assert made["comparisons"][0]["reason"] == "no round of both was measured"
+
+
+def test_a_complete_run_without_rounds_says_so(document):
+    made = document(seconds={"tiny": [[]]})
+    assert made["cases"][0]["reason"] == "no rounds"
+
+
+def test_one_framework_is_compared_with_nothing(document):
+    assert document(seconds={"tiny": [[1.0]]})["comparisons"] == []
+
+
+def test_comparisons_do_not_mix(document):
+    made = document(
+        seconds={"tiny": [[1.0]], "flaky": [[2.0]]}, batch_sizes=(8, 16), modes=("train",)
+    )
+    assert [comparison["cases"] for comparison in made["comparisons"]] == [[0, 1], [2, 3]]
+    assert [comparison["batch_size"] for comparison in made["comparisons"]] == [8, 16]
+    rates = [case["throughput"]["median"] for case in made["cases"]]
+    assert rates == pytest.approx([80, 40, 160, 80])
+
+
+@pytest.mark.parametrize(
+    ("tiny", "flaky", "said"),
+    [
+        (None, None, "not checked"),
+        ("yes", None, "not checked"),
+        ("yes", "yes", "proven"),
+        ("yes", "no", "not proven"),
+        ("no", "no", "not proven"),
+    ],
+)
+def test_comparisons_say_what_is_known_of_equal_work(document, proven, tiny, flaky, said):
+    made = {"tiny": tiny, "flaky": flaky}
+    proofs = {label: getattr(proven, which) for label, which in made.items() if which}
+    seconds = {"tiny": [[1.0]], "flaky": [[1.0]]}
+    (comparison,) = document(seconds=seconds, proofs=proofs)["comparisons"]
+    assert comparison["equal_work"] == said
+
+
+def test_the_document_is_strict_json_and_says_what_made_it(document, proven):
+    made = document(
+        seconds={"tiny": [[1.0], [1.1]], "flaky": []},
+        single={"tiny": [1.0] * 5},
+        ends={"flaky": CaseEnded("oom", "too large")},
+        proofs={"tiny": proven.yes},
+        system={"cpu": "X"},
+    )
+    assert json.loads(json.dumps(made, allow_nan=False)) == made
+    assert made["schema"] == 1
+    assert made["command"] == ["mbench"]
+    assert made["system"] == {"cpu": "X"}
+    assert made["protocol"]["processes"] == 5
+    assert made["cases"][0]["flops_per_sample"] == 3 * 2 * 256 * 64
+
+
+def test_work_of_unusual_size_is_marked(document):
+    made = document(seconds={"tiny": [[1.0]]}, models=("resnet50",), image_size=96)
+    assert made["cases"][0]["standard"] is False
+    assert made["cases"][0]["image_size"] == 96
