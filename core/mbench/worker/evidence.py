@@ -46,6 +46,13 @@ def finite_loss(benchmark: Benchmark) -> float:
     return loss
 
 
+def check_type(name: str, array: np.ndarray) -> None:
+    """Raises ValueError unless `array` holds what the contract says it does."""
+    if not isinstance(array, np.ndarray) or array.dtype not in (np.float32, np.float64):
+        what = getattr(array, "dtype", type(array).__name__)
+        raise ValueError(f"{name} is {what}, where float32 or float64 is due")
+
+
 def observe(benchmark: Benchmark, workload: Workload, request: Observe) -> Observation:
     """Run `request.steps` steps from the canonical parameters and report each.
 
@@ -63,13 +70,17 @@ def observe(benchmark: Benchmark, workload: Workload, request: Observe) -> Obser
             loss = finite_loss(benchmark)
             changes = {}
             for name, array in benchmark.parameters():
+                check_type(name, array)
                 shapes[name] = list(array.shape)
                 if name in initial and array.shape == initial[name].shape:
                     start = workload.initial(initial[name], seed=request.seed)
                     changes[name] = sketch(name, np.subtract(array, start, dtype=np.float64))
             steps.append(StepEvidence(loss=loss, outputs={}, parameters=changes))
         else:
-            outputs = {name: sketch(name, a) for name, a in benchmark.outputs().items()}
+            outputs = {}
+            for name, array in benchmark.outputs().items():
+                check_type(name, array)
+                outputs[name] = sketch(name, array)
             steps.append(StepEvidence(loss=None, outputs=outputs, parameters={}))
     if not shapes:
         shapes = {name: list(array.shape) for name, array in benchmark.parameters()}

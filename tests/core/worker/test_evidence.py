@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import numpy as np
@@ -165,3 +166,13 @@ def test_a_tensor_that_is_not_finite_is_named():
     bench.step = spoil
     with pytest.raises(ValueError, match="bias is not finite"):
         observe(bench, CASE.resolve(), Observe(seed=0, steps=1, training=True))
+
+
+@pytest.mark.parametrize("mode", ["train", "inference"])
+@pytest.mark.parametrize("dtype", [np.float16, np.int64, np.complex128])
+def test_what_is_no_float_is_named(mode, dtype):
+    made = model(dataclasses.replace(CASE, mode=mode))
+    made.parameters = lambda: iter([("weight", np.ones((64, 256), dtype=dtype))])
+    made.outputs = lambda: {"logits": np.ones(7, dtype=dtype)}
+    with pytest.raises(ValueError, match=f"is {np.dtype(dtype)}, where float32 or float64 is due"):
+        observe(made, TINY, Observe(seed=0, steps=1, training=mode == "train"))
