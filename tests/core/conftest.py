@@ -18,7 +18,7 @@ from mbench.results.store import RunWriter
 from mbench.results.summary import summarize
 
 WriteRun = Callable[..., Path]
-PROVEN = {"proven": True, "worst": 1.5e-7, "failures": [], "findings": [], "notes": []}
+PROVEN = {"proven": True, "worst": 1.2e-7, "failures": [], "findings": [], "notes": []}
 
 
 @pytest.fixture(autouse=True)
@@ -44,13 +44,15 @@ def write_run(tmp_path: Path, plugins: Plugins) -> WriteRun:
     """Writes a run of made-up values and gives its folder.
 
     `seconds[label][process]` are those of each round's block of 10 steps, `single[label]` the
-    milliseconds of steps timed one by one, `ends[label]` a CaseEnded, `proofs[label]` documents.
+    milliseconds of steps timed one by one, `losses[label]` the first losses, `ends[label]` a
+    CaseEnded, `proofs[label]` documents.
     """
 
     def write_run(
         *,
         seconds: dict[str, list[list[float]]],
         single: dict[str, list[float]] | None = None,
+        losses: dict[str, list[float]] | None = None,
         ends: dict[str, Any] | None = None,
         proofs: dict[str, dict[str, Any]] | None = None,
         status: str | None = "complete",
@@ -78,6 +80,7 @@ def write_run(tmp_path: Path, plugins: Plugins) -> WriteRun:
                 store.append(
                     "process", case=number, process=process, pid=1, prepare_seconds=0.5,
                     trainable_parameters=7, differences=["by hand"],
+                    first_loss=(losses or {}).get(label, [4.0] * 99)[process],
                     first_step_nanoseconds=10**9 * (process + 1), warmup_blocks=[[4, 10**8]],
                     warmup_reason="steady",
                 )  # fmt: skip

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["case_columns", "case_rows", "number", "verdict_line", "verdict_lines"]
+__all__ = ["case_columns", "case_rows", "number", "plain", "printable",
+           "verdict_line", "verdict_lines"]  # fmt: skip
 
 Document = dict[str, Any]
 
@@ -22,6 +23,16 @@ def number(value: float | None, digits: int = 4) -> str:
         return f"{value:.{digits}g}"
     text = f"{value:.{digits}g}"
     return f"{float(text):.0f}" if "e" in text else text
+
+
+def printable(text: str) -> str:
+    """`text` without what would move a terminal's cursor or change its colours."""
+    return "".join(sign for sign in text if sign.isprintable())
+
+
+def plain(text: str) -> str:
+    """The lines of `text` without trailing blanks, each printable."""
+    return "\n".join(printable(line.rstrip()) for line in text.splitlines()) + "\n"
 
 
 def interval(low: float | None, high: float | None) -> str:

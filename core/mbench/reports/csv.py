@@ -17,17 +17,10 @@ PLAIN = (
 def render(document: dict[str, Any]) -> str:
     """Empty cells where there is no number; the reason stands in its own column."""
     rows = []
-    ratios = {
-        (c["framework"], *(c[key] for key in ("model", "mode", "batch_size", "precision")),
-         c["compilers"][c["framework"]]): c
-        for c in document["comparisons"]
-    }  # fmt: skip
-    for case in document["cases"]:
+    ratios = {comparison["cases"][1]: comparison for comparison in document["comparisons"]}
+    for number, case in enumerate(document["cases"]):
         speed, times = case["throughput"] or {}, case["step_time_ms"] or {}
-        key = tuple(
-            case[k] for k in ("label", "model", "mode", "batch_size", "precision", "compiler")
-        )
-        against = ratios.get(key, {})
+        against = ratios.get(number, {})
         rows.append(
             {name: case[name] for name in PLAIN}
             | {

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
-from mbench.reports.cells import case_columns, case_rows, verdict_lines
+from mbench.reports.cells import case_columns, case_rows, printable, verdict_lines
 
 __all__ = ["render"]
+
+SIGNS = re.compile(r"[\\`*_\[\]|]")
 
 
 def render(document: dict[str, Any]) -> str:
@@ -26,4 +29,6 @@ def line(cells: list[str]) -> str:
 
 
 def escape(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
+    """`text` in one line, its signs shown rather than obeyed."""
+    text = SIGNS.sub(r"\\\g<0>", printable(" ".join(text.split())))
+    return text.replace("<", "&lt;")

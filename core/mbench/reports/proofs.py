@@ -7,6 +7,7 @@ import shutil
 from typing import Any
 
 from mbench.equality.judge import CHECKS
+from mbench.reports.cells import plain
 
 __all__ = ["render"]
 
@@ -20,7 +21,7 @@ def render(results: list[dict[str, Any]]) -> str:
 
     out = io.StringIO()
     width = max(shutil.get_terminal_size((160, 24)).columns, 120)
-    console = Console(file=out, width=width, markup=False, highlight=False, emoji=False)
+    console = Console(file=out, width=width, color_system=None, force_terminal=False)
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for column in ("model", "mode", "framework", "precision", "compiler", *CHECKS, "verdict"):
         table.add_column(column, overflow="fold")
@@ -42,7 +43,7 @@ def render(results: list[dict[str, Any]]) -> str:
     console.print(table)
     for remark in remarks:
         console.print(Text(remark))
-    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+    return plain(out.getvalue())
 
 
 def cell(proof: dict[str, Any] | None, check: str) -> str:

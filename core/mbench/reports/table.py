@@ -6,7 +6,7 @@ import io
 import shutil
 from typing import Any
 
-from mbench.reports.cells import case_columns, case_rows, verdict_lines
+from mbench.reports.cells import case_columns, case_rows, plain, verdict_lines
 from mbench.stats import PERCENTILES
 
 __all__ = ["render"]
@@ -21,7 +21,7 @@ def render(document: dict[str, Any]) -> str:
 
     out = io.StringIO()
     width = max(shutil.get_terminal_size((160, 24)).columns, 80)
-    console = Console(file=out, width=width, markup=False, highlight=False, emoji=False)
+    console = Console(file=out, width=width, color_system=None, force_terminal=False)
     rows = case_rows(document)
     # A column that says the same for all cases is said once, above the table.
     shared = {
@@ -45,8 +45,7 @@ def render(document: dict[str, Any]) -> str:
         for line in verdicts:
             console.print(Text(line))
     console.print(Text(f"\nrun {document['run']}, {document['status']}"))
-    text = out.getvalue()
-    return "\n".join(line.rstrip() for line in text.splitlines()) + "\n"
+    return plain(out.getvalue())
 
 
 def latency_lines(document: dict[str, Any]) -> list[str]:

@@ -40,6 +40,8 @@ MESSAGES = [
     wire.Elapsed(start_nanoseconds=2**53 + 1, nanoseconds=[1, 2**60]),
     wire.Memory(),
     wire.MemoryUsed(peak_bytes=1),
+    wire.Loss(),
+    wire.LossValue(loss=0.1),
     wire.Observe(seed=0, steps=3, training=True),
     wire.Observation(
         trainable_parameters=1,
@@ -96,8 +98,8 @@ def body(message: object, **changes: object) -> bytes:
         (body(MESSAGES[3], versions={"x": 1}), "FrameworkInfo.versions.x"),
         (body(MESSAGES[4], case=None), "Prepare.case"),
         (body(MESSAGES[4], case={"model": "m"}), "Prepare.case lacks 'workload'"),
-        (body(MESSAGES[11], shapes={"w": [1, "2"]}), r"Observation.shapes.w\[1\]"),
-        (body(MESSAGES[11], steps=[{"loss": "low"}]), r"Observation.steps\[0\].loss"),
+        (body(MESSAGES[13], shapes={"w": [1, "2"]}), r"Observation.shapes.w\[1\]"),
+        (body(MESSAGES[13], steps=[{"loss": "low"}]), r"Observation.steps\[0\].loss"),
         (body(MESSAGES[5], seconds=10**400), "Prepared.seconds"),
     ],
 )

@@ -44,8 +44,9 @@ def describe(runtime: str = "mbench_tiny:FlakyRuntime") -> wire.Describe:
 
 
 @pytest.fixture
-def start(tmp_path: Path) -> Iterator[Start]:
+def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
     """Starts workers, which do not outlive the test."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parent))  # of the rogues
     workers: list[Worker] = []
 
     def start(*, python: Path = PYTHON, timeout: float = PATIENCE, **variables: str) -> Worker:

@@ -47,6 +47,7 @@ class Worker:
     def __init__(self, world, label, number):
         self.world, self.label, self.number = world, label, number
         self.stopped = self.closed = False
+        self.runs = self.asked = 0
         self.process = SimpleNamespace(pid=4711)
 
     def prepare(self, case):
@@ -56,6 +57,7 @@ class Worker:
     def run(self, count, *, each=False):
         self.check_alone()
         self.world.fault(self.label, self.number, "run" if not each else "each")
+        self.runs += 1
         self.world.now += count * self.world.step_seconds
         step = round(self.world.step_seconds * 1e9)
         return wire.Elapsed(
@@ -64,6 +66,11 @@ class Worker:
         )
 
     def ask(self, message, answer):
+        if isinstance(message, wire.Loss):
+            self.check_alone()
+            self.world.fault(self.label, self.number, "loss")
+            self.asked += 1
+            return wire.LossValue(loss=self.runs + self.asked / 10)
         assert isinstance(message, wire.Memory)
         self.world.fault(self.label, self.number, "memory")
         return wire.MemoryUsed(peak_bytes=123)
@@ -214,7 +221,13 @@ def test_warm_up_and_memory_are_written_down(measure):
     assert {used["peak_bytes"] for used in store.of("memory")} == {123}
 
 
-@pytest.mark.parametrize("request_", ["launch", "prepare", "run"])
+@pytest.mark.parametrize(("mode", "loss"), [("train", 1.1), ("inference", None)])
+def test_the_loss_of_the_very_first_step_is_written_down(measure, mode, loss):
+    store = measure(processes=2, rounds=2, mode=mode)
+    assert {process["first_loss"] for process in store.of("process")} == {loss}
+
+
+@pytest.mark.parametrize("request_", ["launch", "prepare", "run", "loss"])
 def test_a_case_that_falls_short_leaves_and_the_others_go_on(measure, world, request_):
     world.faults["flaky", 1, request_] = CaseEnded("crashed", "gone")
     store = measure(processes=3, rounds=2)

@@ -168,6 +168,30 @@ def test_comparisons_say_what_is_known_of_equal_work(document, proven, tiny, fla
     assert comparison["equal_work"] == said
 
 
+@pytest.mark.parametrize(
+    ("losses", "alike"),
+    [
+        ([4.16, 4.16], True),
+        ([4.16, 4.16004], True),  # fp32: 1e-5
+        ([4.16, 4.1601], False),
+        ([4.16, 4.16, 4.16, 5.0], False),
+    ],
+)
+def test_first_losses_as_timed_must_agree_where_work_was_proven_equal(
+    document, proven, losses, alike
+):
+    half = len(losses) // 2
+    made = document(
+        seconds={"tiny": [[1.0]] * half, "flaky": [[1.0]] * half},
+        losses={"tiny": losses[:half], "flaky": losses[half:]},
+        proofs={"tiny": proven.yes, "flaky": proven.yes},
+    )
+    (comparison,) = made["comparisons"]
+    assert comparison["equal_work"] == ("proven" if alike else "not proven")
+    assert (comparison["verdict"] is not None) is alike
+    assert ("first losses as timed lie apart: 4.16 and" in comparison["reason"]) is not alike
+
+
 def test_the_document_is_strict_json_and_says_what_made_it(document, proven):
     made = document(
         seconds={"tiny": [[1.0], [1.1]], "flaky": []},

@@ -57,6 +57,14 @@ def test_run_times_the_prepared_case(session):
     assert len(session.answer(wire.Run(count=3, each=True)).nanoseconds) == 3
 
 
+def test_the_loss_is_the_last_steps(session):
+    session.answer(wire.Prepare(case=CASE))
+    session.answer(wire.Run(count=1))
+    first = session.answer(wire.Loss()).loss
+    seen = session.answer(wire.Observe(seed=CASE.seed, steps=1, training=True))
+    assert first == pytest.approx(seen.steps[0].loss)
+
+
 def test_memory_evidence_and_goodbye(session):
     session.answer(wire.Prepare(case=CASE))
     assert session.answer(wire.Memory()).peak_bytes > 2**20
@@ -73,7 +81,7 @@ def test_the_case_before_makes_room_for_the_next(session):
     assert session.benchmark is None
 
 
-@pytest.mark.parametrize("message", [wire.Run(count=1), wire.Memory()])
+@pytest.mark.parametrize("message", [wire.Run(count=1), wire.Loss(), wire.Memory()])
 def test_nothing_runs_before_it_is_prepared(session, message):
     with pytest.raises(AssertionError, match="prepare comes first"):
         session.answer(message)

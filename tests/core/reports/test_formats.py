@@ -1,0 +1,193 @@
+"""All formats show the same numbers, and none is broken by text that means harm."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+
+import pytest
+
+from mbench.builtin import FORMATS
+from mbench.reports import csv as csv_report
+from mbench.reports import json as json_report
+from mbench.reports import markdown, table
+from mbench.reports.cells import case_columns, case_rows, number, verdict_lines
+
+EVERY = {"table": table, "json": json_report, "csv": csv_report, "markdown": markdown}
+
+
+def csv_rows(text):
+    return list(csv.DictReader(io.StringIO(text, newline="")))
+
+
+def markdown_rows(text):
+    """The cells of each line of the table, as a reader of Markdown sees them."""
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    rows = [re.split(r"(?<!\\)\|", line)[1:-1] for line in lines]
+    return [[cell.strip() for cell in row] for row in rows]
+
+
+def test_every_format_is_tried():
+    assert set(EVERY) == set(FORMATS)
+
+
+@pytest.mark.parametrize("report", EVERY.values(), ids=EVERY)
+def test_every_format_ends_in_one_newline(report, full, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    text = report.render(full)
+    assert text.endswith("\n")
+    assert not text.endswith("\n\n")
+
+
+@pytest.mark.parametrize("report", EVERY.values(), ids=EVERY)
+def test_every_format_renders_a_run_of_nothing(report, document):
+    empty = document(seconds={"tiny": [[]]}, status=None, end=None)
+    empty["cases"].clear()
+    assert report.render(empty).endswith("\n")
+
+
+def test_all_formats_show_the_same_numbers(full, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "250")
+    shown_table, shown_markdown = table.render(full), markdown.render(full)
+    assert json.loads(json_report.render(full)) == full
+    read = csv_rows(csv_report.render(full))
+    assert len(read) == len(full["cases"]) == 3
+    for case, row in zip(full["cases"], read, strict=True):
+        speed, times = case["throughput"] or {}, case["step_time_ms"] or {}
+        numbers = {
+            "samples_per_second": speed.get("median"),
+            "samples_per_second_low": speed.get("low"),
+            "samples_per_second_high": speed.get("high"),
+            "step_time_ms": times.get("mean"),
+            "first_step_seconds": case["first_step_seconds"],
+            "peak_memory_bytes": case["peak_memory_bytes"],
+            "step_time_ms_p50": times.get("p50"),
+            "step_time_ms_p95": times.get("p95"),
+            "step_time_ms_p99.9": times.get("p99.9"),
+        }
+        for name, value in numbers.items():
+            assert (float(row[name]) if row[name] else None) == value
+        for value in (speed.get("median"), speed.get("low"), times.get("mean")):
+            for shown in (shown_table, shown_markdown):
+                assert number(value) in shown
+    for comparison in full["comparisons"]:
+        row = next(row for row in read if row["label"] == comparison["framework"])
+        assert row["baseline"] == "tiny"
+        assert row["verdict"] == (comparison["verdict"] or "")
+        assert row["equal_work"] == comparison["equal_work"]
+        assert (float(row["ratio"]) if row["ratio"] else None) == comparison["ratio"]
+        assert number(comparison["ratio"]) in shown_table
+        assert number(comparison["ratio"]) in shown_markdown
+    assert read[0]["ratio"] == read[0]["baseline"] == ""
+    for line in verdict_lines(full):
+        assert line in shown_table
+        assert line in shown_markdown
+
+
+def test_markdown_is_a_table_of_all_cases(full):
+    rows = markdown_rows(markdown.render(full))
+    assert rows[0] == list(case_columns)
+    assert set(rows[1]) == {"---"}
+    assert rows[2:] == case_rows(full)
+
+
+def test_csv_says_why_there_are_no_numbers(full):
+    row = csv_rows(csv_report.render(full))[2]
+    assert (row["outcome"], row["reason"]) == ("oom", "too large")
+    assert row["samples_per_second"] == row["step_time_ms"] == row["ratio"] == ""
+
+
+def test_csv_tells_comparisons_apart_that_differ_in_nothing_a_case_says(document):
+    """The default compiler may be the very one that is also asked for by name."""
+    made = document(seconds={"tiny": [[1.0]], "flaky": [[2.0]]}, compilers=("default", "eager"))
+    made["comparisons"][0]["ratio"] = 0.25
+    ratios = [row["ratio"] for row in csv_rows(csv_report.render(made))]
+    assert ratios == ["", "0.25", "", "0.5"]
+
+
+def test_the_table_says_what_all_cases_share_once(full, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "160")
+    lines = table.render(full).splitlines()
+    assert lines[0] == (
+        "model tiny-model, mode inference, batch 8, precision fp32, compiler eager, device cpu"
+    )
+    assert "fp32" not in lines[1]
+
+
+def test_the_table_shows_latencies_and_what_the_sample_does_not_support(full, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "160")
+    shown = table.render(full)
+    assert "tiny: step ms over 20 steps: p50 10, p90 18, p95 19 (too few steps for p99, p99.9)" in (
+        shown
+    )
+    assert "tiny: by hand" in shown
+    assert shown.rstrip().endswith("complete")
+
+
+def test_the_table_fits_eighty_columns_and_loses_nothing(full, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = table.render(full)
+    assert max(map(len, shown.splitlines())) <= 80
+    squeezed = re.sub(r"\s+", "", shown)
+    for line in verdict_lines(full):
+        assert re.sub(r"\s+", "", line) in squeezed
+    for cell in ("tiny==1.26", "oom:"):
+        assert cell in shown
+
+
+@pytest.mark.parametrize("width", ["1", "40", "0", "x"])
+def test_a_narrow_or_strange_terminal_gets_eighty_columns_or_more(full, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", width)
+    assert "tiny==1.26" in table.render(full)
+
+
+def test_the_table_holds_no_colour_codes(full, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    assert "\x1b" not in table.render(full)
+
+
+def test_csv_gives_hostile_text_back_as_it_was(hostile, harm):
+    read = csv_rows(csv_report.render(hostile))
+    assert len(read) == 3
+    assert read[2]["reason"] == harm
+    assert read[0]["label"] == "tiny" + harm
+
+
+def test_json_gives_hostile_text_back_as_it_was(hostile):
+    assert json.loads(json_report.render(hostile)) == hostile
+
+
+def test_json_refuses_what_is_not_finite(full):
+    full["cases"][0]["throughput"]["median"] = float("inf")
+    with pytest.raises(ValueError, match="JSON"):
+        json_report.render(full)
+
+
+def test_markdown_stays_a_table_whatever_the_text(hostile):
+    text = markdown.render(hostile)
+    rows = markdown_rows(text)
+    assert len(rows) == 2 + len(hostile["cases"])
+    assert {len(row) for row in rows} == {len(case_columns)}
+    verdicts = [line for line in text.splitlines() if line.startswith("- ")]
+    assert len(verdicts) == len(hostile["comparisons"])
+    assert len(text.splitlines()) == len(rows) + 1 + len(verdicts)
+
+
+def test_markdown_shows_markup_and_does_not_obey_it(hostile):
+    text = markdown.render(hostile)
+    assert "<" not in text
+    for sign in ("|", "*", "`", "[", "]"):
+        body = "".join(c for row in markdown_rows(text)[2:] for c in row)
+        assert not re.search(rf"(?<!\\)(\\\\)*{re.escape(sign)}", body.replace("\\" + sign, ""))
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f\u2028]", text)
+
+
+def test_the_table_shows_hostile_text_and_does_not_obey_it(hostile, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "1000")
+    shown = table.render(hostile)
+    assert "[red]x[/red]" in shown
+    assert "<script>" in shown
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f\u2028]", shown)

@@ -1,0 +1,75 @@
+"""The table of proofs."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from mbench.equality.judge import CHECKS, Finding, Proof
+from mbench.reports.proofs import render
+
+
+@pytest.fixture(autouse=True)
+def wide(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "220")
+
+
+def result(*findings, outcome="ok", reason="", notes=()):
+    proof = Proof(list(findings), list(notes)).document() if findings else None
+    return {
+        "framework": "tiny", "model": "m", "mode": "train", "precision": "fp32",
+        "compiler": "eager", "device": "cpu", "outcome": outcome, "reason": reason, "proof": proof,
+    }  # fmt: skip
+
+
+GOOD = [
+    Finding("parameters", 0.0, 0.0, "all names and shapes"),
+    Finding("outputs", 2e-15, 1e-9, "output logits"),
+    Finding("outputs", 3e-15, 1e-9, "output logits"),
+    Finding("flops", None, 0.05, note="the framework has no counter"),
+    Finding("timed", 4e-7, 1e-5, "loss of step 2"),
+]
+
+
+def test_a_proof_shows_the_largest_error_of_each_check():
+    shown = render([result(*GOOD)])
+    header, _, row = shown.splitlines()[:3]
+    for check in CHECKS:
+        assert check in header
+    assert row.split() == [
+        "m", "train", "tiny", "fp32", "eager", "0.0e+00", "3.0e-15", "-", "-", "-", "n/a",
+        "4.0e-07", "-", "proven",
+    ]  # fmt: skip
+
+
+def test_a_proof_says_where_it_comes_nearest():
+    shown = render([result(*GOOD)])
+    assert "worst in float64 output logits 3.0e-15; as timed loss of step 2 4.0e-07" in shown
+
+
+def test_a_failure_is_said_in_the_row_and_in_words():
+    failed = Finding("updates", 0.5, 1e-9, "change of w", "no tensor changed")
+    shown = render([result(*GOOD, failed, outcome="not-equal", reason="x")])
+    assert "FAILS 5.0e-01" in shown
+    assert "not-equal" in shown
+    assert "NOT PROVEN, tiny, m train: updates: change of w off by 0.5" in shown
+    assert "no tensor changed" in shown
+
+
+def test_a_failure_without_a_size():
+    failed = Finding("parameters", math.inf, 0.0, "w is missing")
+    shown = render([result(failed, outcome="not-equal", reason="x")])
+    assert "FAILS" in shown
+    assert "inf" not in shown
+    assert "parameters: w is missing" in shown
+
+
+def test_what_was_not_proven_at_all_says_why():
+    shown = render([result(outcome="unsupported", reason="no [bold]bf16[/bold] here")])
+    assert "tiny, m train: unsupported: no [bold]bf16[/bold] here" in shown
+
+
+def test_notes_are_shown():
+    shown = render([result(*GOOD, notes=["x has no fp64 here: proven under y"])])
+    assert "tiny, m train: x has no fp64 here: proven under y" in shown
