@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -72,8 +73,9 @@ def recall(name: str) -> dict[str, Any] | None:
 def remember(name: str, proof: Proof) -> None:
     """Keep a proof that succeeded; a failure is made anew each time, since it is being mended."""
     if proof.proven:
-        folder().mkdir(parents=True, exist_ok=True)
-        path = folder() / f"{name}.json"
-        fresh = path.with_suffix(f".{os.getpid()}")
-        fresh.write_text(json.dumps(proof.document()), encoding="utf-8")
-        fresh.replace(path)
+        with contextlib.suppress(OSError):  # then it is made anew, that is all
+            folder().mkdir(parents=True, exist_ok=True)
+            path = folder() / f"{name}.json"
+            fresh = path.with_suffix(f".{os.getpid()}")
+            fresh.write_text(json.dumps(proof.document()), encoding="utf-8")
+            fresh.replace(path)

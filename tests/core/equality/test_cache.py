@@ -1,0 +1,159 @@
+"""Proofs are remembered under everything that could change them, and nothing else is."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import platformdirs
+import pytest
+
+from mbench.contract.case import Case
+from mbench.environments.environment import Environment
+from mbench.equality import cache
+from mbench.equality.judge import Finding, Proof
+
+CASE = Case(
+    model="tiny-model",
+    workload="mbench_tiny:TINY",
+    mode="train",
+    batch_size=8,
+    precision="fp32",
+    compiler="eager",
+    device="cpu",
+    threads=1,
+)
+HERE = Environment(
+    label="framed",
+    python=Path(sys.executable),
+    managed=False,
+    digest=None,
+    packages={"framework": "1.0", "numpy": "2.0"},
+)
+GOOD = Proof([Finding("timed", 1e-7, 1e-5, "loss of step 1")])
+BAD = Proof([Finding("timed", 1.0, 1e-5, "loss of step 1")])
+
+
+@pytest.fixture
+def adapter(tmp_path, monkeypatch):
+    """One whose runtime is a package that a test may change."""
+    package = tmp_path / "framed"
+    (package / "models").mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    (package / "runtime.py").write_text("class Runtime: pass\n")
+    (package / "models" / "net.py").write_text("one = 1\n")
+    (package / "models" / "net.npz").write_bytes(b"1")
+    (package / "notes.txt").write_text("1")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return SimpleNamespace(name="framed", runtime="framed.runtime:Runtime", package=package)
+
+
+def key(adapter, *, environment=HERE, case=CASE):
+    return cache.key(adapter, environment, case)
+
+
+def test_the_same_has_the_same_key(adapter):
+    again = replace(HERE, packages=dict(reversed(HERE.packages.items())))
+    assert key(adapter) == key(adapter, environment=again)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"mode": "inference"}, {"precision": "amp-bf16"}, {"compiler": "graph"},
+        {"device": "cuda"}, {"threads": 2}, {"batch_size": 16}, {"plain_sgd": True},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_another_case_has_another_key(adapter, change):
+    assert key(adapter) != key(adapter, case=replace(CASE, **change))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"packages": {"framework": "1.1", "numpy": "2.0"}},
+        {"packages": {"framework": "1.0", "numpy": "2.0", "plugin": "1"}},
+        {"packages": {"framework": "1.0"}},
+        {"python": Path("/elsewhere/python")},
+    ],
+    ids=str,
+)
+def test_another_environment_has_another_key(adapter, change):
+    assert key(adapter) != key(adapter, environment=replace(HERE, **change))
+
+
+def test_another_adapter_has_another_key(adapter):
+    other = SimpleNamespace(name="other", runtime=adapter.runtime)
+    assert key(adapter) != key(other)
+
+
+@pytest.mark.parametrize("file", ["runtime.py", "__init__.py", "models/net.py", "models/net.npz"])
+def test_changed_code_or_fingerprints_have_another_key(adapter, file):
+    before = key(adapter)
+    path = adapter.package / file
+    original = path.read_bytes()
+    path.write_bytes(original + b"#")
+    assert key(adapter) != before
+    path.write_bytes(original)
+    assert key(adapter) == before
+
+
+def test_a_new_module_has_another_key_and_other_files_have_not(adapter):
+    before = key(adapter)
+    (adapter.package / "notes.txt").write_text("2")
+    (adapter.package / "log").mkdir()
+    assert key(adapter) == before
+    (adapter.package / "models" / "new.py").write_text("")
+    assert key(adapter) != before
+
+
+def test_code_that_moves_from_one_file_to_another_has_another_key(adapter):
+    before = key(adapter)
+    models = adapter.package / "models"
+    (models / "net.py").rename(models / "web.py")
+    assert key(adapter) != before
+
+
+def test_a_proof_is_remembered():
+    cache.remember("name", GOOD)
+    assert cache.recall("name") == GOOD.document()
+    assert cache.recall("other") is None
+    assert [path.name for path in cache.folder().iterdir()] == ["name.json"]
+
+
+def test_a_failure_is_not_remembered():
+    cache.remember("name", BAD)
+    assert cache.recall("name") is None
+    cache.remember("name", GOOD)
+    cache.remember("name", BAD)
+    assert cache.recall("name") == GOOD.document()
+
+
+@pytest.mark.parametrize(
+    "content", ["", "{", "[]", "7", "null", "{}", '{"proven": 1}', '{"proven": "yes"}', "\x00"]
+)
+def test_what_cannot_be_read_is_not_remembered(content):
+    cache.remember("name", GOOD)
+    (cache.folder() / "name.json").write_text(content)
+    assert cache.recall("name") is None
+
+
+def test_a_cache_that_cannot_be_written_does_no_harm(tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("MBENCH_PROOFS", str(tmp_path / "file" / "proofs"))
+    cache.remember("name", GOOD)
+    assert cache.recall("name") is None
+
+
+def test_the_folder_is_the_variables_or_the_users(tmp_path, monkeypatch):
+    monkeypatch.setenv("MBENCH_PROOFS", str(tmp_path))
+    assert cache.folder() == tmp_path
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("MBENCH_PROOFS", "~/kept")
+    assert cache.folder() == tmp_path / "kept"
+    monkeypatch.delenv("MBENCH_PROOFS")
+    monkeypatch.setattr(platformdirs, "user_cache_path", lambda name, appauthor: tmp_path / name)
+    assert cache.folder() == tmp_path / "mbench" / "proofs"

@@ -1,0 +1,342 @@
+"""Findings on evidence that is made up: what passes, what fails, and what is said of the cause."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from mbench.equality.gates import DRIFT, EXACT, TIMED
+from mbench.equality.judge import (
+    Finding,
+    Proof,
+    judge_dropout,
+    judge_flops,
+    judge_losses,
+    judge_outputs,
+    judge_parameters,
+    judge_trajectory,
+)
+from mbench.worker.evidence import sketch
+from mbench.workloads.workload import Tensor
+
+LAST = 2
+
+
+@pytest.fixture
+def judged(workload, reference, observed):
+    """Holds changes against the reference's own trajectory."""
+
+    def judged(changes):
+        return judge_trajectory(
+            observed(changes), reference.own, workload, check="optimizer", keep=LAST
+        )
+
+    return judged
+
+
+def test_equal_changes_pass(judged, changes):
+    finding = judged(changes)
+    assert finding.passed
+    assert finding.error == 0
+
+
+@pytest.mark.parametrize(("relative", "passed"), [(1e-12, True), (1e-8, False), (1e-3, False)])
+@pytest.mark.parametrize("name", ["one.weight", "two.bias", "norm.running_var"])
+def test_an_error_in_one_tensor_has_its_size_and_name(judged, changes, name, relative, passed):
+    array = changes[LAST][name]
+    noise = np.random.default_rng(0).standard_normal(array.shape)
+    changes[LAST][name] = array + relative * noise * np.linalg.norm(array) / np.linalg.norm(noise)
+    finding = judged(changes)
+    assert finding.passed is passed
+    assert relative / 4 < finding.error < relative * 3
+    if not passed:
+        assert finding.where == f"change of {name}"
+        assert finding.note.startswith("1 of 7 tensors differ")
+
+
+def test_the_first_tensor_that_differs_is_named_and_not_the_worst(judged, changes):
+    changes[LAST]["one.bias"] *= 1.001
+    changes[LAST]["two.weight"] *= 2
+    assert judged(changes).where == "change of one.bias"
+
+
+def test_a_step_before_the_kept_one_that_differs_is_seen(judged, changes):
+    changes[0]["two.weight"] *= 1.01
+    finding = judged(changes)
+    assert not finding.passed
+    assert finding.where == "all changes together after step 1"
+
+
+def test_rounding_noise_where_nothing_should_change_passes(workload, changes, observed, reference):
+    """BERT's key biases: their gradient is zero in theory."""
+    changes[LAST]["two.bias"] = np.full(4, 1e-16)
+    from mbench.equality.reference import trajectory
+
+    expected = trajectory(observed(changes), workload, keep=LAST)
+    changes[LAST]["two.bias"] = np.array([1e-16, -2e-16, 0, 3e-16])
+    finding = judge_trajectory(observed(changes), expected, workload, check="x", keep=LAST)
+    assert finding.passed
+
+
+def scaled(changes, factor, names=None):
+    for name in names or changes[LAST]:
+        changes[LAST][name] = changes[LAST][name] * factor
+
+
+def hint_for(judged, changes):
+    finding = judged(changes)
+    assert not finding.passed
+    assert finding.note in str(finding)
+    return finding.note
+
+
+def test_hint_no_update(judged, changes):
+    scaled(changes, 0)
+    assert "skips its update" in hint_for(judged, changes)
+
+
+def test_hint_frozen(judged, changes):
+    scaled(changes, 0, ["one.bias", "two.weight"])
+    assert hint_for(judged, changes) == ("2 of 7 tensors differ, 2 of them did not change at all")
+
+
+@pytest.mark.parametrize("factor", [0.5, 2.0, 65536.0, 1.001])
+def test_hint_common_factor(judged, changes, factor):
+    scaled(changes, factor)
+    assert f"most by the common factor {factor:.6g}" in hint_for(judged, changes)
+
+
+@pytest.mark.parametrize(
+    ("decay", "said"),
+    [(True, "the ones that weight decay is for"), (False, "those it spares")],
+)
+def test_hint_weight_decay(judged, changes, small, decay, said):
+    for tensor in small.tensors:
+        if tensor.trainable:
+            off = 0.1 if tensor.decay is decay else 1e-6  # errors spread to the others
+            noise = np.random.default_rng(1).standard_normal(tensor.shape)
+            change = changes[LAST][tensor.name]
+            changes[LAST][tensor.name] = change + off * np.abs(change).mean() * noise
+    assert said in hint_for(judged, changes)
+
+
+def test_hint_running_statistics(judged, changes):
+    for name in ("norm.running_mean", "norm.running_var"):
+        changes[LAST][name] = changes[LAST][name] * 9 + 1e-3
+    assert "running statistics most" in hint_for(judged, changes)
+
+
+def test_hint_nothing_in_particular(judged, changes):
+    for number, name in enumerate(("one.weight", "one.bias")):
+        noise = np.random.default_rng(number).standard_normal(changes[LAST][name].shape)
+        changes[LAST][name] = changes[LAST][name] + 1e-4 * noise
+    assert hint_for(judged, changes) == "2 of 7 tensors differ"
+
+
+def test_parameters_that_are_right(workload, changes, observed):
+    finding = judge_parameters(observed(changes), workload)
+    assert (finding.passed, finding.error) == (True, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("shapes", "said"),
+    [
+        ({"one.bias": None}, "parameters: one.bias is missing"),
+        ({"three": [2]}, "parameters: three is too many"),
+        ({"one.weight": [8, 16]}, "parameters: one.weight has shape [8, 16] instead of [16, 8]"),
+    ],
+)
+def test_parameters_that_are_not(workload, changes, observed, shapes, said):
+    seen = observed(changes)
+    named = {k: v for k, v in {**seen.shapes, **shapes}.items() if v is not None}
+    finding = judge_parameters(replace(seen, shapes=named), workload)
+    assert not finding.passed
+    assert str(finding) == said
+
+
+def test_a_parameter_that_is_not_trained_is_counted(workload, changes, observed):
+    seen = observed(changes)
+    finding = judge_parameters(replace(seen, trainable_parameters=228 - 16), workload)
+    assert not finding.passed
+    assert "212 trainable, not 228" in str(finding)
+
+
+LOGITS, POOLED = np.arange(1.0, 30.0), np.arange(5.0)
+
+
+def outputs(changes, observed, **arrays):
+    seen = observed(changes[:1], [None])
+    (step,) = seen.steps
+    made = {name: sketch(name, array) for name, array in arrays.items()}
+    return replace(seen, steps=[replace(step, outputs=made)])
+
+
+EXPECTED = {"logits": np.array(sketch("logits", LOGITS)), "next": np.array(sketch("next", POOLED))}
+
+
+@pytest.mark.parametrize(("off", "passed"), [(0.0, True), (1e-6, True), (1e-4, False)])
+def test_outputs_by_their_gate(changes, observed, off, passed):
+    seen = outputs(changes, observed, logits=LOGITS, next=POOLED * (1 + off))
+    finding = judge_outputs(seen, EXPECTED, gate=1e-5, check="timed")
+    assert finding.passed is passed
+    assert finding.error == pytest.approx(
+        off * np.linalg.norm(EXPECTED["next"][1:]) / np.linalg.norm(POOLED), rel=1e-3, abs=1e-15
+    )
+    if not passed:
+        assert finding.where == "output next"
+
+
+@pytest.mark.parametrize(
+    ("arrays", "said"),
+    [
+        ({}, "outputs none instead of logits, next"),
+        ({"logits": LOGITS}, "outputs logits instead of logits, next"),
+        ({"logits": LOGITS, "last": POOLED}, "outputs last, logits instead of"),
+    ],
+)
+def test_outputs_of_other_names_fail(changes, observed, arrays, said):
+    seen = outputs(changes, observed, **arrays)
+    finding = judge_outputs(seen, EXPECTED, gate=1.0, check="outputs")
+    assert not finding.passed
+    assert said in str(finding)
+
+
+@pytest.mark.parametrize(
+    ("losses", "drift", "failed"),
+    [
+        ([2.0, 1.9, 1.8], 0.0, None),
+        ([2.0 + 1e-10, 1.9, 1.8], 0.0, None),
+        ([2.0 + 1e-8, 1.9, 1.8], 0.0, "loss of step 1"),
+        ([2.0, 1.9, 1.7], 0.0, "loss of step 3"),
+        ([2.0, 1.8, 1.7], 0.0, "loss of step 2"),
+        ([None, 1.9, 1.8], 0.0, "loss of step 1"),
+        ([2.0, 1.905, 1.81], 0.1, None),
+        ([2.0, 1.92, 1.81], 0.1, "loss of step 2"),
+        ([2.0 + 1e-8, 1.9, 1.8], 0.1, "loss of step 1"),  # nothing has drifted yet
+        ([2.0, 2.0, 2.0], 0.1, "loss of step 2"),  # the step skips its update
+    ],
+)
+def test_losses(losses, drift, failed, small):
+    finding = judge_losses(losses, small.losses, gate=EXACT, check="loss", drift=drift)
+    assert finding.passed is (failed is None)
+    if failed:
+        assert finding.where == failed
+
+
+def test_a_skipped_update_is_off_by_more_than_any_drift_allows():
+    assert DRIFT < 0.5
+
+
+def test_as_many_losses_as_expected():
+    with pytest.raises(ValueError, match="zip"):
+        judge_losses([2.0], [2.0, 1.9], gate=1.0, check="loss")
+
+
+@pytest.mark.parametrize(
+    ("first", "again", "said"),
+    [
+        (2.1, 1.95, None),
+        (2.1, 2.1, "dropout is off"),
+        (2.0, 2.05, "dropout is off"),
+        (None, 2.0, "no loss"),
+        (2.1, None, "no loss"),
+        (3.5, 2.0, "loss with dropout off by 0.75"),
+    ],
+)
+def test_dropout(first, again, said):
+    finding = judge_dropout(first, again, 2.0)
+    assert finding.passed is (said is None)
+    if said:
+        assert said in str(finding)
+
+
+@pytest.mark.parametrize(
+    ("factor", "passed"), [(1.0, True), (1.04, True), (0.5, False), (3, False)]
+)
+def test_flops(workload, factor, passed):
+    finding = judge_flops(workload.forward_flops() * factor, workload)
+    assert finding.passed is passed
+
+
+def test_flops_without_a_counter(workload):
+    finding = judge_flops(None, workload)
+    assert finding.passed
+    assert "has no counter" in str(finding)
+
+
+def test_gates_are_wider_where_arithmetic_is_coarser():
+    order = ["fp64", "fp32", "amp-fp16", "amp-bf16"]
+    gates = [TIMED[name] for name in order]
+    assert gates == sorted(gates)
+    assert TIMED["fp16"] >= TIMED["amp-fp16"]
+    assert TIMED["bf16"] >= TIMED["amp-bf16"]
+
+
+@pytest.mark.parametrize("error", [math.nan, math.inf])
+def test_what_is_not_a_number_does_not_pass(error):
+    assert not Finding("loss", error, 1.0, "loss of step 1").passed
+
+
+def test_a_proof_is_proven_by_all_findings():
+    good, failed = Finding("loss", 0.0, 1.0, "x"), Finding("loss", 2.0, 1.0, "loss of step 1")
+    assert Proof([good]).proven
+    assert not Proof([good, failed]).proven
+    assert Proof([good, failed]).failures() == [failed]
+
+
+def test_the_document_of_a_proof_is_strict_json():
+    findings = [
+        Finding("timed", 1e-7, 1e-5, "loss of step 2"),
+        Finding("timed", 3e-7, 1e-5, "loss of step 3"),
+        Finding("flops", None, 0.05, note="no counter"),
+        Finding("parameters", math.inf, 0.0, "w is missing"),
+    ]
+    made = Proof(findings, ["a note"]).document()
+    assert json.loads(json.dumps(made, allow_nan=False)) == made
+    assert made["proven"] is False
+    assert made["worst"] == 3e-7
+    assert made["failures"] == ["parameters: w is missing"]
+    assert [finding["error"] for finding in made["findings"]] == [1e-7, 3e-7, None, None]
+    assert [finding["passed"] for finding in made["findings"]] == [True, True, True, False]
+
+
+def test_a_lie_of_a_real_step_is_told(observed):
+    """Not made up: the tiny framework's own faults, through the evidence that workers gather."""
+    from mbench_tiny import Model
+
+    from mbench.contract.case import Case
+    from mbench.contract.wire import Observe
+    from mbench.equality.reference import trajectory
+    from mbench.worker.evidence import observe
+
+    case = Case(
+        model="tiny-model", workload="mbench_tiny:TINY", mode="train", batch_size=8,
+        precision="fp64", compiler="eager", device="cpu", threads=1, learning_rate=1e-3,
+    )  # fmt: skip
+
+    def seen(case, lie=""):
+        request = Observe(seed=0, steps=3, training=True)
+        return observe(Model(case, case.resolve(), lambda: None, lie=lie), case.resolve(), request)
+
+    plain = replace(case, plain_sgd=True)
+    for made, keep, lie, said in (
+        (case, LAST, "", ""),
+        (plain, 0, "", ""),
+        (plain, 0, "frozen", "1 of them did not change at all"),
+        (plain, 0, "unscaled", "common factor 8"),
+        (case, LAST, "no-decay", "the ones that weight decay is for"),
+    ):
+        workload = made.resolve()
+        expected = trajectory(seen(made), workload, keep=keep)
+        finding = judge_trajectory(seen(made, lie), expected, workload, check="updates", keep=keep)
+        assert finding.passed is (lie == "")
+        assert said in finding.note
+
+
+def test_the_small_workload_is_what_these_tests_think(small):
+    assert sum(tensor.size for tensor in small.tensors if tensor.trainable) == 228
+    assert {type(tensor) for tensor in small.tensors} == {Tensor}
