@@ -64,7 +64,12 @@ def create(context: click.Context, frameworks: tuple[str, ...], device: str) -> 
 
 @command.command("list")
 def list_() -> None:
-    """List the environments: name, state, size, requirements."""
+    """List the environments: name, size, Python, requirements.
+
+    \b
+    Example:
+      mbench env list
+    """
     from mbench.environments import managed
 
     entries = managed.entries()
@@ -82,7 +87,12 @@ def list_() -> None:
 @command.command("remove")
 @click.argument("names", nargs=-1, required=True)
 def remove(names: tuple[str, ...]) -> None:
-    """Delete environments by the names that mbench env list shows."""
+    """Delete environments by the names that mbench env list shows.
+
+    \b
+    Example:
+      mbench env remove torch-py3.11-0123456789ab
+    """
     from mbench.environments import managed
 
     for name in names:

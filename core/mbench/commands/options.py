@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,14 +50,28 @@ class PositiveCommas(Commas):
     name = "numbers"
 
     def item(self, text: str, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        if not text.isdigit() or int(text) < 1:
+        number = int(text) if text.isdecimal() else 0
+        if number < 1:
             self.fail(f"{text!r} is not a whole number of 1 or more", param, ctx)
-        return int(text)
+        return number
+
+
+class Seconds(click.FloatRange):
+    """A finite time above 0."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        seconds: float = super().convert(value, param, ctx)
+        if not math.isfinite(seconds):
+            self.fail(f"{value} is not a number of seconds", param, ctx)
+        return seconds
 
 
 COMMAS = Commas()
 POSITIVE_COMMAS = PositiveCommas()
 SIZE = click.IntRange(min=1)
+SECONDS = Seconds(min=0, min_open=True)
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -78,7 +93,7 @@ results_option = click.option(
 )  # fmt: skip
 
 timeout_option = click.option(
-    "--timeout", type=click.FloatRange(min=0, min_open=True), default=900.0, show_default=True,
+    "--timeout", type=SECONDS, default=900.0, show_default=True,
     help="Longest wait for a worker's answer, in seconds.",
 )  # fmt: skip
 
@@ -122,9 +137,9 @@ protocol_options = apply(
                      help="Sets of fresh worker processes; the interval is built over them."),
         click.option("--rounds", type=SIZE, default=None,
                      help="Blocks per worker.  [default: as many as the budget allows, 3 to 10]"),
-        click.option("--block", type=click.FloatRange(min=0, min_open=True), default=1.0,
+        click.option("--block", type=SECONDS, default=1.0,
                      show_default=True, help="Seconds that a block takes, one step at least."),
-        click.option("--budget", type=click.FloatRange(min=0, min_open=True), default=180.0,
+        click.option("--budget", type=SECONDS, default=180.0,
                      show_default=True, help="Seconds that one comparison may take."),
         click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True,
                      help="Of weights, data and the order of rounds."),

@@ -34,7 +34,7 @@ __all__ = ["command"]
 @timeout_option
 @click.option("--fresh", is_flag=True, help="Prove anew what is remembered as proven.")
 @click.option("--format", "format_", type=click.Choice(["table", "json"]), default="table",
-              show_default=True)  # fmt: skip
+              show_default=True, help="Of the report.")  # fmt: skip
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), default=None,
               help="Write the report to a file instead of stdout.")  # fmt: skip
 @click.pass_context

@@ -1,0 +1,245 @@
+"""Who may import whom, and that the core knows no framework: read from the files and from runs."""
+
+from __future__ import annotations
+
+import ast
+import graphlib
+import inspect
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import mbench
+from mbench import hookspecs
+
+CORE = Path(mbench.__file__).parent
+FILES = sorted(CORE.rglob("*.py"))
+BOTH_SIDES = ("contract", "workloads")
+WORKERS = "worker"
+FRAMEWORKS = ("torch", "pytorch", "tensorflow", "tf", "keras", "mxnet", "paddle", "paddlepaddle",
+              "jax", "flax", "oneflow", "mindspore")  # fmt: skip
+NAMES_ONE = re.compile(rf"(?<![a-z0-9])({'|'.join(FRAMEWORKS)})(?![a-z0-9])", re.IGNORECASE)
+
+ALL = pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(CORE)))
+
+
+def room(file: Path) -> str:
+    """The package of mbench that a file belongs to, or its own name at the top level."""
+    return file.relative_to(CORE).parts[0].removesuffix(".py")
+
+
+def imports(file: Path) -> set[str]:
+    """All modules that a file imports when it runs, early or late, by full name."""
+    found = set()
+
+    def visit(node: ast.AST) -> None:
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            return
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{file} has a relative import"
+            assert node.module is not None
+            found.add(node.module)
+            found.update(f"{node.module}.{alias.name}" for alias in node.names)
+        for child in ast.iter_child_nodes(node):
+            visit(child)
+
+    visit(ast.parse(file.read_text()))
+    return found
+
+
+def rooms(file: Path) -> set[str]:
+    """The rooms of mbench that a file imports from."""
+    parts = [module.split(".") for module in imports(file)]
+    known = {room(other) for other in FILES}
+    return {part[1] for part in parts if part[0] == "mbench" and len(part) > 1 and part[1] in known}
+
+
+def test_these_tests_see_what_they_should():
+    assert len(FILES) > 60
+    assert {"contract", "workloads", "worker", "engine", "plugins", "cli"} <= set(map(room, FILES))
+    local = CORE / "engine" / "local.py"
+    assert "mbench.contract.wire" in imports(local)
+    assert "contract" in rooms(local)
+    assert "collections.abc" not in imports(local), "imports for type checkers do not count"
+
+
+@pytest.mark.parametrize(
+    "file",
+    [file for file in FILES if room(file) in (*BOTH_SIDES, WORKERS)],
+    ids=lambda file: str(file.relative_to(CORE)),
+)
+def test_a_workers_side_imports_the_standard_library_and_numpy_only(file):
+    tops = {module.partition(".")[0] for module in imports(file)}
+    assert tops - sys.stdlib_module_names <= {"numpy", "mbench"}
+    allowed = {
+        "workloads": {"workloads"},
+        "contract": {"contract", "workloads"},
+        WORKERS: {"contract", "workloads", WORKERS},
+    }
+    assert rooms(file) <= allowed[room(file)]
+
+
+@pytest.mark.parametrize(
+    "file", [f for f in FILES if room(f) != WORKERS], ids=lambda f: str(f.relative_to(CORE))
+)
+def test_nothing_but_the_worker_imports_the_worker(file):
+    assert WORKERS not in rooms(file)
+
+
+def test_rooms_import_each_other_in_one_direction():
+    graph: dict[str, set[str]] = {}
+    for file in FILES:
+        graph.setdefault(room(file), set()).update(rooms(file) - {room(file)})
+    graph.pop("builtin")  # which comes in as every plugin does
+    order = list(graphlib.TopologicalSorter(graph).static_order())
+    assert order.index("workloads") < order.index("commands")
+    assert order.index("engine") < order.index("harness")
+    assert order.index("results") < order.index("commands")
+
+
+@ALL
+def test_no_file_names_a_framework(file):
+    """Neither as an identifier nor in a string. Documentation and examples may.
+
+    Documentation is every string that stands as a statement, and what is passed as `help`.
+    """
+    tree = ast.parse(file.read_text())
+    documentation = {id(n.value) for n in ast.walk(tree) if isinstance(n, ast.Expr)}
+    documentation |= {
+        id(part)
+        for n in ast.walk(tree)
+        if isinstance(n, ast.keyword) and n.arg == "help"
+        for part in ast.walk(n.value)
+    }
+    named = []
+    for node in ast.walk(tree):
+        words = []
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            words = [] if id(node) in documentation else [node.value]
+        for attribute in ("id", "attr", "arg", "name", "module", "asname"):
+            value = getattr(node, attribute, None)
+            words += [value] if isinstance(value, str) else []
+        named += [word for word in words if NAMES_ONE.search(word)]
+    assert named == []
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("import torch", True), ("pytorch_version", True), ("TF", True), ("is tf here?", True),
+        ("mbench_tensorflow.runtime", True), ("tf32", False), ("TensorFloat-32", False),
+        ("torchlight", False), ("after", False),
+    ],
+)  # fmt: skip
+def test_what_counts_as_naming_one(text, named):
+    assert bool(NAMES_ONE.search(text)) is named
+
+
+@ALL
+def test_nothing_is_unpickled_evaluated_or_given_to_a_shell(file):
+    tree = ast.parse(file.read_text())
+    assert not {"pickle", "marshal", "shelve"} & {m.partition(".")[0] for m in imports(file)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            assert not (isinstance(node.func, ast.Name) and node.func.id in ("eval", "exec"))
+            assert ast.unparse(node.func) not in ("os.system", "os.popen")
+            passed = {k.arg: ast.unparse(k.value) for k in node.keywords}
+            assert passed.get("shell", "False") == "False"
+            assert passed.get("allow_pickle", "False") == "False"
+
+
+@ALL
+def test_every_module_says_what_it_is_for(file):
+    says = (ast.get_docstring(ast.parse(file.read_text())) or "").partition("\n\n")[0]
+    assert says.endswith((".", "?")), says
+
+
+HOOKS = {name: hook for name, hook in vars(hookspecs).items() if hasattr(hook, "mbench_spec")}
+
+
+@pytest.mark.parametrize("name", HOOKS)
+def test_every_hook_is_documented_in_one_sentence(name):
+    hook = HOOKS[name]
+    assert name.startswith("mbench_")
+    assert name.endswith("s"), "a plural noun"
+    says = inspect.getdoc(hook) or ""
+    assert re.fullmatch(r"[A-Z][^\n]*[^\s.]\.", says), says
+    assert not re.search(r"\. [A-Z]", says), "one sentence"
+    assert "return" in hook.__annotations__
+
+
+def test_there_are_hooks():
+    assert {"mbench_adapters", "mbench_workloads", "mbench_reports"} <= set(HOOKS)
+
+
+TELL = """
+import json, sys
+sys.argv = ["mbench", *sys.argv[1:]]
+from mbench.cli import main
+try:
+    main()
+except SystemExit as end:
+    print(json.dumps({"code": end.code, "modules": sorted(sys.modules)}), file=sys.stderr)
+"""
+
+
+@pytest.fixture
+def modules(tmp_path):
+    """Runs mbench where every framework is installed and says which modules it has imported."""
+    lair = tmp_path / "frameworks"
+    lair.mkdir()
+    for name in FRAMEWORKS:
+        (lair / f"{name}.py").write_text("raise SystemError('a framework was imported')\n")
+
+    def modules(code: str, *arguments: str) -> set[str]:
+        done = subprocess.run(
+            [sys.executable, "-c", code, *arguments],
+            env={**os.environ, "PYTHONPATH": str(lair)},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert "SystemError" not in done.stderr, done.stderr
+        said = json.loads(done.stderr.splitlines()[-1])
+        assert said["code"] == 0, done.stderr
+        return set(said["modules"])
+
+    return modules
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--help"], ["--version"], ["compare", "--help"], ["list"], ["list", "frameworks"]],
+)
+def test_simple_commands_import_no_framework_and_nothing_slow(modules, arguments):
+    found = modules(TELL, *arguments)
+    assert "mbench.cli" in found
+    tops = {module.partition(".")[0] for module in found}
+    assert not tops & {*FRAMEWORKS, "scipy", "pandas", "matplotlib", "virtualenv"}
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["compare", "--help"]])
+def test_help_imports_next_to_nothing(modules, arguments):
+    found = modules(TELL, "--no-external-plugins", *arguments)
+    tops = {module.partition(".")[0] for module in found}
+    assert not tops & {"numpy", "rich", "psutil", "packaging", "filelock", "platformdirs"}
+    assert not any(m.startswith(("mbench.harness", "mbench.engine")) for m in found)
+
+
+def test_a_worker_imports_nothing_of_the_parents_side(modules):
+    found = modules(
+        "import json, sys, mbench.worker.session, mbench.workloads.resnet, mbench.workloads.bert\n"
+        "print(json.dumps({'code': 0, 'modules': sorted(sys.modules)}), file=sys.stderr)"
+    )
+    ours = {module.split(".")[1] for module in found if module.startswith("mbench.")}
+    assert ours == {"contract", "worker", "workloads"}
+    tops = {module.partition(".")[0] for module in found}
+    assert not tops & {"click", "pluggy", "rich", "scipy", "psutil", "packaging", "platformdirs"}
