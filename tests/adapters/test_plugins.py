@@ -1,0 +1,55 @@
+"""What holds for the descriptions of all adapters alike."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib.metadata import requires
+
+import pytest
+from packaging.requirements import Requirement
+
+from mbench.contract.adapter import Adapter
+from mbench.plugins import Plugins
+
+ADAPTERS = Plugins(external=False).adapters.unique()
+
+
+def test_the_four_frameworks_are_there_and_nothing_is_wrong_with_them():
+    plugins = Plugins(external=False)
+    assert sorted(plugins.adapters.unique()) == ["mxnet", "paddle", "tf", "torch"]
+    assert plugins.problems == []
+
+
+@pytest.mark.parametrize("name", ADAPTERS)
+def test_an_extra_is_what_the_adapter_requires(name):
+    extra = set()
+    for text in requires("mbench-dl") or []:
+        requirement = Requirement(text)
+        if requirement.marker and requirement.marker.evaluate({"extra": name}):
+            requirement.marker = None
+            extra.add(str(requirement))
+    assert extra == {str(Requirement(text)) for text in ADAPTERS[name].requirements(None, "cpu")}
+
+
+@pytest.mark.parametrize("name", ADAPTERS)
+def test_a_description_is_complete(name):
+    adapter = ADAPTERS[name]
+    assert isinstance(adapter, Adapter)
+    assert adapter.name == name
+    assert "eager" in adapter.compilers
+    for version in (None, "9.9"):
+        assert adapter.python(version).startswith(">=3.")
+
+
+def test_descriptions_import_no_framework():
+    code = (
+        "import sys; from mbench.plugins import Plugins; p = Plugins(external=False);"
+        "[a.environment(threads=1, device='cpu') for a in p.adapters.unique().values()];"
+        "print(sorted({m.partition('.')[0] for m in sys.modules}))"
+    )
+    answer = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    loaded = set(answer.stdout.replace("'", "").strip("[]\n").split(", "))
+    assert not loaded & {"torch", "tensorflow", "keras", "mxnet", "paddle", "numpy"}
