@@ -124,7 +124,7 @@ class Observe:
 
 @dataclass(frozen=True, kw_only=True)
 class StepEvidence:
-    """What one step left: its loss, and sketches of tensors by name (see worker/evidence.py)."""
+    """What one step left: its loss, and sketches of tensors by name (see contract/sketch.py)."""
 
     loss: float | None
     outputs: dict[str, list[float]]

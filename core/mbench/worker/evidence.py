@@ -1,11 +1,4 @@
-"""Watches the very step that is timed, and sketches what it leaves, for the proof of equal work.
-
-A sketch of a tensor T is its norm and five signed sums: with signs r_i of -1 or 1, drawn from a
-generator keyed by the tensor's name, p_j = sum of r_i T_i over i = j modulo 5. For two tensors
-the expectation of sum (p_j - p'_j)^2 is |T - T'|^2, so two sketches bound the difference of
-tensors that were never side by side (Charikar, Chen, Farach-Colton 2002, "Finding frequent items
-in data streams").
-"""
+"""Watches the very step that is timed, and sketches what it leaves, for the proof of equal work."""
 
 from __future__ import annotations
 
@@ -14,28 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mbench.contract.sketch import sketch
 from mbench.contract.wire import Observation, StepEvidence
-from mbench.workloads import generator
 
 if TYPE_CHECKING:
     from mbench.contract.adapter import Benchmark
     from mbench.contract.wire import Observe
     from mbench.workloads.workload import Workload
 
-__all__ = ["BUCKETS", "finite_loss", "observe", "sketch"]
-
-BUCKETS = 5  # a prime, so that no stride of a layout falls into one bucket
-
-
-def sketch(name: str, array: np.ndarray) -> list[float]:
-    """[norm, p_0 .. p_4] of `array`; raises ValueError, naming it, where it is not finite."""
-    flat = np.ascontiguousarray(array, dtype=np.float64).ravel()
-    norm = math.sqrt(float(np.dot(flat, flat)))
-    if not math.isfinite(norm):
-        raise ValueError(f"{name} is not finite")
-    signed = np.zeros(-(-flat.size // BUCKETS) * BUCKETS)
-    np.multiply(flat, generator.signs(f"sketch/{name}", flat.size), out=signed[: flat.size])
-    return [norm, *(float(p) for p in signed.reshape(-1, BUCKETS).sum(axis=0))]
+__all__ = ["finite_loss", "observe"]
 
 
 def finite_loss(benchmark: Benchmark) -> float:

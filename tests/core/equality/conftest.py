@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from mbench_tiny import TINY, TinyWorkload
 
+from mbench.contract.sketch import sketch
 from mbench.contract.wire import Observation, StepEvidence
 from mbench.equality.reference import STEPS, Reference, trajectory
-from mbench.worker.evidence import sketch
 from mbench.workloads import generator
 from mbench.workloads.workload import Tensor
 

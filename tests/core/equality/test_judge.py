@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from mbench.contract.sketch import sketch
 from mbench.equality.gates import DRIFT, EXACT, TIMED
 from mbench.equality.judge import (
     Finding,
@@ -20,7 +21,6 @@ from mbench.equality.judge import (
     judge_parameters,
     judge_trajectory,
 )
-from mbench.worker.evidence import sketch
 from mbench.workloads.workload import Tensor
 
 LAST = 2
