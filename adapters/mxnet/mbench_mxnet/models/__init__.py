@@ -1,0 +1,1 @@
+"""Native Gluon models, one file per family."""

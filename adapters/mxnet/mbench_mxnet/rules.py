@@ -1,0 +1,169 @@
+"""Update rules: by MXNet's fused kernels, and composed where those are not exact enough."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from mxnet import nd
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mbench.workloads.workload import Optimizer
+
+__all__ = ["RULES", "Slot"]
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A parameter, its gradient, its weight decay, and what the rule keeps between steps.
+
+    A `mixed` one is a float16 parameter; the last that is kept is its float32 copy.
+    """
+
+    weight: nd.NDArray
+    gradient: nd.NDArray
+    decay: float
+    kept: tuple[nd.NDArray, ...]
+    mixed: bool
+
+
+class Rule:
+    """Updates all slots; kernels take up to `aggregate` of them."""
+
+    def __init__(self, spec: Optimizer, slots: Sequence[Slot], aggregate: int) -> None:
+        self.spec = spec
+        kinds = ([s for s in slots if s.mixed is mixed] for mixed in (False, True))
+        self.groups = [
+            same[at : at + aggregate] for same in kinds for at in range(0, len(same), aggregate)
+        ]
+
+    @staticmethod
+    def states(spec: Optimizer) -> int:
+        """How many arrays it keeps for each parameter."""
+        raise NotImplementedError
+
+    def __call__(self, scale: float | nd.NDArray, step: int) -> None:
+        """Enqueue step number `step`, the first of which is 1; gradients count times `scale`."""
+        for group in self.groups:
+            self.update(group, scale, step)
+
+    def update(self, group: Sequence[Slot], scale: float | nd.NDArray, step: int) -> None:
+        raise NotImplementedError
+
+
+class Sgd(Rule):
+    @staticmethod
+    def states(spec: Optimizer) -> int:
+        return 1 if spec.momentum else 0
+
+    def update(self, group: Sequence[Slot], scale: float | nd.NDArray, step: int) -> None:
+        spec = self.spec
+        if isinstance(scale, nd.NDArray):  # which the kernels do not take
+            scale = scale.astype(group[0].gradient.dtype)
+            for slot in group:
+                nd.broadcast_mul(slot.gradient, scale, out=slot.gradient)
+            scale = 1.0
+        rest: dict[str, Any] = {"rescale_grad": scale}
+        if spec.momentum:
+            rest["momentum"] = spec.momentum
+        name = "sgd_mom_update" if spec.momentum else "sgd_update"
+        first = group[0]
+        if len(group) == 1 and not first.mixed:
+            rest |= {"lr": spec.learning_rate, "wd": first.decay, "lazy_update": False}
+            kernel = getattr(nd, name)
+            kernel(first.weight, first.gradient, *first.kept, out=first.weight, **rest)
+            return
+        kernel = getattr(nd, f"multi_mp_{name}" if first.mixed else f"multi_{name}")
+        kernel(
+            *(array for slot in group for array in (slot.weight, slot.gradient, *slot.kept)),
+            out=[slot.weight for slot in group],
+            num_weights=len(group),
+            lrs=[spec.learning_rate] * len(group),
+            wds=[slot.decay for slot in group],
+            **rest,
+        )
+
+
+class AdamW(Rule):
+    """The kernel knows no correction of bias, so it is in the rate and the epsilon.
+
+    m_hat / (sqrt(v_hat) + e) is c / b * m / (sqrt(v) + c * e), where b = 1 - beta1**step and
+    c = sqrt(1 - beta2**step), with the betas as the kernel has them. (The kernel for several
+    parameters rounds v to 1e-5 in the first steps; the one for one parameter does not.)
+    """
+
+    @staticmethod
+    def states(spec: Optimizer) -> int:
+        return 2
+
+    def update(self, group: Sequence[Slot], scale: float | nd.NDArray, step: int) -> None:
+        spec = self.spec
+        beta1, beta2 = (float(np.float32(beta)) for beta in spec.betas)
+        correction = math.sqrt(1 - beta2**step)
+        rate = spec.learning_rate * correction / (1 - beta1**step)
+        decays = [spec.learning_rate * slot.decay for slot in group]
+        rest = {"beta1": beta1, "beta2": beta2, "epsilon": spec.epsilon * correction}
+        first = group[0]
+        if len(group) == 1 and not first.mixed:
+            rest |= {"lr": rate, "wd": decays[0], "eta": 1.0, "rescale_grad": scale}
+            nd.contrib.adamw_update(
+                first.weight, first.gradient, *first.kept, out=first.weight, **rest
+            )
+            return
+        kernel = nd.contrib.multi_mp_adamw_update if first.mixed else nd.contrib.multi_adamw_update
+        weights = [slot.weight for slot in group]
+        kernel(
+            weights,
+            [slot.gradient for slot in group],
+            *zip(*(slot.kept for slot in group), strict=True),
+            rescale_grad=scale,
+            lrs=[rate] * len(group),
+            wds=decays,
+            etas=[1.0] * len(group),
+            out=weights,
+            **rest,
+        )
+
+
+class ExactSgd(Sgd):
+    """Composed, for the kernels take their constants in float32."""
+
+    def update(self, group: Sequence[Slot], scale: float | nd.NDArray, step: int) -> None:
+        spec = self.spec
+        for slot in group:
+            weight = slot.weight
+            velocity = slot.gradient * scale + slot.decay * weight
+            for kept in slot.kept:
+                kept *= spec.momentum
+                kept += velocity
+                velocity = kept
+            weight -= spec.learning_rate * velocity
+
+
+class ExactAdamW(AdamW):
+    """Composed, for the kernels take their constants in float32."""
+
+    def update(self, group: Sequence[Slot], scale: float | nd.NDArray, step: int) -> None:
+        spec = self.spec
+        beta1, beta2 = spec.betas
+        for slot in group:
+            weight, gradient = slot.weight, slot.gradient * scale
+            mean, variance = slot.kept
+            mean *= beta1
+            mean += (1 - beta1) * gradient
+            variance *= beta2
+            variance += (1 - beta2) * gradient * gradient
+            weight *= 1 - spec.learning_rate * slot.decay
+            deviation = (variance / (1 - beta2**step)).sqrt() + spec.epsilon
+            weight -= spec.learning_rate / (1 - beta1**step) * mean / deviation
+
+
+RULES: dict[str, tuple[type[Rule], type[Rule]]] = {
+    "sgd": (Sgd, ExactSgd),
+    "adamw": (AdamW, ExactAdamW),
+}
+"""By the name of a rule: by kernels, and the exact one."""

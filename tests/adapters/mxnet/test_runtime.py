@@ -1,0 +1,508 @@
+"""MXNet's side of a worker, on models small enough for seconds."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import os
+import subprocess
+import sys
+import time
+import warnings
+
+import numpy as np
+import pytest
+
+from mbench.contract.adapter import Unsupported
+from mbench.contract.case import Case
+from mbench.workloads.bert import BERT_BASE, BertConfig
+from mbench.workloads.resnet import RESNET50, ResNetConfig
+
+os.environ["OMP_NUM_THREADS"] = "2"  # which MXNet reads when it is imported
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", DeprecationWarning)  # it uses NumPy's aliases of types
+    mx = pytest.importorskip("mxnet", reason="MXNet is not installed here")
+
+from mbench_mxnet import optimizer, parameters, plugin
+from mbench_mxnet.compiler import COMPILERS
+from mbench_mxnet.precision import FLOAT16, FLOAT32, PRECISIONS, Precision
+from mbench_mxnet.rules import RULES
+from mbench_mxnet.runtime import Runtime
+
+RESNET = dataclasses.replace(
+    RESNET50, config=ResNetConfig(blocks=(1, 1, 1, 1), classes=10, image_size=32)
+)
+BERT = dataclasses.replace(
+    BERT_BASE,
+    config=BertConfig(
+        layers=2, hidden=32, heads=2, intermediate=64, vocabulary=50, positions=16,
+        sequence_length=12, predictions=3,
+    ),
+)  # fmt: skip
+WORKLOADS = {"resnet": RESNET, "bert": BERT}
+
+
+@pytest.fixture(scope="module")
+def runtime():
+    return Runtime(device="cpu", threads=2)
+
+
+@pytest.fixture(params=WORKLOADS)
+def workload(request):
+    return WORKLOADS[request.param]
+
+
+def prepare(runtime, workload, *, dropout=False, plain_sgd=False, load=True, **changes):
+    values = {
+        "model": workload.name,
+        "workload": "given:directly",
+        "mode": "train",
+        "batch_size": 3,
+        "precision": "fp32",
+        "compiler": "hybrid",
+        "device": "cpu",
+        "threads": 2,
+    }
+    if not dropout:
+        workload = dataclasses.replace(workload, config=workload.config.without_dropout())
+    if plain_sgd:
+        workload = dataclasses.replace(workload, optimizer=workload.optimizer.plain_sgd())
+    benchmark = runtime.prepare(Case(**{**values, **changes}), workload)
+    if load:
+        benchmark.load_parameters(workload.parameters(seed=0))
+    return benchmark
+
+
+def faster(workload):
+    """With a rate at which three steps can be told apart."""
+    quick = dataclasses.replace(workload.optimizer, learning_rate=1e-4)
+    return dataclasses.replace(workload, optimizer=quick)
+
+
+def losses(benchmark, count):
+    found = []
+    for _ in range(count):
+        benchmark.step()
+        benchmark.synchronize()
+        found.append(benchmark.loss())
+    return found
+
+
+def infer(benchmark):
+    benchmark.step()
+    benchmark.synchronize()
+    return benchmark.outputs()
+
+
+def test_describes_itself(runtime):
+    info = runtime.describe()
+    assert info.version == mx.__version__
+    assert info.devices[0] == "cpu"
+    assert info.threads == 2
+    assert {"mxnet", "numpy"} <= set(info.versions)
+    assert "MKLDNN" in info.details["features"]
+
+
+def test_has_the_compilers_that_the_plugin_names():
+    assert list(COMPILERS) == list(plugin.COMPILERS)
+
+
+def test_parameters_are_the_workloads(runtime, workload):
+    benchmark = prepare(runtime, workload)
+    found = dict(benchmark.parameters())
+    assert {t.name: t.shape for t in workload.tensors()} == {n: a.shape for n, a in found.items()}
+    assert benchmark.trainable_parameters() == workload.parameter_count()
+    for name, array in workload.parameters(seed=0):
+        np.testing.assert_array_equal(found[name], array)
+
+
+def test_read_parameters_are_copies(runtime):
+    benchmark = prepare(runtime, faster(RESNET))
+    before = dict(benchmark.parameters())["fc.bias"]
+    kept = before.copy()
+    losses(benchmark, 1)
+    np.testing.assert_array_equal(before, kept)
+    assert (dict(benchmark.parameters())["fc.bias"] != kept).any()
+
+
+@pytest.mark.parametrize("compiler", ["hybrid", "onednn", "eager"])
+def test_inference_in_fp32_is_near_fp64(runtime, workload, compiler):
+    exact = infer(prepare(runtime, workload, mode="inference", precision="fp64"))
+    found = infer(prepare(runtime, workload, mode="inference", compiler=compiler))
+    for name, expected in exact.items():
+        assert (expected.dtype, found[name].dtype) == (np.float64, np.float32)
+        difference = np.linalg.norm(found[name] - expected) / np.linalg.norm(expected)
+        assert 1e-9 < difference < 1e-5
+
+
+@pytest.mark.parametrize("compiler", ["hybrid", "eager"])
+def test_training_in_fp32_is_near_fp64(runtime, workload, compiler):
+    """The update too: in fp32 it is by fused kernels, in fp64 composed."""
+    exact = prepare(runtime, faster(workload), precision="fp64", compiler=compiler)
+    found = prepare(runtime, faster(workload), compiler=compiler)
+    assert losses(found, 3) == pytest.approx(losses(exact, 3), rel=1e-5)
+    assert {a.dtype for _, a in exact.parameters()} == {np.dtype(np.float64)}
+    head = "fc.weight" if workload is RESNET else "cls.seq_relationship.weight"
+    start = dict(workload.parameters(seed=0))[head]
+    change, expected = (dict(each.parameters())[head] - start for each in (found, exact))
+    assert np.linalg.norm(change - expected) < 1e-3 * np.linalg.norm(expected)
+
+
+def test_hybrid_agrees_with_eager(runtime, workload):
+    one, other = (
+        prepare(runtime, faster(workload), precision="fp64", compiler=compiler)
+        for compiler in ("hybrid", "eager")
+    )
+    assert losses(one, 3) == pytest.approx(losses(other, 3), rel=1e-12)
+
+
+def test_output_shapes(runtime):
+    shapes = {
+        name: array.shape
+        for workload in (BERT, RESNET)
+        for name, array in infer(prepare(runtime, workload, mode="inference")).items()
+    }
+    assert shapes == {"mlm_logits": (3, 3, 50), "nsp_logits": (3, 2), "logits": (3, 10)}
+
+
+@pytest.mark.parametrize("plain_sgd", [True, False])
+def test_update_follows_the_documented_rule(runtime, workload, plain_sgd):
+    """Gradients by MXNet, everything after them written out as the workload states it."""
+    workload = faster(workload)
+    benchmark = prepare(runtime, workload, precision="fp64", plain_sgd=plain_sgd)
+    rule = workload.optimizer.plain_sgd() if plain_sgd else workload.optimizer
+    decays = {t.name: rule.weight_decay * t.decay for t in workload.tensors()}
+    trainable = [t.name for t in workload.tensors() if t.trainable]
+    weights = {n: a for n, a in workload.parameters(seed=0) if n in trainable}
+    start = prepare(runtime, workload, precision="fp64")
+    slow = {n: np.zeros_like(w, np.float64) for n, w in weights.items()}
+    square = {n: np.zeros_like(w, np.float64) for n, w in weights.items()}
+    for step in (1, 2, 3):
+        gradients = gradients_at(start, weights)
+        if rule.clip_norm is not None:
+            norm = math.sqrt(sum(float((g**2).sum()) for g in gradients.values()))
+            scale = min(1.0, rule.clip_norm / (norm + 1e-6))
+            gradients = {n: g * scale for n, g in gradients.items()}
+        for name, gradient in gradients.items():
+            weight, rate = weights[name].astype(np.float64), rule.learning_rate
+            if rule.rule == "sgd":
+                slow[name] = rule.momentum * slow[name] + gradient + decays[name] * weight
+                weights[name] = weight - rate * slow[name]
+            else:
+                first, second = rule.betas
+                slow[name] = first * slow[name] + (1 - first) * gradient
+                square[name] = second * square[name] + (1 - second) * gradient**2
+                mean, spread = slow[name] / (1 - first**step), square[name] / (1 - second**step)
+                weight = weight - rate * decays[name] * weight
+                weights[name] = weight - rate * mean / (np.sqrt(spread) + rule.epsilon)
+        losses(benchmark, 1)
+    start = dict(workload.parameters(seed=0))
+    for name, found in benchmark.parameters():
+        if name in weights:
+            expected = weights[name]
+            # The gradient of a key's bias is 0, and what is left of it is rounding.
+            allowed = 1e-9 * np.linalg.norm(expected - start[name]) + 1e-13
+            assert np.linalg.norm(found - expected) < allowed, name
+
+
+def gradients_at(benchmark, weights):
+    """The gradients that clipping and update have not seen, by name."""
+    found = parameters.trainable(benchmark._model)
+    for name, weight in weights.items():
+        found[name].set_data(mx.nd.array(weight, dtype="float64"))
+    with mx.autograd.record():
+        loss = benchmark._objective(*benchmark._inputs)
+    loss.backward()
+    return {name: parameter.grad().asnumpy() for name, parameter in found.items()}
+
+
+def test_running_statistics_are_those_of_pytorch(runtime):
+    """Against the rule written out; in fp32 after several steps from a moving start."""
+    exact = prepare(runtime, faster(RESNET), precision="fp64")
+    found = prepare(runtime, faster(RESNET))
+    images = RESNET.batch(3, seed=0)["images"].astype(np.float64)
+    kernel = dict(RESNET.parameters(seed=0))["conv1.weight"].astype(np.float64)
+    padded = np.pad(images, ((0, 0), (0, 0), (3, 3), (3, 3)))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (7, 7), axis=(2, 3))[:, :, ::2, ::2]
+    convolved = np.einsum("bchwij,ocij->bohw", windows, kernel)
+    start = dict(RESNET.parameters(seed=0))
+    losses(exact, 1)
+    after = dict(exact.parameters())
+    for name, seen in (
+        ("bn1.running_mean", convolved.mean((0, 2, 3))),
+        ("bn1.running_var", convolved.var((0, 2, 3), ddof=1)),
+    ):
+        np.testing.assert_allclose(
+            after[name], 0.9 * np.float64(start[name]) + 0.1 * seen, rtol=1e-12
+        )
+    losses(exact, 3)
+    losses(found, 4)
+    after = dict(exact.parameters())
+    for name, array in found.parameters():
+        if "running" in name:
+            np.testing.assert_allclose(array, after[name], rtol=1e-4, atol=1e-5, err_msg=name)
+
+
+def weights_after(rule, dtypes, *, exact=False, aggregate=1, momentum=0.9, clipped=False):
+    """Three steps of a rule on small parameters, one of which has no weight decay."""
+    spec = dataclasses.replace(
+        WORKLOADS["bert" if rule == "adamw" else "resnet"].optimizer,
+        learning_rate=0.1,
+        momentum=momentum,
+    )
+    rule = RULES[rule][exact]
+    random = np.random.default_rng(0)
+    slots, gradients = [], []
+    for dtype, shape, decay in zip(dtypes, ((3, 4), (5,), (2, 2, 2)), (0.1, 0.0, 0.1), strict=True):
+        weight, gradient = (random.standard_normal(shape).astype(np.float16) for _ in range(2))
+        parameter = mx.gluon.Parameter("any", shape=shape, dtype=dtype)
+        parameter.initialize(mx.init.Zero())
+        parameter.set_data(mx.nd.array(weight, dtype=dtype))
+        slots.append(optimizer.slot(parameter, decay, rule.states(spec)))
+        if slots[-1].mixed:
+            slots[-1].kept[-1][:] = mx.nd.array(weight)
+        gradients.append(mx.nd.array(gradient, dtype=dtype))
+    update = rule(spec, slots, aggregate)
+    for step in (1, 2, 3):
+        for slot, gradient in zip(slots, gradients, strict=True):
+            slot.gradient[:] = gradient
+        update(mx.nd.array([0.5]) if clipped else 0.5, step)
+    return [slot.weight.asnumpy().astype(np.float64) for slot in slots]
+
+
+@pytest.mark.parametrize("rule", ["sgd", "adamw"])
+@pytest.mark.parametrize("momentum", [0.9, 0.0])
+@pytest.mark.parametrize("aggregate", [1, 2])
+@pytest.mark.parametrize("clipped", [False, True])
+@pytest.mark.parametrize(
+    ("dtypes", "tolerance"),
+    [(["float32"] * 3, 1e-6), (["float16", "float32", "float16"], 1e-3)],
+    ids=["fp32", "fp16"],
+)
+def test_kernels_follow_the_exact_rule(rule, momentum, aggregate, clipped, dtypes, tolerance):
+    """Those for CUDA as well, which run on CPU too; batch norm is float32 beside float16."""
+    if (rule, aggregate) == ("adamw", 2):
+        tolerance = max(tolerance, 1e-4)
+    found = weights_after(rule, dtypes, aggregate=aggregate, momentum=momentum, clipped=clipped)
+    exact = weights_after(rule, ["float64"] * 3, exact=True, momentum=momentum)
+    for one, other in zip(found, exact, strict=True):
+        np.testing.assert_allclose(one, other, rtol=tolerance, atol=tolerance)
+
+
+def test_norm_is_over_both_types():
+    types = iter(["float16", "float32"] * 3)
+    found = {t.name: t for t in RESNET.tensors()[:6] if t.trainable}
+    trainable = {}
+    for name, tensor in found.items():
+        trainable[name] = mx.gluon.Parameter(name, shape=tensor.shape, dtype=next(types))
+        trainable[name].initialize(mx.init.Zero())
+        trainable[name].grad()[:] = 0.5
+    update = optimizer.Update(RESNET, trainable, PRECISIONS["fp16"])
+    expected = 0.5 * math.sqrt(sum(t.size for t in found.values()))
+    assert update._norm().asscalar() == pytest.approx(expected)
+
+
+def test_loss_scaling_leaves_the_update_as_it_is(runtime):
+    """By the scaler for float16, here on float32 gradients, which a CPU has."""
+    workload = faster(BERT)
+    start = dict(workload.parameters(seed=0))
+    changes = []
+    for name in ("fp32", "amp-fp16"):
+        benchmark = prepare(runtime, workload)
+        update = optimizer.Update(
+            dataclasses.replace(workload, config=workload.config.without_dropout()),
+            parameters.trainable(benchmark._model),
+            Precision(name, FLOAT32, {"fp32": FLOAT32, "amp-fp16": FLOAT16}[name]),
+        )
+        benchmark._update = update
+        losses(benchmark, 2)
+        changes.append({n: a - start[n] for n, a in benchmark.parameters()})
+    for name, change in changes[0].items():
+        if not name.endswith("key.bias"):  # whose gradient is rounding
+            np.testing.assert_allclose(changes[1][name], change, rtol=1e-2, atol=1e-6, err_msg=name)
+
+
+def test_a_step_that_overflows_is_skipped(runtime):
+    benchmark = prepare(runtime, faster(RESNET))
+    trainable = parameters.trainable(benchmark._model)
+    benchmark._update = optimizer.Update(RESNET, trainable, Precision("amp-fp16", FLOAT32, FLOAT16))
+    trainable["fc.bias"].set_data(mx.nd.full((10,), math.inf))
+    kept = dict(benchmark.parameters())["fc.weight"]
+    scale = benchmark._update._scaler.loss_scale
+    losses(benchmark, 1)
+    np.testing.assert_array_equal(dict(benchmark.parameters())["fc.weight"], kept)
+    losses(benchmark, 1)
+    assert benchmark._update._scaler.loss_scale == scale / 2
+    benchmark.load_parameters(RESNET.parameters(seed=0))
+    assert benchmark._update._scaler.loss_scale == scale
+
+
+def test_reload_starts_over(runtime, workload):
+    benchmark = prepare(runtime, faster(workload))
+    first = losses(benchmark, 3)
+    assert len(set(first)) == 3
+    benchmark.load_parameters(workload.parameters(seed=0))
+    assert losses(benchmark, 3) == pytest.approx(first, rel=1e-6)
+
+
+@pytest.mark.parametrize("compiler", ["hybrid", "onednn", "eager"])
+def test_reload_takes_effect_in_inference(runtime, workload, compiler):
+    """oneDNN's fused weights are copies that have to follow."""
+    benchmark = prepare(runtime, workload, mode="inference", compiler=compiler)
+    other = prepare(runtime, workload, mode="inference", compiler=compiler, load=False)
+    infer(benchmark)
+    for each in (benchmark, other):
+        each.load_parameters(workload.parameters(seed=1))
+    expected = infer(other)
+    for name, found in infer(benchmark).items():
+        np.testing.assert_allclose(found, expected[name], rtol=1e-4, atol=1e-5)
+
+
+def test_dropout_draws_anew_each_step(runtime):
+    benchmark = prepare(runtime, BERT, dropout=True)
+    found = []
+    for _ in range(2):
+        benchmark.load_parameters(BERT.parameters(seed=0))
+        found += losses(benchmark, 1)
+    assert found[0] != found[1]
+
+
+def test_inference_leaves_parameters_and_repeats(runtime, workload):
+    benchmark = prepare(runtime, workload, mode="inference", dropout=True)
+    seen = [infer(benchmark) for _ in range(2)]
+    for name in seen[0]:
+        np.testing.assert_array_equal(seen[0][name], seen[1][name])
+    found = dict(benchmark.parameters())
+    for name, array in workload.parameters(seed=0):
+        np.testing.assert_array_equal(found[name], array)
+
+
+def test_load_rejects_a_wrong_name(runtime):
+    benchmark = prepare(runtime, RESNET, load=False)
+    arrays = [("fc.scent", np.zeros(10, np.float32))]
+    with pytest.raises(ValueError, match=r"no fc\.scent"):
+        benchmark.load_parameters(arrays)
+
+
+def test_load_rejects_a_name_given_twice(runtime):
+    benchmark = prepare(runtime, RESNET, load=False)
+    arrays = [("fc.bias", np.zeros(10, np.float32))] * 2
+    with pytest.raises(ValueError, match=r"fc\.bias, or it came before"):
+        benchmark.load_parameters(arrays)
+
+
+def test_load_rejects_a_wrong_shape(runtime):
+    benchmark = prepare(runtime, RESNET, load=False)
+    with pytest.raises(ValueError, match=r"fc\.bias is \(10,\)"):
+        benchmark.load_parameters([("fc.bias", np.zeros(11, np.float32))])
+
+
+def test_load_rejects_a_tensor_left_out(runtime, workload):
+    benchmark = prepare(runtime, workload, load=False)
+    *arrays, (last, _) = workload.parameters(seed=0)
+    with pytest.raises(ValueError, match=f"{last}, which was left out"):
+        benchmark.load_parameters(arrays)
+
+
+@pytest.mark.parametrize(
+    ("precision", "reason"),
+    [("tf32", "no precision tf32"), ("bf16", "no precision bf16"), ("int3", "no precision int3"),
+     ("fp16", "no float16 on CPU"), ("amp-fp16", "no float16 on CPU")],
+)  # fmt: skip
+def test_precisions_that_cpu_lacks(runtime, precision, reason):
+    with pytest.raises(Unsupported, match=reason):
+        prepare(runtime, RESNET, precision=precision)
+
+
+def test_precision_without_effect_is_unsupported(runtime, monkeypatch):
+    monkeypatch.setattr("mbench_mxnet.precision.amp.init", lambda target_dtype: None)
+    monkeypatch.setattr("mbench_mxnet.precision.rewritten_for", None)
+    with pytest.raises(Unsupported, match="amp-bf16 has no effect here: logits is float32"):
+        prepare(runtime, RESNET, precision="amp-bf16")
+
+
+AMP = """
+import sys, warnings
+warnings.simplefilter("ignore", DeprecationWarning)
+import test_runtime as tests
+from mbench.contract.adapter import Unsupported
+from mbench_mxnet.runtime import Runtime
+
+workload = tests.WORKLOADS[sys.argv[1]]
+runtime = Runtime(device="cpu", threads=2)
+exact = tests.prepare(runtime, tests.faster(workload), precision="fp64")
+print(*tests.losses(exact, 3))
+for compiler in ("hybrid", "eager"):
+    mixed = tests.prepare(
+        runtime, tests.faster(workload), precision="amp-bf16", compiler=compiler
+    )
+    print(*tests.losses(mixed, 3))
+    assert {a.dtype.name for _, a in mixed.parameters()} == {"float32"}
+outputs = tests.infer(tests.prepare(runtime, workload, mode="inference", precision="amp-bf16"))
+assert {a.dtype.name for a in outputs.values()} == {"float32"}
+try:
+    tests.prepare(runtime, workload)
+except Unsupported as error:
+    print(error)
+"""
+
+
+def test_amp_in_bfloat16(workload):
+    """In a process of its own, for AMP has no way back."""
+    found = subprocess.run(
+        [sys.executable, "-c", AMP, "resnet" if workload is RESNET else "bert"],
+        capture_output=True, text=True, check=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([*sys.path, os.path.dirname(__file__)])},
+    )  # fmt: skip
+    *lines, refusal = found.stdout.splitlines()
+    exact, *mixed = ([float(loss) for loss in line.split()] for line in lines)
+    for each in mixed:
+        assert each[0] == pytest.approx(exact[0], rel=2e-2)
+        assert each == pytest.approx(exact, rel=1e-1)  # the others after coarse updates
+        assert each != pytest.approx(exact, rel=1e-6)
+    assert refusal == "this process is set up for amp-bf16: AMP has no way back"
+
+
+def test_cuda_is_unsupported_where_there_is_none():
+    if mx.context.num_gpus():
+        pytest.skip("there is a CUDA device here")
+    with pytest.raises(Unsupported, match="CUDA"):
+        Runtime(device="cuda", threads=2)
+
+
+def test_threads_must_stand_before_the_import():
+    with pytest.raises(Unsupported, match="OMP_NUM_THREADS must be 7"):
+        Runtime(device="cpu", threads=7)
+
+
+def test_onednn_does_not_train(runtime):
+    with pytest.raises(Unsupported, match="onednn is for inference"):
+        prepare(runtime, RESNET, compiler="onednn")
+
+
+def test_unknown_compiler(runtime):
+    with pytest.raises(Unsupported, match="no compiler graph"):
+        prepare(runtime, RESNET, compiler="graph")
+
+
+def test_synchronize_waits(runtime):
+    """Steps are only enqueued, on CPU too; after waiting nothing is left to wait for."""
+    benchmark = prepare(runtime, RESNET)
+    losses(benchmark, 1)
+    begin = time.perf_counter()
+    for _ in range(10):
+        benchmark.step()
+    enqueued = time.perf_counter()
+    benchmark.synchronize()
+    done = time.perf_counter()
+    benchmark.synchronize()
+    assert time.perf_counter() - done < (done - begin) / 10
+    assert enqueued < done
+
+
+def test_has_no_counter_of_flops(runtime):
+    assert prepare(runtime, RESNET, mode="inference").counted_flops() is None
+
+
+def test_peak_memory_is_this_process(runtime):
+    assert prepare(runtime, RESNET).peak_memory_bytes() > 2**26
