@@ -1,0 +1,135 @@
+"""The ways in which PaddlePaddle runs a step: how it is compiled and waited for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import paddle
+from paddle.jit.sot.symbolic.compile_cache import CompileSIRCache
+from paddle.jit.sot.utils import min_graph_size_guard
+
+from mbench.contract.adapter import Unsupported
+from mbench.worker.limits import peak_resident_bytes
+from mbench_paddle.engine import Predictor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from paddle import nn
+
+    from mbench_paddle.precision import Precision
+
+    Tensors = Mapping[str, paddle.Tensor]
+
+__all__ = ["COMPILERS", "Eager"]
+
+
+class Eager:
+    """Operations run one by one (dygraph); on CUDA they are only enqueued."""
+
+    differences: Sequence[str] = ()
+    modes: Sequence[str] = ("train", "inference")
+    lowers = False
+    """Whether half precision is the compiler's doing, from a model in float32."""
+
+    def __init__(self, device: str) -> None:
+        self.device = device
+
+    def compile(self, function: Callable[[Tensors], object]) -> Callable:
+        return function
+
+    def infer(
+        self, forward: Callable[[nn.Layer, Tensors], Tensors], model: nn.Layer, precision: Precision
+    ) -> Callable[[Tensors], Tensors]:
+        """The forward pass of a batch without gradients."""
+
+        def compute(batch: Tensors) -> Tensors:
+            return forward(model, batch)
+
+        decorated: Callable = paddle.no_grad()(precision.autocast(self.compile(compute)))
+        return decorated
+
+    def refresh(self, batch: Tensors) -> None:
+        """Take changed parameters over; there is nothing to do where the model itself runs."""
+
+    def synchronize(self) -> None:
+        # On CPU a call returns when its work is done.
+        if self.device == "cuda":
+            paddle.device.synchronize()
+
+    def peak_memory_bytes(self) -> int:
+        if self.device == "cuda":
+            return int(paddle.device.cuda.max_memory_allocated())
+        return peak_resident_bytes()
+
+
+class Static(Eager):
+    """paddle.jit.to_static in its default mode; the optimizer stays as it is."""
+
+    differences = ("paddle.jit.to_static in its default mode, the optimizer is not compiled",)
+    backend: str | None = None
+
+    def compile(self, function: Callable[[Tensors], object]) -> Callable:
+        return OneGraph(paddle.jit.to_static(function, backend=self.backend))
+
+
+class Cinn(Static):
+    """paddle.jit.to_static with CINN, PaddlePaddle's compiler of fused kernels."""
+
+    differences = ("paddle.jit.to_static with CINN, the optimizer is not compiled",)
+    backend = "CINN"
+
+    def __init__(self, device: str) -> None:
+        super().__init__(device)
+        if not paddle.is_compiled_with_cinn():
+            raise Unsupported("this build of PaddlePaddle has no CINN")
+
+
+class Engine(Eager):
+    """PaddlePaddle's inference engine, which runs a saved model."""
+
+    differences = ("the inference engine's graph passes, and oneDNN on CPU but in float64",)
+    modes = ("inference",)
+    lowers = True
+
+    def infer(
+        self, forward: Callable[[nn.Layer, Tensors], Tensors], model: nn.Layer, precision: Precision
+    ) -> Callable[[Tensors], Tensors]:
+        self._predictor = Predictor(forward, model, precision, on_cuda=self.device == "cuda")
+        return self._predictor
+
+    def refresh(self, batch: Tensors) -> None:
+        self._predictor.refresh(batch)
+
+
+class OneGraph:
+    """A compiled function that has to be one graph.
+
+    What cannot be traced breaks the graph, and it and small graphs beside it are left to dygraph
+    without a word: the function would be compiled in name only.
+    """
+
+    def __init__(self, compiled: Callable) -> None:
+        self._compiled = compiled
+        self._run = self._first
+
+    def __call__(self, batch: Tensors) -> object:
+        return self._run(batch)
+
+    def _first(self, batch: Tensors) -> object:
+        graphs = CompileSIRCache().cache
+        before = len(graphs)
+        with min_graph_size_guard(0):
+            result = self._compiled(batch)
+        if len(graphs) != before + 1:
+            raise Unsupported(f"to_static makes {len(graphs) - before} graphs of this, not one")
+        self._run = self._compiled
+        return result
+
+
+COMPILERS: dict[str, type[Eager]] = {
+    "eager": Eager,
+    "static": Static,
+    "cinn": Cinn,
+    "engine": Engine,
+}

@@ -1,0 +1,1 @@
+"""PaddlePaddle's own models, one file per family."""
