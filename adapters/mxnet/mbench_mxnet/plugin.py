@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 from typing import TYPE_CHECKING
 
-from mbench.contract.adapter import SUPPORTED, Support
-from mbench.contract.case import DEVICES, MODES, PRECISIONS
+from mbench.contract.adapter import SUPPORTED, Support, covers
 from mbench.hookspecs import hookimpl
 
 if TYPE_CHECKING:
@@ -61,19 +59,9 @@ class MXNet:
         return variables
 
     def supports(self, case: Case) -> Support:
-        family = case.resolve().family
-        if importlib.util.find_spec(f"mbench_mxnet.models.{family}") is None:
-            return Support.no(f"MXNet's adapter has no {family} model")
-        if case.mode not in MODES:
-            return Support.no(f"there is no mode {case.mode}: {', '.join(MODES)} are")
-        if case.device not in DEVICES:
-            return Support.no(f"MXNet's adapter runs on {' and '.join(DEVICES)} only")
-        if case.precision not in PRECISIONS:
-            return Support.no(f"MXNet's adapter has no precision {case.precision}")
-        if case.compiler not in self.compilers:
-            return Support.no(
-                f"MXNet has no compiler {case.compiler}: {', '.join(self.compilers)} are"
-            )
+        known = covers(self, case, models="mbench_mxnet.models")
+        if not known.supported:
+            return known
         lacking = NOWHERE | (CUDA_ONLY if case.device == "cpu" else CPU_ONLY)
         if case.precision in lacking:
             return Support.no(lacking[case.precision])

@@ -32,7 +32,7 @@ class ClipGradByGlobalNorm(nn.ClipGradByGlobalNorm):
     @paddle.no_grad()
     def _dygraph_clip(self, params_grads: Gradients) -> Gradients:
         gradients = [gradient for _, gradient in params_grads if gradient is not None]
-        squares = [widened(paddle._C_ops.squared_l2_norm(gradient)) for gradient in gradients]
+        squares = [paddle._C_ops.squared_l2_norm(widened(gradient)) for gradient in gradients]
         norm = paddle.stack(squares).sum().sqrt()
         factor = paddle.clip(self.clip_norm / (norm + CLIP_EPSILON), max=1.0)
         for gradient in gradients:
@@ -74,6 +74,10 @@ class Update:
         self._precision = precision
         self.reset()
         self.differences = [f"{type(self._optimizer).__name__} updates one parameter after another"]
+        if workload.optimizer.clip_norm is not None:
+            self.differences.append(
+                "clipping divides by norm + 1e-6 as documented, not by max(norm, clip_norm)"
+            )
 
     def reset(self) -> None:
         """Forget moments, step counts, gradients and the loss scale."""

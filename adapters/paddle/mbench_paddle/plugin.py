@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 from typing import TYPE_CHECKING
 
-from mbench.contract.adapter import SUPPORTED, Support
-from mbench.contract.case import DEVICES, MODES, PRECISIONS, is_mixed
+from mbench.contract.adapter import SUPPORTED, Support, covers
+from mbench.contract.case import is_mixed
 from mbench.hookspecs import hookimpl
 
 if TYPE_CHECKING:
@@ -67,19 +66,9 @@ class PaddlePaddle:
         }
 
     def supports(self, case: Case) -> Support:
-        family = case.resolve().family
-        if importlib.util.find_spec(f"mbench_paddle.models.{family}") is None:
-            return Support.no(f"PaddlePaddle's adapter has no {family} model")
-        if case.mode not in MODES:
-            return Support.no(f"there is no mode {case.mode}: {', '.join(MODES)} are")
-        if case.device not in DEVICES:
-            return Support.no(f"PaddlePaddle's adapter runs on {' and '.join(DEVICES)} only")
-        if case.precision not in PRECISIONS:
-            return Support.no(f"PaddlePaddle's adapter has no precision {case.precision}")
-        if case.compiler not in self.compilers:
-            return Support.no(
-                f"PaddlePaddle has no compiler {case.compiler}: {', '.join(self.compilers)} are"
-            )
+        known = covers(self, case, models="mbench_paddle.models")
+        if not known.supported:
+            return known
         if case.compiler == "engine" and case.mode == "train":
             return Support.no("PaddlePaddle's inference engine does not train: use eager or static")
         if case.device == "cpu" and case.precision in CUDA_ONLY:

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import paddle
+from paddle import nn
 
 from mbench.contract.adapter import Unsupported
 from mbench.contract.case import is_mixed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-
-    from paddle import nn
 
     from mbench_paddle.compiler import Eager
 
@@ -23,6 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["Precision", "resolve", "widened"]
 
 HALVES = ("float16", "bfloat16")
+PRODUCTS = (nn.Linear, nn.Conv2D)
+"""Layers whose outputs are products; under AMP, a bias in float32 may widen that of others."""
 
 
 @dataclass(frozen=True)
@@ -82,22 +83,28 @@ class Precision:
     def check(
         self, forward: Callable[[nn.Layer, Tensors], Tensors], model: nn.Layer, batch: Tensors
     ) -> None:
-        """Raise Unsupported unless a forward pass of one sample is in this precision.
+        """Raise Unsupported unless a forward pass of one sample has products in this precision.
 
-        The outputs come from linear layers, so their type is that of the products. What the
-        compiler lowers, it checks itself.
+        What the compiler lowers, it checks itself.
         """
+        found = set()
+
+        def see(_layer: nn.Layer, _inputs: object, output: paddle.Tensor) -> None:
+            found.add(output.dtype)
+
+        products = (layer for layer in model.sublayers() if isinstance(layer, PRODUCTS))
+        hooks = [layer.register_forward_post_hook(see) for layer in products]
         training = model.training
         model.eval()
         with paddle.no_grad():
-            sample = {name: tensor[:1] for name, tensor in batch.items()}
-            outputs = self.autocast(forward)(model, sample)
+            self.autocast(forward)(model, {name: tensor[:1] for name, tensor in batch.items()})
         if training:
             model.train()
-        expected = self.parameters if self.lowered else self.products
-        for name, output in outputs.items():
-            if output.dtype != getattr(paddle, expected):
-                raise Unsupported(f"{self.name} has no effect here: {name} is {output.dtype}")
+        for hook in hooks:
+            hook.remove()
+        if getattr(paddle, self.parameters if self.lowered else self.products) not in found:
+            names = ", ".join(sorted(str(dtype) for dtype in found))
+            raise Unsupported(f"{self.name} has no effect here: products are {names}")
 
 
 PRECISIONS = {

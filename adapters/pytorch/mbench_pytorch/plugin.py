@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from typing import TYPE_CHECKING
 
-from mbench.contract.adapter import SUPPORTED, Support
-from mbench.contract.case import DEVICES, MODES, PRECISIONS
+from mbench.contract.adapter import SUPPORTED, Support, covers
 from mbench.hookspecs import hookimpl
 
 if TYPE_CHECKING:
@@ -75,19 +73,9 @@ class PyTorch:
         }
 
     def supports(self, case: Case) -> Support:
-        family = case.resolve().family
-        if importlib.util.find_spec(f"mbench_pytorch.models.{family}") is None:
-            return Support.no(f"PyTorch's adapter has no {family} model")
-        if case.mode not in MODES:
-            return Support.no(f"there is no mode {case.mode}: {', '.join(MODES)} are")
-        if case.device not in DEVICES:
-            return Support.no(f"PyTorch's adapter runs on {' and '.join(DEVICES)} only")
-        if case.precision not in PRECISIONS:
-            return Support.no(f"PyTorch's adapter has no precision {case.precision}")
-        if case.compiler not in self.compilers:
-            return Support.no(
-                f"PyTorch has no compiler {case.compiler}: {', '.join(self.compilers)} are"
-            )
+        known = covers(self, case, models="mbench_pytorch.models")
+        if not known.supported:
+            return known
         if case.device == "cpu" and case.precision in CUDA_ONLY:
             return Support.no(CUDA_ONLY[case.precision])
         if case.compiler == "xla" and case.device == "cuda":

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from mbench.contract.case import DEVICES, MODES, PRECISIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,6 +24,7 @@ __all__ = [
     "Runtime",
     "Support",
     "Unsupported",
+    "covers",
 ]
 
 
@@ -37,6 +41,26 @@ class Support:
 
 
 SUPPORTED = Support(True)
+
+
+def covers(adapter: Adapter, case: Case, *, models: str) -> Support:
+    """What adapters check alike: that the words of `case` are known, and its family has a file.
+
+    `models` is the package whose modules are named for the families that they implement.
+    """
+    family = case.resolve().family
+    if importlib.util.find_spec(f"{models}.{family}") is None:
+        return Support.no(f"{adapter.title}'s adapter has no {family} model")
+    for kind, known in (
+        ("mode", MODES),
+        ("device", DEVICES),
+        ("precision", PRECISIONS),
+        ("compiler", adapter.compilers),
+    ):
+        value = getattr(case, kind)
+        if value not in known:
+            return Support.no(f"{adapter.title} has no {kind} {value}: {', '.join(known)} are")
+    return SUPPORTED
 
 
 class Unsupported(Exception):

@@ -66,9 +66,9 @@ def test_supports_bert():
         ({"precision": "tf32"}, "CUDA"),
         ({"precision": "fp16"}, "use bf16"),
         ({"precision": "amp-fp16"}, "use amp-bf16"),
-        ({"precision": "int3"}, "no precision int3"),
+        ({"precision": "int3"}, "has no precision int3"),
         ({"compiler": "inductor"}, "no compiler inductor"),
-        ({"device": "tpu"}, "cpu and cuda"),
+        ({"device": "tpu"}, "no device tpu"),
         ({"mode": "dream"}, "no mode dream"),
     ],
 )
