@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mbench.contract.sketch import sketch
 from mbench.equality.gates import EXACT, FLOPS
 from mbench.equality.reference import scales, trajectory
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from mbench.contract.wire import Observation
     from mbench.equality.reference import Trajectory
-    from mbench.workloads.workload import Tensor, Workload
+    from mbench.workloads.workload import Workload
 
 __all__ = ["CHECKS", "Finding", "Proof", "judge_dropout", "judge_flops", "judge_losses",
            "judge_outputs", "judge_parameters", "judge_trajectory"]  # fmt: skip
@@ -124,7 +125,17 @@ def judge_outputs(
         for step in observation.steps
         for name, sketch in expected.items()
     }
-    return worst(check, errors, gate)
+    found = worst(check, errors, gate)
+    agreeing = [name for name in expected if errors[f"output {name}"] <= gate]
+    if found.passed:
+        return found
+    if agreeing:
+        said = f"{', '.join(agreeing)} right: the cause is in what they do not share"
+    else:
+        said = (
+            "so little may be an epsilon or an approximation" if errors[found.where] < 1e-2 else ""
+        )
+    return replace(found, note=said)
 
 
 def judge_losses(
@@ -144,7 +155,10 @@ def judge_losses(
     for at, (loss, want) in enumerate(zip(losses, expected, strict=True), start=1):
         error = math.inf if loss is None else float(abs(loss - want) / abs(want))
         allowed = gate + float(drift * abs(want - expected[0]) / abs(want))
-        found.append(Finding(check, error, allowed, f"loss of step {at}"))
+        times = round(loss / want) if allowed < error < math.inf else 1
+        summed = times > 1 and abs(error + 1 - times) < EXACT * times
+        note = f"{times} times what it should be: a sum in place of a mean" if summed else ""
+        found.append(Finding(check, error, allowed, f"loss of step {at}", note))
     failed = [finding for finding in found if not finding.passed]
     return failed[0] if failed else max(found, key=lambda f: (f.error or 0.0) / f.gate)
 
@@ -160,19 +174,21 @@ def judge_trajectory(
     gaps = np.linalg.norm(found.tensors[:, 1:] - expected.tensors[:, 1:], axis=1) / scale
     errors = {f"change of {name}": float(gap) for name, gap in zip(names, gaps, strict=True)}
     if max(errors.values()) > EXACT:
-        return first(check, errors, EXACT, note=hint(found, expected, gaps, workload.tensors()))
-    together = np.linalg.norm(found.whole - expected.whole, axis=1) / math.sqrt(len(names))
-    for at, gap in enumerate(together, start=1):
-        errors[f"all changes together after step {at}"] = float(gap)
-    return worst(check, errors, EXACT)
+        return first(check, errors, EXACT, note=hint(found, expected, gaps, workload))
+    together = {
+        f"all changes together after step {at}": float(gap) / math.sqrt(len(names))
+        for at, gap in enumerate(np.linalg.norm(found.whole - expected.whole, axis=1), start=1)
+    }
+    if max(together.values()) > EXACT:
+        return first(check, together, EXACT, note=f"every tensor is right after step {keep + 1}")
+    return worst(check, {**errors, **together}, EXACT)
 
 
-def hint(
-    found: Trajectory, expected: Trajectory, gaps: np.ndarray, tensors: Sequence[Tensor]
-) -> str:
+def hint(found: Trajectory, expected: Trajectory, gaps: np.ndarray, workload: Workload) -> str:
     """What the pattern of the differences tells about their cause."""
-    if not found.tensors[:, 0].any():
-        return "no tensor changed: the step skips its update"
+    tensors = workload.tensors()
+    if not found.tensors[[tensor.trainable for tensor in tensors], 0].any():
+        return "no trainable tensor changed: the step skips its update"
     moved = expected.tensors[:, 0] > 0
     ratios = found.tensors[moved, 0] / expected.tensors[moved, 0]
     said = f"{int((gaps > EXACT).sum())} of {len(gaps)} tensors differ"
@@ -190,7 +206,25 @@ def hint(
         group = {tensor for tensor in trained if tensor.decay is decay}
         if large and large <= group and len(group) < len(trained):
             return f"{said}, most of all {what}"
+    if along_parameters(found, expected, gaps, workload) > 0.99:
+        return f"{said}, most by a multiple of the tensor itself: weight decay"
     return said
+
+
+def along_parameters(
+    found: Trajectory, expected: Trajectory, gaps: np.ndarray, workload: Workload
+) -> float:
+    """The median cosine between the differences of tensors that are off and those tensors."""
+    cosines: list[float] = []
+    for tensor, gap, one, other in zip(
+        workload.tensors(), gaps, found.tensors, expected.tensors, strict=True
+    ):
+        if gap > EXACT and tensor.trainable and len(cosines) < 32:
+            start = np.array(sketch(tensor.name, workload.initial(tensor, seed=0)))[1:]
+            difference = (one - other)[1:]
+            norms = np.linalg.norm(start) * np.linalg.norm(difference)
+            cosines.append(abs(float(start @ difference)) / float(norms) if norms else 0.0)
+    return float(np.median(cosines)) if cosines else 0.0
 
 
 def judge_flops(counted: float | None, workload: Workload) -> Finding:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TextIO
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class Row:
 
     phase: str = "waiting"
     rounds: int = 0
-    rates: list[float] = field(default_factory=list)
+    rate: float | None = None
 
 
 class LiveProgress:
@@ -111,7 +111,9 @@ class LiveProgress:
 
         table = Table("framework", "phase", "rounds", "samples/s", title=Text(self.title), box=None)
         for label, row in self.rows.items():
-            rate = f"{row.rates[-1]:.4g}" if row.rates else ""
+            rate = "" if row.rate is None else f"{row.rate:,.4g}"
+            if row.rate is not None and row.rate >= 1e3:
+                rate = f"{row.rate:,.0f}"
             table.add_row(Text(label), Text(row.phase), str(row.rounds or ""), rate)
         return table
 
@@ -135,7 +137,7 @@ class LiveProgress:
 
     def throughput(self, label: str, samples_per_second: float) -> None:
         row = self.row(label)
-        row.rates.append(samples_per_second)
+        row.rate = samples_per_second
         row.phase = "stopped, others' turn"
 
     def ended(self, label: str, end: CaseEnded) -> None:
