@@ -52,7 +52,8 @@ class Update:
         if precision.exact:
             self.differences = ["in fp64 the update is composed: the kernels' constants are fp32"]
         else:
-            self.differences = [f"one fused kernel updates {aggregate} of the parameters at a time"]
+            together = "one parameter" if aggregate == 1 else f"up to {aggregate} parameters"
+            self.differences = [f"a fused kernel updates {together} at a time"]
         self.reset()
 
     def reset(self) -> None:
