@@ -56,13 +56,18 @@ class Precision:
     def check(self, forward: Callable[..., Tensors], model: keras.Model, batch: Tensors) -> None:
         """Raise Unsupported unless a forward pass of one sample is in this precision.
 
-        The outputs come from matrix products, so their type is that of the products. A new
-        model makes its variables in this pass.
+        The outputs come from matrix products, so their type is that of the products, and they
+        are on the CPU if that is where TensorFlow has its kernels. A new model makes its
+        variables in this pass.
         """
         sample = {name: tensor[:1] for name, tensor in batch.items()}
-        for name, output in forward(model, sample, training=False).items():
+        outputs = forward(model, sample, training=False)
+        device = model.weights[0].value.device
+        for name, output in outputs.items():
             if output.dtype != self.products:
                 raise Unsupported(f"{self.name} has no effect here: {name} is {output.dtype.name}")
+            if output.device != device:
+                raise Unsupported(f"TensorFlow computes {name} in {self.name} on the CPU")
         for variable in model.weights:
             if variable.dtype != self.parameters.name:
                 raise Unsupported(

@@ -47,6 +47,8 @@ class Runtime:
         if device == "cuda":
             # It would take the whole memory of the device, and leave other workers none.
             tf.config.experimental.set_memory_growth(gpus[0], True)
+        # Kernels compute in the first pool; the second dispatches them, and with a single thread
+        # there operations would wait for one another. By default both are as many as the cores.
         tf.config.threading.set_intra_op_parallelism_threads(threads)
         tf.config.threading.set_inter_op_parallelism_threads(threads)
         # Whatever the user's keras.json says.
@@ -86,6 +88,7 @@ class Runtime:
     def prepare(self, case: Case, workload: Workload) -> Training | Inference:
         if case.compiler not in COMPILERS:
             raise Unsupported(f"TensorFlow has no compiler {case.compiler}")
+        keras.utils.clear_session()  # frees the model of the case before, which holds cycles
         compiler = COMPILERS[case.compiler](self.device)
         precision = resolve(case.precision, self.device)
         kind = Training if case.mode == "train" else Inference
