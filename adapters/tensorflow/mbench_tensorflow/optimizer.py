@@ -206,7 +206,7 @@ class AdamW:
         parameter.assign(tf.cast(wide(parameter) - change, parameter.dtype))
 
 
-RULES = {"sgd": Sgd, "adamw": AdamW}
+RULES: dict[str, type[Sgd] | type[AdamW]] = {"sgd": Sgd, "adamw": AdamW}
 
 
 def build(workload: Workload, parameters: Mapping[str, tf.Variable]) -> Sgd | AdamW:
