@@ -42,10 +42,12 @@ def test_a_description_is_complete(name):
         assert adapter.python(version).startswith(">=3.")
 
 
-def test_descriptions_import_no_framework():
+def test_what_a_listing_needs_imports_no_framework_and_no_numpy():
     code = (
         "import sys; from mbench.plugins import Plugins; p = Plugins(external=False);"
+        "from mbench.harness.plan import load_workload;"
         "[a.environment(threads=1, device='cpu') for a in p.adapters.unique().values()];"
+        "[load_workload(w).parameter_count() for w in p.workloads.unique().values()];"
         "print(sorted({m.partition('.')[0] for m in sys.modules}))"
     )
     answer = subprocess.run(

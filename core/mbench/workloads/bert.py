@@ -10,11 +10,12 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from mbench.workloads import generator
 from mbench.workloads.workload import Optimizer, Tensor, Workload
+
+if TYPE_CHECKING:
+    import numpy as np
 
 __all__ = ["BERT_BASE", "BertConfig", "BertWorkload"]
 
@@ -105,6 +106,10 @@ class BertWorkload(Workload):
         """All int64: input_ids, token_type_ids (B, L); masked_positions, masked_labels (B, P);
         next_sentence_labels (B,). Positions are distinct and ascending within a sequence.
         """
+        import numpy as np
+
+        from mbench.workloads import generator
+
         config, key = self.config, f"data/{seed}"
         length, predictions = config.sequence_length, config.predictions
         shuffled = generator.permutations(f"{key}/positions", size, length)

@@ -10,13 +10,12 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from mbench.workloads import generator
 from mbench.workloads.workload import Optimizer, Tensor, Workload
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    import numpy as np
 
 __all__ = ["RESNET50", "ResNetConfig", "ResNetWorkload"]
 
@@ -123,6 +122,10 @@ class ResNetWorkload(Workload):
 
     def batch(self, size: int, *, seed: int) -> dict[str, np.ndarray]:
         """images: float32 (B, 3, H, W) of unit variance; labels: int64 (B,)."""
+        import numpy as np
+
+        from mbench.workloads import generator
+
         pixels = self.config.image_size
         key = f"data/{seed}/images"
         return {

@@ -1,17 +1,19 @@
-"""What every workload states about itself, whatever framework runs it."""
+"""What every workload states about itself, whatever framework runs it.
+
+NumPy is imported where arrays are made: commands that only list workloads start without it.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-import numpy as np
-
-from mbench.workloads import generator
-
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    import numpy as np
 
 __all__ = ["Config", "Optimizer", "Tensor", "Workload"]
 
@@ -34,7 +36,7 @@ class Tensor:
 
     @property
     def size(self) -> int:
-        return int(np.prod(self.shape, dtype=np.int64))
+        return math.prod(self.shape)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,6 +124,10 @@ class Workload:
 
     def initial(self, tensor: Tensor, *, seed: int) -> np.ndarray:
         """The canonical starting value of one tensor, float32."""
+        import numpy as np
+
+        from mbench.workloads import generator
+
         drawn = generator.uniform(f"{self.name}/{seed}/{tensor.name}", tensor.shape)
         drawn *= np.float32(tensor.scale)
         drawn += np.float32(tensor.center)
