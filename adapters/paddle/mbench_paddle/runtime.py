@@ -118,10 +118,10 @@ class Prepared:
                 "running variances are biased: they are converted to unbiased ones",
                 "images are NCHW, the only layout of paddle.vision's models",
             ]
-            if precision.parameters == "float64":
-                self.differences.append(
-                    "constants that kernels hold in float32 are made exact around them in float64"
-                )
+        if precision.parameters == "float64":
+            self.differences.append(
+                "constants that kernels hold in float32 are made exact around them in float64"
+            )
 
     def synchronize(self) -> None:
         self._compiler.synchronize()

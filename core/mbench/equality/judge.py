@@ -174,7 +174,9 @@ def judge_trajectory(
     gaps = np.linalg.norm(found.tensors[:, 1:] - expected.tensors[:, 1:], axis=1) / scale
     errors = {f"change of {name}": float(gap) for name, gap in zip(names, gaps, strict=True)}
     if max(errors.values()) > EXACT:
-        return first(check, errors, EXACT, note=hint(found, expected, gaps, workload))
+        # Errors spread; the first that is large, not merely past the gate, is where they come from.
+        cause = first(check, errors, max(EXACT, 0.01 * max(errors.values())))
+        return replace(cause, gate=EXACT, note=hint(found, expected, gaps, workload))
     together = {
         f"all changes together after step {at}": float(gap) / math.sqrt(len(names))
         for at, gap in enumerate(np.linalg.norm(found.whole - expected.whole, axis=1), start=1)
@@ -197,7 +199,6 @@ def hint(found: Trajectory, expected: Trajectory, gaps: np.ndarray, workload: Wo
     factor = float(np.median(ratios))
     if abs(factor - 1) > 1e-6 and np.mean(np.abs(ratios / factor - 1) < 1e-6) > 0.5:
         return f"{said}, most by the common factor {factor:.6g}: loss scaling, clipping or rate"
-    # Errors spread to other tensors step by step; the large ones are where they come from.
     large = {t for t, gap in zip(tensors, gaps, strict=True) if gap > 0.01 * gaps.max()}
     if all(not tensor.trainable for tensor in large):
         return f"{said}, running statistics most: momentum or epsilon of a normalization"

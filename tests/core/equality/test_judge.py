@@ -59,9 +59,17 @@ def test_an_error_in_one_tensor_has_its_size_and_name(judged, changes, name, rel
 
 
 def test_the_first_tensor_that_differs_is_named_and_not_the_worst(judged, changes):
-    changes[LAST]["one.bias"] *= 1.001
+    changes[LAST]["one.bias"] *= 1.2
     changes[LAST]["two.weight"] *= 2
     assert judged(changes).where == "change of one.bias"
+
+
+def test_an_error_that_spread_from_another_tensor_is_not_the_cause(judged, changes):
+    changes[LAST]["one.bias"] *= 1 + 1e-6
+    changes[LAST]["two.weight"] *= 2
+    finding = judged(changes)
+    assert finding.where == "change of two.weight"
+    assert finding.note.startswith("2 of 7 tensors differ")
 
 
 def test_a_step_before_the_kept_one_that_differs_is_seen(judged, changes):
