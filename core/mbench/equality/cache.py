@@ -53,8 +53,9 @@ def code_digest(modules: tuple[str, ...]) -> str:
     tops = sorted({module.partition(":")[0].partition(".")[0] for module in modules})
     for top, file in package_files(tops).items():
         at = Path(file)
-        files = sorted(at.parent.rglob("*")) if at.name == "__init__.py" else [at]
-        for path in files:
+        package = at.name == "__init__.py"
+        files = at.parent.rglob("*") if package else at.parent.glob(f"{top}_references/*")
+        for path in [at, *sorted(files)]:
             if path.suffix in (".py", ".npz"):
                 digest.update(f"{top}/{path.name}\0".encode())
                 digest.update(path.read_bytes())

@@ -78,12 +78,17 @@ def trajectory(
 
 
 def folder_of(workload_reference: str) -> Path:
-    """Where the fingerprints of the package that defines a workload lie."""
+    """Where the fingerprints of the module that defines a workload lie.
+
+    `references` in its package; beside a module of no package `<module>_references`, since its
+    folder is everybody's.
+    """
     import importlib
 
-    module = importlib.import_module(workload_reference.partition(":")[0])
+    name = workload_reference.partition(":")[0]
+    module = importlib.import_module(name)
     assert module.__file__ is not None
-    return Path(module.__file__).parent / "references"
+    return Path(module.__file__).parent / ("references" if "." in name else f"{name}_references")
 
 
 def save(path: Path, reference: Reference) -> None:
