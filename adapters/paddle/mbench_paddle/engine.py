@@ -54,7 +54,7 @@ class Predictor:
         reference = self._forward(self._model, inputs)
         self._names = tuple(reference)
         with tempfile.TemporaryDirectory(prefix="mbench-") as folder:
-            path = os.path.join(folder, "model")
+            path = str(Path(folder, "model"))
             paddle.jit.save(
                 Exported(self._forward, self._model),
                 path,
@@ -65,7 +65,7 @@ class Predictor:
                     }
                 ],
             )
-            self._engine = inference.create_predictor(self._config(Path(path)))
+            self._engine = inference.create_predictor(self._config(path))
         self._inputs = [batch[name] for name in self._engine.get_input_names()]
         if self._precision.lowered:
             lowered = self(batch)
@@ -76,7 +76,7 @@ class Predictor:
                         f"{self._precision.name} has no effect here: {name} changes by {change:.0e}"
                     )
 
-    def _config(self, path: Path) -> inference.Config:
+    def _config(self, path: str) -> inference.Config:
         config = inference.Config(f"{path}.json", f"{path}.pdiparams")
         config.disable_glog_info()
         config.enable_new_ir(True)
@@ -102,6 +102,7 @@ class Predictor:
         return config
 
     def __call__(self, batch: Tensors) -> dict[str, paddle.Tensor]:
+        """Of the batch that `refresh` was given, whose tensors are bound to the engine's inputs."""
         return dict(zip(self._names, self._engine.run(self._inputs), strict=True))
 
 
