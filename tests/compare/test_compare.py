@@ -9,7 +9,8 @@ import sys
 import pytest
 
 MBENCH = [sys.executable, "-m", "mbench"]
-SMALL = ["--image-size", "64", "--sequence-length", "32", "--batch-size", "2"]
+SMALL_IMAGES = ["--image-size", "64", "--batch-size", "2"]
+SHORT_SEQUENCES = ["--sequence-length", "32", "--batch-size", "2"]
 SHORT = ["--processes", "2", "--rounds", "2", "--block", "0.1", "--format", "json"]
 
 
@@ -29,7 +30,7 @@ def run(folder, *arguments: str) -> tuple[int, dict]:
 def test_torch_against_tf(folder):
     code, document = run(
         folder, "compare", "--frameworks", "torch,tf", "--models", "resnet50",
-        "--mode", "train,inference", "--precision", "fp32,amp-bf16,tf32", *SMALL, *SHORT,
+        "--mode", "train,inference", "--precision", "fp32,amp-bf16,tf32", *SMALL_IMAGES, *SHORT,
     )  # fmt: skip
     assert code == 1, "tf32 is unsupported on CPU"
     assert len(document["cases"]) == 12
@@ -53,8 +54,9 @@ def test_torch_against_tf(folder):
 
 def test_bert_base_is_measured_and_proven(folder):
     code, document = run(
-        folder, "compare", "--frameworks", "torch,tf", "--models", "bert-base", *SMALL, *SHORT
-    )
+        folder, "compare", "--frameworks", "torch,tf", "--models", "bert-base",
+        *SHORT_SEQUENCES, *SHORT,
+    )  # fmt: skip
     assert code == 0, [case["reason"] for case in document["cases"]]
     assert all(case["equal_work"]["proven"] for case in document["cases"])
 

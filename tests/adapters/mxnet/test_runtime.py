@@ -29,6 +29,9 @@ from mbench_mxnet.precision import FLOAT16, FLOAT32, PRECISIONS, Precision
 from mbench_mxnet.rules import RULES
 from mbench_mxnet.runtime import Runtime
 
+# It imports parts of SciPy, where that is installed, when it first meets an array.
+pytestmark = pytest.mark.filterwarnings("ignore:Please import .csr_matrix.:DeprecationWarning")
+
 RESNET = dataclasses.replace(
     RESNET50, config=ResNetConfig(blocks=(1, 1, 1, 1), classes=10, image_size=32)
 )
