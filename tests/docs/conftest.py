@@ -22,7 +22,7 @@ def root() -> Path:
 @pytest.fixture(scope="session")
 def pages() -> dict[str, str]:
     """Text by path, relative to the root: what is in docs/, and the pages beside it."""
-    paths = [*sorted((ROOT / "docs").glob("*.md")), *sorted(ROOT.glob("*.md"))]
+    paths = [*sorted((ROOT / "docs").rglob("*.md")), *sorted(ROOT.glob("*.md"))]
     return {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in paths}
 
 
