@@ -6,8 +6,8 @@ __all__ = ["DRIFT", "DROPPED", "EXACT", "FLOPS", "TIMED", "UPDATE_FLOOR"]
 
 EXACT = 1e-9
 """In float64. Frameworks agree to 3e-11 or better there (ResNet-50 to 4e-13); planted errors show
-as 1e-5 or more where they act, and less where they spread. In float32 no such check can be made: one
-framework's gradients differ from its own float64 ones by up to a quarter."""
+as 1e-5 or more where they act, and less where they spread. In float32 no such check can be made:
+one framework's gradients differ from its own float64 ones by up to a quarter."""
 
 UPDATE_FLOOR = 1e-2
 """A tensor's change counts relative to its own norm, or to this share of the model's typical
