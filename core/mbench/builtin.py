@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__: list[str] = []
 
 FORMATS = ("table", "json", "csv", "markdown")
+LAYOUTS = {"dlperf": FORMATS, "nvidia": FORMATS, "superbench": (*FORMATS, "jsonl")}
 COMMANDS = ("compare", "run", "verify", "show", "list", "env")
 
 
@@ -38,6 +39,22 @@ def mbench_reports() -> Mapping[str, Report]:
         return render
 
     return {name: late(name) for name in FORMATS}
+
+
+@hookimpl
+def mbench_layouts() -> Mapping[str, Mapping[str, Report]]:
+    def late(name: str, format_: str) -> Report:
+        def render(document: dict[str, Any], /) -> str:
+            module = import_module(f"mbench.reports.layouts.{name}")
+            text: str = module.render(document, format_=format_)
+            return text
+
+        return render
+
+    return {
+        name: {format_: late(name, format_) for format_ in formats}
+        for name, formats in LAYOUTS.items()
+    }
 
 
 @hookimpl

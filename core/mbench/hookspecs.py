@@ -36,5 +36,10 @@ def mbench_reports() -> Mapping[str, Report]:  # type: ignore[empty-body]
 
 
 @hookspec
+def mbench_layouts() -> Mapping[str, Mapping[str, Report]]:  # type: ignore[empty-body]
+    """Arrangements by name that `--layout` accepts, each with its reports by format."""
+
+
+@hookspec
 def mbench_commands() -> Sequence[click.Command]:  # type: ignore[empty-body]
     """Commands beside our own."""

@@ -15,7 +15,7 @@ from mbench import hookspecs
 from mbench.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from importlib.metadata import EntryPoint
 
     import click
@@ -153,6 +153,10 @@ class Plugins:
         return self._collect("format", "mbench_reports", lambda answer: answer.items())
 
     @cached_property
+    def layouts(self) -> Offers:
+        return self._collect("layout", "mbench_layouts", lambda answer: answer.items())
+
+    @cached_property
     def commands(self) -> Offers:
         def items(answer: Sequence[click.Command]) -> Iterator[tuple[str, click.Command]]:
             for command in answer:
@@ -168,6 +172,15 @@ class Plugins:
     def report(self, name: str) -> Report:
         found: Report = self.reports.get(name)
         return found
+
+    def laid_out(self, layout: str, format_: str) -> Report:
+        """The report of a layout in a format; raises UsageError where there is no such thing."""
+        formats: Mapping[str, Report] = self.layouts.get(layout)
+        if format_ not in formats:
+            raise UsageError(
+                f"layout {layout} has no format {format_!r}{nearest(format_, formats)}"
+            )
+        return formats[format_]
 
 
 def _adapter_items(answer: Sequence[Adapter]) -> Iterator[tuple[str, Adapter]]:

@@ -12,7 +12,15 @@ from scipy.special import stdtrit
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["Interval", "geometric_interval", "percentile", "ratio", "verdict"]
+__all__ = [
+    "Interval",
+    "contrast",
+    "geometric_interval",
+    "pair_ratios",
+    "percentile",
+    "ratio",
+    "verdict",
+]
 
 CONFIDENCE = 0.95
 PERCENTILES = (50, 90, 95, 99, 99.9)
@@ -50,14 +58,37 @@ def geometric_interval(values: Sequence[float]) -> Interval:
     return Interval(math.exp(center), math.exp(center - reach), math.exp(center + reach), len(logs))
 
 
-def ratio(
+def contrast(base: Sequence[float], new: Sequence[float], *, comparisons: int = 1) -> Interval:
+    """How many times `new` is `base`, from processes that did not run in pairs.
+
+    Welch's interval on the difference of mean logarithms, which lets the two scatter unlike.
+    Bonferroni's correction widens it so that the intervals of all `comparisons` hold together
+    with 95 %. Without ends where either side has one process.
+    """
+    logs = [[math.log(value) for value in values] for values in (base, new)]
+    shift = fmean(logs[1]) - fmean(logs[0])
+    fewest = min(map(len, logs))
+    if fewest < 2:
+        return Interval(math.exp(shift), None, None, fewest)
+    errors = [stdev(side) ** 2 / len(side) for side in logs]
+    if sum(errors) == 0:
+        return Interval(math.exp(shift), math.exp(shift), math.exp(shift), fewest)
+    freedom = sum(errors) ** 2 / sum(
+        error**2 / (len(side) - 1) for error, side in zip(errors, logs, strict=True)
+    )
+    tail = (1 - CONFIDENCE) / 2 / comparisons
+    reach = float(stdtrit(freedom, 1 - tail)) * math.sqrt(sum(errors))
+    return Interval(math.exp(shift), math.exp(shift - reach), math.exp(shift + reach), fewest)
+
+
+def pair_ratios(
     baseline: Mapping[int, Mapping[int, float]], other: Mapping[int, Mapping[int, float]]
-) -> Interval | None:
-    """How many times faster `other` is than `baseline`; None where they share no round.
+) -> list[float]:
+    """How many times faster `other` is than `baseline` in each process pair with common rounds.
 
     Both map process -> round -> throughput. Each round gives one ratio of blocks that ran within
     seconds of each other; a process pair's ratio is the median of its rounds, so that a burst of
-    other load in a round or two does not move it; the pairs are the replicates.
+    other load in a round or two does not move it.
     """
     pairs = []
     for process in sorted(set(baseline) & set(other)):
@@ -65,6 +96,14 @@ def ratio(
         if rounds:
             logs = [math.log(other[process][r] / baseline[process][r]) for r in rounds]
             pairs.append(math.exp(median(logs)))
+    return pairs
+
+
+def ratio(
+    baseline: Mapping[int, Mapping[int, float]], other: Mapping[int, Mapping[int, float]]
+) -> Interval | None:
+    """The ratio over all process pairs, which are the replicates; None where there is none."""
+    pairs = pair_ratios(baseline, other)
     return geometric_interval(pairs) if pairs else None
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mbench.commands.options import plugins
+from mbench.commands.options import chosen_report, plugins
 from mbench.errors import MbenchError, UsageError
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def measure(context: click.Context, frameworks: tuple[str, ...], options: dict[s
     from mbench.harness.system import describe_system
     from mbench.results.store import RunWriter, command_line
 
-    report = plugins(context).report(options["format_"])
+    report = chosen_report(context, options["format_"], options["layout"])
     axes = axes_of(frameworks, options)
     comparisons = plan(axes, plugins(context))
     protocol = Protocol(

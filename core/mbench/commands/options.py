@@ -14,11 +14,13 @@ from mbench.results.folder import default_folder
 
 if TYPE_CHECKING:
     from mbench.plugins import Plugins
+    from mbench.reports.report import Report
 
 __all__ = [
     "COMMAS",
     "POSITIVE_COMMAS",
     "case_options",
+    "chosen_report",
     "output_options",
     "plugins",
     "results_option",
@@ -156,10 +158,20 @@ output_options = apply(
     [
         click.option("--format", "format_", default="table", show_default=True,
                      help="table, json, csv or markdown."),
+        click.option("--layout", default=None,
+                     help="Arrange the report as others publish theirs: dlperf, nvidia or "
+                          "superbench, which has the format jsonl too."),
         click.option("--output", type=click.Path(path_type=Path, dir_okay=False), default=None,
                      help="Write the report to a file instead of stdout."),
     ]
 )  # fmt: skip
+
+
+def chosen_report(context: click.Context, format_: str, layout: str | None) -> Report:
+    """What --format and --layout ask for; raises UsageError where there is no such thing."""
+    if layout is None:
+        return plugins(context).report(format_)
+    return plugins(context).laid_out(layout, format_)
 
 
 def plugins(context: click.Context) -> Plugins:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mbench.commands.measure import check_writable, emit
-from mbench.commands.options import output_options, plugins, results_option
+from mbench.commands.options import chosen_report, output_options, results_option
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,17 +21,19 @@ __all__ = ["command"]
 @output_options
 @click.pass_context
 def command(
-    context: click.Context, run: str | None, results: Path, format_: str, output: Path | None
-) -> None:
+    context: click.Context, /, run: str | None, results: Path, format_: str, layout: str | None,
+    output: Path | None,
+) -> None:  # fmt: skip
     """Show a run: the latest, or the one whose name begins with RUN.
 
     \b
     Examples:
       mbench show
       mbench show 20260102-1504 --format json
+      mbench show --layout dlperf --format markdown
     """
     from mbench.results.run import pick_run
 
-    report = plugins(context).report(format_)
+    report = chosen_report(context, format_, layout)
     check_writable(output)
     emit(pick_run(results, run), report, output)

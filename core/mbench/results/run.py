@@ -66,6 +66,7 @@ class CaseRecord:
     flops_per_sample: float
     standard: bool
     loss_gate: float
+    title: str = ""
     environment: dict[str, Any] | None = None
     info: dict[str, Any] | None = None
     equal_work: dict[str, Any] | None = None

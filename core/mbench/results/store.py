@@ -76,6 +76,7 @@ class RunWriter:
                 comparison=comparison.number,
                 label=entry.label,
                 framework=entry.spec.name,
+                title=entry.adapter.title,
                 spec=entry.spec.text,
                 axes=asdict(entry.case),
                 samples=workload.samples,

@@ -53,6 +53,7 @@ def summarize_case(run: Run, case: CaseRecord) -> Document:
         reason = "interrupted before its first round" if run.status != "complete" else "no rounds"
     return {
         "framework": case.framework,
+        "title": case.title or case.framework,
         "label": case.label,
         "version": case.info["version"] if case.info else None,
         **{key: axes[key] for key in CASE_AXES},
@@ -121,6 +122,7 @@ def throughput(case: CaseRecord) -> Document | None:
         "high": interval.high,
         "unit": f"{case.samples}/s",
         "processes": values,
+        "rounds": [list(of_process.values()) for of_process in rates(case).values()],
     }
 
 
@@ -179,7 +181,7 @@ def compare(run: Run, cases: list[CaseRecord]) -> list[Document]:
                           other.label: other.axes["compiler"]},
             "device": other.axes["device"],
             "equal_work": equality(baseline, other),
-            "ratio": None, "low": None, "high": None, "process_pairs": 0,
+            "ratio": None, "low": None, "high": None, "process_pairs": 0, "pairs": [],
             "verdict": None, "reason": run.comparisons[other.comparison]["reason"],
         }  # fmt: skip
         unlike = unlike_losses(baseline, other)
@@ -195,6 +197,7 @@ def compare(run: Run, cases: list[CaseRecord]) -> list[Document]:
                 "low": interval.low,
                 "high": interval.high,
                 "process_pairs": interval.replicates,
+                "pairs": stats.pair_ratios(rates(baseline), rates(other)),
                 "verdict": stats.verdict(interval),
             }
         documents.append(document)

@@ -1,0 +1,1 @@
+"""The tables that the field publishes, made of a run's document."""

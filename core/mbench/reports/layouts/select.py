@@ -1,0 +1,83 @@
+"""Which cases of a document belong into one table, one row and one pair."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from mbench.reports.layouts.grid import Cell, Grid
+
+__all__ = [
+    "Case",
+    "devices",
+    "grouped",
+    "is_reduced",
+    "name",
+    "precision_order",
+    "rate",
+    "throughput",
+    "unit",
+]
+
+Case = dict[str, Any]
+
+FULL = ("fp32", "tf32", "fp64")
+
+
+def devices(case: Case) -> int:
+    """How many devices worked on it together; documents may not say so, which means one."""
+    return int(case.get("devices") or 1)
+
+
+def is_reduced(precision: str) -> bool:
+    """Whether a precision is what the field's tables call AMP, mixed or half."""
+    return precision not in FULL
+
+
+def precision_order(precision: str) -> tuple[bool, str]:
+    """Sorts full precision before reduced."""
+    return is_reduced(precision), precision
+
+
+def throughput(case: Case | None) -> float | None:
+    """Samples per second over all devices; None where the case fell short."""
+    if case is None or case["outcome"] != "ok" or case["throughput"] is None:
+        return None
+    return float(case["throughput"]["median"])
+
+
+def unit(cases: Iterable[Case]) -> str:
+    """What throughput is counted in."""
+    units = (str(case["throughput"]["unit"]) for case in cases if case["throughput"])
+    return next(units, "samples/s")
+
+
+def rate(grid: Grid, case: Case | None) -> Cell:
+    """The throughput, or the mark of the footnote that says why there is none."""
+    if case is None:
+        return None
+    if (value := throughput(case)) is not None:
+        return value
+    return grid.note(f"{case['label']}: {case['outcome']}: {case['reason']}") + " -"
+
+
+def name(case: Case, cases: Iterable[Case]) -> str:
+    """The label, with the compiler where the label has cases of several."""
+    compilers = {other["compiler"] for other in cases if other["label"] == case["label"]}
+    return str(case["label"]) + (f" w/{case['compiler']}" if len(compilers) > 1 else "")
+
+
+def grouped(cases: Iterable[Case], *keys: str) -> Iterator[tuple[tuple[Any, ...], list[Case]]]:
+    """Cases with the same values under `keys`, groups in the order of first appearance."""
+
+    def key(case: Case) -> tuple[Any, ...]:
+        return tuple(case.get(name) for name in keys)
+
+    cases = list(cases)
+    order = {value: at for at, value in reversed([*enumerate(map(key, cases))])}
+    ordered = sorted(cases, key=lambda case: order[key(case)])
+    for value, members in groupby(ordered, key=key):
+        yield value, list(members)
