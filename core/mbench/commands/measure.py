@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mbench.reports.report import Report
     from mbench.results.store import RunWriter
 
-__all__ = ["axes_of", "emit", "measure"]
+__all__ = ["axes_of", "check_writable", "deliver", "emit", "measure"]
 
 
 def axes_of(frameworks: tuple[str, ...], options: dict[str, Any]) -> Axes:
@@ -148,11 +148,16 @@ def emit(folder: Path, report: Report, output: Path | None) -> None:
     run = load_run(folder)
     if run.cut_off:
         print(f"mbench: {run.id} is cut off; showing what is whole", file=sys.stderr)
-    text = report(summarize(run))
+    deliver(report(summarize(run)), output)
+
+
+def deliver(text: str, output: Path | None) -> None:
+    """Write a report to a file or to stdout; raises MbenchError where it cannot be written."""
+    raw = text.encode("utf-8", errors="replace")  # a run file may hold half a surrogate pair
     if output is None:
-        click.echo(text, nl=False)
+        click.echo(raw, nl=False)
         return
     try:
-        output.write_text(text, encoding="utf-8")
+        output.write_bytes(raw)
     except OSError as error:
         raise MbenchError(f"cannot write {output}: {error.strerror}") from None

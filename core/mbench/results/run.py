@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from mbench.contract.adapter import FrameworkInfo
 from mbench.contract.case import Case
@@ -12,9 +14,6 @@ from mbench.contract.wire import read_fields
 from mbench.errors import MbenchError, UsageError
 from mbench.results.folder import EVENTS_FILE
 from mbench.results.store import SCHEMA
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 __all__ = ["Block", "CaseRecord", "Process", "Run", "find_runs", "load_run", "pick_run"]
 
@@ -99,7 +98,12 @@ def find_runs(folder: Path) -> list[Path]:
 
 
 def pick_run(folder: Path, name: str | None) -> Path:
-    """The folder of the run that `name` begins, or of the latest; raises UsageError."""
+    """The run that `name` begins in `folder`, or lies at that path, or the latest.
+
+    Raises UsageError where there is no such run, or more than one.
+    """
+    if name is not None and (Path(name).is_file() or (Path(name) / EVENTS_FILE).exists()):
+        return Path(name)
     runs = find_runs(folder)
     if not runs:
         raise UsageError(f"no runs in {folder}; measure one, or name its folder with --results")
@@ -114,7 +118,7 @@ def pick_run(folder: Path, name: str | None) -> Path:
 
 def load_run(folder: Path) -> Run:
     """Read a run; raises MbenchError in one line for a file that is not one of ours."""
-    path = folder / EVENTS_FILE
+    path = folder if folder.is_file() else folder / EVENTS_FILE
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
@@ -123,12 +127,16 @@ def load_run(folder: Path) -> Run:
     lines = text.splitlines()
     for number, line in enumerate(lines, start=1):
         try:
-            event = json.loads(line)
+            event = READER.decode(line.strip())
             if run is None:
                 run = _open(folder, event)
             else:
                 _apply(run, event)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            if run is None:
+                raise MbenchError(
+                    f"{path} is no run of mbench; name one that compare or run wrote"
+                ) from None
             if number == len(lines) and run is not None:
                 run.cut_off = True
                 break
@@ -138,12 +146,29 @@ def load_run(folder: Path) -> Run:
     return run
 
 
+def _finite(text: str) -> float:
+    """A float; raises ValueError for what is none that can be computed with."""
+    if not math.isfinite(value := float(text)):
+        raise ValueError(f"{text:.20} is not finite")
+    return value
+
+
+def _whole(text: str) -> int:
+    """An integer of 64 bits, which every sum and quotient of ours can hold."""
+    if len(text) > 20 or not -(2**63) <= (value := int(text)) < 2**63:
+        raise ValueError(f"{text:.20} is too large")
+    return value
+
+
+READER = json.JSONDecoder(parse_float=_finite, parse_int=_whole, parse_constant=_finite)
+
+
 def _open(folder: Path, event: dict[str, Any]) -> Run:
     if event["event"] != "run":
         raise ValueError("it does not begin with a run")
     if event["schema"] > SCHEMA:
         raise MbenchError(
-            f"{folder.name} was written by mbench {event['mbench']} (schema {event['schema']}); "
+            f"{folder} was written by mbench {event['mbench']} (schema {event['schema']}); "
             f"this one reads schema {SCHEMA}: upgrade mbench"
         )
     for name in ("id", "mbench", "arguments", "started", "protocol", "system"):
@@ -161,7 +186,8 @@ def _apply(run: Run, event: dict[str, Any]) -> None:
         run.status, run.finished = event["status"], event["finished"]
     elif kind == "case":
         case = _read(CaseRecord, {**event, "number": event["case"]})
-        _read(Case, case.axes)
+        if _read(Case, case.axes).batch_size < 1:
+            raise ValueError("a batch of nothing")
         run.comparisons[case.comparison]  # or there is none
         run.cases[case.number] = case
     else:

@@ -107,10 +107,14 @@ MIDDLE = [
     {"event": "case", "case": 5},
     {"event": "comparison_end", "comparison": 9, "reason": "x"},
     {"event": "end"},
+    '{"event": "memory", "case": 0, "process": 0, "peak_bytes": 1e999}',
+    '{"event": "memory", "case": 0, "process": 0, "peak_bytes": NaN}',
+    '{"event": "memory", "case": 0, "process": 0, "peak_bytes": 1' + "0" * 400 + "}",
+    "[" * 100_000,
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("line", MIDDLE, ids=str)
+@pytest.mark.parametrize("line", MIDDLE, ids=lambda line: str(line)[:60])
 def test_a_corrupt_line_in_the_middle_is_named(folder, line):
     made = events(folder)
     put(folder, *made[:-2], line, *made[-2:])
@@ -128,14 +132,14 @@ HEADER = {"event": "run", "schema": 1, "id": "x", "mbench": "0", "arguments": []
     ("content", "said"),
     [
         ("", "is empty: nothing was measured"),
-        ("\n", "line 1: not an event"),
-        ("PK\x03\x04\x00binary\xff", "line 1: not an event"),
-        ("id,label,value\n1,a,2\n", "line 1: not an event"),
-        ('{"event": "block", "case": 0}\n', "line 1: not an event"),
-        ('{"event": "run"}\n', "line 1: not an event"),
-        ('{"event": "run", "schema": 1}\n', "line 1: not an event"),
-        (json.dumps(HEADER | {"schema": "one"}), "line 1: not an event"),
-        (json.dumps(HEADER)[:-5], "line 1: not an event"),
+        ("\n", "is no run of mbench"),
+        ("PK\x03\x04\x00binary\xff", "is no run of mbench"),
+        ("id,label,value\n1,a,2\n", "is no run of mbench"),
+        ('{"event": "block", "case": 0}\n', "is no run of mbench"),
+        ('{"event": "run"}\n', "is no run of mbench"),
+        ('{"event": "run", "schema": 1}\n', "is no run of mbench"),
+        (json.dumps(HEADER | {"schema": "one"}), "is no run of mbench"),
+        (json.dumps(HEADER)[:-5], "is no run of mbench"),
         (
             json.dumps({"event": "run", "schema": 2, "mbench": "9.1", "shape": "new"}),
             r"was written by mbench 9.1 \(schema 2\); this one reads schema 1: upgrade mbench",
@@ -202,3 +206,26 @@ def test_no_runs_at_all(tmp_path, name):
     (tmp_path / "empty").mkdir()
     with pytest.raises(UsageError, match=r"no runs in .*--results"):
         pick_run(tmp_path / name, None)
+
+
+def test_a_run_may_be_named_by_its_path(folder, tmp_path):
+    for name in (folder, folder / "run.jsonl"):
+        assert load_run(pick_run(tmp_path / "elsewhere", str(name))).id == folder.name
+
+
+def test_a_batch_of_nothing_is_refused(folder):
+    made = events(folder)
+    made[2]["axes"]["batch_size"] = 0
+    put(folder, *made)
+    with pytest.raises(MbenchError, match="a batch of nothing"):
+        load_run(folder)
+
+
+def test_half_a_surrogate_pair_can_be_printed(folder, capfdbinary):
+    from mbench.commands.measure import emit
+
+    made = events(folder)
+    made[2]["label"] = "half \ud800"
+    put(folder, *made)
+    emit(folder, lambda document: document["cases"][0]["label"], None)
+    assert capfdbinary.readouterr().out == b"half ?"

@@ -1,0 +1,78 @@
+"""`mbench diff`: a gate for what an update did to speed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mbench.commands.measure import check_writable, deliver
+from mbench.commands.options import results_option
+
+__all__ = ["command"]
+
+
+class Share(click.ParamType[float]):
+    """A percentage, as a share: 3% is 0.03."""
+
+    name = "percent"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        if isinstance(value, float):
+            return value
+        number, sign, rest = str(value).partition("%")
+        try:
+            share = float(number) / 100
+        except ValueError:
+            share = -1.0
+        if not (sign and not rest and 0 <= share < 1):
+            self.fail(f"{value!r} is no percentage from 0% to below 100%", param, ctx)
+        return share
+
+
+@click.command("diff")
+@click.argument("base")
+@click.argument("new")
+@click.option("--threshold", type=Share(), default="3%", show_default=True,
+              help="A case that is slower by less is no regression.")  # fmt: skip
+@results_option
+@click.option("--format", "format_", type=click.Choice(["table", "markdown", "json", "junit"]),
+              default="table", show_default=True, help="Of the report.")  # fmt: skip
+@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), default=None,
+              help="Write the report to a file instead of stdout.")  # fmt: skip
+@click.pass_context
+def command(
+    context: click.Context, /, base: str, new: str, threshold: float, results: Path, format_: str,
+    output: Path | None,
+) -> None:  # fmt: skip
+    """Say what became slower from run BASE to run NEW, and fail if anything did.
+
+    BASE and NEW are beginnings of runs' names, or paths. A case is faster or slower where the
+    95 % interval over its processes leaves no other reading; a regression is one that is slower
+    by more than the threshold, or that was measured in BASE and falls short in NEW. Then the
+    exit code is 1. It is 1, too, where nothing could be compared.
+
+    \b
+    Examples:
+      mbench diff 20260102 20260109
+      mbench diff base/ new/ --threshold 5% --format markdown
+      mbench diff base/ new/ --format junit --output diff.xml
+    """
+    from mbench.reports.differences import FORMATS, headline
+    from mbench.results.difference import differ
+    from mbench.results.run import load_run, pick_run
+    from mbench.results.summary import summarize
+
+    check_writable(output)
+    old, now = (summarize(load_run(pick_run(results, name))) for name in (base, new))
+    document = differ(old, now, threshold=threshold)
+    deliver(FORMATS[format_](document), output)
+    if output is not None:
+        click.echo(f"mbench: {headline(document)}", err=True)
+    judged = any(case["ratio"] is not None for case in document["cases"])
+    if not judged:
+        click.echo("mbench: nothing could be compared", err=True)
+    context.exit(0 if judged and not document["regressions"] else 1)

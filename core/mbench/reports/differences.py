@@ -1,0 +1,119 @@
+"""The difference of two runs for a terminal, a pull request and CI."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from xml.etree import ElementTree
+
+from mbench.reports.cells import number, printable
+from mbench.reports.layouts.grid import Grid
+from mbench.reports.layouts.grid import markdown as markdown_table
+from mbench.reports.layouts.grid import table as terminal_table
+from mbench.reports.markdown import escape
+
+__all__ = ["FORMATS", "headline"]
+
+Document = dict[str, Any]
+
+
+def headline(document: Document) -> str:
+    """The whole diff in one sentence."""
+    counts = dict.fromkeys(("slower", "faster", "no difference shown", "undetermined",
+                            "not comparable"), 0)  # fmt: skip
+    for case in document["cases"]:
+        counts[case["verdict"]] += 1
+    said = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
+    found = document["regressions"]
+    regressions = "no regression" if not found else f"{found} regression" + "s" * (found > 1)
+    limit = f"a regression is slower by more than {number(100 * document['threshold'], 3)} %"
+    return f"{regressions} from {document['base']} to {document['new']}: {said} ({limit})"
+
+
+def change(case: Document) -> str:
+    """The change in speed with its interval, in percent of the base."""
+    if case["ratio"] is None:
+        return "-"
+    said = f"{100 * (case['ratio'] - 1):+.1f} %"
+    if case["low"] is not None:
+        low, high = (f"{100 * (case[end] - 1):+.1f}" for end in ("low", "high"))
+        said += f" ({low} .. {high})"
+    return said
+
+
+def versions(case: Document) -> str:
+    """The first few changes; the JSON document has them all."""
+    shown = [f"{c['what']} {c['base']} -> {c['new']}" for c in case["changes"][:3]]
+    more = len(case["changes"]) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more else "")
+
+
+def grid(document: Document) -> Grid:
+    columns = ("case", "base", "new", "change in speed", "verdict", "what changed")
+    made = Grid(headline(document), columns)
+    for case in document["cases"]:
+        verdict = case["verdict"] + (", REGRESSION" if case["regression"] else "")
+        verdict += f": {case['reason']}" if case["reason"] else ""
+        rates = [f"{number(case[side])} {case['unit']}" if case[side] else "-"
+                 for side in ("base", "new")]  # fmt: skip
+        made.rows.append([case["case"], *rates, change(case), verdict, versions(case)])
+    return made
+
+
+def remarks(document: Document) -> list[str]:
+    """How to read the intervals, what changed for all cases, and what is in one run only."""
+    count = document["intervals"]
+    together = f"; all {count} hold together with 95 %" if count > 1 else ""
+    said = [f"The intervals are of 95 % over processes{together}."] if count else []
+    said += [f"{c['what']}: {c['base']} -> {c['new']}" for c in document["changes"]]
+    return said + [f"only in {one['run']}: {one['case']}" for one in document["unmatched"]]
+
+
+def table(document: Document) -> str:
+    parts = [terminal_table([grid(document)]).rstrip("\n")]
+    parts += ["", *map(printable, remarks(document))]
+    return "\n".join(parts).rstrip("\n") + "\n"
+
+
+def markdown(document: Document) -> str:
+    lines = [markdown_table([grid(document)]), *(f"- {escape(line)}" for line in remarks(document))]
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def as_json(document: Document) -> str:
+    return json.dumps(document, indent=2, allow_nan=False) + "\n"
+
+
+def junit(document: Document) -> str:
+    """One test case per case: regressions fail, what could not be judged is skipped."""
+    cases = document["cases"]
+    unjudged = [case for case in cases if case["ratio"] is None and not case["regression"]]
+    suite = ElementTree.Element(
+        "testsuite",
+        name=printable(f"mbench diff {document['base']} {document['new']}"),
+        tests=str(len(cases)),
+        failures=str(document["regressions"]),
+        errors="0",
+        skipped=str(len(unjudged)),
+    )
+    for case in cases:
+        test = ElementTree.SubElement(
+            suite, "testcase", classname="mbench.diff", name=printable(case["case"])
+        )
+        said = printable(
+            "; ".join(filter(None, (case["verdict"], change(case), case["reason"], versions(case))))
+        )
+        if case["regression"]:
+            ElementTree.SubElement(test, "failure", message=said)
+        elif case["ratio"] is None:
+            ElementTree.SubElement(test, "skipped", message=said)
+        else:
+            ElementTree.SubElement(test, "system-out").text = said
+    suites = ElementTree.Element("testsuites")
+    suites.append(suite)
+    ElementTree.indent(suites)
+    text = ElementTree.tostring(suites, encoding="unicode")
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'
+
+
+FORMATS = {"table": table, "markdown": markdown, "json": as_json, "junit": junit}

@@ -1,0 +1,182 @@
+"""What changed in speed from one run to another, and whether it can be said at all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mbench import stats
+from mbench.errors import MbenchError
+
+__all__ = ["differ"]
+
+Document = dict[str, Any]
+
+# What a case is, apart from the versions that a diff is there to judge.
+KEY = ("model", "mode", "batch_size", "precision", "compiler", "device", "devices", "threads",
+       "image_size", "sequence_length", "clip")  # fmt: skip
+# Another machine is another experiment; a new kernel or driver is a change to be judged.
+MACHINE = ("cpu", "physical_cores", "usable_cores", "gpu")
+SETTINGS = ("os", "python", "driver", "governor", "transparent_huge_pages", "hostname")
+
+
+def differ(base: Document, new: Document, *, threshold: float) -> Document:
+    """Every case of two runs' documents; `threshold` as a share, 0.03 for 3 %.
+
+    A regression is a case that is shown to be slower, by more than the threshold, or that was
+    measured before and now falls short. Raises MbenchError where no case is in both runs.
+    """
+    pairs, alone = match(base["cases"], new["cases"])
+    if not pairs:
+        raise MbenchError(
+            f"{base['run']} and {new['run']} have no case in common: "
+            f"{titles(base)} against {titles(new)}"
+        )
+    machine = changes(facts(base["system"]), facts(new["system"]), MACHINE)
+    compared = [pair for pair in pairs if obstacle(*pair, machine=machine) is None]
+    cases = [
+        contrast(old, now, machine=machine, threshold=threshold, comparisons=len(compared))
+        for old, now in pairs
+    ]
+    settings = changes(facts(base["system"]), facts(new["system"]), SETTINGS)
+    settings |= changes(base, new, ("mbench",))
+    return {
+        "schema": 1,
+        "base": base["run"],
+        "new": new["run"],
+        "threshold": threshold,
+        "intervals": len(compared),
+        "changes": listed(machine | settings),
+        "cases": cases,
+        "unmatched": [
+            {"run": document["run"], "case": heading(case)}
+            for document, left in zip((base, new), alone, strict=True)
+            for case in left
+        ],
+        "regressions": sum(case["regression"] for case in cases),
+    }
+
+
+def titles(document: Document) -> str:
+    names = list(dict.fromkeys(heading(case) for case in document["cases"])) or ["no case"]
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return "; ".join(names[:3]) + more
+
+
+def heading(case: Document) -> str:
+    """A case in a few words."""
+    size = case["image_size"] or case["sequence_length"]
+    at = f" at size {size}" if size else ""
+    return (
+        f"{case['label']}: {case['model']} {case['mode']}{at}, batch {case['batch_size']}, "
+        f"{case['precision']}, {case['compiler']}, {case['device']}"
+    )
+
+
+def match(
+    base: list[Document], new: list[Document]
+) -> tuple[list[tuple[Document, Document]], tuple[list[Document], list[Document]]]:
+    """Cases of the same key, by label first and then by framework, in order; and what is left."""
+    pairs = []
+    for name in ("label", "framework"):
+        left = list(new)
+        for case in list(base):
+            key = [case[name], *(case.get(axis) for axis in KEY)]
+            for other in left:
+                if [other[name], *(other.get(axis) for axis in KEY)] == key:
+                    pairs.append((case, other))
+                    left.remove(other)
+                    base = [one for one in base if one is not case]
+                    break
+        new = left
+    return pairs, (base, new)
+
+
+def facts(system: Document) -> Document:
+    """The system with its GPUs as one fact, and their driver as another."""
+    gpus = system.get("gpus") or []
+    return {
+        **system,
+        "gpu": ", ".join(str(gpu.get("name")) for gpu in gpus),
+        "driver": ", ".join(dict.fromkeys(str(gpu.get("driver_version")) for gpu in gpus)),
+    }
+
+
+def changes(base: Document, new: Document, names: tuple[str, ...]) -> dict[str, tuple[Any, Any]]:
+    return {
+        name: (base.get(name), new.get(name)) for name in names if base.get(name) != new.get(name)
+    }
+
+
+def listed(changed: dict[str, tuple[Any, Any]]) -> list[Document]:
+    return [
+        {"what": name, "base": text(before), "new": text(after)}
+        for name, (before, after) in changed.items()
+    ]
+
+
+def text(value: Any) -> str:
+    return "none" if value is None or value == "" else str(value)
+
+
+def version_changes(base: Document, new: Document) -> dict[str, tuple[Any, Any]]:
+    """The framework's version and, where the environments are known, every package's."""
+    found = changes(base, new, ("version",))
+    before, after = ((case["environment"] or {}).get("packages") or {} for case in (base, new))
+    if before and after:
+        found |= changes(before, after, tuple(sorted({*before, *after})))
+    return found
+
+
+def obstacle(base: Document, new: Document, *, machine: dict[str, tuple[Any, Any]]) -> str | None:
+    """Why two cases cannot be compared; None where they can."""
+    if base["outcome"] != "ok":
+        return f"it was {base['outcome']} in the base: {base['reason']}"
+    if new["outcome"] != "ok":
+        return f"it is {new['outcome']} now: {new['reason']}"
+    if machine:
+        said = ", ".join(f"{name} {text(a)} -> {text(b)}" for name, (a, b) in machine.items())
+        return f"another machine: {said}"
+    if base["flops_per_sample"] != new["flops_per_sample"]:
+        return "the workload changed: other FLOPs per sample"
+    for case, which in ((base, "base"), (new, "new")):
+        if case["equal_work"] and not case["equal_work"]["proven"]:
+            return f"the {which} run's work is not proven equal"
+    return None
+
+
+def contrast(
+    base: Document,
+    new: Document,
+    *,
+    machine: dict[str, tuple[Any, Any]],
+    threshold: float,
+    comparisons: int,
+) -> Document:
+    """One case of both runs: its ratio with the interval, a verdict, and what changed."""
+    document: Document = {
+        "case": heading(new),
+        "base": base["throughput"] and base["throughput"]["median"],
+        "new": new["throughput"] and new["throughput"]["median"],
+        "unit": (new["throughput"] or base["throughput"] or {}).get("unit"),
+        "ratio": None, "low": None, "high": None,
+        "verdict": "not comparable",
+        "reason": obstacle(base, new, machine=machine),
+        "regression": base["outcome"] == "ok" != new["outcome"],
+        "changes": listed(version_changes(base, new)),
+    }  # fmt: skip
+    if document["reason"] is not None:
+        return document
+    interval = stats.contrast(
+        base["throughput"]["processes"], new["throughput"]["processes"], comparisons=comparisons
+    )
+    verdict = stats.verdict(interval)
+    wide = interval.half_width is None or interval.half_width > max(threshold, 0.01)
+    if wide and verdict not in ("faster", "slower"):
+        document["reason"] = "too noisy to show a change of the threshold; more processes would"
+    return document | {
+        "ratio": interval.value,
+        "low": interval.low,
+        "high": interval.high,
+        "verdict": verdict,
+        "regression": verdict == "slower" and interval.value < 1 - threshold,
+    }

@@ -1,0 +1,125 @@
+"""Diffs as people and machines read them, and the gate's exit code."""
+
+from __future__ import annotations
+
+import json
+from xml.etree import ElementTree
+
+import pytest
+from click.testing import CliRunner
+
+from mbench.cli import group
+from mbench.engine.outcome import CaseEnded
+from mbench.errors import MbenchError
+from mbench.reports import differences
+
+STEADY = [[1.0, 1.0], [1.01, 1.0], [1.0, 1.02], [1.0, 0.99], [1.01, 1.0]]
+
+
+@pytest.fixture
+def runs(write_run):
+    """A base, and a new run in which tiny is slower and flaky has crashed in one case of two."""
+    base = write_run(seconds={"tiny": STEADY, "flaky": STEADY})
+    new = write_run(
+        seconds={"tiny": [[2 * s for s in p] for p in STEADY], "flaky": []},
+        ends={"flaky": CaseEnded("crashed", "gone <script>")},
+    )
+    return base, new
+
+
+@pytest.fixture
+def diff():
+    def diff(*arguments):
+        return CliRunner().invoke(group, ["diff", *map(str, arguments)])
+
+    return diff
+
+
+def test_a_regression_fails_the_build(diff, runs):
+    base, new = runs
+    found = diff(base, new)
+    assert found.exit_code == 1
+    assert "2 regressions" in found.stdout
+    assert "slower, REGRESSION" in " ".join(found.stdout.split())
+
+
+def test_the_same_run_passes(diff, runs):
+    found = diff(runs[0], runs[0])
+    assert found.exit_code == 0
+    assert found.stdout.startswith("no regression")
+
+
+def test_a_looser_threshold_lets_it_pass(diff, write_run):
+    base = write_run(seconds={"tiny": STEADY})
+    new = write_run(seconds={"tiny": [[1.1 * s for s in p] for p in STEADY]})
+    assert diff(base, new).exit_code == 1
+    assert diff(base, new, "--threshold", "20%").exit_code == 0
+
+
+def test_nothing_compared_is_no_success(diff, write_run):
+    end = {"tiny": CaseEnded("oom", "too large")}
+    base = write_run(seconds={"tiny": []}, ends=end)
+    found = diff(base, base)
+    assert found.exit_code == 1
+    assert found.stderr == "mbench: nothing could be compared\n"
+
+
+@pytest.mark.parametrize("text", ["3", "x%", "-1%", "100%", "3%%", "nan%", ""])
+def test_thresholds_that_are_none_are_refused(diff, runs, text):
+    found = diff(*runs, f"--threshold={text}")
+    assert found.exit_code == 2
+    assert "is no percentage" in found.stderr
+
+
+def test_json_is_the_document(diff, runs):
+    found = json.loads(diff(*runs, "--format", "json").stdout)
+    assert [case["verdict"] for case in found["cases"]] == ["slower", "not comparable"]
+    assert found["cases"][0]["ratio"] == pytest.approx(0.5)
+
+
+def test_markdown_is_for_a_pull_request(diff, runs):
+    shown = diff(*runs, "--format", "markdown").stdout
+    assert "| slower, REGRESSION |" in shown
+    assert "-50.0 % (" in shown
+    assert "<script" not in shown
+
+
+def test_junit_is_for_ci(diff, runs, tmp_path):
+    path = tmp_path / "diff.xml"
+    found = diff(*runs, "--format", "junit", "--output", path)
+    assert found.exit_code == 1
+    assert found.stdout == ""
+    assert "2 regressions" in found.stderr
+    suite = ElementTree.parse(path).getroot()[0]
+    assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("2", "2", "0")
+    slower, gone = suite
+    assert slower[0].tag == gone[0].tag == "failure"
+    assert "slower; -50.0 %" in slower[0].get("message")
+    assert "crashed now: gone <script>" in gone[0].get("message")
+
+
+def test_junit_skips_what_cannot_be_judged(document):
+    from mbench.results.difference import differ
+
+    one, two = (document(seconds={"tiny": STEADY}) for _ in range(2))
+    two["cases"][0]["flops_per_sample"] = 1.0
+    text = differences.junit(differ(one, two, threshold=0.03))
+    assert ElementTree.fromstring(text.partition("\n")[2])[0].get("skipped") == "1"
+
+
+def test_hostile_names_are_text_in_every_format(document, harm):
+    from mbench.results.difference import differ
+
+    one, two = (document(seconds={"tiny": STEADY}) for _ in range(2))
+    for made in (one, two):
+        made["cases"][0]["label"] += harm
+    found = differ(one, two, threshold=0.03)
+    for name, report in differences.FORMATS.items():
+        assert "\x1b" not in report(found), name
+    assert "<script" not in differences.markdown(found)
+    ElementTree.fromstring(differences.junit(found).partition("\n")[2])
+
+
+def test_a_run_that_is_none_is_refused_in_one_line(diff, runs, tmp_path):
+    found = diff(runs[0], tmp_path / "nowhere")
+    assert isinstance(found.exception, MbenchError)

@@ -1,0 +1,150 @@
+"""Runs against runs: significance from processes, regressions, and what cannot be compared."""
+
+from __future__ import annotations
+
+import pytest
+
+from mbench.engine.outcome import CaseEnded
+from mbench.errors import MbenchError
+from mbench.results.difference import differ
+
+STEADY = [[1.0, 1.0], [1.01, 1.0], [1.0, 1.02], [1.0, 0.99], [1.01, 1.0]]
+MACHINE = {"cpu": "EPYC", "physical_cores": 2, "usable_cores": 2, "hostname": "a", "gpus": []}
+
+
+def scaled(factor, rounds=STEADY):
+    return [[seconds * factor for seconds in process] for process in rounds]
+
+
+@pytest.fixture
+def diff(document):
+    def diff(base, new, *, threshold=0.03, **both):
+        base, new = ({**both, **given} for given in (base, new))
+        return differ(document(**base), document(**new), threshold=threshold)
+
+    return diff
+
+
+@pytest.mark.parametrize(
+    ("factor", "verdict", "regression"),
+    [(1.0, "no difference shown", False), (1.1, "slower", True), (0.9, "faster", False),
+     (1.025, "slower", False)],
+)  # fmt: skip
+def test_verdicts_come_from_the_scatter_of_processes(diff, factor, verdict, regression):
+    found = diff({"seconds": {"tiny": STEADY}}, {"seconds": {"tiny": scaled(factor)}})
+    (case,) = found["cases"]
+    assert (case["verdict"], case["regression"]) == (verdict, regression)
+    assert case["ratio"] == pytest.approx(1 / factor)
+    assert case["low"] < case["ratio"] < case["high"]
+    assert found["regressions"] == regression
+
+
+def test_noise_alone_is_no_regression_whatever_its_size(diff):
+    noisy = [[1.0], [1.6], [0.7], [1.3]]
+    found = diff({"seconds": {"tiny": noisy}}, {"seconds": {"tiny": scaled(1.15, noisy)}})
+    (case,) = found["cases"]
+    assert case["verdict"] == "no difference shown"
+    assert case["ratio"] < 0.97
+    assert "too noisy" in case["reason"]
+    assert found["regressions"] == 0
+
+
+def test_one_process_decides_nothing(diff):
+    found = diff({"seconds": {"tiny": [[1.0]]}}, {"seconds": {"tiny": [[2.0]]}})
+    assert found["cases"][0]["verdict"] == "undetermined"
+    assert found["regressions"] == 0
+
+
+def test_intervals_widen_with_the_number_of_cases(diff):
+    alone = diff({"seconds": {"tiny": STEADY}}, {"seconds": {"tiny": scaled(1.1)}})
+    many = diff(
+        {"seconds": {"tiny": STEADY}}, {"seconds": {"tiny": scaled(1.1)}},
+        batch_sizes=tuple(range(1, 11)),
+    )  # fmt: skip
+    assert many["intervals"] == 10
+    assert many["cases"][0]["low"] < alone["cases"][0]["low"]
+
+
+def test_another_machine_is_not_comparable(diff):
+    found = diff(
+        {"seconds": {"tiny": STEADY}, "system": MACHINE},
+        {"seconds": {"tiny": scaled(2)}, "system": {**MACHINE, "cpu": "Xeon"}},
+    )
+    (case,) = found["cases"]
+    assert (case["verdict"], case["regression"]) == ("not comparable", False)
+    assert case["reason"] == "another machine: cpu EPYC -> Xeon"
+
+
+def test_another_host_of_the_same_kind_is_said_and_compared(diff):
+    found = diff(
+        {"seconds": {"tiny": STEADY}, "system": MACHINE},
+        {"seconds": {"tiny": STEADY}, "system": {**MACHINE, "hostname": "b"}},
+    )
+    assert found["changes"] == [{"what": "hostname", "base": "a", "new": "b"}]
+    assert found["cases"][0]["verdict"] == "no difference shown"
+
+
+def test_a_new_gpu_is_another_machine_and_a_new_driver_is_not(diff):
+    def gpu(name, driver):
+        return {"system": {**MACHINE, "gpus": [{"name": name, "driver_version": driver}]}}
+
+    seconds = {"seconds": {"tiny": STEADY}}
+    other = diff({**seconds, **gpu("A", "1")}, {**seconds, **gpu("B", "1")})
+    assert other["cases"][0]["verdict"] == "not comparable"
+    newer = diff({**seconds, **gpu("A", "1")}, {**seconds, **gpu("A", "2")})
+    assert newer["cases"][0]["verdict"] == "no difference shown"
+    assert newer["changes"] == [{"what": "driver", "base": "1", "new": "2"}]
+
+
+def test_what_was_measured_and_now_falls_short_is_a_regression(diff):
+    end = {"tiny": CaseEnded("oom", "too large")}
+    seconds = {"seconds": {"tiny": STEADY}}
+    (case,) = diff(seconds, {"seconds": {"tiny": []}, "ends": end})["cases"]
+    assert case["regression"]
+    assert case["reason"] == "it is oom now: too large"
+    (case,) = diff({"seconds": {"tiny": []}, "ends": end}, seconds)["cases"]
+    assert not case["regression"]
+    assert case["verdict"] == "not comparable"
+
+
+def test_unproven_work_is_not_comparable(diff, proven):
+    seconds = {"seconds": {"tiny": STEADY}}
+    found = diff(seconds, {**seconds, "proofs": {"tiny": proven.no}})
+    assert found["cases"][0]["reason"] == "the new run's work is not proven equal"
+
+
+def test_a_version_given_by_the_user_is_matched_by_its_framework(diff):
+    found = diff({"seconds": {"tiny==1.1": STEADY}}, {"seconds": {"tiny==1.2": STEADY}})
+    assert len(found["cases"]) == 1
+    assert found["unmatched"] == []
+
+
+def test_changed_versions_and_packages_are_listed(document):
+    base, new = (document(seconds={"tiny": STEADY}) for _ in range(2))
+    new["cases"][0]["version"] = "1.3"
+    base["cases"][0]["environment"] = {"packages": {"numpy": "1.26", "six": "1"}}
+    new["cases"][0]["environment"] = {"packages": {"numpy": "2.0", "six": "1", "extra": "3"}}
+    (case,) = differ(base, new, threshold=0.03)["cases"]
+    assert case["changes"] == [
+        {"what": "version", "base": "1.2", "new": "1.3"},
+        {"what": "extra", "base": "none", "new": "3"},
+        {"what": "numpy", "base": "1.26", "new": "2.0"},
+    ]
+
+
+def test_another_workload_is_not_comparable(document):
+    base, new = (document(seconds={"tiny": STEADY}) for _ in range(2))
+    new["cases"][0]["flops_per_sample"] += 1
+    (case,) = differ(base, new, threshold=0.03)["cases"]
+    assert case["reason"] == "the workload changed: other FLOPs per sample"
+
+
+def test_cases_of_one_run_only_are_listed(diff):
+    found = diff({"seconds": {"tiny": STEADY}}, {"seconds": {"tiny": STEADY, "flaky": STEADY}})
+    (one,) = found["unmatched"]
+    assert one["case"].startswith("flaky: tiny-model train, batch 8")
+
+
+def test_runs_of_nothing_in_common_are_refused(diff):
+    with pytest.raises(MbenchError, match="no case in common"):
+        diff({"seconds": {"tiny": STEADY}}, {"seconds": {"tiny": STEADY}, "batch_sizes": (4,)})
