@@ -44,8 +44,9 @@ def write_run(tmp_path: Path, plugins: Plugins) -> WriteRun:
     """Writes a run of made-up values and gives its folder.
 
     `seconds[label][process]` are those of each round's block of 10 steps, `single[label]` the
-    milliseconds of steps timed one by one, `losses[label]` the first losses, `ends[label]` a
-    CaseEnded, `proofs[label]` documents.
+    milliseconds of steps timed one by one, `losses[label]` the first losses,
+    `watched[label][process][round]` the machine's samples, `ends[label]` a CaseEnded,
+    `proofs[label]` documents.
     """
 
     def write_run(
@@ -53,6 +54,7 @@ def write_run(tmp_path: Path, plugins: Plugins) -> WriteRun:
         seconds: dict[str, list[list[float]]],
         single: dict[str, list[float]] | None = None,
         losses: dict[str, list[float]] | None = None,
+        watched: dict[str, list[list[list[dict[str, Any]]]]] | None = None,
         ends: dict[str, Any] | None = None,
         proofs: dict[str, dict[str, Any]] | None = None,
         status: str | None = "complete",
@@ -92,6 +94,11 @@ def write_run(tmp_path: Path, plugins: Plugins) -> WriteRun:
                         store.append(
                             "block", case=number, process=process, round=at, each=each, start=0,
                             steps=len(values) if each else 10, nanoseconds=[*map(round, values)],
+                        )  # fmt: skip
+                    if samples := (watched or {}).get(label):
+                        store.append(
+                            "telemetry", case=number, process=process, round=at, each=False,
+                            cores=2, samples=samples[process][at],
                         )  # fmt: skip
                 store.append("memory", case=number, process=process, peak_bytes=2**20 * 100)
             if label in (ends or {}):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -108,6 +109,30 @@ def test_a_planted_slowness_is_found(surroundings):
     (comparison,) = document["comparisons"]
     assert comparison["verdict"] == "slower"
     assert comparison["high"] < 0.5
+
+
+def test_a_planted_load_is_told_in_result_and_table(surroundings):
+    load = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(4)]
+    try:
+        result = compare("--frameworks", "tiny,tiny", *QUICK, "--block", "0.3")
+    finally:
+        for process in load:
+            process.kill()
+            process.wait()
+    assert result.returncode == 0, result.stderr
+    told = r"DISTURBED, tiny#1: .*other processes used [\d.]+ of \d+ cores in \d+ % of the rounds"
+    assert re.search(told, result.stdout)
+    assert "; DISTURBED" in " ".join(result.stdout.split())
+    shown = subprocess.run(
+        [*MBENCH, "show", "--format", "json"], capture_output=True, text=True, check=True
+    )
+    document, cases = documents(shown)
+    for case in cases.values():
+        assert "other-load" in [disturbance["kind"] for disturbance in case["disturbances"]]
+        assert case["telemetry"]["other_cores"]["highest"] > 0.1
+        assert case["telemetry"]["rounds"] == 4
+    (comparison,) = document["comparisons"]
+    assert [text.partition(":")[0] for text in comparison["disturbances"]][:1] == ["tiny#1"]
 
 
 def test_one_process_pair_gives_no_interval_and_no_winner(surroundings):

@@ -125,7 +125,20 @@ def test_every_field_is_documented_with_its_type(document, pages):
     gpu = {f"system.gpus[].{name}" for name in GPU_FIELDS}
     types = documented(pages[PAGE])
     assert gpu <= set(types)
-    compare(document, types, absent=gpu)
+    compare(document, types, absent=gpu | unmetered(document, types))
+
+
+def unmetered(document: dict[str, Any], types: dict[str, str]) -> set[str]:
+    """Fields of what this machine does not tell of: GPU, energy, clock; and of quiet cases."""
+    lacking = set()
+    for name in ("telemetry.gpu", "telemetry.cpu_mhz", "energy", "disturbances"):
+        values = [case for case in document["cases"] if case["telemetry"]]
+        for part in name.split("."):
+            values = [value[part] for value in values]
+        if not any(values):
+            path = f"cases[].{name}" + ("[]" if name == "disturbances" else "")
+            lacking |= {field for field in types if field.startswith(f"{path}.")}
+    return lacking
 
 
 def test_the_document_is_what_the_command_prints(run, document):

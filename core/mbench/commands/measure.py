@@ -70,6 +70,8 @@ def measure(context: click.Context, frameworks: tuple[str, ...], options: dict[s
     from mbench.harness.session import Homes, run_plan
     from mbench.harness.system import describe_system
     from mbench.results.store import RunWriter, command_line
+    from mbench.telemetry.nvml import find_gpu
+    from mbench.telemetry.sampler import Sampler
 
     report = chosen_report(context, options["format_"], options["layout"])
     axes = axes_of(frameworks, options)
@@ -94,9 +96,11 @@ def measure(context: click.Context, frameworks: tuple[str, ...], options: dict[s
         if options["verify"]:
             prove = prover(store, progress, timeout=protocol.timeout_seconds,
                            allow_unequal=options["allow_unequal"])  # fmt: skip
+        sampler = Sampler(gpu=find_gpu() if axes.device == "cuda" else None)
         run_plan(
-            comparisons, homes=homes, protocol=protocol, store=store, progress=progress, prove=prove
-        )
+            comparisons, homes=homes, protocol=protocol, store=store, progress=progress,
+            sampler=sampler, prove=prove,
+        )  # fmt: skip
         store.end("complete")
     except KeyboardInterrupt:
         interrupted = True

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from mbench.harness.progress import Progress
     from mbench.harness.protocol import Protocol
     from mbench.results.store import RunWriter
+    from mbench.telemetry.sampler import Sampler
 
 __all__ = ["Measurement"]
 
@@ -57,6 +58,7 @@ class Measurement:
         protocol: Protocol,
         store: RunWriter,
         progress: Progress,
+        sampler: Sampler,
     ) -> None:
         """`environments` by label; entries without one take no part."""
         self.comparison = comparison
@@ -64,6 +66,7 @@ class Measurement:
         self.protocol = protocol
         self.store = store
         self.progress = progress
+        self.sampler = sampler
         self.random = random.Random(f"{protocol.seed}/{comparison.number}")
         self.entries = [e for e in comparison.entries if e.label in environments]
         self.workers: dict[int, Worker] = {}
@@ -170,16 +173,22 @@ class Measurement:
     def block(self, runner: Runner, number: int, round_number: int) -> bool:
         runner.worker.resume()
         for each in (False, True) if runner.latency_blocks else (False,):
-            elapsed = runner.worker.run(runner.block_steps, each=each)
+            with self.sampler.watching(runner.worker.process.pid) as watch:
+                elapsed = runner.worker.run(runner.block_steps, each=each)
+            block = {"case": runner.entry.number, "process": number, "round": round_number,
+                     "each": each}  # fmt: skip
             self.store.append(
                 "block",
-                case=runner.entry.number,
-                process=number,
-                round=round_number,
+                **block,
                 steps=runner.block_steps,
-                each=each,
                 start=elapsed.start_nanoseconds,
                 nanoseconds=elapsed.nanoseconds,
+            )
+            self.store.append(
+                "telemetry",
+                **block,
+                cores=watch.cores,
+                samples=[sample.document() for sample in watch.samples],
             )
             if not each:
                 samples = runner.block_steps * runner.entry.case.batch_size

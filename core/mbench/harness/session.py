@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mbench.harness.progress import Progress
     from mbench.harness.protocol import Protocol
     from mbench.results.store import RunWriter
+    from mbench.telemetry.sampler import Sampler
 
 __all__ = ["Homes", "run_plan"]
 
@@ -57,6 +58,7 @@ def run_plan(
     protocol: Protocol,
     store: RunWriter,
     progress: Progress,
+    sampler: Sampler,
     prove: Callable[[Entry, Environment], None] | None,
 ) -> None:
     """Measure every comparison. `prove` raises CaseEnded where the work is not equal.
@@ -82,5 +84,10 @@ def run_plan(
                 store.outcome(entry.number, end)
                 progress.ended(entry.label, end)
         Measurement(
-            comparison, environments, protocol=protocol, store=store, progress=progress
+            comparison,
+            environments,
+            protocol=protocol,
+            store=store,
+            progress=progress,
+            sampler=sampler,
         ).run()

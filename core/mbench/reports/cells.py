@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["case_columns", "case_rows", "number", "plain", "printable",
+__all__ = ["case_columns", "case_rows", "disturbance_lines", "number", "plain", "printable",
            "verdict_line", "verdict_lines"]  # fmt: skip
 
 Document = dict[str, Any]
@@ -75,10 +75,26 @@ def size_note(case: Document) -> str:
     return f" (non-standard size {size})"
 
 
+def disturbance_lines(document: Document) -> list[str]:
+    """What disturbed each case, one line for each that was."""
+    lines = []
+    labels = [case["label"] for case in document["cases"]]
+    for case in document["cases"]:
+        if case["disturbances"]:
+            name = case["label"]
+            if labels.count(name) > 1:
+                name += f" ({case['model']} {case['mode']}, batch {case['batch_size']}, "
+                name += f"{case['precision']}, {case['compiler']})"
+            texts = "; ".join(disturbance["text"] for disturbance in case["disturbances"])
+            lines.append(f"DISTURBED, {name}: {texts}")
+    return lines
+
+
 def verdict_lines(document: Document) -> list[str]:
-    """Every comparison's verdict with the state of its proof."""
+    """Every comparison's verdict with the state of its proof, and whether it was disturbed."""
     return [
         f"{verdict_line(comparison)}; {equality(document, comparison)}"
+        + ("; DISTURBED" if comparison["disturbances"] else "")
         for comparison in document["comparisons"]
     ]
 

@@ -5,7 +5,13 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from mbench.reports.cells import case_columns, case_rows, printable, verdict_lines
+from mbench.reports.cells import (
+    case_columns,
+    case_rows,
+    disturbance_lines,
+    printable,
+    verdict_lines,
+)
 
 __all__ = ["render"]
 
@@ -13,13 +19,13 @@ SIGNS = re.compile(r"[\\`*_\[\]|]")
 
 
 def render(document: dict[str, Any]) -> str:
-    """A table of the cases, then the verdicts as a list."""
+    """A table of the cases, then disturbances and verdicts as a list."""
     lines = [
         line(list(case_columns)),
         line(["---"] * len(case_columns)),
         *(line(row) for row in case_rows(document)),
         "",
-        *(f"- {escape(verdict)}" for verdict in verdict_lines(document)),
+        *(f"- {escape(text)}" for text in [*disturbance_lines(document), *verdict_lines(document)]),
     ]
     return "\n".join(lines).rstrip() + "\n"
 

@@ -6,14 +6,14 @@ import io
 import shutil
 from typing import Any
 
-from mbench.reports.cells import case_columns, case_rows, plain, verdict_lines
+from mbench.reports.cells import case_columns, case_rows, disturbance_lines, plain, verdict_lines
 from mbench.stats import PERCENTILES
 
 __all__ = ["render"]
 
 
 def render(document: dict[str, Any]) -> str:
-    """Cases, latency percentiles where there are any, differences and verdicts."""
+    """Cases, latency percentiles where there are any, differences, disturbances and verdicts."""
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
@@ -38,7 +38,8 @@ def render(document: dict[str, Any]) -> str:
     for row in rows:
         table.add_row(*(Text(row[at]) for at in kept))
     console.print(table)
-    for line in [*latency_lines(document), *difference_lines(document)]:
+    remarks = [latency_lines, difference_lines, disturbance_lines]
+    for line in [line for lines in remarks for line in lines(document)]:
         console.print(Text(line))
     if verdicts := verdict_lines(document):
         console.print()

@@ -14,8 +14,10 @@ from mbench.contract.wire import read_fields
 from mbench.errors import MbenchError, UsageError
 from mbench.results.folder import EVENTS_FILE
 from mbench.results.store import SCHEMA
+from mbench.telemetry.sample import Sample
 
-__all__ = ["Block", "CaseRecord", "Process", "Run", "find_runs", "load_run", "pick_run"]
+__all__ = ["Block", "CaseRecord", "Process", "Run", "Watched", "find_runs", "load_run",
+           "pick_run"]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,16 @@ class Block:
     steps: int
     each: bool
     nanoseconds: list[int]
+
+
+@dataclass(frozen=True)
+class Watched:
+    """What was seen of the machine during one block; `cores` are those that the worker may use."""
+
+    round: int
+    each: bool
+    cores: int
+    samples: list[Sample]
 
 
 @dataclass
@@ -40,6 +52,7 @@ class Process:
     warmup_reason: str
     first_loss: float | None
     blocks: list[Block] = field(default_factory=list)
+    watched: list[Watched] = field(default_factory=list)
     peak_bytes: int | None = None
 
 
@@ -213,6 +226,11 @@ def _apply_to_case(case: CaseRecord, kind: str, event: dict[str, Any]) -> None:
         if block.steps < 1 or min(block.nanoseconds) < 1:
             raise ValueError("a block without steps or time")
         case.processes[event["process"]].blocks.append(block)
+    elif kind == "telemetry":
+        watched = _read(Watched, event)
+        if len(watched.samples) < 2:
+            raise ValueError("a block's machine is seen twice at least")
+        case.processes[event["process"]].watched.append(watched)
     elif kind == "memory":
         case.processes[event["process"]].peak_bytes = int(event["peak_bytes"])
     # Events of kinds unknown here are additions of the same schema and are passed over.

@@ -9,6 +9,7 @@ from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
 from mbench import stats
+from mbench.results.machine import disturbances, energy, telemetry
 
 if TYPE_CHECKING:
     from mbench.results.run import CaseRecord, Run
@@ -77,6 +78,9 @@ def summarize_case(run: Run, case: CaseRecord) -> Document:
         else None,
         "processes": len(processes),
         "rounds": len({(p.number, b.round) for p in processes for b in p.blocks}),
+        "telemetry": telemetry(case),
+        "energy": energy(case),
+        "disturbances": disturbances(run, case),
         "differences": first.differences if first else [],
         "equal_work": case.equal_work,
         "framework_info": case.info,
@@ -183,6 +187,11 @@ def compare(run: Run, cases: list[CaseRecord]) -> list[Document]:
             "equal_work": equality(baseline, other),
             "ratio": None, "low": None, "high": None, "process_pairs": 0, "pairs": [],
             "verdict": None, "reason": run.comparisons[other.comparison]["reason"],
+            "disturbances": [
+                f"{case.label}: {disturbance['text']}"
+                for case in (baseline, other)
+                for disturbance in disturbances(run, case)
+            ],
         }  # fmt: skip
         unlike = unlike_losses(baseline, other)
         if ended is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -14,6 +15,8 @@ from mbench.harness import rounds
 from mbench.harness.plan import Axes, plan
 from mbench.harness.protocol import Protocol
 from mbench.harness.rounds import Measurement
+from mbench.telemetry.sample import Sample
+from mbench.telemetry.sampler import Watch
 
 INFO = FrameworkInfo(version="1", devices=["cpu"], device_name="CPU", threads=1)
 
@@ -48,7 +51,7 @@ class Worker:
         self.world, self.label, self.number = world, label, number
         self.stopped = self.closed = False
         self.runs = self.asked = 0
-        self.process = SimpleNamespace(pid=4711)
+        self.process = SimpleNamespace(pid=4711 + len(world.workers))
 
     def prepare(self, case):
         self.world.fault(self.label, self.number, "prepare")
@@ -120,6 +123,28 @@ class Store:
         return order
 
 
+class Sampler:
+    """Notes which worker was watched, and that it was running."""
+
+    def __init__(self, world):
+        self.world = world
+
+    @contextmanager
+    def watching(self, pid):
+        (worker,) = [w for w in self.world.workers if w.process.pid == pid]
+        worker.check_alone()
+        watch = Watch(cores=2, samples=[sample(self.world.now)])
+        yield watch
+        watch.samples.append(sample(self.world.now))
+
+
+def sample(now):
+    return Sample(
+        at_nanoseconds=round(now * 1e9), busy_seconds=now, stolen_seconds=0.0, worker_seconds=now,
+        available_bytes=2**30,
+    )  # fmt: skip
+
+
 class Progress:
     def __init__(self):
         self.said = []
@@ -148,8 +173,9 @@ def measure(world, plugins):
         protocol = Protocol(**{"budget_seconds": 1e9, **constants})
         environments = {e.label: e.label for e in comparison.entries if e.label not in without}
         Measurement(
-            comparison, environments, protocol=protocol, store=store, progress=store.progress
-        ).run()
+            comparison, environments, protocol=protocol, store=store, progress=store.progress,
+            sampler=Sampler(world),
+        ).run()  # fmt: skip
         assert all(worker.closed for worker in world.workers)
         return store
 
@@ -209,6 +235,16 @@ def test_inference_is_also_timed_step_by_step(measure):
     blocks = store.of("block")
     assert [block["each"] for block in blocks] == [False, True] * 4
     assert all(len(b["nanoseconds"]) == (b["steps"] if b["each"] else 1) for b in blocks)
+
+
+def test_the_machine_is_watched_during_every_block(measure):
+    store = measure(processes=2, rounds=2, mode="inference", frameworks=("tiny", "flaky"))
+    blocks, watched = store.of("block"), store.of("telemetry")
+    names = ("case", "process", "round", "each")
+    assert [[w[n] for n in names] for w in watched] == [[b[n] for n in names] for b in blocks]
+    for block, seen in zip(blocks, watched, strict=True):
+        before, after = (s["at_nanoseconds"] for s in seen["samples"])
+        assert after - before == pytest.approx(sum(block["nanoseconds"]), rel=1e-6)
 
 
 def test_warm_up_and_memory_are_written_down(measure):

@@ -1,0 +1,141 @@
+"""What the machine did while a case was measured, computed from the samples of its blocks."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from statistics import fmean, median
+from typing import TYPE_CHECKING, Any
+
+from mbench.telemetry.disturbances import find_disturbances
+from mbench.telemetry.usage import Usage, usage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from mbench.results.run import CaseRecord, Run
+
+__all__ = ["disturbances", "energy", "telemetry"]
+
+Document = dict[str, Any]
+
+
+def rounds_of(case: CaseRecord) -> list[list[Usage]]:
+    """The blocks of each round that were watched."""
+    rounds: dict[tuple[int, int], list[Usage]] = {}
+    for process in case.processes.values():
+        for watched in process.watched:
+            if (found := usage(watched.samples)) is not None:
+                rounds.setdefault((process.number, watched.round), []).append(found)
+    return list(rounds.values())
+
+
+def cores_of(case: CaseRecord) -> int:
+    """The logical cores that its workers might use: fewest, should they differ."""
+    return min(w.cores for p in case.processes.values() for w in p.watched)
+
+
+def disturbances(run: Run, case: CaseRecord) -> list[Document]:
+    """What disturbed `case`, as plain data; a device needs one core of the processor's."""
+    rounds = rounds_of(case)
+    if not rounds:
+        return []
+    cores = cores_of(case)
+    needed = case.axes["threads"] if case.axes["device"] == "cpu" else 1
+    physical = min(run.header["system"].get("usable_cores", cores), cores)
+    found = find_disturbances(rounds, cores=cores, spare_cores=max(0, physical - needed))
+    return [asdict(disturbance) for disturbance in found]
+
+
+def telemetry(case: CaseRecord) -> Document | None:
+    """Means over the blocks, and how far they ranged; None where no block was watched."""
+    rounds = rounds_of(case)
+    blocks = [block for blocks in rounds for block in blocks]
+    if not blocks:
+        return None
+    return {
+        "rounds": len(rounds),
+        "cores": cores_of(case),
+        "worker_cores": fmean(block.worker_cores for block in blocks),
+        "other_cores": load(blocks, lambda block: block.other_cores),
+        "stolen_cores": load(blocks, lambda block: block.stolen_cores),
+        "available_memory_bytes": min(block.available_bytes for block in blocks),
+        "swapped_bytes": total(blocks, lambda block: block.swapped_bytes),
+        "cpu_limited": mean(blocks, lambda block: block.throttled),
+        "cpu_stalled": mean(blocks, lambda block: block.cpu_stalled),
+        "memory_stalled": mean(blocks, lambda block: block.memory_stalled),
+        "io_stalled": mean(blocks, lambda block: block.io_stalled),
+        "cpu_mhz": spread(blocks, lambda block: block.mhz),
+        "gpu": gpu(blocks),
+    }
+
+
+def gpu(blocks: Sequence[Usage]) -> Document | None:
+    """The GPU's part; None where none was watched."""
+    if all(block.gpu_celsius is None and block.gpu_mhz is None for block in blocks):
+        return None
+    reasons = sorted({reason for block in blocks for reason in block.gpu_slowed_by})
+    return {
+        "utilization": mean(blocks, lambda block: block.gpu_utilization),
+        "power_watts": spread(blocks, lambda block: block.gpu_watts),
+        "sm_mhz": spread(blocks, lambda block: block.gpu_mhz),
+        "highest_celsius": max(
+            (block.gpu_celsius for block in blocks if block.gpu_celsius is not None), default=None
+        ),
+        "slowed_by": {
+            reason: sum(reason in block.gpu_slowed_by for block in blocks) / len(blocks)
+            for reason in reasons
+        },
+    }
+
+
+def energy(case: CaseRecord) -> Document | None:
+    """What a sample costs, of the device that computes; None where nothing meters it."""
+    steps = {
+        (process.number, block.round, block.each): block.steps
+        for process in case.processes.values()
+        for block in process.blocks
+    }
+    on_cpu = case.axes["device"] == "cpu"
+    joules, seconds, samples = 0.0, 0.0, 0
+    for process in case.processes.values():
+        for watched in process.watched:
+            found = usage(watched.samples)
+            spent = found and (found.joules if on_cpu else found.gpu_joules)
+            count = steps.get((process.number, watched.round, watched.each))
+            if found and spent and count:
+                joules += spent
+                seconds += found.seconds
+                samples += count * case.axes["batch_size"]
+    if not samples:
+        return None
+    return {
+        "joules_per_sample": joules / samples,
+        "mean_watts": joules / seconds,
+        "source": "processor packages (RAPL)" if on_cpu else "GPU (NVML)",
+    }
+
+
+def known(blocks: Sequence[Usage], read: Callable[[Usage], float | None]) -> list[float]:
+    return [value for block in blocks if (value := read(block)) is not None]
+
+
+def mean(blocks: Sequence[Usage], read: Callable[[Usage], float | None]) -> float | None:
+    values = known(blocks, read)
+    return fmean(values) if values else None
+
+
+def total(blocks: Sequence[Usage], read: Callable[[Usage], float | None]) -> float | None:
+    values = known(blocks, read)
+    return sum(values) if values else None
+
+
+def load(blocks: Sequence[Usage], read: Callable[[Usage], float | None]) -> Document:
+    values = known(blocks, read)
+    return {"mean": fmean(values), "highest": max(values)}
+
+
+def spread(blocks: Sequence[Usage], read: Callable[[Usage], float | None]) -> Document | None:
+    values = known(blocks, read)
+    if not values:
+        return None
+    return {"median": median(values), "lowest": min(values), "highest": max(values)}

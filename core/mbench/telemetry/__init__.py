@@ -1,0 +1,1 @@
+"""What the machine does while blocks are timed, sampled outside the timed process."""

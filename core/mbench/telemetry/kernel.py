@@ -1,0 +1,116 @@
+"""Reads the kernel's counters and gauges from /proc and /sys; None where it has none."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+import psutil
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["Joules", "clock_mhz", "core_seconds", "cores_of", "read", "stalled_seconds",
+           "swapped_bytes"]  # fmt: skip
+
+PRESSURE = Path("/proc/pressure")
+VMSTAT = Path("/proc/vmstat")
+CPUINFO = Path("/proc/cpuinfo")
+CPUS = Path("/sys/devices/system/cpu")
+POWERCAP = Path("/sys/class/powercap")
+
+
+def read(path: Path) -> str | None:
+    """The stripped text of one of the kernel's files; None where it cannot be read."""
+    try:
+        return path.read_text().strip()
+    except (OSError, ValueError):
+        return None
+
+
+def cores_of(pid: int) -> list[int]:
+    """The logical cores that a process may use; all where nothing binds it."""
+    if hasattr(os, "sched_getaffinity"):
+        try:
+            return sorted(os.sched_getaffinity(pid))
+        except OSError:
+            pass  # it is gone
+    return list(range(os.cpu_count() or 1))
+
+
+def core_seconds(cores: Iterable[int]) -> tuple[float, float]:
+    """How long `cores` were busy since the machine started, and how long stolen from it.
+
+    Time of guests is part of the user's, and waiting for disks is idleness.
+    """
+    times = psutil.cpu_times(percpu=True)
+    used = [times[core] for core in cores if core < len(times)]
+    stolen = sum(getattr(core, "steal", 0.0) for core in used)
+    names = ("user", "nice", "system", "irq", "softirq")
+    return sum(getattr(core, name, 0.0) for core in used for name in names), stolen
+
+
+def stalled_seconds(resource: str) -> float | None:
+    """For how long some process has waited for "cpu", "memory" or "io"."""
+    some = re.search(r"^some .*total=(\d+)", read(PRESSURE / resource) or "", re.MULTILINE)
+    return int(some[1]) / 1e6 if some else None
+
+
+def swapped_bytes() -> int | None:
+    """All that was ever swapped in or out."""
+    pages = re.findall(r"^pswp(?:in|out) (\d+)$", read(VMSTAT) or "", re.MULTILINE)
+    return sum(map(int, pages)) * os.sysconf("SC_PAGE_SIZE") if pages else None
+
+
+def clock_mhz(cores: Iterable[int]) -> float | None:
+    """The mean clock frequency of `cores` now."""
+    found = [read(CPUS / f"cpu{core}" / "cpufreq" / "scaling_cur_freq") for core in cores]
+    if known := [int(text) / 1e3 for text in found if text and text.isdecimal()]:
+        return fmean(known)
+    wanted = set(cores)
+    clocks = re.findall(
+        r"^processor\s*: (\d+)$.*?^cpu MHz\s*: ([\d.]+)$",
+        read(CPUINFO) or "",
+        re.MULTILINE | re.DOTALL,
+    )
+    clocks = [float(mhz) for core, mhz in clocks if int(core) in wanted]
+    return fmean(clocks) if clocks else None
+
+
+class Joules:
+    """Energy of all processor packages (Intel's and AMD's RAPL), where it may be read.
+
+    The kernel's counters begin anew at `max_energy_range_uj`; this one only grows.
+    """
+
+    def __init__(self) -> None:
+        packages = [
+            folder
+            for folder in sorted(POWERCAP.glob("intel-rapl:*"))
+            if re.fullmatch(r"intel-rapl:\d+", folder.name)
+            and (read(folder / "name") or "").startswith("package")
+        ]
+        self._last = {folder: self._microjoules(folder) for folder in packages}
+        self.known = bool(packages) and None not in self._last.values()
+        self._total = 0
+
+    @staticmethod
+    def _microjoules(folder: Path, name: str = "energy_uj") -> int | None:
+        text = read(folder / name)
+        return int(text) if text and text.isdecimal() else None
+
+    def __call__(self) -> float | None:
+        if not self.known:
+            return None
+        for folder, last in self._last.items():
+            now = self._microjoules(folder)
+            if now is None or last is None:
+                return None
+            if now < last:
+                last -= self._microjoules(folder, "max_energy_range_uj") or last
+            self._total += now - last
+            self._last[folder] = now
+        return self._total / 1e6

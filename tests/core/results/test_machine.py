@@ -1,0 +1,94 @@
+"""What a document says of the machine, from samples written with each block."""
+
+from __future__ import annotations
+
+import pytest
+
+STEPS, BATCH = 10, 8
+
+
+def samples(*, seconds=1.0, busy=0.0, worker=0.0, **grown):
+    """Of one block, as a run's file has them."""
+    zero = {"at_nanoseconds": 5, "busy_seconds": 3.0, "stolen_seconds": 0.0, "worker_seconds": 1.0,
+            "available_bytes": 100, **dict.fromkeys(grown, 0.0)}  # fmt: skip
+    last = {**zero, "at_nanoseconds": 5 + round(seconds * 1e9), "busy_seconds": 3.0 + busy,
+            "worker_seconds": 1.0 + worker, **grown}  # fmt: skip
+    return [zero, last]
+
+
+QUIET, LOADED = samples(busy=1.0, worker=1.0), samples(busy=2.0, worker=0.7)
+
+
+def test_nothing_is_said_where_nothing_was_watched(document):
+    (case,) = document(seconds={"tiny": [[1.0]]})["cases"]
+    assert case["telemetry"] is case["energy"] is None
+    assert case["disturbances"] == []
+
+
+def test_a_disturbed_case_says_so_and_so_does_its_comparison(document):
+    made = document(
+        seconds={"tiny": [[1.0] * 2] * 2, "flaky": [[1.0] * 2] * 2},
+        watched={"tiny": [[QUIET] * 2] * 2, "flaky": [[LOADED, QUIET], [QUIET, LOADED]]},
+    )
+    tiny, flaky = made["cases"]
+    assert tiny["disturbances"] == []
+    (found,) = flaky["disturbances"]
+    text = "other processes used 1.3 of 2 cores in 50 % of the rounds"
+    assert found == {"kind": "other-load", "share": 0.5, "text": text}
+    assert made["comparisons"][0]["disturbances"] == [f"flaky: {text}"]
+
+
+@pytest.mark.parametrize(("threads", "disturbed"), [(2, True), (1, False)])
+def test_cores_that_a_case_leaves_may_be_used_by_others(document, threads, disturbed):
+    loaded = samples(busy=1.5, worker=1.0)
+    (case,) = document(
+        seconds={"tiny": [[1.0]]}, watched={"tiny": [[loaded]]}, threads=threads,
+        system={"usable_cores": 2},
+    )["cases"]  # fmt: skip
+    assert bool(case["disturbances"]) is disturbed
+
+
+def test_loads_are_means_and_extremes_of_the_blocks(document):
+    (case,) = document(seconds={"tiny": [[1.0] * 2]}, watched={"tiny": [[QUIET, LOADED]]})["cases"]
+    seen = case["telemetry"]
+    assert seen["rounds"] == 2
+    assert seen["cores"] == 2
+    assert seen["worker_cores"] == pytest.approx(0.85)
+    assert seen["other_cores"]["highest"] == pytest.approx(1.3, abs=0.05)
+    assert seen["other_cores"]["mean"] == pytest.approx(seen["other_cores"]["highest"] / 2)
+    assert seen["available_memory_bytes"] == 100
+    assert seen["cpu_mhz"] is seen["gpu"] is seen["memory_stalled"] is None
+
+
+def test_energy_is_per_sample_of_the_blocks_that_were_metered(document):
+    metered, not_metered = samples(joules=40.0), samples()
+    (case,) = document(
+        seconds={"tiny": [[1.0] * 2]}, watched={"tiny": [[metered, not_metered]]}
+    )["cases"]  # fmt: skip
+    assert case["energy"] == {
+        "joules_per_sample": pytest.approx(40 / (STEPS * BATCH)),
+        "mean_watts": pytest.approx(40.0),
+        "source": "processor packages (RAPL)",
+    }
+
+
+def test_energy_on_a_gpu_is_the_gpus(document):
+    gpu = [{"sm_mhz": 1500, "power_watts": 300.0, "joules": at, "celsius": 60, "slowed_by": 4}
+           for at in (7.0, 8.0, 327.0)]  # fmt: skip
+    first, last = samples(joules=40.0)
+    watched = [
+        {**first, "gpu": gpu[0]},
+        {**first, "at_nanoseconds": 9, "gpu": gpu[1]},
+        {**last, "gpu": gpu[2]},
+    ]
+    (case,) = document(
+        seconds={"tiny": [[1.0]]}, watched={"tiny": [[watched]]}, device="cuda"
+    )["cases"]  # fmt: skip
+    assert case["energy"]["joules_per_sample"] == pytest.approx(320 / (STEPS * BATCH))
+    assert case["energy"]["source"] == "GPU (NVML)"
+    seen = case["telemetry"]["gpu"]
+    assert seen["power_watts"]["median"] == 300
+    assert seen["sm_mhz"] == {"median": 1500, "lowest": 1500, "highest": 1500}
+    assert seen["highest_celsius"] == 60
+    assert seen["slowed_by"] == {"power cap": 1.0}
+    assert case["disturbances"] == []

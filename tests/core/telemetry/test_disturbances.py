@@ -1,0 +1,93 @@
+"""Which loads are told, and in which words."""
+
+from __future__ import annotations
+
+import pytest
+
+from mbench.telemetry.disturbances import find_disturbances
+from mbench.telemetry.usage import usage
+
+
+@pytest.fixture
+def block(sample):
+    """A block of one second in which the counters grew by what is given."""
+
+    def block(*, mhz=None, gpu=None, **grown):
+        return usage([sample(0, swapped_bytes=0, throttled_seconds=0.0, memory_stalled_seconds=0.0),
+                      sample(0.5, mhz=mhz, gpu=gpu), sample(1, **grown)])  # fmt: skip
+
+    return block
+
+
+def kinds(rounds, *, cores=2, spare=0):
+    return [d.kind for d in find_disturbances(rounds, cores=cores, spare_cores=spare)]
+
+
+def test_a_quiet_machine_is_not_disturbed(block):
+    rounds = [[block(busy_seconds=2.05, worker_seconds=2.0)]] * 10
+    assert kinds(rounds) == []
+
+
+def test_other_load_is_told_with_its_size_and_how_often(block):
+    busy = [block(busy_seconds=2.0, worker_seconds=0.7)]
+    quiet = [block(busy_seconds=1.0, worker_seconds=1.0)]
+    (found,) = find_disturbances([busy] * 4 + [quiet] * 6, cores=2, spare_cores=0)
+    assert found.kind == "other-load"
+    assert found.share == 0.4
+    assert found.text == "other processes used 1.3 of 2 cores in 40 % of the rounds"
+
+
+@pytest.mark.parametrize(("hit", "told"), [(1, True), (0, False)])
+def test_a_tenth_of_the_rounds_is_enough(block, hit, told):
+    busy, quiet = [block(busy_seconds=2.0)], [block(busy_seconds=0.0)]
+    assert bool(kinds([busy] * hit + [quiet] * (10 - hit))) is told
+    assert kinds([busy] + [quiet] * 10) == []
+
+
+def test_a_round_is_disturbed_in_any_of_its_blocks(block):
+    assert kinds([[block(busy_seconds=0.0), block(busy_seconds=2.0)]]) == ["other-load"]
+
+
+def test_half_of_the_spare_cores_are_free_to_be_used(block):
+    rounds = [[block(busy_seconds=4.0)]]
+    assert kinds(rounds, cores=16, spare=0) == ["other-load"]
+    assert kinds(rounds, cores=16, spare=7) == ["other-load"]
+    assert kinds(rounds, cores=16, spare=8) == []
+
+
+@pytest.mark.parametrize(
+    ("grown", "kind", "said"),
+    [
+        ({"stolen_seconds": 0.3}, "stolen-cpu", "the hypervisor took 0.3 of 2 cores away"),
+        ({"throttled_seconds": 0.25}, "cpu-limit", "held processes up for 0.25 of the time"),
+        ({"memory_stalled_seconds": 0.5}, "memory", "waited for memory for 0.50 of the time"),
+        ({"swapped_bytes": 5_000_000}, "swap", "5,000,000 bytes were swapped"),
+    ],
+)
+def test_other_disturbances(block, grown, kind, said):
+    (found,) = find_disturbances([[block(**grown)]], cores=2, spare_cores=0)
+    assert found.kind == kind
+    assert said in found.text
+    small = {name: value / 100 for name, value in grown.items()}
+    assert kinds([[block(**small)]]) == []
+
+
+def test_a_clock_that_changes_is_told_and_a_low_one_is_not(block):
+    steady = [[block(mhz=800.0)]] * 9
+    assert kinds(steady) == []
+    (found,) = find_disturbances([*steady, [block(mhz=720.0)]], cores=2, spare_cores=0)
+    assert found.kind == "cpu-clock"
+    assert found.text == (
+        "the processor's clock was up to 10 % off its 800 MHz in 10 % of the rounds"
+    )
+    gpu = [[block(gpu={"sm_mhz": mhz})] for mhz in (1700, 1700, 1500)]
+    assert kinds(gpu) == ["gpu-clock"]
+
+
+def test_a_gpu_that_slows_itself_down_is_told_unless_it_is_at_its_power_limit(block):
+    assert kinds([[block(gpu={"slowed_by": 0x4, "sm_mhz": 1500})]]) == []
+    (found,) = find_disturbances(
+        [[block(gpu={"slowed_by": 0x44, "sm_mhz": 1500})]], cores=2, spare_cores=0
+    )
+    assert found.kind == "gpu-slowdown"
+    assert "(heat, by the hardware)" in found.text
