@@ -1,6 +1,6 @@
 """Throughput through mbench against a bare hand-written loop of the same framework.
 
-Usage: python benchmarks/overhead.py [--frameworks torch,tf] [--processes 6] [--rounds 10]
+Usage: python benchmarks/overhead.py [--frameworks torch,tf,mxnet,paddle] [--processes 6]
 
 Both train ResNet-50 in one process, so that they share its settings and its luck, in blocks that
 alternate in random order; fresh processes are the replicates. A ratio of 0.995 or better means
@@ -28,7 +28,7 @@ FOLDERS = {"torch": "pytorch", "tf": "tensorflow", "mxnet": "mxnet", "paddle": "
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="mbench against a bare loop")
-    parser.add_argument("--frameworks", default="torch,tf")
+    parser.add_argument("--frameworks", default="torch,tf,mxnet,paddle")
     parser.add_argument("--processes", type=int, default=6)
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--steps", type=int, default=3, help="per block")
@@ -52,8 +52,7 @@ def main() -> None:
         for process in range(arguments.processes):
             command = [
                 str(environment.python), "-m", "bare.child", FOLDERS[spec.name], adapter.runtime,
-                next(iter(adapter.compilers)), *map(str, (arguments.threads, arguments.rounds,
-                                                          arguments.steps, process)),
+                *map(str, (arguments.threads, arguments.rounds, arguments.steps, process)),
             ]  # fmt: skip
             answer = subprocess.run(
                 command, env=variables, check=True, stdout=subprocess.PIPE,

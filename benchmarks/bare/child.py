@@ -1,6 +1,6 @@
 """In the framework's interpreter: times both loops and prints [[bare, mbench] seconds, ...].
 
-Usage: python -m bare.child FOLDER RUNTIME COMPILER THREADS ROUNDS STEPS SEED
+Usage: python -m bare.child FOLDER RUNTIME THREADS ROUNDS STEPS SEED
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ BATCH_SIZE, IMAGE_SIZE = 4, 96
 WARMUP_STEPS = 4
 
 
-def main(folder: str, runtime: str, compiler: str, *numbers: str) -> None:
+def main(folder: str, runtime: str, *numbers: str) -> None:
     threads, rounds, steps, seed = map(int, numbers)
+    by_hand = importlib.import_module(f"bare.{folder}")
     case = Case(
         model="resnet50",
         workload="mbench.workloads.resnet:RESNET50",
         mode="train",
         batch_size=BATCH_SIZE,
         precision="fp32",
-        compiler=compiler,
+        compiler=by_hand.COMPILER,  # the one that does the same
         device="cpu",
         threads=threads,
         image_size=IMAGE_SIZE,
     )
     module, _, name = runtime.partition(":")
     adapter = getattr(importlib.import_module(module), name)(device="cpu", threads=threads)
-    build = importlib.import_module(f"bare.{folder}").build
 
     def prepare_ours():
         benchmark = adapter.prepare(case, case.resolve())
@@ -43,11 +43,11 @@ def main(folder: str, runtime: str, compiler: str, *numbers: str) -> None:
     # Which of them is built first is chance too: memory is laid out in that order.
     order = random.Random(seed)
     if order.random() < 0.5:
-        bare = build(batch_size=BATCH_SIZE, image_size=IMAGE_SIZE, threads=threads)
+        bare = by_hand.build(batch_size=BATCH_SIZE, image_size=IMAGE_SIZE, threads=threads)
         benchmark = prepare_ours()
     else:
         benchmark = prepare_ours()
-        bare = build(batch_size=BATCH_SIZE, image_size=IMAGE_SIZE, threads=threads)
+        bare = by_hand.build(batch_size=BATCH_SIZE, image_size=IMAGE_SIZE, threads=threads)
 
     def time_bare(count: int) -> float:
         begin = time.perf_counter()

@@ -8,6 +8,8 @@ from mxnet import autograd, gluon
 from mbench.workloads.resnet import RESNET50
 from mbench_mxnet.models import resnet
 
+COMPILER = "hybrid"
+
 
 def build(*, batch_size: int, image_size: int, threads: int):
     """A function that trains n steps and returns when they are done.

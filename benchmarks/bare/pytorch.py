@@ -7,6 +7,8 @@ from torch.nn import functional as F
 
 from mbench_pytorch.runtime import import_torchvision
 
+COMPILER = "eager"
+
 
 def build(*, batch_size: int, image_size: int, threads: int):
     """A function that trains n steps and returns when they are done."""

@@ -8,6 +8,8 @@ import tensorflow as tf
 from mbench.workloads.resnet import RESNET50
 from mbench_tensorflow.models import resnet
 
+COMPILER = "graph"
+
 
 def build(*, batch_size: int, image_size: int, threads: int):
     """A function that trains n steps and returns when they are done.

@@ -1,8 +1,10 @@
-"""Makes parts of proofs in this process, so that tests can plant lies in what a worker runs.
+"""Plants lies in what a worker runs; the proof of equal work must catch each by name.
 
-A part is one observation of a proof: "inference", "plain" and "own" are the passes in float64,
-"dropout" is the one with dropout. What is prepared stays until another part is, for building and
-loading a model takes longer than watching it.
+Each adapter derives `LiesAreCaught` and says how a lie is told in its framework.
+
+Parts of proofs are made in this process. A part is one observation of a proof: "inference",
+"plain" and "own" are the passes in float64, "dropout" is the one with dropout. What is prepared
+stays until another part is, for building and loading a model takes longer than watching it.
 """
 
 from __future__ import annotations
@@ -11,6 +13,8 @@ import contextlib
 import functools
 import importlib
 from dataclasses import replace
+
+import pytest
 
 from mbench.contract import wire
 from mbench.contract.case import Case
@@ -22,13 +26,136 @@ from mbench.worker.session import Session
 from mbench.workloads import generator
 from mbench.workloads.workload import Workload
 
-__all__ = ["Proofs", "assert_caught", "draws_remembered"]
+__all__ = ["LiesAreCaught", "build_then", "keeping"]
 
 WORKLOADS = {
     "resnet50": "mbench.workloads.resnet:RESNET50",
     "bert-base": "mbench.workloads.bert:BERT_BASE",
 }
 CHECKS = {"plain": "updates", "own": "optimizer"}
+
+LIES = [
+    ("resnet50", "inference", 2, "nothing", {}),
+    ("resnet50", "inference", 1, "pads_one_side_more", {"outputs": ["output logits"]}),
+    ("resnet50", "inference", 1, "wrong_epsilon",
+     {"outputs": ["output logits", "an epsilon or an approximation"]}),
+    ("resnet50", "inference", 2, "keeps_its_outputs", {"outputs": ["output logits"]}),
+    ("resnet50", "plain", 3, "nothing", {}),
+    ("resnet50", "plain", 1, "wrong_momentum",
+     {"updates": ["bn1.running_mean", "running statistics most: momentum"]}),
+    ("resnet50", "plain", 1, "forgets_the_classifier",
+     {"updates": ["change of fc.weight", "1 of 267 tensors differ, 1 of them did not change"]}),
+    ("resnet50", "plain", 2, "keeps_gradients",
+     {"updates": ["all changes together after step 2", "every tensor is right after step 1"]}),
+    ("resnet50", "plain", 1, "skips_the_update", {"updates": ["the step skips its update"]}),
+    ("resnet50", "plain", 1, "sums_the_loss",
+     {"loss": ["loss of step 1", "4 times what it should be: a sum in place of a mean"],
+      "updates": ["common factor 4"]}),
+    ("resnet50", "own", 3, "nothing", {}),
+    ("resnet50", "own", 3, "no_weight_decay", {"optimizer": ["weight decay"]}),
+    ("bert-base", "inference", 1, "nothing", {}),
+    ("bert-base", "inference", 1, "tanh_gelu",
+     {"outputs": ["output", "an epsilon or an approximation"]}),
+    ("bert-base", "inference", 1, "first_positions",
+     {"outputs": ["output mlm_logits", "nsp_logits right"]}),
+    ("bert-base", "plain", 1, "nothing", {}),
+    ("bert-base", "plain", 1, "no_clipping", {"updates": ["common factor", "clipping"]}),
+    ("bert-base", "own", 3, "nothing", {}),
+    ("bert-base", "own", 3, "weight_decay_everywhere",
+     {"optimizer": ["most of all those it spares"]}),
+    ("bert-base", "dropout", 1, "nothing", {}),
+    ("bert-base", "dropout", 1, "dropout_left_off", {"dropout": ["dropout is off"]}),
+]  # fmt: skip
+"""Model, part, its count, the method that tells the lie, and what each failing check must say.
+
+In an order that prepares each part once.
+"""
+
+
+class LiesAreCaught:
+    """What an adapter's lies share; a lie is a method that takes a benchmark and monkeypatch.
+
+    `package` is the adapter's; `compiler` the one under which a lie can be planted in a model that
+    is built. The last three lies are told when a ResNet is built: they take monkeypatch alone.
+    """
+
+    package: str
+    compiler: str
+    counts_flops = True
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def proofs(cls):
+        with pytest.MonkeyPatch.context() as monkeypatch, draws_remembered(monkeypatch):
+            yield Proofs(f"{cls.package}.runtime:Runtime", cls.compiler)
+
+    def nothing(self, benchmark, monkeypatch):
+        """The control."""
+
+    @pytest.mark.parametrize(("model", "part", "count", "lie", "expected"), LIES)
+    def test_a_lie(self, proofs, monkeypatch, model, part, count, lie, expected):
+        getattr(self, lie)(proofs.prepare(model, part), monkeypatch)
+        assert_caught(proofs.findings(model, part, count), expected)
+
+    def test_resnet_v1_in_place_of_v15(self, proofs, monkeypatch):
+        """With the stride in the first 1x1 convolution, where the original paper had it."""
+        self.strides_first(monkeypatch)
+        proofs.build("resnet50", "inference")
+        expected = {"outputs": ["output logits"]}
+        if self.counts_flops:
+            expected["flops"] = ["GFLOP forward per sample"]
+        assert_caught(proofs.findings("resnet50", "inference", 1), expected)
+
+    def test_a_bias_too_many_does_not_load(self, proofs, monkeypatch):
+        self.conv1_has_a_bias(monkeypatch)
+        with pytest.raises(ValueError, match=r"the model has conv1\.bias, which was left out"):
+            proofs.build("resnet50", "inference")
+
+    def test_a_bias_too_many_in_spite_of_a_lenient_adapter(self, proofs, monkeypatch):
+        parameters = importlib.import_module(f"{self.package}.parameters")
+
+        def lenient(*arguments, honest=parameters.load):
+            with pytest.raises(ValueError, match="left out"):
+                honest(*arguments)
+
+        self.conv1_has_a_bias(monkeypatch)
+        monkeypatch.setattr(parameters, "load", lenient)
+        proofs.build("resnet50", "inference")
+        findings = proofs.findings("resnet50", "inference", 1)
+        assert_caught(findings, {"parameters": ["conv1.bias is too many"]})
+
+    def test_a_frozen_layer(self, proofs, monkeypatch):
+        self.freezes_a_layer(monkeypatch)
+        proofs.build("resnet50", "plain")
+        expected = {
+            "parameters": ["trainable, not 25,557,032"],
+            "updates": ["change of layer1.0.conv1.weight", "did not change"],
+        }
+        assert_caught(proofs.findings("resnet50", "plain", 1), expected)
+
+
+def keeping(function):
+    """`function`, which works once and gives that result ever after."""
+    kept = []
+
+    def call(*arguments):
+        if not kept:
+            kept.append(function(*arguments))
+        return kept[0]
+
+    return call
+
+
+def build_then(family, monkeypatch, change):
+    """Change whatever model of a family's file is built."""
+    honest = family.build
+
+    def build(config):
+        model = honest(config)
+        change(model)
+        return model
+
+    monkeypatch.setattr(family, "build", build)
 
 
 class Proofs:

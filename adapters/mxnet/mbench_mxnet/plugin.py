@@ -53,10 +53,9 @@ class MXNet:
         return ">=3.10,<3.12"  # it imports distutils; a worker needs 3.10
 
     def environment(self, *, threads: int, device: str) -> dict[str, str]:
-        variables = {"OMP_NUM_THREADS": str(threads)}
         if device == "cuda":
-            variables["NVIDIA_TF32_OVERRIDE"] = "0"  # cuDNN's TensorFloat-32 is on unless told
-        return variables
+            return {"NVIDIA_TF32_OVERRIDE": "0"}  # cuDNN's TensorFloat-32 is on unless told
+        return {}
 
     def supports(self, case: Case) -> Support:
         known = covers(self, case, models="mbench_mxnet.models")

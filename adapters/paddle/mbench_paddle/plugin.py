@@ -60,10 +60,7 @@ class PaddlePaddle:
         return ">=3.10,<3.14"
 
     def environment(self, *, threads: int, device: str) -> dict[str, str]:
-        return {
-            "OMP_NUM_THREADS": str(threads),  # paddle sets it to 1 if it is unset
-            "GLOG_minloglevel": "2",
-        }
+        return {"GLOG_minloglevel": "2"}
 
     def supports(self, case: Case) -> Support:
         known = covers(self, case, models="mbench_paddle.models")

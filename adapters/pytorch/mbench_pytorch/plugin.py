@@ -65,8 +65,6 @@ class PyTorch:
 
     def environment(self, *, threads: int, device: str) -> dict[str, str]:
         return {
-            "OMP_NUM_THREADS": str(threads),
-            "MKL_NUM_THREADS": str(threads),
             "PJRT_DEVICE": device.upper(),  # read by torch_xla only
             "HF_HUB_OFFLINE": "1",  # models are built from their configuration
             "TRANSFORMERS_VERBOSITY": "error",

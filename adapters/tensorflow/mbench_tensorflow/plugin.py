@@ -50,7 +50,6 @@ class TensorFlow:
     def environment(self, *, threads: int, device: str) -> dict[str, str]:
         return {
             "KERAS_BACKEND": "tensorflow",
-            "OMP_NUM_THREADS": str(threads),
             "TF_CPP_MIN_LOG_LEVEL": "3",
             "TF_ENABLE_ONEDNN_OPTS": "1",
         }

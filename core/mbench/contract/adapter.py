@@ -115,7 +115,9 @@ class Adapter(Protocol):
         """The Python versions that the framework runs on, as a specifier: ">=3.10,<3.14"."""
 
     def environment(self, *, threads: int, device: str) -> Mapping[str, str]:
-        """Environment variables that must stand before the framework is imported."""
+        """Variables that must stand before the framework is imported, beside OMP_NUM_THREADS,
+        MKL_NUM_THREADS, OPENBLAS_NUM_THREADS and NUMEXPR_NUM_THREADS, which every worker gets.
+        """
 
     def supports(self, case: Case) -> Support:
         """Whether the case can run, as far as can be told without importing the framework."""

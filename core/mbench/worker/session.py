@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import platform
@@ -68,6 +69,7 @@ class Session:
         assert self.runtime is not None, "describe comes first"
         begin = perf_counter()
         self.benchmark = None  # the case before makes room
+        gc.collect()  # models refer to themselves
         self.workload = case.resolve()
         benchmark = self.runtime.prepare(case, self.workload)
         benchmark.load_parameters(self.workload.parameters(seed=case.seed))

@@ -108,10 +108,6 @@ def test_requirements_of_another_version():
     assert MXNet().requirements("1.9.0", "cpu") == ("mxnet==1.9.0", "numpy==1.23.5")
 
 
-def test_environment_sets_threads():
-    assert MXNet().environment(threads=3, device="cpu") == {"OMP_NUM_THREADS": "3"}
-
-
 def test_environment_switches_tensorfloat32_off():
     assert MXNet().environment(threads=3, device="cuda")["NVIDIA_TF32_OVERRIDE"] == "0"
 

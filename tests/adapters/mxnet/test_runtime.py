@@ -8,7 +8,6 @@ import os
 import subprocess
 import sys
 import time
-import warnings
 
 import numpy as np
 import pytest
@@ -18,16 +17,13 @@ from mbench.contract.case import Case
 from mbench.workloads.bert import BERT_BASE, BertConfig
 from mbench.workloads.resnet import RESNET50, ResNetConfig
 
-os.environ["OMP_NUM_THREADS"] = "2"  # which MXNet reads when it is imported
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore", DeprecationWarning)  # it uses NumPy's aliases of types
-    mx = pytest.importorskip("mxnet", reason="MXNet is not installed here")
+mx = pytest.importorskip("mxnet", reason="MXNet is not installed here")
 
-from mbench_mxnet import optimizer, parameters, plugin
-from mbench_mxnet.compiler import COMPILERS
-from mbench_mxnet.precision import FLOAT16, FLOAT32, PRECISIONS, Precision
-from mbench_mxnet.rules import RULES
-from mbench_mxnet.runtime import Runtime
+from mbench_mxnet import optimizer, parameters, plugin  # noqa: E402
+from mbench_mxnet.compiler import COMPILERS  # noqa: E402
+from mbench_mxnet.precision import FLOAT16, FLOAT32, PRECISIONS, Precision  # noqa: E402
+from mbench_mxnet.rules import RULES  # noqa: E402
+from mbench_mxnet.runtime import Runtime  # noqa: E402
 
 # It imports parts of SciPy, where that is installed, when it first meets an array.
 pytestmark = pytest.mark.filterwarnings("ignore:Please import .csr_matrix.:DeprecationWarning")

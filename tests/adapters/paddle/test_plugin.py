@@ -107,8 +107,3 @@ def test_requirements(accelerator, distribution):
     assert pinned == f"{distribution}==3.3.1"
     assert others == ["numpy==2.2.6", "setuptools==80.9.0"]
     assert PaddlePaddle().requirements("3.2.0", accelerator)[0] == f"{distribution}==3.2.0"
-
-
-def test_environment_sets_threads():
-    environment = PaddlePaddle().environment(threads=3, device="cpu")
-    assert environment["OMP_NUM_THREADS"] == "3"

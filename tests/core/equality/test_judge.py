@@ -138,6 +138,19 @@ def test_hint_running_statistics(judged, changes):
     assert "running statistics most" in hint_for(judged, changes)
 
 
+def test_hint_a_multiple_of_the_tensor(judged, changes, workload, small):
+    for tensor in small.tensors:
+        if tensor.trainable:
+            start = workload.initial(tensor, seed=0).astype(np.float64)
+            changes[LAST][tensor.name] = changes[LAST][tensor.name] - 1e-3 * start
+    assert "a multiple of the tensor itself: weight decay" in hint_for(judged, changes)
+
+
+def test_hint_right_after_the_kept_step(judged, changes):
+    changes[1]["two.weight"] *= 1.01
+    assert hint_for(judged, changes) == "every tensor is right after step 3"
+
+
 def test_hint_nothing_in_particular(judged, changes):
     for number, name in enumerate(("one.weight", "one.bias")):
         noise = np.random.default_rng(number).standard_normal(changes[LAST][name].shape)
@@ -199,6 +212,20 @@ def test_outputs_by_their_gate(changes, observed, off, passed):
 
 
 @pytest.mark.parametrize(
+    ("logits", "pooled", "said"),
+    [
+        (1.0, 1.5, "logits right: the cause is in what they do not share"),
+        (1.5, 1.0, "next right: the cause is in what they do not share"),
+        (1.001, 1.001, "so little may be an epsilon or an approximation"),
+        (1.5, 1.5, ""),
+    ],
+)
+def test_hints_of_outputs(changes, observed, logits, pooled, said):
+    seen = outputs(changes, observed, logits=LOGITS * logits, next=POOLED * pooled)
+    assert judge_outputs(seen, EXPECTED, gate=1e-9, check="outputs").note == said
+
+
+@pytest.mark.parametrize(
     ("arrays", "said"),
     [
         ({}, "outputs none instead of logits, next"),
@@ -233,6 +260,15 @@ def test_losses(losses, drift, failed, small):
     assert finding.passed is (failed is None)
     if failed:
         assert finding.where == failed
+
+
+@pytest.mark.parametrize(
+    ("loss", "said"),
+    [(16.0, "8 times what it should be: a sum in place of a mean"), (16.1, ""), (0.25, "")],
+)
+def test_hint_of_a_sum(small, loss, said):
+    losses = [loss, *small.losses[1:]]
+    assert judge_losses(losses, small.losses, gate=EXACT, check="loss").note == said
 
 
 def test_a_skipped_update_is_off_by_more_than_any_drift_allows():

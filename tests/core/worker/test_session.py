@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import weakref
 
 import numpy as np
 import pytest
@@ -79,6 +80,20 @@ def test_the_case_before_makes_room_for_the_next(session):
     with pytest.raises(ValueError, match="one size only"):
         session.answer(wire.Prepare(case=broken))
     assert session.benchmark is None
+
+
+def test_the_case_before_is_gone_even_where_its_model_refers_to_itself(session, monkeypatch):
+    session.answer(wire.Prepare(case=CASE))
+    session.benchmark.itself = session.benchmark
+    before = weakref.ref(session.benchmark)
+    honest = session.runtime.prepare
+
+    def prepare(case, workload):
+        assert before() is None
+        return honest(case, workload)
+
+    monkeypatch.setattr(session.runtime, "prepare", prepare)
+    session.answer(wire.Prepare(case=CASE))
 
 
 @pytest.mark.parametrize("message", [wire.Run(count=1), wire.Loss(), wire.Memory()])

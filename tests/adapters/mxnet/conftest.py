@@ -1,0 +1,12 @@
+"""Imports MXNet where it is, as a worker does: threads are set before, and it may warn."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import warnings
+
+os.environ["OMP_NUM_THREADS"] = "2"
+with warnings.catch_warnings(), contextlib.suppress(ModuleNotFoundError):
+    warnings.simplefilter("ignore", DeprecationWarning)  # it uses NumPy's aliases of types
+    import mxnet  # noqa: F401
