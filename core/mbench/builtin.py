@@ -18,7 +18,7 @@ __all__: list[str] = []
 
 FORMATS = ("table", "json", "csv", "markdown")
 LAYOUTS = {"dlperf": FORMATS, "nvidia": FORMATS, "superbench": (*FORMATS, "jsonl")}
-COMMANDS = ("compare", "run", "verify", "show", "diff", "list", "env")
+COMMANDS = ("compare", "run", "verify", "show", "diff", "history", "export", "list", "env")
 
 
 @hookimpl

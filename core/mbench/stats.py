@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from statistics import fmean, median, stdev
+from statistics import fmean, median
 from typing import TYPE_CHECKING
 
 from scipy.special import stdtrit
@@ -41,6 +41,12 @@ class Interval:
         if self.low is None or self.high is None:
             return None
         return (self.high - self.low) / 2 / self.value
+
+
+def stdev(values: Sequence[float]) -> float:
+    """The sample's standard deviation; the standard library's exact one takes 20 times as long."""
+    center = fmean(values)
+    return math.sqrt(math.fsum((value - center) ** 2 for value in values) / (len(values) - 1))
 
 
 def geometric_interval(values: Sequence[float]) -> Interval:

@@ -60,6 +60,7 @@ def write_run(tmp_path: Path, plugins: Plugins) -> WriteRun:
         status: str | None = "complete",
         end: str | None = "all processes measured",
         system: dict[str, Any] | None = None,
+        version: str = "1.2",
         **axes: Any,
     ) -> Path:
         store = RunWriter(
@@ -76,7 +77,7 @@ def write_run(tmp_path: Path, plugins: Plugins) -> WriteRun:
             for process, rounds in enumerate(seconds.get(label, [])):
                 if process == 0:
                     store.append(
-                        "framework", case=number, version="1.2", devices=["cpu"],
+                        "framework", case=number, version=version, devices=["cpu"],
                         device_name="CPU", threads=1, versions={}, details={},
                     )  # fmt: skip
                 store.append(

@@ -49,23 +49,25 @@ def versions(case: Document) -> str:
 
 
 def grid(document: Document) -> Grid:
-    columns = ("case", "base", "new", "change in speed", "verdict", "what changed")
+    columns = ("case", "base", "new", "change in speed", "verdict")
     made = Grid(headline(document), columns)
     for case in document["cases"]:
         verdict = case["verdict"] + (", REGRESSION" if case["regression"] else "")
-        verdict += f": {case['reason']}" if case["reason"] else ""
         rates = [f"{number(case[side])} {case['unit']}" if case[side] else "-"
                  for side in ("base", "new")]  # fmt: skip
-        made.rows.append([case["case"], *rates, change(case), verdict, versions(case)])
+        made.rows.append([case["case"], *rates, change(case), verdict])
     return made
 
 
 def remarks(document: Document) -> list[str]:
-    """How to read the intervals, what changed for all cases, and what is in one run only."""
+    """How to read the intervals, what changed for all and for each, what is in one run only."""
     count = document["intervals"]
     together = f"; all {count} hold together with 95 %" if count > 1 else ""
     said = [f"The intervals are of 95 % over processes{together}."] if count else []
     said += [f"{c['what']}: {c['base']} -> {c['new']}" for c in document["changes"]]
+    for case in document["cases"]:
+        for text in filter(None, (case["reason"], versions(case))):
+            said.append(f"{case['case']}: {text}")
     return said + [f"only in {one['run']}: {one['case']}" for one in document["unmatched"]]
 
 

@@ -60,26 +60,26 @@ def shown(cell: Cell) -> str:
 
 
 def table(grids: Sequence[Grid]) -> str:
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    out = io.StringIO()
-    widest = max(120, *(16 * len(grid.columns) for grid in grids))
-    console = Console(file=out, width=widest, color_system=None, force_terminal=False)
+    """Aligned columns, numbers to the right, a blank line between tables."""
+    parts = []
     for grid in grids:
-        console.print(Text(grid.title))
-        made = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
-        for at, column in enumerate(grid.columns):
-            made.add_column(Text(column), justify="right" if at else "left", overflow="fold")
-        for row in grid.rows:
-            made.add_row(*(Text(shown(cell)) for cell in row))
-        console.print(made)
-        for text in grid.footnotes():
-            console.print(Text(text))
-        console.print()
-    return plain(out.getvalue().rstrip("\n"))
+        rows = [[" ".join(shown(cell).split()) for cell in row] for row in grid.rows]
+        columns = list(zip(grid.columns, *rows, strict=True))
+        widths = [max(map(len, column)) for column in columns]
+        right = [
+            any(isinstance(row[at], int | float) for row in grid.rows)
+            for at in range(len(grid.columns))
+        ]
+        lines = [
+            "  ".join(
+                cell.rjust(width) if number_like else cell.ljust(width)
+                for cell, width, number_like in zip(row, widths, right, strict=True)
+            )
+            for row in (grid.columns, *rows)
+        ]
+        rule = "\u2500" * (sum(widths) + 2 * len(widths) - 2)
+        parts.append(plain("\n".join([grid.title, lines[0], rule, *lines[1:], *grid.footnotes()])))
+    return "\n".join(parts)
 
 
 def markdown(grids: Sequence[Grid]) -> str:

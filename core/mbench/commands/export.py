@@ -1,0 +1,40 @@
+"""`mbench export`: the samples of runs as a table for other tools."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from mbench.commands.measure import check_writable
+from mbench.commands.options import results_option
+
+__all__ = ["command"]
+
+
+@click.command("export")
+@click.argument("run", nargs=-1)
+@click.option("--format", "format_", type=click.Choice(["parquet", "csv", "jsonl"]),
+              default="parquet", show_default=True, help="Of the file.")  # fmt: skip
+@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), required=True,
+              help="The file to write.")  # fmt: skip
+@results_option
+def command(run: tuple[str, ...], format_: str, output: Path, results: Path) -> None:
+    """Write every measured interval as one row: of each RUN, or of all runs.
+
+    RUN is the beginning of a run's name, or a path. The columns are those of mbench.load.
+
+    \b
+    Examples:
+      mbench export --output samples.parquet
+      mbench export 20260102-1504 --format csv --output samples.csv
+    """
+    from mbench.results.engine import files_of
+    from mbench.results.run import pick_run
+    from mbench.results.samples import export
+
+    check_writable(output)
+    files = files_of(*([pick_run(results, name) for name in run] or [results]))
+    written = export(files, output, format_=format_)
+    runs = f"{len(files)} run" + "s" * (len(files) != 1)
+    click.echo(f"mbench: {written} samples of {runs} in {output}", err=True)

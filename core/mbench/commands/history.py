@@ -1,0 +1,44 @@
+"""`mbench history`: how throughput went over all stored runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from mbench.commands.measure import check_writable, deliver
+from mbench.commands.options import COMMAS, results_option
+
+__all__ = ["command"]
+
+
+@click.command("history")
+@click.option("--model", "--models", "models", type=COMMAS, default=(),
+              help="These models only.")  # fmt: skip
+@click.option("--framework", "--frameworks", "frameworks", type=COMMAS, default=(),
+              help="These frameworks only.")  # fmt: skip
+@results_option
+@click.option("--format", "format_", type=click.Choice(["table", "markdown", "csv", "json"]),
+              default="table", show_default=True, help="Of the report.")  # fmt: skip
+@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), default=None,
+              help="Write the report to a file instead of stdout.")  # fmt: skip
+def command(
+    models: tuple[str, ...], frameworks: tuple[str, ...], results: Path, format_: str,
+    output: Path | None,
+) -> None:  # fmt: skip
+    """Show every case of all stored runs, oldest first, with its change from the run before.
+
+    mbench report --history draws the same.
+
+    \b
+    Examples:
+      mbench history
+      mbench history --model resnet50 --framework torch --format csv --output trend.csv
+    """
+    from mbench.reports.history import FORMATS
+    from mbench.results.engine import files_of
+    from mbench.results.history import trace
+
+    check_writable(output)
+    document = trace(files_of(results), models=models, frameworks=frameworks)
+    deliver(FORMATS[format_](document), output)

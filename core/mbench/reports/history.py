@@ -1,0 +1,91 @@
+"""Throughput over all stored runs as text: one table for each line of a plot."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from mbench.errors import MbenchError
+from mbench.reports.cells import interval, number
+from mbench.reports.layouts.grid import Cell, Grid, write
+
+__all__ = ["FORMATS", "lines"]
+
+Document = dict[str, Any]
+
+COLUMNS = ("run", "version", "throughput", "95 % interval", "change", "verdict")
+
+
+def name(point: Document) -> str:
+    """What all points of one line have in common, in a few words."""
+    size = point["image_size"] or point["sequence_length"]
+    at = f" at size {size}" if size else ""
+    return (
+        f"{point['label']}: {point['model']} {point['mode']}{at}, batch {point['batch_size']}, "
+        f"{point['precision']}, {point['compiler']}, {point['device']}"
+    )
+
+
+def change(point: Document) -> str:
+    """The change from the point before, in percent; empty for the first of a line."""
+    if point["change"] is None:
+        return ""
+    return f"{100 * (point['change']['ratio'] - 1):+.1f} %"
+
+
+def row(point: Document) -> list[Cell]:
+    speed = point["throughput"]
+    return [
+        point["run"],
+        point["version"] or "",
+        f"{number(speed['median'])} {speed['unit']}",
+        interval(speed["low"], speed["high"]),
+        change(point),
+        point["change"]["verdict"] if point["change"] else "",
+    ]
+
+
+def lines(document: Document) -> dict[str, list[Document]]:
+    """The points of each line, oldest first, by its name; machines tell apart what is alike."""
+    found: dict[str, list[Document]] = {}
+    machines = {point["cpu"] for point in document["points"]}
+    for point in document["points"]:
+        where = f", {point['cpu']}" if len(machines) > 1 else ""
+        found.setdefault(name(point) + where, []).append(point)
+    return found
+
+
+def grids(document: Document) -> list[Grid]:
+    if not document["points"]:
+        raise MbenchError("no run has such a case; see mbench list runs")
+    return [
+        Grid(title, COLUMNS, [row(point) for point in points])
+        for title, points in lines(document).items()
+    ]
+
+
+def csv_grid(document: Document) -> list[Grid]:
+    """Plain numbers, a column for each."""
+    flat: list[dict[str, Cell]] = []
+    for point in document["points"]:
+        plain = {key: value for key, value in point.items() if key not in ("throughput", "change")}
+        speed, changed = point["throughput"], point["change"] or {}
+        for end in ("median", "low", "high"):
+            plain[f"samples_per_second_{end}".removesuffix("_median")] = speed[end]
+        for key in ("ratio", "low", "high"):
+            plain[f"change_{key}"] = changed.get(key)
+        flat.append({**plain, "verdict": changed.get("verdict")})
+    columns = tuple(flat[0]) if flat else COLUMNS
+    return [Grid("history", columns, [list(entry.values()) for entry in flat])]
+
+
+def as_json(document: Document) -> str:
+    return json.dumps(document, indent=2, allow_nan=False) + "\n"
+
+
+FORMATS = {
+    "table": lambda document: write(grids(document), format_="table"),
+    "markdown": lambda document: write(grids(document), format_="markdown"),
+    "csv": lambda document: write(csv_grid(document), format_="csv"),
+    "json": as_json,
+}

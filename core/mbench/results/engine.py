@@ -1,0 +1,138 @@
+"""Many runs at once: their files as tables of an embedded database."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mbench.errors import MbenchError, UsageError
+from mbench.results.folder import EVENTS_FILE
+from mbench.results.store import SCHEMA
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from duckdb import DuckDBPyConnection
+
+__all__ = ["files_of", "open_runs"]
+
+# The fields that the tables are made of. Whatever does not fit its type is taken as absent.
+FEW = {
+    "event": "VARCHAR", "schema": "BIGINT", "id": "VARCHAR", "mbench": "VARCHAR",
+    "started": "VARCHAR", "system": {"hostname": "VARCHAR", "cpu": "VARCHAR"}, "case": "INTEGER",
+    "comparison": "INTEGER", "label": "VARCHAR", "framework": "VARCHAR", "samples": "VARCHAR",
+    "version": "VARCHAR", "outcome": "VARCHAR",
+    "axes": {
+        "model": "VARCHAR", "mode": "VARCHAR", "batch_size": "BIGINT", "precision": "VARCHAR",
+        "compiler": "VARCHAR", "device": "VARCHAR", "threads": "BIGINT", "image_size": "BIGINT",
+        "sequence_length": "BIGINT", "clip": "BOOLEAN",
+    },
+}  # fmt: skip
+MANY = {
+    "event": "VARCHAR", "case": "INTEGER", "process": "INTEGER", "round": "INTEGER",
+    "steps": "BIGINT", "each": "BOOLEAN", "nanoseconds": ["BIGINT"],
+}  # fmt: skip
+
+# Blocks are nearly all lines. They are parsed only where their values are asked for; how our
+# writer begins them tells them apart faster than parsing does, and where it does not, nothing
+# but time is lost.
+EVENTS = f"""
+CREATE TEMP TABLE events AS
+SELECT filename, unnest(from_json(json, '{json.dumps(FEW)}')) FROM lines
+WHERE json NOT LIKE '{{"event":"block"%'
+"""
+BLOCKS = f"""
+CREATE TEMP VIEW blocks AS
+SELECT filename, b."case", b.process, b.round, b.steps, b."each", b.nanoseconds
+FROM (SELECT filename, from_json(json, '{json.dumps(MANY)}') AS b FROM lines)
+WHERE b.event = 'block' AND b.steps >= 1
+"""
+# Nothing is fetched, nothing is printed, and times are as they were written.
+SETTINGS = """
+SET autoinstall_known_extensions = false; SET autoload_known_extensions = false;
+SET enable_progress_bar = false; SET TimeZone = 'UTC'
+"""
+LARGEST_LINE = 2**26
+
+CASES = """
+CREATE TEMP TABLE cases AS
+SELECT row_number() OVER (ORDER BY c.filename, c."case") - 1 AS row, c.filename,
+    r.id AS run, r.started, r.system.hostname AS host, r.system.cpu AS cpu, r.mbench,
+    c.comparison, c."case", c.label, c.framework, f.version, c.axes, c.samples, o.outcome
+FROM events c
+JOIN (SELECT filename, first(id) AS id, first(started) AS started, first(mbench) AS mbench,
+             first(system) AS system FROM events WHERE event = 'run' GROUP BY filename) r
+    USING (filename)
+LEFT JOIN (SELECT filename, "case", first(version) AS version FROM events
+           WHERE event = 'framework' GROUP BY filename, "case") f USING (filename, "case")
+LEFT JOIN (SELECT filename, "case", last(outcome) AS outcome FROM events
+           WHERE event = 'outcome' GROUP BY filename, "case") o USING (filename, "case")
+WHERE c.event = 'case' AND c.axes.batch_size >= 1
+"""
+
+
+def files_of(*places: Path) -> list[Path]:
+    """The files of runs in `places`: files, runs' folders, or folders of runs.
+
+    Raises UsageError for a place that holds none.
+    """
+    found: list[Path] = []
+    for place in places:
+        if place.is_file():
+            found.append(place)
+        elif (place / EVENTS_FILE).is_file():
+            found.append(place / EVENTS_FILE)
+        elif runs := sorted(place.glob(f"*/{EVENTS_FILE}")):
+            found += runs
+        else:
+            raise UsageError(f"no runs in {place}; measure one, or name another folder")
+    return found
+
+
+def open_runs(files: Sequence[Path]) -> DuckDBPyConnection:
+    """A database with the tables `cases` and `blocks` of all files.
+
+    Lines that are not whole are left out. Raises MbenchError where a file is no run, where it
+    has a newer schema, and where DuckDB is not installed.
+    """
+    try:
+        import duckdb
+    except ImportError:
+        raise MbenchError(
+            "this needs DuckDB: install mbench with its extra analysis, pip install '.[analysis]'"
+        ) from None
+    database = duckdb.connect()
+    try:
+        database.execute(SETTINGS)
+        # A view takes no parameters, so the names of the files lie in a variable.
+        database.execute("SET VARIABLE files = $files", {"files": [str(file) for file in files]})
+        database.execute(
+            "CREATE TEMP VIEW lines AS SELECT filename, json FROM read_ndjson_objects("
+            "getvariable('files'), filename = true, ignore_errors = true, "
+            f"maximum_object_size = {LARGEST_LINE})"
+        )
+        database.execute(EVENTS)
+    except duckdb.Error as error:
+        raise MbenchError(f"cannot read the runs: {str(error).splitlines()[0]}") from None
+    check(database, files)
+    database.execute(CASES)
+    database.execute(BLOCKS)
+    return database
+
+
+def check(database: DuckDBPyConnection, files: Sequence[Path]) -> None:
+    headers = database.execute(
+        "SELECT filename, max(schema), first(mbench) FROM events WHERE event = 'run' "
+        "GROUP BY filename"
+    ).fetchall()
+    known = {Path(name) for name, _, _ in headers}
+    for file in files:
+        if file not in known:
+            raise MbenchError(f"{file} is no run of mbench; name one that compare or run wrote")
+    for name, schema, version in headers:
+        if schema is None or schema > SCHEMA:
+            raise MbenchError(
+                f"{name} was written by mbench {version} (schema {schema}); "
+                f"this one reads schema {SCHEMA}: upgrade mbench"
+            )

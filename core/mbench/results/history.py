@@ -1,0 +1,78 @@
+"""Throughput over all stored runs, case by case."""
+
+from __future__ import annotations
+
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from mbench import stats
+from mbench.results.engine import open_runs
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+__all__ = ["trace"]
+
+Document = dict[str, Any]
+
+# Points with the same values of these make one line: a version is what changes along it.
+SERIES = ("label", "model", "mode", "batch_size", "precision", "compiler", "device", "threads",
+          "image_size", "sequence_length", "clip", "cpu")  # fmt: skip
+
+POINTS = """
+SELECT c.run, c.started, c.host, c.cpu, c.label, c.framework, c.version, c.axes,
+    c.samples || '/s' AS unit,
+    list(p.steps * c.axes.batch_size * 1e9 / p.nanoseconds ORDER BY p.process) AS processes
+FROM (
+    SELECT filename, "case", process, sum(steps) AS steps, sum(nanoseconds[1]) AS nanoseconds
+    FROM blocks WHERE NOT "each" GROUP BY ALL HAVING min(nanoseconds[1]) >= 1
+) p
+JOIN cases c USING (filename, "case")
+WHERE c.outcome IS NULL
+    AND (len($models) = 0 OR list_contains($models, c.axes.model))
+    AND (len($frameworks) = 0
+        OR list_contains($frameworks, c.framework) OR list_contains($frameworks, c.label))
+GROUP BY ALL
+ORDER BY c.started, c.run, min(c."case")
+"""
+
+
+def trace(
+    files: Sequence[Path], *, models: Sequence[str] = (), frameworks: Sequence[str] = ()
+) -> Document:
+    """Every case that was measured whole, oldest first, with its change from the one before.
+
+    The throughput is computed as for a single run, so that both say the same number.
+    """
+    database = open_runs(files)
+    found = database.execute(POINTS, {"models": list(models), "frameworks": list(frameworks)})
+    names = [column[0] for column in found.description or ()]
+    before: dict[tuple[Any, ...], Document] = {}
+    points = []
+    for row in found.fetchall():
+        point = dict(zip(names, row, strict=True))
+        point |= point.pop("axes")
+        values = point.pop("processes")
+        interval = stats.geometric_interval(values)
+        point["throughput"] = {
+            "median": median(values), "low": interval.low, "high": interval.high,
+            "unit": point.pop("unit"), "processes": values,
+        }  # fmt: skip
+        series = tuple(point[name] for name in SERIES)
+        point["change"] = change(before[series], point) if series in before else None
+        before[series] = point
+        points.append(point)
+    return {"schema": 1, "points": points}
+
+
+def change(base: Document, new: Document) -> Document:
+    """How many times as fast as the point before, with the interval and a verdict."""
+    interval = stats.contrast(base["throughput"]["processes"], new["throughput"]["processes"])
+    return {
+        "run": base["run"],
+        "ratio": interval.value,
+        "low": interval.low,
+        "high": interval.high,
+        "verdict": stats.verdict(interval),
+    }

@@ -1,0 +1,99 @@
+"""Every measured interval of one run or of many, one row each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mbench.errors import MbenchError
+from mbench.results.engine import open_runs
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    import pandas as pd
+
+__all__ = ["EXPORTS", "export", "frame"]
+
+# What a case says of all its samples, by column.
+OF_CASE = {
+    "run": "run", "started": "started", "host": "host", "cpu": "cpu",
+    "mbench": "mbench", "comparison": "comparison", "case": '"case"', "label": "label",
+    "framework": "framework", "version": "version",
+    **{
+        axis: f"axes.{axis}"
+        for axis in ("model", "mode", "batch_size", "precision", "compiler", "device", "threads",
+                     "image_size", "sequence_length", "clip")
+    },
+    "outcome": "coalesce(outcome, 'ok')",
+}  # fmt: skip
+SIZES = ("image_size", "sequence_length")
+CASES = ", ".join(f'{value} AS "{name}"' for name, value in OF_CASE.items())
+
+SAMPLES = """
+SELECT row, process, round, "each", step, CASE WHEN "each" THEN 1 ELSE steps END AS steps,
+    value / 1e9 AS seconds
+FROM (
+    SELECT c.row, b.process, b.round, b."each", b.steps,
+        unnest(b.nanoseconds) AS value, unnest(range(len(b.nanoseconds))) AS step
+    FROM blocks b JOIN cases c USING (filename, "case")
+)
+WHERE value >= 1
+ORDER BY row, process, round, "each", step
+"""
+TIDY = f"""
+SELECT c.* EXCLUDE (row) REPLACE (try_cast(c.started AS TIMESTAMPTZ) AS started),
+    s.process, s.round, if(s."each", 'step', 'block') AS kind, s.step,
+    s.steps, s.seconds, s.steps * c.batch_size / s.seconds AS samples_per_second
+FROM ({SAMPLES}) s JOIN (SELECT row, {CASES} FROM cases) c USING (row)
+ORDER BY row, process, round, kind, step
+"""
+EXPORTS = {
+    "parquet": "FORMAT parquet, COMPRESSION zstd",
+    "csv": "FORMAT csv, HEADER",
+    "jsonl": "FORMAT json",
+}
+
+
+def export(files: Sequence[Path], output: Path, *, format_: str) -> int:
+    """Write all samples to `output`; gives their number. Raises MbenchError where it cannot."""
+    database = open_runs(files)
+    import duckdb
+
+    target = str(output).replace("'", "''")  # COPY takes no parameter for its file
+    try:
+        found = database.execute(f"COPY ({TIDY}) TO '{target}' ({EXPORTS[format_]})").fetchone()
+    except duckdb.Error as error:
+        raise MbenchError(f"cannot write {output}: {str(error).splitlines()[0]}") from None
+    return int(found[0]) if found else 0
+
+
+def frame(files: Sequence[Path]) -> pd.DataFrame:
+    """All samples; what is text is categorical. Raises MbenchError without pandas and DuckDB."""
+    try:
+        import pandas as pd
+    except ImportError:
+        raise MbenchError(
+            "this needs pandas: install mbench with its extra analysis, pip install '.[analysis]'"
+        ) from None
+    database = open_runs(files)
+    found = database.execute(f"SELECT {CASES} FROM cases ORDER BY row")
+    names = [column[0] for column in found.description or ()]
+    cases = pd.DataFrame.from_records(found.fetchall(), columns=names)
+    samples = pd.DataFrame(database.execute(SAMPLES).fetchnumpy())
+    row = samples.pop("row").to_numpy()
+    columns: dict[str, Any] = {}
+    for name in names:
+        if name in SIZES:
+            columns[name] = cases[name].astype("Int64").array.take(row)
+        elif name == "started":
+            columns[name] = pd.to_datetime(cases[name], utc=True, errors="coerce").array.take(row)
+        elif pd.api.types.is_numeric_dtype(cases[name]):
+            columns[name] = cases[name].to_numpy()[row]
+        else:
+            codes, categories = pd.factorize(cases[name])
+            columns[name] = pd.Categorical.from_codes(codes[row], categories)
+    each = samples.pop("each").astype("int8")
+    samples.insert(2, "kind", pd.Categorical.from_codes(each, ["block", "step"]))
+    made = pd.concat([pd.DataFrame(columns), samples], axis="columns")
+    return made.assign(samples_per_second=made["steps"] * made["batch_size"] / made["seconds"])
