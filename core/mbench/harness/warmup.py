@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from statistics import median
+from statistics import fmean, median
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,6 +15,9 @@ __all__ = ["Warmup", "is_steady", "warm_up"]
 LONGEST_SECONDS = 60.0
 BLOCK_SECONDS = 0.1
 TOLERANCE = 0.03
+DRIFT_TOLERANCE = 0.005
+DRIFT_POINTS = 12
+DRIFT_QUANTILE = 0.84  # of the normal distribution: one-sided 20 %
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,17 +49,43 @@ def third(blocks: list[tuple[int, int]]) -> int:
 
 
 def is_steady(blocks: list[tuple[int, int]], *, shortest_seconds: float) -> bool:
-    """Whether the last third of the blocks is no faster than the third before it.
+    """Whether steps no longer get faster: neither at once nor little by little.
 
-    A step that got slower is no sign that warming up longer would help (it may be the machine's
-    doing), so only steps that still get faster keep the warm-up going.
+    At once: the last third of the blocks against the third before it. Little by little: a trend
+    over the last half. A step that got slower is no sign that warming up longer would help (it
+    may be the machine's doing), so only steps that still get faster keep the warm-up going.
     """
     size = third(blocks)
     last, before = per_step(blocks[-size:]), per_step(blocks[-2 * size : -size])
     if len(before) < 2:
         return False
-    enough = sum(elapsed for _, elapsed in blocks) >= shortest_seconds * 1e9
-    return enough and median(last) >= (1 - TOLERANCE) * median(before)
+    if sum(elapsed for _, elapsed in blocks) < shortest_seconds * 1e9:
+        return False
+    if median(last) < (1 - TOLERANCE) * median(before):
+        return False
+    return not gets_faster(per_step(blocks[-max(2, len(blocks) // 2) :]))
+
+
+def gets_faster(durations: list[float]) -> bool:
+    """Whether durations fall by a trend that noise does not explain and that matters.
+
+    The trend is by Mann and Kendall's test, its size Theil and Sen's (median) slope times the
+    length of the series: neither is moved by outliers, nor by how noise is distributed. Noise
+    that comes in bursts can pass for a trend; that costs some more warming up, no more.
+    """
+    size = math.ceil(len(durations) / DRIFT_POINTS)
+    means = [fmean(durations[i : i + size]) for i in range(0, len(durations), size)]
+    count = len(means)
+    slopes = [
+        (means[later] - means[earlier]) / (later - earlier)
+        for earlier in range(count)
+        for later in range(earlier + 1, count)
+    ]
+    score = sum((slope < 0) - (slope > 0) for slope in slopes)
+    spread = math.sqrt(count * (count - 1) * (2 * count + 5) / 18)
+    if score - 1 < DRIFT_QUANTILE * spread:
+        return False
+    return -median(slopes) * (count - 1) > DRIFT_TOLERANCE * median(means)
 
 
 def warm_up(run: Callable[[int], int], *, shortest_seconds: float = 1.0) -> Warmup:
