@@ -79,10 +79,11 @@ class Prepared:
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """Time `count` steps: as one block, or each synchronised on its own."""
+    """Time `count` steps, as one block or each synchronised on its own, after `lead` untimed."""
 
     count: int
     each: bool = False
+    lead: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -107,8 +107,8 @@ class Worker:
     def prepare(self, case: Case) -> wire.Prepared:
         return self.ask(wire.Prepare(case=case), wire.Prepared)
 
-    def run(self, count: int, *, each: bool = False) -> wire.Elapsed:
-        return self.ask(wire.Run(count=count, each=each), wire.Elapsed)
+    def run(self, count: int, *, each: bool = False, lead: int = 0) -> wire.Elapsed:
+        return self.ask(wire.Run(count=count, each=each, lead=lead), wire.Elapsed)
 
     def _read(self, answer: type[T], deadline: float) -> T:
         while b"\n" not in self._received:

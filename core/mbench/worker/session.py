@@ -45,8 +45,9 @@ class Session:
         if isinstance(message, wire.Run):
             benchmark = self.benchmark
             return time_steps(
-                benchmark.step, benchmark.synchronize, count=message.count, each=message.each
-            )
+                benchmark.step, benchmark.synchronize,
+                count=message.count, each=message.each, lead=message.lead,
+            )  # fmt: skip
         if isinstance(message, wire.Loss):
             return wire.LossValue(loss=evidence.finite_loss(self.benchmark))
         if isinstance(message, wire.Memory):
@@ -69,6 +70,7 @@ class Session:
         assert self.runtime is not None, "describe comes first"
         begin = perf_counter()
         self.benchmark = None  # the case before makes room
+        gc.unfreeze()  # see worker/clock.py
         gc.collect()  # models refer to themselves
         self.workload = case.resolve()
         benchmark = self.runtime.prepare(case, self.workload)

@@ -26,6 +26,9 @@ class Bench:
         self.seen.append("collect")
         return 0
 
+    def freeze(self) -> None:
+        self.seen.append("freeze")
+
     def step(self) -> None:
         self.seen.append("step")
         self.now += STEP
@@ -40,6 +43,7 @@ def bench(monkeypatch: pytest.MonkeyPatch) -> Bench:
     bench = Bench()
     monkeypatch.setattr(clock, "perf_counter_ns", bench.look)
     monkeypatch.setattr(gc, "collect", bench.collect)
+    monkeypatch.setattr(gc, "freeze", bench.freeze)
     return bench
 
 
@@ -47,7 +51,7 @@ def bench(monkeypatch: pytest.MonkeyPatch) -> Bench:
 def test_a_block_is_one_duration_between_two_synchronisations(bench, count):
     elapsed = clock.time_steps(bench.step, bench.synchronize, count=count)
     assert bench.seen == [
-        "collect", "synchronize", "look", *["step"] * count, "synchronize", "look",
+        "collect", "freeze", "synchronize", "look", *["step"] * count, "synchronize", "look",
     ]  # fmt: skip
     assert elapsed.start_nanoseconds == 500 + SYNCHRONIZE
     assert elapsed.nanoseconds == [count * STEP + SYNCHRONIZE]
@@ -57,10 +61,27 @@ def test_a_block_is_one_duration_between_two_synchronisations(bench, count):
 def test_each_step_has_its_own_synchronisation(bench, count):
     elapsed = clock.time_steps(bench.step, bench.synchronize, count=count, each=True)
     assert bench.seen == [
-        "collect", "synchronize", "look", *["look", "step", "synchronize", "look"] * count,
+        "collect", "freeze", "synchronize", "look",
+        *["look", "step", "synchronize", "look"] * count,
     ]  # fmt: skip
     assert elapsed.start_nanoseconds == 500 + SYNCHRONIZE
     assert elapsed.nanoseconds == [STEP + SYNCHRONIZE] * count
+
+
+@pytest.mark.parametrize("each", [False, True])
+def test_steps_in_the_lead_are_not_timed(bench, each):
+    elapsed = clock.time_steps(bench.step, bench.synchronize, count=1, each=each, lead=2)
+    assert bench.seen[:6] == ["collect", "freeze", "step", "step", "synchronize", "look"]
+    assert bench.seen.count("step") == 3
+    assert elapsed.nanoseconds == [STEP + SYNCHRONIZE]
+
+
+def test_collecting_again_does_not_look_through_what_is_there():
+    kept = [["framework"]]
+    assert any(found is kept for found in gc.get_objects())
+    clock.time_steps(lambda: None, lambda: None, count=1)
+    assert not any(found is kept for found in gc.get_objects())
+    gc.unfreeze()
 
 
 def test_the_clock_is_the_machines_monotonic_one_in_nanoseconds():

@@ -84,6 +84,7 @@ def test_the_case_before_makes_room_for_the_next(session):
 
 def test_the_case_before_is_gone_even_where_its_model_refers_to_itself(session, monkeypatch):
     session.answer(wire.Prepare(case=CASE))
+    session.answer(wire.Run(count=1))
     session.benchmark.itself = session.benchmark
     before = weakref.ref(session.benchmark)
     honest = session.runtime.prepare
