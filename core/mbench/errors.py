@@ -14,9 +14,13 @@ class MbenchError(Exception):
 
 
 class UsageError(MbenchError):
-    """The command was not given what it needs."""
+    """The command was not given what it needs; `option` is the one to mend, where it is one."""
 
     exit_code = 2
+
+    def __init__(self, message: str, *, option: str | None = None) -> None:
+        super().__init__(message)
+        self.option = option
 
 
 class EnvironmentUnavailable(MbenchError):

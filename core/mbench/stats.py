@@ -19,6 +19,7 @@ __all__ = [
     "pair_ratios",
     "percentile",
     "ratio",
+    "steps_for",
     "verdict",
 ]
 
@@ -131,3 +132,8 @@ def percentile(values: Sequence[float], rank: float) -> float | None:
     if not count or count * (1 - rank / 100) < 1 - 1e-9:
         return None
     return sorted(values)[math.ceil(count * rank / 100 - 1e-9) - 1]
+
+
+def steps_for(rank: float) -> int:
+    """The smallest sample that supports a percentile."""
+    return math.ceil(100 / (100 - rank) - 1e-9)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mbench.harness.plan import Axes, plan
-from mbench.harness.protocol import Protocol
+from mbench.harness.protocol import Counted, Protocol
 from mbench.plugins import Plugins
 from mbench.results.run import load_run
 from mbench.results.store import RunWriter
@@ -60,11 +60,18 @@ def write_run(tmp_path: Path, plugins: Plugins) -> WriteRun:
         status: str | None = "complete",
         end: str | None = "all processes measured",
         system: dict[str, Any] | None = None,
+<<<<<<< HEAD
         version: str = "1.2",
+=======
+        protocol: Protocol | Counted | None = None,
+>>>>>>> 924326c (Published protocols as presets, stopping by width, and budgets that hold no round)
         **axes: Any,
     ) -> Path:
         store = RunWriter(
-            tmp_path / "results", protocol=Protocol(), system=system or {}, arguments=["mbench"]
+            tmp_path / "results",
+            protocol=protocol or Protocol(),
+            system=system or {},
+            arguments=["mbench"],
         )
         axes = {"models": ("tiny-model",), "batch_sizes": (8,), "frameworks": seconds, **axes}
         comparisons = plan(Axes(**axes), plugins)

@@ -64,7 +64,7 @@ def rows(page: str, *, beginning: str, heading: str) -> list[list[str]]:
     found, inside = [], False
     section = page.partition(f"\n{heading}\n")[2] if heading else page
     if heading:
-        section = re.split(r"\n## ", section)[0]
+        section = re.split(r"\n##+ ", section)[0]
     for line in section.splitlines():
         if line.startswith(beginning):
             inside = True
@@ -121,11 +121,17 @@ def compare(found: dict[str, Any], types: dict[str, str], *, absent: set[str]) -
     assert set(types) - seen - absent == set(), "documented, but not there"
 
 
+def constants(page: str, *, of: str) -> set[str]:
+    found = rows(page, beginning="| Field | Type |", heading=f"### Constants of {of}")
+    return {row[0].strip("`") for row in found}
+
+
 def test_every_field_is_documented_with_its_type(document, pages):
     gpu = {f"system.gpus[].{name}" for name in GPU_FIELDS}
     types = documented(pages[PAGE])
     assert gpu <= set(types)
-    compare(document, types, absent=gpu | unmetered(document, types))
+    others = constants(pages[PAGE], of="published protocols")
+    compare(document, types, absent=gpu | others | unmetered(document, types))
 
 
 def unmetered(document: dict[str, Any], types: dict[str, str]) -> set[str]:
@@ -139,6 +145,20 @@ def unmetered(document: dict[str, Any], types: dict[str, str]) -> set[str]:
             path = f"cases[].{name}" + ("[]" if name == "disturbances" else "")
             lacking |= {field for field in types if field.startswith(f"{path}.")}
     return lacking
+
+
+def test_a_published_protocol_has_constants_of_its_own(tmp_path, pages):
+    text = mbench(
+        tmp_path, "run", "tiny", "--models", "tiny-model", "--protocol", "superbench",
+        "--steps", "20", "--warmup-steps", "2", "--threads", "1", "--no-verify",
+        "--format", "json",
+    )  # fmt: skip
+    types = documented(pages[PAGE])
+    ours = constants(pages[PAGE], of="the adaptive protocol")
+    protocol = {path for path in types if path.startswith("protocol.")} - ours
+    found = json.loads(text)["protocol"]
+    compare({"protocol": found}, types, absent=set(types) - protocol - {"protocol"})
+    assert len(protocol) == len(found) == 10
 
 
 def test_the_document_is_what_the_command_prints(run, document):

@@ -66,7 +66,7 @@ def measure(context: click.Context, frameworks: tuple[str, ...], options: dict[s
     """Measure, report, and return the exit code. Ctrl-C reports what was measured so far."""
     from mbench.harness.plan import plan
     from mbench.harness.progress import open_progress
-    from mbench.harness.protocol import Protocol
+    from mbench.harness.protocol import choose
     from mbench.harness.session import Homes, run_plan
     from mbench.harness.system import describe_system
     from mbench.results.store import RunWriter, command_line
@@ -76,14 +76,7 @@ def measure(context: click.Context, frameworks: tuple[str, ...], options: dict[s
     report = chosen_report(context, options["format_"], options["layout"])
     axes = axes_of(frameworks, options)
     comparisons = plan(axes, plugins(context))
-    protocol = Protocol(
-        processes=options["processes"],
-        rounds=options["rounds"],
-        block_seconds=options["block"],
-        budget_seconds=options["budget"],
-        timeout_seconds=options["timeout"],
-        seed=options["seed"],
-    )
+    protocol = choose(options["protocol_name"], options)
     check_writable(options["output"])
     store = RunWriter(
         options["results"], protocol=protocol, system=describe_system(), arguments=command_line()

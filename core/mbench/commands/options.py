@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mbench.contract.case import DEVICES
+from mbench.harness.protocol import Protocol
 from mbench.results.folder import default_folder
 
 if TYPE_CHECKING:
@@ -70,8 +71,29 @@ class Seconds(click.FloatRange):
         return seconds
 
 
+class Percent(click.ParamType[Any]):
+    """A share written as "2%", above 0 and below 100 %."""
+
+    name = "percent"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        if isinstance(value, float):
+            return value
+        number, sign, rest = value.partition("%")
+        try:
+            share = float(number) / 100
+        except ValueError:
+            share = 0.0
+        if not sign or rest or not 0 < share < 1:
+            self.fail(f"{value!r} is not a percentage like 2% or 0.5%", param, ctx)
+        return share
+
+
 COMMAS = Commas()
 POSITIVE_COMMAS = PositiveCommas()
+PERCENT = Percent()
 SIZE = click.IntRange(min=1)
 SECONDS = Seconds(min=0, min_open=True)
 
@@ -135,14 +157,41 @@ case_options = apply(
 
 protocol_options = apply(
     [
-        click.option("--processes", type=SIZE, default=5, show_default=True,
-                     help="Sets of fresh worker processes; the interval is built over them."),
+        click.option("--protocol", "protocol_name", default="adaptive", show_default=True,
+                     help="How to measure: adaptive, or as published: dlperf, superbench, nvidia."),
+        click.option("--processes", type=SIZE, default=None,
+                     help="Sets of fresh worker processes; the interval is built over them.  "
+                          f"[default: {Protocol.processes}; dlperf 7, superbench and nvidia 1]"),
         click.option("--rounds", type=SIZE, default=None,
-                     help="Blocks per worker.  [default: as many as the budget allows, 3 to 10]"),
-        click.option("--block", type=SECONDS, default=1.0,
-                     show_default=True, help="Seconds that a block takes, one step at least."),
-        click.option("--budget", type=SECONDS, default=180.0,
-                     show_default=True, help="Seconds that one comparison may take."),
+                     help="Blocks per worker (adaptive).  [default: as many as the budget allows, "
+                          f"{Protocol.fewest_rounds} to {Protocol.most_rounds}]"),
+        click.option("--block", type=SECONDS, default=None,
+                     help="Seconds that a block takes, one step at least (adaptive).  "
+                          f"[default: {Protocol.block_seconds:g}]"),
+        click.option("--budget", type=SECONDS, default=None,
+                     help="Seconds that one comparison may take (adaptive).  "
+                          f"[default: {Protocol.budget_seconds:g}]"),
+        click.option("--until", type=PERCENT, default=None, metavar="PERCENT",
+                     help="Add processes until all intervals are within plus or minus so much, "
+                          "or the budget is spent (adaptive)."),
+        click.option("--max-processes", type=SIZE, default=None,
+                     help="Most sets of processes with --until.  "
+                          f"[default: {Protocol.most_processes}]"),
+        click.option("--steps", type=SIZE, default=None,
+                     help="Steps to time (published protocols).  "
+                          "[default: dlperf 100, superbench 2048, nvidia 500 per epoch]"),
+        click.option("--warmup-steps", type=SIZE, default=None,
+                     help="Steps before them (published protocols).  "
+                          "[default: dlperf 20, superbench 64]"),
+        click.option("--epochs", type=SIZE, default=None,
+                     help="Epochs of --steps each, those of warm-up among them (published "
+                          "protocols).  [default: nvidia 3, others 1]"),
+        click.option("--warmup-epochs", type=click.IntRange(min=0), default=None,
+                     help="Epochs that are not timed (published protocols).  "
+                          "[default: nvidia 1, others 0]"),
+        click.option("--duration", type=SECONDS, default=None,
+                     help="Seconds after which an epoch ends, whichever comes first (published "
+                          "protocols)."),
         click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True,
                      help="Of weights, data and the order of rounds."),
         timeout_option,

@@ -85,7 +85,7 @@ class Worker:
             os.close(worker_writes)
         self._grouped = False
         try:
-            self._read(wire.Hello, time.monotonic() + timeout)
+            self._read(wire.Hello, timeout)
             self._grouped = True
         except BaseException:
             self.kill()
@@ -99,7 +99,7 @@ class Worker:
             os.write(self._requests, wire.encode(message))
         except BrokenPipeError:
             raise self._crashed() from None
-        return self._read(answer, time.monotonic() + limit)
+        return self._read(answer, limit)
 
     def describe(self, message: wire.Describe) -> FrameworkInfo:
         return self.ask(message, FrameworkInfo)
@@ -107,15 +107,18 @@ class Worker:
     def prepare(self, case: Case) -> wire.Prepared:
         return self.ask(wire.Prepare(case=case), wire.Prepared)
 
-    def run(self, count: int, *, each: bool = False, lead: int = 0) -> wire.Elapsed:
-        return self.ask(wire.Run(count=count, each=each, lead=lead), wire.Elapsed)
+    def run(
+        self, count: int, *, each: bool = False, lead: int = 0, timeout: float | None = None
+    ) -> wire.Elapsed:
+        return self.ask(wire.Run(count=count, each=each, lead=lead), wire.Elapsed, timeout=timeout)
 
-    def _read(self, answer: type[T], deadline: float) -> T:
+    def _read(self, answer: type[T], limit: float) -> T:
+        deadline = time.monotonic() + limit
         while b"\n" not in self._received:
             remaining = deadline - time.monotonic()
             if remaining <= 0 or not select.select([self._replies], [], [], remaining)[0]:
                 self.kill()
-                raise CaseEnded("timeout", f"no answer within {self.timeout:g} s", log=self.log)
+                raise CaseEnded("timeout", f"no answer within {limit:g} s", log=self.log)
             if not (chunk := os.read(self._replies, 2**16)):
                 raise self._crashed()
             self._received += chunk

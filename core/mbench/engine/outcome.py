@@ -13,7 +13,7 @@ OUTCOMES = {
     "ok": "measured",
     "unsupported": "the framework, its build or the device cannot do it",
     "oom": "out of memory",
-    "timeout": "no answer within the time limit",
+    "timeout": "no answer within the time limit, or no round within the budget",
     "crashed": "the worker's process ended by itself",
     "failed": "the framework or its environment raised an error",
     "not-equal": "the work is not that of the reference, so it was not compared",

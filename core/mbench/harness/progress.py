@@ -27,6 +27,9 @@ class Progress(Protocol):
     def round(self, label: str, number: int, of: int) -> None:
         """`label` begins a block."""
 
+    def steps(self, label: str, done: int, of: int) -> None:
+        """`label` has done so many of the steps that are counted."""
+
     def throughput(self, label: str, samples_per_second: float) -> None:
         """`label` has ended a block."""
 
@@ -65,6 +68,10 @@ class LinesProgress:
     def round(self, label: str, number: int, of: int) -> None:
         if number == 1:
             self.phase(label, f"measuring, {of} rounds")
+
+    def steps(self, label: str, done: int, of: int) -> None:
+        if done == 0:
+            self.say(f"{label}: timing {of} steps")
 
     def throughput(self, label: str, samples_per_second: float) -> None:
         pass
@@ -134,6 +141,9 @@ class LiveProgress:
         row = self.row(label)
         row.phase, row.rounds = f"round {number} of {of}", row.rounds + 1
         self.redraw()
+
+    def steps(self, label: str, done: int, of: int) -> None:
+        self.phase(label, f"timing, {done} of {of} steps")
 
     def throughput(self, label: str, samples_per_second: float) -> None:
         row = self.row(label)

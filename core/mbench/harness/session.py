@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mbench.engine.outcome import CaseEnded
 from mbench.environments.locate import find
 from mbench.errors import EnvironmentUnavailable, MbenchError
-from mbench.harness.rounds import Measurement
+from mbench.harness.protocol import Counted
+from mbench.harness.rounds import Interleaved
+from mbench.harness.sequential import Sequential
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -55,7 +57,7 @@ def run_plan(
     comparisons: Sequence[Comparison],
     *,
     homes: Homes,
-    protocol: Protocol,
+    protocol: Protocol | Counted,
     store: RunWriter,
     progress: Progress,
     sampler: Sampler,
@@ -83,11 +85,8 @@ def run_plan(
                 end = error if isinstance(error, CaseEnded) else CaseEnded("failed", str(error))
                 store.outcome(entry.number, end)
                 progress.ended(entry.label, end)
-        Measurement(
-            comparison,
-            environments,
-            protocol=protocol,
-            store=store,
-            progress=progress,
-            sampler=sampler,
-        ).run()
+        tools: dict[str, Any] = {"store": store, "progress": progress, "sampler": sampler}
+        if isinstance(protocol, Counted):
+            Sequential(comparison, environments, protocol=protocol, **tools).run()
+        else:
+            Interleaved(comparison, environments, protocol=protocol, **tools).run()

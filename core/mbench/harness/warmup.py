@@ -35,6 +35,8 @@ class Warmup:
     @property
     def step_seconds(self) -> float:
         """The step time at the end of the warm-up."""
+        if not self.blocks:
+            return self.first_step_nanoseconds / 1e9
         return median(per_step(self.blocks[-third(self.blocks) :])) / 1e9
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 __all__ = ["case_columns", "case_rows", "disturbance_lines", "number", "plain", "printable",
-           "verdict_line", "verdict_lines"]  # fmt: skip
+           "protocol_line", "verdict_line", "verdict_lines"]  # fmt: skip
 
 Document = dict[str, Any]
 
@@ -99,6 +99,22 @@ def verdict_lines(document: Document) -> list[str]:
     ]
 
 
+def protocol_line(document: Document) -> str:
+    """How a published protocol measured; empty for mbench's own."""
+    constants = document["protocol"]
+    if "steps" not in constants:
+        return ""
+    epochs = constants["epochs"] - constants["warmup_epochs"]
+    warmup = max(1, constants["warmup_steps"] + constants["warmup_epochs"] * constants["steps"])
+    said = f"protocol {constants['name']}: {warmup} steps of warm-up, then {constants['steps']}"
+    said += f" in each of {epochs} epochs" if epochs > 1 else ""
+    if constants["duration_seconds"] is not None:
+        said += f" or {number(constants['duration_seconds'])} s"
+    count = constants["processes"]
+    said += f"; median of {count} fresh processes" if count > 1 else "; one process"
+    return f"{said}; one case after the other"
+
+
 def equality(document: Document, comparison: Document) -> str:
     """What is known of the equality of the two cases' work."""
     state = comparison["equal_work"]
@@ -125,9 +141,12 @@ def verdict_line(comparison: Document) -> str:
         return f"{what}: {pair}: not compared, {comparison['reason']}"
     ratio = f"ratio {number(comparison['ratio'])}"
     if comparison["low"] is None:
-        return f"{what}: {pair}: {ratio}, {comparison['verdict']} (one process pair, no interval)"
+        why = f"no interval: {comparison['no_interval']}"
+        return f"{what}: {pair}: {ratio}, {comparison['verdict']} ({why})"
     ends = f"95 % interval {number(comparison['low'])} .. {number(comparison['high'])}"
     pairs = f"{comparison['process_pairs']} process pairs"
+    if comparison["reason"] not in (None, "all processes measured"):
+        pairs += f"; {comparison['reason']}"
     if comparison["verdict"] == "no difference shown":
         return f"{what}: {pair}: no difference shown ({ratio}, {ends}, {pairs})"
     factor = comparison["ratio"] if comparison["ratio"] >= 1 else 1 / comparison["ratio"]

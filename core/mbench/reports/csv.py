@@ -23,6 +23,7 @@ def render(document: dict[str, Any]) -> str:
         against = ratios.get(number, {})
         rows.append(
             {name: case[name] for name in PLAIN}
+            | {"protocol": document["protocol"]["name"]}
             | {
                 "samples_per_second": speed.get("median"),
                 "samples_per_second_low": speed.get("low"),
@@ -31,6 +32,9 @@ def render(document: dict[str, Any]) -> str:
                 **{
                     f"step_time_ms_{p}": times.get(p) for p in ("p50", "p90", "p95", "p99", "p99.9")
                 },
+                "percentiles_lacking": "; ".join(
+                    f"{name} {why}" for name, why in times.get("lacking", {}).items()
+                ),
                 "first_step_seconds": case["first_step_seconds"],
                 "peak_memory_bytes": case["peak_memory_bytes"],
                 "baseline": against.get("baseline"),

@@ -10,6 +10,7 @@ from mbench.reports.cells import (
     case_rows,
     disturbance_lines,
     printable,
+    protocol_line,
     verdict_lines,
 )
 
@@ -25,6 +26,7 @@ def render(document: dict[str, Any]) -> str:
         line(["---"] * len(case_columns)),
         *(line(row) for row in case_rows(document)),
         "",
+        *([escape(protocol), ""] if (protocol := protocol_line(document)) else []),
         *(f"- {escape(text)}" for text in [*disturbance_lines(document), *verdict_lines(document)]),
     ]
     return "\n".join(lines).rstrip() + "\n"

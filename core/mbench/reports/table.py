@@ -6,7 +6,14 @@ import io
 import shutil
 from typing import Any
 
-from mbench.reports.cells import case_columns, case_rows, disturbance_lines, plain, verdict_lines
+from mbench.reports.cells import (
+    case_columns,
+    case_rows,
+    disturbance_lines,
+    plain,
+    protocol_line,
+    verdict_lines,
+)
 from mbench.stats import PERCENTILES
 
 __all__ = ["render"]
@@ -41,6 +48,8 @@ def render(document: dict[str, Any]) -> str:
     remarks = [latency_lines, difference_lines, disturbance_lines]
     for line in [line for lines in remarks for line in lines(document)]:
         console.print(Text(line))
+    if protocol := protocol_line(document):
+        console.print(Text(protocol))
     if verdicts := verdict_lines(document):
         console.print()
         for line in verdicts:
@@ -58,8 +67,8 @@ def latency_lines(document: dict[str, Any]) -> list[str]:
             known = {rank: times[f"p{rank:g}"] for rank in PERCENTILES}
             shown = [f"p{rank:g} {value:.4g}" for rank, value in known.items() if value is not None]
             line = f"{case['label']}: step ms over {times['samples']} steps: {', '.join(shown)}"
-            if lacking := [f"p{rank:g}" for rank, value in known.items() if value is None]:
-                line += f" (too few steps for {', '.join(lacking)})"
+            for name, why in times["lacking"].items():
+                line += f"; {name} {why}"
             lines.append(line)
     return lines
 

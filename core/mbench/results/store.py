@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mbench.engine.outcome import CaseEnded
     from mbench.environments.locate import Environment
     from mbench.harness.plan import Comparison
-    from mbench.harness.protocol import Protocol
+    from mbench.harness.protocol import Counted, Protocol
 
 __all__ = ["SCHEMA", "RunWriter", "command_line"]
 
@@ -33,7 +33,12 @@ class RunWriter:
     """One run being made. Every event is on disk before `append` returns."""
 
     def __init__(
-        self, folder: Path, *, protocol: Protocol, system: dict[str, Any], arguments: list[str]
+        self,
+        folder: Path,
+        *,
+        protocol: Protocol | Counted,
+        system: dict[str, Any],
+        arguments: list[str],
     ) -> None:
         """Create the run's folder under `folder`; raises MbenchError where it cannot."""
         now = datetime.now(timezone.utc)

@@ -5,10 +5,11 @@ Its schema is described in docs/results-schema.md; every report shows these numb
 
 from __future__ import annotations
 
-from statistics import fmean, median
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from mbench import stats
+from mbench.results.figures import ADAPTIVE, rates, step_times, throughput
 from mbench.results.machine import disturbances, energy, telemetry
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def summarize(run: Run) -> Document:
         "started": run.header["started"],
         "finished": run.finished,
         "cut_off": run.cut_off,
-        "protocol": run.header["protocol"],
+        "protocol": protocol_of(run),
         "system": run.header["system"],
         "cases": [summarize_case(run, case) for case in run.cases.values()],
         "comparisons": [
@@ -41,9 +42,14 @@ def summarize(run: Run) -> Document:
     }
 
 
+def protocol_of(run: Run) -> Document:
+    """The constants of the measurement; a run without a name is older than other protocols."""
+    return {"name": ADAPTIVE, **run.header["protocol"]}
+
+
 def summarize_case(run: Run, case: CaseRecord) -> Document:
     """One case: what it is, how it ended, its numbers where there are any."""
-    axes = case.axes
+    axes, protocol = case.axes, protocol_of(run)["name"]
     processes = list(case.processes.values())
     first = processes[0] if processes else None
     peaks = [p.peak_bytes for p in processes if p.peak_bytes is not None]
@@ -62,8 +68,8 @@ def summarize_case(run: Run, case: CaseRecord) -> Document:
         "outcome": outcome,
         "reason": reason,
         "log": case.log,
-        "throughput": throughput(case),
-        "step_time_ms": step_times(case),
+        "throughput": throughput(case, protocol=protocol),
+        "step_time_ms": step_times(case, protocol=protocol),
         "first_step_seconds": median(p.first_step_nanoseconds for p in processes) / 1e9
         if processes
         else None,
@@ -94,59 +100,6 @@ CASE_AXES = (
 )  # fmt: skip
 
 
-def rates(case: CaseRecord) -> dict[int, dict[int, float]]:
-    """process -> round -> samples per second."""
-    batch = case.axes["batch_size"]
-    return {
-        process.number: {
-            block.round: block.steps * batch * 1e9 / block.nanoseconds[0]
-            for block in process.blocks
-            if not block.each
-        }
-        for process in case.processes.values()
-        if any(not block.each for block in process.blocks)
-    }
-
-
-def throughput(case: CaseRecord) -> Document | None:
-    """Samples done / seconds elapsed per process; the median process and the interval of them."""
-    batch = case.axes["batch_size"]
-    values = []
-    for process in case.processes.values():
-        blocks = [block for block in process.blocks if not block.each]
-        if blocks:
-            seconds = sum(block.nanoseconds[0] for block in blocks) / 1e9
-            values.append(sum(block.steps for block in blocks) * batch / seconds)
-    if not values:
-        return None
-    interval = stats.geometric_interval(values)
-    return {
-        "median": median(values),
-        "low": interval.low,
-        "high": interval.high,
-        "unit": f"{case.samples}/s",
-        "processes": values,
-        "rounds": [list(of_process.values()) for of_process in rates(case).values()],
-    }
-
-
-def step_times(case: CaseRecord) -> Document | None:
-    """Mean step time of the blocks; percentiles of the steps that were timed one by one."""
-    blocks = [b for p in case.processes.values() for b in p.blocks]
-    whole = [b for b in blocks if not b.each]
-    if not whole:
-        return None
-    single = [value / 1e6 for b in blocks if b.each for value in b.nanoseconds]
-    document: Document = {
-        "mean": sum(b.nanoseconds[0] for b in whole) / sum(b.steps for b in whole) / 1e6,
-        "samples": len(single),
-    }
-    for rank in stats.PERCENTILES:
-        document[f"p{rank:g}"] = stats.percentile(single, rank)
-    document["latency_mean"] = fmean(single) if single else None
-    return document
-
-
 def equality(*cases: CaseRecord) -> str:
     """What is known of the equality of the cases' work."""
     if any(case.equal_work is None for case in cases):
@@ -167,6 +120,22 @@ def unlike_losses(*cases: CaseRecord) -> str:
     return ""
 
 
+def ratio(
+    baseline: CaseRecord, other: CaseRecord, *, protocol: str
+) -> tuple[stats.Interval | None, str | None]:
+    """The ratio as the protocol makes it, and why it has no interval where it has none."""
+    if protocol == ADAPTIVE:
+        interval = stats.ratio(rates(baseline), rates(other))
+        single = interval is not None and interval.low is None
+        return interval, "one process pair" if single else None
+    speeds = [throughput(case, protocol=protocol) for case in (baseline, other)]
+    medians = [speed["median"] for speed in speeds if speed]
+    if len(medians) < 2:
+        return None, None
+    why = f"{protocol} measures one case after the other, so a drift of the machine counts too"
+    return stats.Interval(medians[1] / medians[0], None, None, 0), why
+
+
 def compare(run: Run, cases: list[CaseRecord]) -> list[Document]:
     """Every other case of a comparison against its first."""
     if len(cases) < 2:
@@ -174,7 +143,7 @@ def compare(run: Run, cases: list[CaseRecord]) -> list[Document]:
     baseline, *others = cases
     documents = []
     for other in others:
-        interval = stats.ratio(rates(baseline), rates(other))
+        interval, why_not = ratio(baseline, other, protocol=protocol_of(run)["name"])
         ended = next((c for c in (baseline, other) if c.outcome), None)
         document: Document = {
             "cases": [baseline.number, other.number],
@@ -185,7 +154,8 @@ def compare(run: Run, cases: list[CaseRecord]) -> list[Document]:
                           other.label: other.axes["compiler"]},
             "device": other.axes["device"],
             "equal_work": equality(baseline, other),
-            "ratio": None, "low": None, "high": None, "process_pairs": 0, "pairs": [],
+            "ratio": None, "low": None, "high": None, "no_interval": None, "process_pairs": 0,
+            "pairs": [],
             "verdict": None, "reason": run.comparisons[other.comparison]["reason"],
             "disturbances": [
                 f"{case.label}: {disturbance['text']}"
@@ -205,8 +175,11 @@ def compare(run: Run, cases: list[CaseRecord]) -> list[Document]:
                 "ratio": interval.value,
                 "low": interval.low,
                 "high": interval.high,
+                "no_interval": why_not,
                 "process_pairs": interval.replicates,
-                "pairs": stats.pair_ratios(rates(baseline), rates(other)),
+                "pairs": stats.pair_ratios(rates(baseline), rates(other))
+                if interval.replicates
+                else [],
                 "verdict": stats.verdict(interval),
             }
         documents.append(document)

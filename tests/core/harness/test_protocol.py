@@ -1,10 +1,11 @@
-"""How many rounds a set of workers gets."""
+"""The constants of protocols, and how many rounds a set of workers gets."""
 
 from __future__ import annotations
 
 import pytest
 
-from mbench.harness.protocol import Protocol
+from mbench.errors import UsageError
+from mbench.harness.protocol import PRESETS, Counted, Protocol, choose
 
 
 @pytest.mark.parametrize(
@@ -33,3 +34,43 @@ def test_more_processes_leave_fewer_rounds_each():
 def test_rounds_that_are_asked_for_are_given(rounds):
     protocol = Protocol(rounds=rounds)
     assert protocol.rounds_for(setup_seconds=1000, round_seconds=1000) == rounds
+
+
+def test_the_published_protocols_have_their_published_constants():
+    dlperf, superbench, nvidia = (PRESETS[name] for name in ("dlperf", "superbench", "nvidia"))
+    assert (dlperf.processes, dlperf.steps_before, dlperf.steps) == (7, 20, 100)
+    assert (superbench.steps_before, superbench.steps, superbench.processes) == (64, 2048, 1)
+    assert superbench.step_by_step == ("train", "inference")
+    assert (nvidia.steps, nvidia.counted_epochs, nvidia.steps_before) == (500, 2, 500)
+    assert (dlperf.step_by_step, nvidia.step_by_step) == ((), ("inference",))
+
+
+def test_the_first_step_never_counts():
+    assert Counted(name="bare", steps=5).steps_before == 1
+
+
+def test_options_replace_constants_and_nothing_else():
+    assert choose("adaptive", {"seed": 0, "rounds": None, "models": ("x",)}) == Protocol()
+    chosen = choose("dlperf", {"steps": 7, "seed": 3, "timeout": 5.0})
+    assert (chosen.steps, chosen.seed, chosen.timeout_seconds) == (7, 3, 5.0)
+    assert (chosen.name, chosen.warmup_steps, chosen.processes) == ("dlperf", 20, 7)
+    assert choose("adaptive", {"until": 0.02}).half_width_goal == 0.02
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "option", "words"),
+    [
+        ("dlperv", {}, "--protocol", "did you mean dlperf?"),
+        ("dlperf", {"rounds": 3}, "--rounds", "which takes --processes, --steps"),
+        ("adaptive", {"warmup_steps": 3}, "--warmup-steps", "not for the protocol adaptive"),
+        ("adaptive", {"max_processes": 3}, "--max-processes", "bounds --until"),
+        ("adaptive", {"max_processes": 3, "until": 0.1}, None, "3 is less than --processes 5"),
+        ("nvidia", {"epochs": 1}, None, "leave none to time"),
+    ],
+)
+def test_contradictions_are_told_in_one_line(name, options, option, words):
+    with pytest.raises(UsageError) as caught:
+        choose(name, options)
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert caught.value.option == option

@@ -2,184 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from pathlib import Path
-from types import SimpleNamespace
-
 import pytest
 
-from mbench.contract import wire
-from mbench.contract.adapter import FrameworkInfo
 from mbench.engine.outcome import CaseEnded
-from mbench.harness import rounds
-from mbench.harness.plan import Axes, plan
-from mbench.harness.protocol import Protocol
-from mbench.harness.rounds import Measurement
-from mbench.telemetry.sample import Sample
-from mbench.telemetry.sampler import Watch
-
-INFO = FrameworkInfo(version="1", devices=["cpu"], device_name="CPU", threads=1)
-
-
-class World:
-    """A machine with its own time, on which fake workers run one at a time."""
-
-    def __init__(self):
-        self.now = 1000.0
-        self.workers = []
-        self.faults = {}
-        """(label, set, name of the request) -> how it ends."""
-        self.start_seconds = 0.0
-        self.step_seconds = 0.1
-
-    def launch(self, adapter, environment, case, *, log, timeout):
-        label = environment
-        number = sum(worker.label == label for worker in self.workers)
-        self.now += self.start_seconds
-        self.fault(label, number, "launch")
-        worker = Worker(self, label, number)
-        self.workers.append(worker)
-        return worker, INFO
-
-    def fault(self, label, number, request):
-        if (label, number, request) in self.faults:
-            raise self.faults[label, number, request]
-
-
-class Worker:
-    def __init__(self, world, label, number):
-        self.world, self.label, self.number = world, label, number
-        self.stopped = self.closed = False
-        self.runs = self.asked = 0
-        self.process = SimpleNamespace(pid=4711 + len(world.workers))
-
-    def prepare(self, case):
-        self.world.fault(self.label, self.number, "prepare")
-        return wire.Prepared(seconds=0.5, differences=["none"], trainable_parameters=7)
-
-    def run(self, count, *, each=False):
-        self.check_alone()
-        self.world.fault(self.label, self.number, "run" if not each else "each")
-        self.runs += 1
-        self.world.now += count * self.world.step_seconds
-        step = round(self.world.step_seconds * 1e9)
-        return wire.Elapsed(
-            start_nanoseconds=round(self.world.now * 1e9),
-            nanoseconds=[step] * count if each else [step * count],
-        )
-
-    def ask(self, message, answer):
-        if isinstance(message, wire.Loss):
-            self.check_alone()
-            self.world.fault(self.label, self.number, "loss")
-            self.asked += 1
-            return wire.LossValue(loss=self.runs + self.asked / 10)
-        assert isinstance(message, wire.Memory)
-        self.world.fault(self.label, self.number, "memory")
-        return wire.MemoryUsed(peak_bytes=123)
-
-    def check_alone(self):
-        assert not self.stopped
-        assert not self.closed
-        for other in self.world.workers:
-            assert other is self or other.stopped or other.closed, f"{other.label} is running too"
-
-    def stop(self):
-        self.stopped = True
-
-    def resume(self):
-        self.stopped = False
-
-    def close(self):
-        self.closed = True
-
-    kill = close
-
-
-class Store:
-    """Keeps events and outcomes."""
-
-    def __init__(self):
-        self.events = []
-        self.outcomes = []
-
-    def append(self, event, **fields):
-        self.events.append({"event": event, **fields})
-
-    def outcome(self, case, end):
-        self.outcomes.append((case, end.outcome, end.reason))
-
-    def log_path(self, name):
-        return Path("logs", name)
-
-    def of(self, event):
-        return [fields for fields in self.events if fields["event"] == event]
-
-    def order(self):
-        """(set, round) -> cases in the order in which their blocks were timed."""
-        order = {}
-        for block in self.of("block"):
-            order.setdefault((block["process"], block["round"]), []).append(block["case"])
-        return order
-
-
-class Sampler:
-    """Notes which worker was watched, and that it was running."""
-
-    def __init__(self, world):
-        self.world = world
-
-    @contextmanager
-    def watching(self, pid):
-        (worker,) = [w for w in self.world.workers if w.process.pid == pid]
-        worker.check_alone()
-        watch = Watch(cores=2, samples=[sample(self.world.now)])
-        yield watch
-        watch.samples.append(sample(self.world.now))
-
-
-def sample(now):
-    return Sample(
-        at_nanoseconds=round(now * 1e9), busy_seconds=now, stolen_seconds=0.0, worker_seconds=now,
-        available_bytes=2**30,
-    )  # fmt: skip
-
-
-class Progress:
-    def __init__(self):
-        self.said = []
-
-    def __getattr__(self, name):
-        return lambda *arguments: self.said.append((name, *arguments))
-
-
-@pytest.fixture
-def world(monkeypatch):
-    world = World()
-    monkeypatch.setattr(rounds, "launch", world.launch)
-    monkeypatch.setattr(rounds, "time", SimpleNamespace(monotonic=lambda: world.now))
-    return world
-
-
-@pytest.fixture
-def measure(world, plugins):
-    """Measures tiny and flaky (and a third) in the fake world; gives the store."""
-
-    def measure(*, frameworks=("tiny", "flaky", "flaky==1"), mode="train", without=(), **constants):
-        axes = Axes(frameworks=frameworks, models=("tiny-model",), modes=(mode,))
-        (comparison,) = plan(axes, plugins)
-        store = Store()
-        store.progress = Progress()
-        protocol = Protocol(**{"budget_seconds": 1e9, **constants})
-        environments = {e.label: e.label for e in comparison.entries if e.label not in without}
-        Measurement(
-            comparison, environments, protocol=protocol, store=store, progress=store.progress,
-            sampler=Sampler(world),
-        ).run()  # fmt: skip
-        assert all(worker.closed for worker in world.workers)
-        return store
-
-    return measure
+from mbench.harness.rounds import Interleaved
 
 
 def test_every_round_of_every_set_has_every_case_once(measure):
@@ -285,14 +111,14 @@ def test_a_case_that_falls_short_between_rounds_leaves_at_once(measure, world, m
 
 
 def measure_with_fault_in_round(measure, world, monkeypatch, *, label, at_round):
-    block = Measurement.block
+    turn = Interleaved.turn
 
     def faulty(self, runner, number, round_number):
         if runner.entry.label == label and round_number == at_round:
             raise CaseEnded("oom", "too much")
-        return block(self, runner, number, round_number)
+        return turn(self, runner, number, round_number)
 
-    monkeypatch.setattr(Measurement, "block", faulty)
+    monkeypatch.setattr(Interleaved, "turn", faulty)
     return measure(processes=2, rounds=3)
 
 
@@ -319,10 +145,41 @@ def test_no_set_begins_that_would_overrun_the_budget(measure, world):
     assert store.of("comparison_end")[0]["reason"] == "budget of 100 s spent"
 
 
-def test_one_set_is_measured_whatever_the_budget(measure):
-    store = measure(processes=5, budget_seconds=0.1)
+def test_three_rounds_are_measured_even_past_the_budget(measure, world):
+    store = measure(processes=5, budget_seconds=11.0)
     assert set(store.order()) == {(0, at) for at in range(3)}
-    assert store.of("comparison_end")[0]["reason"] == "budget of 0.1 s spent"
+    assert store.of("comparison_end")[0]["reason"] == "budget of 11 s spent"
+
+
+def test_a_budget_without_a_round_says_what_it_takes(measure, world):
+    world.start_seconds = 20.0
+    store = measure(processes=5, budget_seconds=30.0)
+    assert store.of("block") == []
+    assert [outcome for _, outcome, _ in store.outcomes] == ["timeout"] * 3
+    (reason,) = {reason for _, _, reason in store.outcomes}
+    assert "the budget of 30 s is too small for one round: 2 of 3 workers" in reason
+    assert "give --budget 67 for one round, or 362 for 5 processes of 3 rounds" in reason
+    assert len(world.workers) == 2, "the third would be in vain"
+    assert store.of("comparison_end")[0]["reason"] == "no case left to measure"
+
+
+def test_measuring_goes_on_until_it_is_narrow(measure, world):
+    world.noise = iter([0.1, 0.12, 0.1, 0.1, 0.12, 0.1] + [0.1] * 99)
+    store = measure(
+        frameworks=("tiny", "flaky"), processes=2, rounds=1, half_width_goal=0.1, most_processes=20
+    )
+    sets = {number for number, _ in store.order()}
+    assert 2 < len(sets) < 20
+    assert store.of("comparison_end")[0]["reason"].startswith("as narrow as asked for, intervals")
+
+
+def test_measuring_ends_where_it_does_not_get_narrow(measure, world):
+    world.noise = iter([0.1, 0.2, 0.3] * 99)
+    store = measure(
+        frameworks=("tiny", "flaky"), processes=2, rounds=1, half_width_goal=0.001, most_processes=6
+    )
+    assert len({number for number, _ in store.order()}) == 6
+    assert store.of("comparison_end")[0]["reason"].startswith("all processes measured, intervals")
 
 
 def test_an_interruption_closes_all_workers(measure, world):

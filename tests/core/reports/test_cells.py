@@ -80,8 +80,13 @@ def comparison(**changes):
             "5 process pairs)",
         ),
         (
-            {"low": None, "high": None, "verdict": "undetermined", "process_pairs": 1},
-            "new against old: ratio 1.5, undetermined (one process pair, no interval)",
+            {"low": None, "high": None, "verdict": "undetermined", "no_interval": "one pair"},
+            "new against old: ratio 1.5, undetermined (no interval: one pair)",
+        ),
+        (
+            {"reason": "budget of 9 s spent"},
+            "new is 1.5 times as fast as old (ratio 1.5, 95 % interval 1.4 .. 1.6, "
+            "5 process pairs; budget of 9 s spent)",
         ),
         (
             {"ratio": None, "low": None, "high": None, "verdict": None, "reason": "new is oom: x"},

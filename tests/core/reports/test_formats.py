@@ -10,6 +10,7 @@ import re
 import pytest
 
 from mbench.builtin import FORMATS
+from mbench.harness.protocol import PRESETS
 from mbench.reports import csv as csv_report
 from mbench.reports import json as json_report
 from mbench.reports import markdown, table
@@ -107,6 +108,45 @@ def test_csv_tells_comparisons_apart_that_differ_in_nothing_a_case_says(document
     assert ratios == ["", "0.25", "", "0.5"]
 
 
+def test_csv_says_which_percentiles_lack_and_why(full):
+    row = csv_rows(csv_report.render(full))[0]
+    assert row["step_time_ms_p99"] == ""
+    assert row["percentiles_lacking"].startswith("p99 takes 100 steps, there are 20; p99.9 takes")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        (
+            "dlperf",
+            "protocol dlperf: 20 steps of warm-up, then 100; median of 7 fresh processes; "
+            "one case after the other",
+        ),
+        (
+            "superbench",
+            "protocol superbench: 64 steps of warm-up, then 2048; one process; "
+            "one case after the other",
+        ),
+        (
+            "nvidia",
+            "protocol nvidia: 500 steps of warm-up, then 500 in each of 2 epochs; one process; "
+            "one case after the other",
+        ),
+    ],
+)
+def test_a_published_protocol_is_named_with_its_constants(document, name, said):
+    made = document(seconds={"tiny": [[1.0]], "flaky": [[2.0]]}, protocol=PRESETS[name])
+    assert said in " ".join(table.render(made).split())
+    assert said in markdown.render(made)
+    assert csv_rows(csv_report.render(made))[0]["protocol"] == name
+    shown = " ".join(table.render(made).split())
+    assert f"ratio 0.5, undetermined (no interval: {name} measures one case after" in shown
+
+
+def test_mbenchs_own_protocol_needs_no_words(full):
+    assert "protocol" not in table.render(full)
+
+
 def test_the_table_says_what_all_cases_share_once(full, monkeypatch):
     monkeypatch.setenv("COLUMNS", "160")
     lines = table.render(full).splitlines()
@@ -119,9 +159,10 @@ def test_the_table_says_what_all_cases_share_once(full, monkeypatch):
 def test_the_table_shows_latencies_and_what_the_sample_does_not_support(full, monkeypatch):
     monkeypatch.setenv("COLUMNS", "160")
     shown = table.render(full)
-    assert "tiny: step ms over 20 steps: p50 10, p90 18, p95 19 (too few steps for p99, p99.9)" in (
-        shown
-    )
+    assert (
+        "tiny: step ms over 20 steps: p50 10, p90 18, p95 19; p99 takes 100 steps, there are 20; "
+        "p99.9 takes 1,000 steps, there are 20"
+    ) in " ".join(shown.split())
     assert "tiny: by hand" in shown
     assert shown.rstrip().endswith("complete")
 

@@ -1,0 +1,165 @@
+"""What every protocol does with the cases of a comparison: start, warm up, write down, let go."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Generic, ParamSpec, TypeVar
+
+from mbench.contract import wire
+from mbench.engine.launch import launch
+from mbench.engine.outcome import CaseEnded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from contextlib import ExitStack
+
+    from mbench.engine.local import Worker
+    from mbench.environments.locate import Environment
+    from mbench.harness.plan import Comparison, Entry
+    from mbench.harness.progress import Progress
+    from mbench.harness.protocol import Counted, Protocol
+    from mbench.harness.warmup import Warmup
+    from mbench.results.store import RunWriter
+    from mbench.telemetry.sampler import Sampler
+
+__all__ = ["Measurement", "Runner"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Constants = TypeVar("Constants", bound="Protocol | Counted")
+
+
+@dataclass
+class Runner:
+    """One entry's live worker in one process of it."""
+
+    entry: Entry
+    worker: Worker
+    step_seconds: float
+
+    def steps_in(self, seconds: float) -> int:
+        """How many steps fill that time, one at least."""
+        return max(1, round(seconds / self.step_seconds))
+
+
+class Measurement(Generic[Constants]):
+    """One comparison being measured; every raw value is written down as soon as it is there."""
+
+    def __init__(
+        self,
+        comparison: Comparison,
+        environments: Mapping[str, Environment],
+        *,
+        protocol: Constants,
+        store: RunWriter,
+        progress: Progress,
+        sampler: Sampler,
+    ) -> None:
+        """`environments` by label; entries without one take no part."""
+        self.comparison = comparison
+        self.environments = environments
+        self.protocol = protocol
+        self.store = store
+        self.progress = progress
+        self.sampler = sampler
+        self.entries = [e for e in comparison.entries if e.label in environments]
+        self.workers: dict[int, Worker] = {}
+
+    def start(
+        self,
+        entry: Entry,
+        number: int,
+        stack: ExitStack,
+        *,
+        warm_up: Callable[[Callable[[int], int]], Warmup],
+    ) -> Runner:
+        """A warm worker, which lives as long as `stack`."""
+        self.progress.phase(entry.label, f"starting, process {number + 1}")
+        worker, info = launch(
+            entry.adapter,
+            self.environments[entry.label],
+            entry.case,
+            log=self.store.log_path(f"{entry.number:03}-{entry.spec.name}-{number + 1}.log"),
+            timeout=self.protocol.timeout_seconds,
+        )
+        stack.callback(worker.close)
+        self.workers[entry.number] = worker
+        if number == 0:
+            self.store.append("framework", case=entry.number, **asdict(info))
+        self.progress.phase(entry.label, "preparing")
+        prepared = worker.prepare(entry.case)
+        self.progress.phase(entry.label, "warming up")
+        first_loss: list[float] = []
+
+        def run(count: int) -> int:
+            elapsed = worker.run(count).nanoseconds[0]
+            if entry.case.mode == "train" and not first_loss:
+                first_loss.append(worker.ask(wire.Loss(), wire.LossValue).loss)
+            return elapsed
+
+        warmup = warm_up(run)
+        self.store.append(
+            "process",
+            case=entry.number,
+            process=number,
+            pid=worker.process.pid,
+            prepare_seconds=prepared.seconds,
+            trainable_parameters=prepared.trainable_parameters,
+            differences=prepared.differences,
+            first_loss=first_loss[0] if first_loss else None,
+            first_step_nanoseconds=warmup.first_step_nanoseconds,
+            warmup_blocks=warmup.blocks,
+            warmup_reason=warmup.reason,
+        )
+        return Runner(entry, worker, warmup.step_seconds)
+
+    def block(
+        self, runner: Runner, number: int, round_number: int, *, steps: int, each: bool = False
+    ) -> float:
+        """Time `steps` steps and write them down; returns samples per second."""
+        entry = runner.entry
+        limit = max(self.protocol.timeout_seconds, 2 * steps * runner.step_seconds)
+        with self.sampler.watching(runner.worker.process.pid) as watch:
+            elapsed = runner.worker.run(steps, each=each, timeout=limit)
+        block = {"case": entry.number, "process": number, "round": round_number, "each": each}
+        self.store.append(
+            "block",
+            **block,
+            steps=steps,
+            start=elapsed.start_nanoseconds,
+            nanoseconds=elapsed.nanoseconds,
+        )
+        self.store.append(
+            "telemetry",
+            **block,
+            cores=watch.cores,
+            samples=[sample.document() for sample in watch.samples],
+        )
+        return steps * entry.case.batch_size * 1e9 / sum(elapsed.nanoseconds)
+
+    def finish(self, runner: Runner, number: int) -> bool:
+        """Write down what a process used in all."""
+        runner.worker.resume()
+        used = runner.worker.ask(wire.Memory(), wire.MemoryUsed)
+        self.store.append(
+            "memory", case=runner.entry.number, process=number, peak_bytes=used.peak_bytes
+        )
+        return True
+
+    def guard(
+        self, entry: Entry, action: Callable[P, T], *arguments: P.args, **named: P.kwargs
+    ) -> T | None:
+        """Do `action`; where it ends the case, record its outcome and go on without the entry."""
+        try:
+            return action(*arguments, **named)
+        except CaseEnded as end:
+            self.end(entry, end)
+            return None
+
+    def end(self, entry: Entry, end: CaseEnded) -> None:
+        """Go on without `entry`."""
+        if worker := self.workers.pop(entry.number, None):
+            worker.kill()  # it may be alive, and would run while others are timed
+        self.entries.remove(entry)
+        self.store.outcome(entry.number, end)
+        self.progress.ended(entry.label, end)

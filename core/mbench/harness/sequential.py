@@ -1,0 +1,76 @@
+"""Published protocols: counted steps, one case after the other, each process on its own."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+from mbench.harness.measurement import Measurement, Runner
+from mbench.harness.protocol import Counted
+from mbench.harness.warmup import Warmup
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mbench.harness.plan import Entry
+
+__all__ = ["Sequential", "warm_up"]
+
+CHUNK_SECONDS = 1.0
+
+
+class Sequential(Measurement[Counted]):
+    """All processes of a case, then those of the next."""
+
+    def run(self) -> None:
+        """Every process of every case; cases that fall short get their outcome and leave."""
+        for entry in list(self.entries):
+            for number in range(self.protocol.processes):
+                if entry in self.entries:
+                    self.guard(entry, self.process, entry, number)
+        reason = "all processes measured" if self.entries else "no case left to measure"
+        self.store.append("comparison_end", comparison=self.comparison.number, reason=reason)
+
+    def process(self, entry: Entry, number: int) -> None:
+        """One fresh worker: warm-up, all counted epochs, its memory."""
+
+        def warm(run: Callable[[int], int]) -> Warmup:
+            return warm_up(run, steps=self.protocol.steps_before)
+
+        with ExitStack() as stack:
+            runner = self.start(entry, number, stack, warm_up=warm)
+            for epoch in range(self.protocol.counted_epochs):
+                self.epoch(runner, number, epoch)
+            self.finish(runner, number)
+
+    def epoch(self, runner: Runner, number: int, epoch: int) -> None:
+        """Counted steps, up to the protocol's number or duration.
+
+        A block of many steps is not cut, so that nothing is synchronised within it. Where every
+        step is anyway, or the clock has a say, it is cut to show how far it is.
+        """
+        protocol, left, seconds = self.protocol, self.protocol.steps, 0.0
+        each = runner.entry.case.mode in protocol.step_by_step
+        cut = each or protocol.duration_seconds is not None
+        while left and (protocol.duration_seconds is None or seconds < protocol.duration_seconds):
+            steps = min(left, runner.steps_in(CHUNK_SECONDS)) if cut else left
+            self.progress.steps(runner.entry.label, protocol.steps - left, protocol.steps)
+            rate = self.block(runner, number, epoch, steps=steps, each=each)
+            self.progress.throughput(runner.entry.label, rate)
+            left -= steps
+            seconds += steps * runner.entry.case.batch_size / rate
+
+
+def warm_up(run: Callable[[int], int], *, steps: int) -> Warmup:
+    """Warm up by `steps` steps, the first one alone, whether they are steady then or not."""
+    first = run(1)
+    blocks: list[tuple[int, int]] = []
+    left, count = steps - 1, 1
+    while left:
+        count = min(left, count)
+        elapsed = run(count)
+        blocks.append((count, elapsed))
+        left -= count
+        count = max(1, round(count * CHUNK_SECONDS * 1e9 / max(elapsed, 1)))
+    reason = f"{steps} steps, as the protocol says"
+    return Warmup(first_step_nanoseconds=first, blocks=blocks, reason=reason)

@@ -1,0 +1,110 @@
+"""The figures of one case from its raw values, by the arithmetic of the protocol that made them."""
+
+from __future__ import annotations
+
+from statistics import fmean, median
+from typing import TYPE_CHECKING, Any
+
+from mbench import stats
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mbench.results.run import Block, CaseRecord, Process
+
+__all__ = ["ADAPTIVE", "rates", "step_times", "throughput"]
+
+ADAPTIVE = "adaptive"
+"""The protocol whose processes are the replicates of an interval."""
+PER_EPOCH = "nvidia"
+"""The protocol that averages the percentiles of its epochs."""
+
+
+def timed(process: Process) -> list[Block]:
+    """The blocks that make throughput: those timed whole, else those timed step by step."""
+    return [block for block in process.blocks if not block.each] or process.blocks
+
+
+def rate(case: CaseRecord, blocks: Sequence[Block]) -> float:
+    """Samples done / seconds elapsed."""
+    seconds = sum(sum(block.nanoseconds) for block in blocks) / 1e9
+    return float(sum(block.steps for block in blocks) * case.axes["batch_size"] / seconds)
+
+
+def rates(case: CaseRecord) -> dict[int, dict[int, float]]:
+    """process -> round -> samples per second."""
+    return {
+        process.number: {
+            number: rate(case, [block for block in timed(process) if block.round == number])
+            for number in sorted({block.round for block in timed(process)})
+        }
+        for process in case.processes.values()
+        if process.blocks
+    }
+
+
+def throughput(case: CaseRecord, *, protocol: str) -> dict[str, Any] | None:
+    """The median process; an interval of the processes where the protocol supports one."""
+    values = [rate(case, timed(process)) for process in case.processes.values() if process.blocks]
+    if not values:
+        return None
+    interval = stats.geometric_interval(values) if protocol == ADAPTIVE else None
+    batch = case.axes["batch_size"]
+    single = steps_one_by_one(case)
+    return {
+        "median": median(values),
+        "low": interval.low if interval else None,
+        "high": interval.high if interval else None,
+        "unit": f"{case.samples}/s",
+        "processes": values,
+        "rounds": [list(of_process.values()) for of_process in rates(case).values()],
+        "mean_of_rates": fmean(batch * 1e9 / value for value in single) if single else None,
+    }
+
+
+def steps_one_by_one(case: CaseRecord) -> list[int]:
+    """Nanoseconds of each step that was synchronised and timed on its own."""
+    blocks = [block for process in case.processes.values() for block in process.blocks]
+    return [value for block in blocks if block.each for value in block.nanoseconds]
+
+
+def step_times(case: CaseRecord, *, protocol: str) -> dict[str, Any] | None:
+    """Mean step time; percentiles of the steps timed one by one, and why some are lacking."""
+    blocks = [block for process in case.processes.values() for block in timed(process)]
+    if not blocks:
+        return None
+    single = [value / 1e6 for value in steps_one_by_one(case)]
+    samples = epochs(case) if protocol == PER_EPOCH else [single]
+    elapsed = sum(sum(block.nanoseconds) for block in blocks)
+    document: dict[str, Any] = {
+        "mean": elapsed / sum(block.steps for block in blocks) / 1e6,
+        "samples": len(single),
+    }
+    lacking = {}
+    for rank in stats.PERCENTILES:
+        found = [stats.percentile(sample, rank) for sample in samples]
+        known = [value for value in found if value is not None]
+        complete = bool(known) and len(known) == len(found)
+        document[f"p{rank:g}"] = fmean(known) if complete else None
+        if not single:
+            lacking[f"p{rank:g}"] = f"no step of {case.axes['mode']} was timed on its own"
+        elif not complete:
+            fewest = min(len(sample) for sample in samples)
+            where = " in an epoch" if len(samples) > 1 else ""
+            lacking[f"p{rank:g}"] = (
+                f"takes {stats.steps_for(rank):,} steps, there are {fewest:,}{where}"
+            )
+    document["lacking"] = lacking
+    document["latency_mean"] = fmean(single) if single else None
+    return document
+
+
+def epochs(case: CaseRecord) -> list[list[float]]:
+    """Milliseconds of the steps that were timed one by one, for each epoch of each process."""
+    found: dict[tuple[int, int], list[float]] = {}
+    for process in case.processes.values():
+        for block in process.blocks:
+            if block.each:
+                sample = found.setdefault((process.number, block.round), [])
+                sample += [value / 1e6 for value in block.nanoseconds]
+    return list(found.values())

@@ -1,0 +1,190 @@
+"""A machine with its own time, and workers on it that write down what is done to them."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from mbench.contract import wire
+from mbench.contract.adapter import FrameworkInfo
+from mbench.harness import measurement, rounds
+from mbench.harness.plan import Axes, plan
+from mbench.harness.protocol import Counted, Protocol
+from mbench.harness.rounds import Interleaved
+from mbench.harness.sequential import Sequential
+from mbench.telemetry.sample import Sample
+from mbench.telemetry.sampler import Watch
+
+INFO = FrameworkInfo(version="1", devices=["cpu"], device_name="CPU", threads=1)
+
+
+class World:
+    """A machine with its own time, on which fake workers run one at a time."""
+
+    def __init__(self):
+        self.now = 1000.0
+        self.workers = []
+        self.faults = {}
+        """(label, set, name of the request) -> how it ends."""
+        self.start_seconds = 0.0
+        self.step_seconds = 0.1
+        self.noise = None
+        """The step time of each worker from the first, instead of the one above."""
+
+    def launch(self, adapter, environment, case, *, log, timeout):
+        label = environment
+        number = sum(worker.label == label for worker in self.workers)
+        self.now += self.start_seconds
+        self.fault(label, number, "launch")
+        worker = Worker(self, label, number, next(self.noise) if self.noise else None)
+        self.workers.append(worker)
+        return worker, INFO
+
+    def fault(self, label, number, request):
+        if (label, number, request) in self.faults:
+            raise self.faults[label, number, request]
+
+
+class Worker:
+    def __init__(self, world, label, number, step_seconds):
+        self.world, self.label, self.number = world, label, number
+        self.step_seconds = step_seconds or world.step_seconds
+        self.stopped = self.closed = False
+        self.runs = self.asked = 0
+        self.process = SimpleNamespace(pid=4711 + len(world.workers))
+
+    def prepare(self, case):
+        self.world.fault(self.label, self.number, "prepare")
+        return wire.Prepared(seconds=0.5, differences=["none"], trainable_parameters=7)
+
+    def run(self, count, *, each=False, timeout=None):
+        self.check_alone()
+        self.world.fault(self.label, self.number, "run" if not each else "each")
+        self.runs += 1
+        self.world.now += count * self.step_seconds
+        step = round(self.step_seconds * 1e9)
+        return wire.Elapsed(
+            start_nanoseconds=round(self.world.now * 1e9),
+            nanoseconds=[step] * count if each else [step * count],
+        )
+
+    def ask(self, message, answer):
+        if isinstance(message, wire.Loss):
+            self.check_alone()
+            self.world.fault(self.label, self.number, "loss")
+            self.asked += 1
+            return wire.LossValue(loss=self.runs + self.asked / 10)
+        assert isinstance(message, wire.Memory)
+        self.world.fault(self.label, self.number, "memory")
+        return wire.MemoryUsed(peak_bytes=123)
+
+    def check_alone(self):
+        assert not self.stopped
+        assert not self.closed
+        for other in self.world.workers:
+            assert other is self or other.stopped or other.closed, f"{other.label} is running too"
+
+    def stop(self):
+        self.stopped = True
+
+    def resume(self):
+        self.stopped = False
+
+    def close(self):
+        self.closed = True
+
+    kill = close
+
+
+class Store:
+    """Keeps events and outcomes."""
+
+    def __init__(self):
+        self.events = []
+        self.outcomes = []
+
+    def append(self, event, **fields):
+        self.events.append({"event": event, **fields})
+
+    def outcome(self, case, end):
+        self.outcomes.append((case, end.outcome, end.reason))
+
+    def log_path(self, name):
+        return Path("logs", name)
+
+    def of(self, event):
+        return [fields for fields in self.events if fields["event"] == event]
+
+    def order(self):
+        """(set, round) -> cases in the order in which their blocks were timed."""
+        order = {}
+        for block in self.of("block"):
+            order.setdefault((block["process"], block["round"]), []).append(block["case"])
+        return order
+
+
+class Sampler:
+    """Notes which worker was watched, and that it was running."""
+
+    def __init__(self, world):
+        self.world = world
+
+    @contextmanager
+    def watching(self, pid):
+        (worker,) = [w for w in self.world.workers if w.process.pid == pid]
+        worker.check_alone()
+        watch = Watch(cores=2, samples=[sample(self.world.now)])
+        yield watch
+        watch.samples.append(sample(self.world.now))
+
+
+def sample(now):
+    return Sample(
+        at_nanoseconds=round(now * 1e9), busy_seconds=now, stolen_seconds=0.0, worker_seconds=now,
+        available_bytes=2**30,
+    )  # fmt: skip
+
+
+class Progress:
+    def __init__(self):
+        self.said = []
+
+    def __getattr__(self, name):
+        return lambda *arguments: self.said.append((name, *arguments))
+
+
+@pytest.fixture
+def world(monkeypatch):
+    world = World()
+    monkeypatch.setattr(measurement, "launch", world.launch)
+    monkeypatch.setattr(rounds, "time", SimpleNamespace(monotonic=lambda: world.now))
+    return world
+
+
+@pytest.fixture
+def measure(world, plugins):
+    """Measures tiny and flaky (and a third) in the fake world; gives the store."""
+
+    def measure(
+        *, frameworks=("tiny", "flaky", "flaky==1"), mode="train", without=(), protocol=None,
+        **constants,
+    ):  # fmt: skip
+        axes = Axes(frameworks=frameworks, models=("tiny-model",), modes=(mode,))
+        (comparison,) = plan(axes, plugins)
+        store = Store()
+        store.progress = Progress()
+        if protocol is None:
+            protocol = Protocol(**{"budget_seconds": 1e9, **constants})
+        kind = Sequential if isinstance(protocol, Counted) else Interleaved
+        environments = {e.label: e.label for e in comparison.entries if e.label not in without}
+        kind(
+            comparison, environments, protocol=protocol, store=store, progress=store.progress,
+            sampler=Sampler(world),
+        ).run()  # fmt: skip
+        assert all(worker.closed for worker in world.workers)
+        return store
+
+    return measure

@@ -1,0 +1,72 @@
+"""When a comparison has been measured enough."""
+
+from __future__ import annotations
+
+import pytest
+
+from mbench import stats
+from mbench.harness.protocol import Protocol
+from mbench.harness.stopping import reason_to_stop, too_small, widest
+
+
+def sets(*values):
+    """process -> round -> rate, two rounds each."""
+    return {number: {0: value, 1: value} for number, value in enumerate(values)}
+
+
+def test_the_widest_ratio_counts():
+    rates = {0: sets(10, 10, 10), 1: sets(20, 21, 20), 2: sets(30, 36, 30)}
+    wide = stats.ratio(rates[0], rates[2]).half_width
+    assert widest(rates, cases=[0, 1, 2]) == pytest.approx(wide)
+    assert widest(rates, cases=[0, 1]) < wide
+
+
+def test_a_single_case_is_judged_by_its_throughput():
+    rates = {4: {0: {0: 10.0, 1: 30.0}, 1: {0: 15.0, 1: 15.0}, 2: {0: 16.0, 1: 16.0}}}
+    expected = stats.geometric_interval([15.0, 15.0, 16.0]).half_width
+    assert widest(rates, cases=[4]) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    "rates", [{}, {0: sets(10)}, {0: sets(10), 1: sets(11)}, {0: sets(1, 2), 1: {}}]
+)
+def test_no_interval_is_not_narrow(rates):
+    assert widest(rates, cases=[0, 1]) is None
+
+
+def reason(protocol, **state):
+    known = {"measured": 5, "elapsed_seconds": 10.0, "set_seconds": 2.0, "width": None}
+    return reason_to_stop(protocol, **{**known, **state})
+
+
+def test_without_a_goal_the_count_decides_whatever_the_width():
+    protocol = Protocol(processes=5)
+    assert reason(protocol, measured=4, width=0.0001) == ""
+    assert reason(protocol, measured=5, width=0.9) == "all processes measured"
+
+
+def test_with_a_goal_the_width_decides_after_the_fewest_processes():
+    protocol = Protocol(processes=5, half_width_goal=0.02, most_processes=8)
+    assert reason(protocol, measured=4, width=0.001) == ""
+    assert reason(protocol, measured=5, width=0.021) == ""
+    assert reason(protocol, measured=5, width=0.019) == (
+        "as narrow as asked for, intervals within ±1.9 % where ±2 % was asked for"
+    )
+    assert reason(protocol, measured=8, width=0.03).startswith("all processes measured, intervals")
+
+
+def test_the_budget_decides_before_a_set_that_would_not_fit():
+    protocol = Protocol(processes=5, half_width_goal=0.02, budget_seconds=100)
+    assert reason(protocol, measured=3, elapsed_seconds=97, set_seconds=3) == ""
+    assert reason(protocol, measured=3, elapsed_seconds=97, set_seconds=3.1) == (
+        "budget of 100 s spent"
+    )
+    assert reason(protocol, measured=0, elapsed_seconds=97, set_seconds=30) == ""
+
+
+def test_a_budget_that_holds_one_round_is_large_enough():
+    protocol = Protocol(budget_seconds=10)
+    state = {"workers": 2, "warm": 2, "elapsed_seconds": 8.0}
+    assert too_small(protocol, **state, round_seconds=2.0) == ""
+    assert "give --budget 11 for one round" in too_small(protocol, **state, round_seconds=2.5)
+    assert too_small(protocol, workers=2, warm=0, elapsed_seconds=99, round_seconds=0) == ""
