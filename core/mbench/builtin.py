@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from importlib import import_module
+from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
 
+from mbench import workloads
 from mbench.hookspecs import hookimpl
 
 if TYPE_CHECKING:
@@ -21,12 +23,19 @@ LAYOUTS = {"dlperf": FORMATS, "nvidia": FORMATS, "superbench": (*FORMATS, "jsonl
 COMMANDS = ("compare", "run", "verify", "show", "diff", "history", "export", "list", "env")
 
 
+SHARED = ("generator", "images", "workload")
+"""Modules of `mbench.workloads` that are no families."""
+
+
 @hookimpl
 def mbench_workloads() -> Mapping[str, str]:
-    return {
-        "resnet50": "mbench.workloads.resnet:RESNET50",
-        "bert-base": "mbench.workloads.bert:BERT_BASE",
-    }
+    """Every model of every family: a module of `mbench.workloads` that has a mapping MODELS."""
+    found = {}
+    for family in iter_modules(workloads.__path__, f"{workloads.__name__}."):
+        if family.name.rpartition(".")[2] not in SHARED:
+            for model in import_module(family.name).MODELS:
+                found[model] = f"{family.name}:MODELS"
+    return found
 
 
 @hookimpl

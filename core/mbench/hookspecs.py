@@ -27,7 +27,7 @@ def mbench_adapters() -> Sequence[Adapter]:  # type: ignore[empty-body]
 
 @hookspec
 def mbench_workloads() -> Mapping[str, str]:  # type: ignore[empty-body]
-    """Models by name, each as "module:attribute" of its Workload."""
+    """Models by name, each as "module:attribute" of a Workload, or of Workloads by name."""
 
 
 @hookspec

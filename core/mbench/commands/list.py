@@ -71,7 +71,7 @@ def models(found: Plugins) -> list[list[str]]:
     rows = []
     for name, reference in found.workloads.unique().items():
         try:
-            workload = load_workload(reference)
+            workload = load_workload(reference, name)
         except MbenchError as error:
             rows.append([name, str(error), "", ""])
             continue

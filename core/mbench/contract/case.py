@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mbench.workloads.workload import Workload
 
-__all__ = ["DEVICES", "MODES", "PRECISIONS", "Case", "is_mixed"]
+__all__ = ["DEVICES", "MODES", "PRECISIONS", "Case", "find_workload", "is_mixed"]
 
 MODES = ("train", "inference")
 DEVICES = ("cpu", "cuda")
@@ -30,15 +31,23 @@ def is_mixed(precision: str) -> bool:
     return precision.startswith("amp-")
 
 
+def find_workload(reference: str, model: str) -> Workload:
+    """What "module:attribute" names: a workload, or a mapping that holds `model`'s."""
+    module, _, attribute = reference.partition(":")
+    found = getattr(importlib.import_module(module), attribute)
+    workload: Workload = found[model] if isinstance(found, Mapping) else found
+    return workload
+
+
 @dataclass(frozen=True, kw_only=True)
 class Case:
     """One thing to measure, complete: what a worker needs to prepare it.
 
     `workload` names the model's neutral facts as "module:attribute", so that a worker finds
-    them without plugins. `image_size` and `sequence_length` replace the workload's own; `clip`
-    switches clipping off. For proofs, `dropout` switches that off, `plain_sgd` replaces the
-    optimizer, and `learning_rate` is one whose updates can be seen.
-    `batch_size` is samples per device.
+    them without plugins (see `find_workload`). `image_size` and `sequence_length` replace the
+    workload's own; `clip` switches clipping off. For proofs, `dropout` switches that off,
+    `plain_sgd` replaces the optimizer, `learning_rate` is one whose updates can be seen, and
+    `layers` makes a model less deep that would not fit. `batch_size` is samples per device.
     """
 
     model: str
@@ -56,15 +65,14 @@ class Case:
     dropout: bool = True
     plain_sgd: bool = False
     learning_rate: float | None = None
+    layers: int | None = None
 
     def resolve(self) -> Workload:
         """The workload with this case's sizes and switches applied.
 
         Raises ValueError where the workload cannot take them (an image size for a text model).
         """
-        module, _, attribute = self.workload.partition(":")
-        workload: Workload = getattr(importlib.import_module(module), attribute)
-        workload = workload.resized(
+        workload = find_workload(self.workload, self.model).resized(
             image_size=self.image_size, sequence_length=self.sequence_length
         )
         optimizer = workload.optimizer
@@ -75,4 +83,6 @@ class Case:
         if not self.clip:
             optimizer = dataclasses.replace(optimizer, clip_norm=None)
         config = workload.config if self.dropout else workload.config.without_dropout()
+        if self.layers is not None:
+            config = dataclasses.replace(config, layers=self.layers)  # type: ignore[type-var]
         return dataclasses.replace(workload, optimizer=optimizer, config=config)

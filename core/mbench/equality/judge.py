@@ -168,8 +168,7 @@ def judge_trajectory(
 ) -> Finding:
     """The change of every tensor after step `keep`, and of all together after every step."""
     names = [tensor.name for tensor in workload.tensors()]
-    sizes = np.array([tensor.size for tensor in workload.tensors()], dtype=np.float64)
-    scale = scales(expected.tensors, sizes)
+    scale = scales(expected.tensors, workload)
     found = trajectory(observation, workload, keep=keep, scale=scale)
     gaps = np.linalg.norm(found.tensors[:, 1:] - expected.tensors[:, 1:], axis=1) / scale
     errors = {f"change of {name}": float(gap) for name, gap in zip(names, gaps, strict=True)}

@@ -50,11 +50,20 @@ class Reference:
     made: dict[str, Any]
 
 
-def scales(tensors: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """(T,): by what a tensor's error is divided, from its reference sketch and its size."""
-    norms = tensors[:, 0]
-    typical = np.sqrt(np.sum(norms**2) / np.sum(sizes))
-    scale: np.ndarray = np.maximum(norms, UPDATE_FLOOR * typical * np.sqrt(sizes))
+def scales(tensors: np.ndarray, workload: Workload) -> np.ndarray:
+    """(T,): by what a tensor's error is divided, from its reference sketch and its size.
+
+    Parameters are held against parameters, and running statistics, which change by other laws
+    and far more, against each other.
+    """
+    norms, scale = tensors[:, 0], np.empty(len(tensors))
+    sizes = np.array([tensor.size for tensor in workload.tensors()], dtype=np.float64)
+    trainable = np.array([tensor.trainable for tensor in workload.tensors()])
+    for group in (trainable, ~trainable):
+        if group.any():
+            typical = np.sqrt(np.sum(norms[group] ** 2) / np.sum(sizes[group]))
+            floor = UPDATE_FLOOR * typical * np.sqrt(sizes[group])
+            scale[group] = np.maximum(norms[group], floor)
     return scale
 
 
@@ -66,10 +75,9 @@ def trajectory(
     `scale` is the reference's, when an observation is held against one.
     """
     names = [tensor.name for tensor in workload.tensors()]
-    sizes = np.array([tensor.size for tensor in workload.tensors()], dtype=np.float64)
     sketches = np.array([[step.parameters[name] for name in names] for step in observation.steps])
     if scale is None:
-        scale = scales(sketches[keep], sizes)
+        scale = scales(sketches[keep], workload)
     return Trajectory(
         losses=np.array([step.loss for step in observation.steps]),
         tensors=sketches[keep],

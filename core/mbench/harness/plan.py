@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import itertools
 import os
 from collections import Counter
@@ -10,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mbench.contract.adapter import SUPPORTED, Support
-from mbench.contract.case import MODES, PRECISIONS, Case
+from mbench.contract.case import MODES, PRECISIONS, Case, find_workload
 from mbench.environments.spec import FrameworkSpec, parse
 from mbench.errors import MbenchError, UsageError
 from mbench.plugins import nearest
@@ -81,7 +80,7 @@ def plan(axes: Axes, plugins: Plugins) -> list[Comparison]:
     known = {name for adapter in adapters for name in adapter.compilers}
     _check("compiler", axes.compilers, {*known, "default"})
     references = {model: plugins.workloads.get(model) for model in axes.models}
-    workloads = {model: load_workload(reference) for model, reference in references.items()}
+    workloads = {model: load_workload(reference, model) for model, reference in references.items()}
     sizes: dict[str, Any] = {"image_size": axes.image_size, "sequence_length": axes.sequence_length}
     for name, size in sizes.items():
         if size is not None and all(workload.size != name for workload in workloads.values()):
@@ -145,15 +144,14 @@ def tell_apart(labels: Sequence[str]) -> list[str]:
     return result
 
 
-def load_workload(reference: str) -> Workload:
-    """The workload that "module:attribute" names; raises MbenchError where that is none."""
+def load_workload(reference: str, model: str) -> Workload:
+    """The workload that a plugin registered; raises MbenchError where that is none."""
     from mbench.workloads.workload import Workload
 
     try:
-        module, _, attribute = reference.partition(":")
-        workload = getattr(importlib.import_module(module), attribute)
+        workload = find_workload(reference, model)
         if not isinstance(workload, Workload):
-            raise TypeError(f"{attribute} is no workload")
+            raise TypeError(f"{type(workload).__name__} is no workload")
     except Exception as error:
         raise MbenchError(
             f"the workload {reference!r} does not load: {type(error).__name__}: {error}"

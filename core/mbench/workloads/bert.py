@@ -17,7 +17,7 @@ from mbench.workloads.workload import Optimizer, Tensor, Workload
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["BERT_BASE", "BertConfig", "BertWorkload"]
+__all__ = ["BERT_BASE", "MODELS", "BertConfig", "BertWorkload"]
 
 STANDARD_SEQUENCE_LENGTH = 128
 
@@ -137,15 +137,40 @@ class BertWorkload(Workload):
         return 2.0 * macs
 
 
-BERT_BASE = BertWorkload(
-    name="bert-base",
-    title="BERT-Base pre-training",
-    family="bert",
-    samples="sequences",
-    size="sequence_length",
-    batch_sizes={"cpu": 2, "cuda": 32},
-    config=BertConfig(),
-    proof={"batch_size": 2, "sequence_length": 64, "learning_rate": 1e-6},
-    # Weight decay spares biases and layer norms, as in the original code.
-    optimizer=Optimizer(rule="adamw", learning_rate=1e-9, weight_decay=1e-2, clip_norm=1.0),
-)
+def model(
+    name: str, title: str, config: BertConfig, *, batch: int, proof: dict[str, int]
+) -> BertWorkload:
+    return BertWorkload(
+        name=name,
+        title=title,
+        family="bert",
+        samples="sequences",
+        size="sequence_length",
+        batch_sizes={"cpu": batch, "cuda": 32},
+        config=config,
+        proof={**proof, "learning_rate": 1e-6},
+        # Weight decay spares biases and layer norms, as in the original code.
+        optimizer=Optimizer(rule="adamw", learning_rate=1e-9, weight_decay=1e-2, clip_norm=1.0),
+    )
+
+
+MODELS = {
+    workload.name: workload
+    for workload in (
+        model(
+            "bert-base",
+            "BERT-Base pre-training",
+            BertConfig(),
+            batch=2,
+            proof={"batch_size": 2, "sequence_length": 64},
+        ),
+        model(
+            "bert-large",
+            "BERT-Large pre-training",
+            BertConfig(layers=24, hidden=1024, heads=16, intermediate=4096),
+            batch=1,
+            proof={"batch_size": 2, "sequence_length": 32},
+        ),
+    )
+}
+BERT_BASE = MODELS["bert-base"]

@@ -1,4 +1,4 @@
-"""ResNet v1.5: torchvision's.
+"""ResNet, wide and grouped ones too: torchvision's.
 
 Shapes: B batch, C channels, H W pixels, K classes.
 """
@@ -6,11 +6,11 @@ Shapes: B batch, C channels, H W pixels, K classes.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from torch import nn
 from torch.nn import functional
-from torchvision.models.resnet import Bottleneck, ResNet
+from torchvision.models.resnet import BasicBlock, Bottleneck, ResNet
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,12 +22,30 @@ if TYPE_CHECKING:
 __all__ = ["build", "forward", "loss"]
 
 
+class BottleneckV1(Bottleneck):
+    """The paper's, with the stride in its first convolution."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.conv1.stride, self.conv2.stride = self.conv2.stride, self.conv1.stride
+
+
 def build(config: ResNetConfig) -> ResNet:
     """Raises ValueError for widths other than torchvision's, which are fixed."""
-    if (config.widths, config.expansion, config.stem) != ((64, 128, 256, 512), 4, 64):
+    if (config.widths, config.stem) != ((64, 128, 256, 512), 64):
         raise ValueError(f"torchvision's ResNet has no such widths: {config}")
-    norm = partial(nn.BatchNorm2d, eps=config.epsilon, momentum=config.momentum)
-    return ResNet(Bottleneck, list(config.blocks), num_classes=config.classes, norm_layer=norm)
+    if not config.bottleneck:
+        block = BasicBlock
+    else:
+        block = BottleneckV1 if config.stride_first else Bottleneck
+    return ResNet(
+        block,
+        list(config.blocks),
+        num_classes=config.classes,
+        groups=config.groups,
+        width_per_group=config.group_width,
+        norm_layer=partial(nn.BatchNorm2d, eps=config.epsilon, momentum=config.momentum),
+    )
 
 
 def forward(model: ResNet, batch: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:

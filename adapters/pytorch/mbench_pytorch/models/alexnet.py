@@ -1,0 +1,33 @@
+"""AlexNet: torchvision's.
+
+Shapes: B batch, C channels, H W pixels, K classes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch.nn import functional
+from torchvision.models.alexnet import AlexNet
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import torch
+
+    from mbench.workloads.alexnet import AlexNetConfig
+
+__all__ = ["build", "forward", "loss"]
+
+
+def build(config: AlexNetConfig) -> AlexNet:
+    return AlexNet(num_classes=config.classes, dropout=config.dropout)
+
+
+def forward(model: AlexNet, batch: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """images (B, C, H, W) -> logits (B, K)."""
+    return {"logits": model(batch["images"])}
+
+
+def loss(outputs: Mapping[str, torch.Tensor], batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
+    return functional.cross_entropy(outputs["logits"], batch["labels"])

@@ -1,0 +1,64 @@
+"""AlexNet in one column (Krizhevsky 2014, arXiv:1404.5997).
+
+Reference implementation: torchvision.models.alexnet. Between features and classifier pixels are
+averaged over 6 x 6 regions (as numerous at 224 pixels, so that nothing happens).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from mbench.workloads.images import Convolution, ImageWorkload, Linear, Norm, windows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["MODELS", "AlexNetConfig", "AlexNetWorkload"]
+
+POOLED = 6
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlexNetConfig:
+    """Dimensions of AlexNet: its five convolutions are of 11x11, 5x5 and 3x3 pixels."""
+
+    widths: tuple[int, ...] = (64, 192, 384, 256, 256)
+    hidden: int = 4096
+    dropout: float = 0.5
+    classes: int = 1000
+    image_size: int = 224
+
+    def without_dropout(self) -> AlexNetConfig:
+        return dataclasses.replace(self, dropout=0.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlexNetWorkload(ImageWorkload):
+    family: str = "alexnet"
+    config: AlexNetConfig
+    smallest_image_size: int = 63
+    # The smallest at which every pixel goes to a classifier input of its own.
+    proof: dict[str, Any] = field(
+        default_factory=lambda: {"batch_size": 4, "image_size": 224, "learning_rate": 1e-4}
+    )
+
+    def layers(self) -> Iterator[Convolution | Norm | Linear]:
+        """Numbered as in torchvision, where ReLU and pooling count too."""
+        config = self.config
+        first, second, third, fourth, fifth = config.widths
+        size = windows(config.image_size, 11, stride=4, padding=2)
+        yield Convolution("features.0", 3, first, 11, size * size, bias=True)
+        size = windows(size, 3, stride=2)
+        yield Convolution("features.3", first, second, 5, size * size, bias=True)
+        size = windows(size, 3, stride=2)
+        yield Convolution("features.6", second, third, 3, size * size, bias=True)
+        yield Convolution("features.8", third, fourth, 3, size * size, bias=True)
+        yield Convolution("features.10", fourth, fifth, 3, size * size, bias=True)
+        yield Linear("classifier.1", fifth * POOLED**2, config.hidden, rectified=True)
+        yield Linear("classifier.4", config.hidden, config.hidden, rectified=True)
+        yield Linear("classifier.6", config.hidden, config.classes)
+
+
+MODELS = {"alexnet": AlexNetWorkload(name="alexnet", title="AlexNet", config=AlexNetConfig())}

@@ -1,0 +1,179 @@
+"""What image classifiers have in common: their data, and tensors and FLOPs layer by layer.
+
+Shapes: B batch, C channels, H, W pixels.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from mbench.workloads.workload import Config, Optimizer, Tensor, Workload
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy as np
+
+__all__ = ["Convolution", "ImageConfig", "ImageWorkload", "Linear", "Norm", "windows"]
+
+
+@dataclass(frozen=True)
+class Convolution:
+    """`kernel` is height and width, or one number for both; `pixels` are those of its output.
+
+    Layers that are `auxiliary` work in training only.
+    """
+
+    name: str
+    inputs: int
+    outputs: int
+    kernel: int | tuple[int, int]
+    pixels: int
+    groups: int = 1
+    bias: bool = False
+    auxiliary: bool = False
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        sides = self.kernel if isinstance(self.kernel, tuple) else (self.kernel, self.kernel)
+        return (self.outputs, self.inputs // self.groups, *sides)
+
+    def tensors(self) -> Iterator[Tensor]:
+        # He et al. 2015 (arXiv:1502.01852): a variance of 2 / fan-in keeps activations' size.
+        yield Tensor(f"{self.name}.weight", self.shape, math.sqrt(6 / math.prod(self.shape[1:])))
+        if self.bias:
+            yield Tensor(f"{self.name}.bias", (self.outputs,), 0.1)
+
+    def macs(self) -> int:
+        return self.pixels * math.prod(self.shape)
+
+
+@dataclass(frozen=True)
+class Norm:
+    """A batch norm; `gain` is what its weights lie around."""
+
+    name: str
+    channels: int
+    gain: float = 1.0
+    auxiliary: bool = False
+
+    def tensors(self) -> Iterator[Tensor]:
+        shape = (self.channels,)
+        yield Tensor(f"{self.name}.weight", shape, 0.1 * self.gain, self.gain)
+        yield Tensor(f"{self.name}.bias", shape, 0.1)
+        yield Tensor(f"{self.name}.running_mean", shape, 0.1, trainable=False)
+        yield Tensor(f"{self.name}.running_var", shape, 0.1, 1.0, trainable=False)
+
+    def macs(self) -> int:
+        return 0
+
+
+@dataclass(frozen=True)
+class Linear:
+    """A fully connected layer with bias; `rectified` if a ReLU follows."""
+
+    name: str
+    inputs: int
+    outputs: int
+    rectified: bool = False
+    auxiliary: bool = False
+
+    def tensors(self) -> Iterator[Tensor]:
+        spread = 1 / math.sqrt(self.inputs)
+        gain = math.sqrt(6) if self.rectified else 1.0
+        yield Tensor(f"{self.name}.weight", (self.outputs, self.inputs), gain * spread)
+        yield Tensor(f"{self.name}.bias", (self.outputs,), spread)
+
+    def macs(self) -> int:
+        return self.inputs * self.outputs
+
+
+def windows(
+    size: int, kernel: int, *, stride: int = 1, padding: int = 0, ceil: bool = False
+) -> int:
+    """Positions of a window along a side of `size`; `ceil` admits a last one that juts out.
+
+    That one must begin within the image or its left padding, as in PyTorch.
+    """
+    free = size + 2 * padding - kernel
+    if not ceil:
+        return free // stride + 1
+    count = math.ceil(free / stride) + 1
+    return count - 1 if (count - 1) * stride >= size + padding else count
+
+
+RECIPE = Optimizer(rule="sgd", learning_rate=1e-8, momentum=0.9, weight_decay=1e-4)
+"""Momentum and weight decay, the latter on every parameter, of torchvision's training recipes."""
+
+
+class ImageConfig(Config, Protocol):
+    """What every classifier's dimensions hold."""
+
+    @property
+    def classes(self) -> int: ...
+
+    @property
+    def image_size(self) -> int: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImageWorkload(Workload):
+    """Image classification with softmax cross entropy, averaged over the batch."""
+
+    config: ImageConfig
+    samples: str = "images"
+    size: str = "image_size"
+    batch_sizes: dict[str, int] = field(default_factory=lambda: {"cpu": 4, "cuda": 128})
+    optimizer: Optimizer = RECIPE
+    proof: dict[str, Any] = field(
+        default_factory=lambda: {"batch_size": 4, "image_size": 64, "learning_rate": 1e-4}
+    )
+    standard_image_size: int = 224
+    smallest_image_size: int = 32
+
+    def layers(self) -> Iterator[Convolution | Norm | Linear]:
+        """All layers that hold tensors, in order of definition."""
+        raise NotImplementedError(f"{type(self).__name__} must list its layers")
+
+    def resized(self, *, image_size: int | None, sequence_length: int | None) -> ImageWorkload:
+        if sequence_length is not None:
+            raise ValueError(f"{self.name} takes images: it has no sequence length")
+        if image_size is None:
+            return self
+        if image_size < self.smallest_image_size:
+            raise ValueError(
+                f"{self.name} needs images of {self.smallest_image_size} pixels or more"
+            )
+        config = dataclasses.replace(self.config, image_size=image_size)  # type: ignore[type-var]
+        return dataclasses.replace(self, config=config)
+
+    def is_standard(self) -> bool:
+        return self.config.image_size == self.standard_image_size
+
+    def tensors(self) -> list[Tensor]:
+        return [tensor for layer in self.layers() for tensor in layer.tensors()]
+
+    def batch(self, size: int, *, seed: int) -> dict[str, np.ndarray]:
+        """images: float32 (B, 3, H, W) of unit variance; labels: int64 (B,)."""
+        import numpy as np
+
+        from mbench.workloads import generator
+
+        pixels = self.config.image_size
+        key = f"data/{seed}/images"
+        return {
+            "images": generator.uniform(key, (size, 3, pixels, pixels)) * np.float32(math.sqrt(3)),
+            "labels": generator.integers(f"data/{seed}/labels", (size,), below=self.config.classes),
+        }
+
+    def forward_flops(self) -> float:
+        return 2.0 * sum(layer.macs() for layer in self.layers() if not layer.auxiliary)
+
+    def flops(self, mode: str) -> float:
+        """Training counts as three forward passes, auxiliary heads included."""
+        if mode != "train":
+            return self.forward_flops()
+        return 6.0 * sum(layer.macs() for layer in self.layers())

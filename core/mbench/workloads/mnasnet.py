@@ -1,0 +1,138 @@
+"""MnasNet-B1 (Tan et al. 2019, arXiv:1807.11626).
+
+Reference implementation: torchvision.models.mnasnet.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mbench.workloads.images import Convolution, ImageWorkload, Linear, Norm, windows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["MODELS", "MnasNetConfig", "MnasNetWorkload", "Stack"]
+
+LAST = 1280
+
+
+@dataclass(frozen=True)
+class Stack:
+    """Inverted residuals in a row; the first of them has the stride and no shortcut."""
+
+    outputs: int
+    kernel: int
+    stride: int
+    expansion: int
+    repeats: int
+
+
+STACKS = (
+    Stack(24, 3, 2, 3, 3),
+    Stack(40, 5, 2, 3, 3),
+    Stack(80, 5, 2, 6, 3),
+    Stack(96, 3, 1, 6, 2),
+    Stack(192, 5, 2, 6, 4),
+    Stack(320, 3, 1, 6, 1),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MnasNetConfig:
+    """Dimensions of an MnasNet at `width` times the channels of MnasNet 1.0.
+
+    Batch norm: epsilon 1e-5, 0.0003 of each new statistic (0.9997 of the old one).
+    """
+
+    width: float = 1.0
+    dropout: float = 0.2
+    classes: int = 1000
+    image_size: int = 224
+    epsilon: float = 1e-5
+    momentum: float = 1 - 0.9997
+
+    @property
+    def stem(self) -> int:
+        return scaled(32, self.width)
+
+    @property
+    def separable(self) -> int:
+        """Outputs of the separable convolution after the stem."""
+        return scaled(16, self.width)
+
+    @property
+    def stacks(self) -> tuple[Stack, ...]:
+        return tuple(
+            dataclasses.replace(stack, outputs=scaled(stack.outputs, self.width))
+            for stack in STACKS
+        )
+
+    def without_dropout(self) -> MnasNetConfig:
+        return dataclasses.replace(self, dropout=0.0)
+
+
+def scaled(channels: int, width: float) -> int:
+    """The multiple of 8 next to `channels * width`, up where down would lose more than a tenth."""
+    wanted = channels * width
+    rounded = max(8, int(wanted + 4) // 8 * 8)
+    return rounded if rounded >= 0.9 * wanted else rounded + 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class MnasNetWorkload(ImageWorkload):
+    family: str = "mnasnet"
+    config: MnasNetConfig
+
+    def layers(self) -> Iterator[Convolution | Norm | Linear]:
+        """Numbered as in torchvision, where ReLUs count too."""
+        config = self.config
+        stem, separable = config.stem, config.separable
+        size = windows(config.image_size, 3, stride=2, padding=1)
+        yield Convolution("layers.0", 3, stem, 3, size * size)
+        yield Norm("layers.1", stem)
+        yield Convolution("layers.3", stem, stem, 3, size * size, groups=stem)
+        yield Norm("layers.4", stem)
+        yield Convolution("layers.6", stem, separable, 1, size * size)
+        yield Norm("layers.7", separable)
+        inputs = separable
+        for number, stack in enumerate(config.stacks, start=8):
+            for block in range(stack.repeats):
+                stride = stack.stride if block == 0 else 1
+                after = windows(size, stack.kernel, stride=stride, padding=stack.kernel // 2)
+                yield from inverted_residual(
+                    f"layers.{number}.{block}.layers", inputs, stack, size * size, after * after
+                )
+                inputs, size = stack.outputs, after
+        yield Convolution("layers.14", inputs, LAST, 1, size * size)
+        yield Norm("layers.15", LAST)
+        yield Linear("classifier.1", LAST, config.classes)
+
+
+def inverted_residual(
+    at: str, inputs: int, stack: Stack, before: int, after: int
+) -> Iterator[Convolution | Norm]:
+    """1x1 to more channels, a depthwise convolution, 1x1 to fewer, without ReLU at the end."""
+    inner = inputs * stack.expansion
+    yield Convolution(f"{at}.0", inputs, inner, 1, before)
+    yield Norm(f"{at}.1", inner)
+    yield Convolution(f"{at}.3", inner, inner, stack.kernel, after, groups=inner)
+    yield Norm(f"{at}.4", inner)
+    yield Convolution(f"{at}.6", inner, stack.outputs, 1, after)
+    # A small gain before a sum keeps activations near 1 at any depth.
+    yield Norm(f"{at}.7", stack.outputs, 0.25 if inputs == stack.outputs else 1.0)
+
+
+MODELS = {
+    workload.name: workload
+    for workload in (
+        MnasNetWorkload(
+            name=f"mnasnet{width}".replace(".", "_"),
+            title=f"MnasNet-B1 {width}",
+            config=MnasNetConfig(width=width),
+        )
+        for width in (0.5, 0.75, 1.0, 1.3)
+    )
+}

@@ -1,0 +1,88 @@
+"""ShuffleNetV2 (Ma et al. 2018, arXiv:1807.11164).
+
+Reference implementation: torchvision.models.shufflenetv2. A block of stride 1 leaves the first
+half of the channels as they are; halves are concatenated and their channels interleaved.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mbench.workloads.images import Convolution, ImageWorkload, Linear, Norm, windows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["MODELS", "ShuffleNetConfig", "ShuffleNetWorkload"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShuffleNetConfig:
+    """Dimensions of a ShuffleNetV2: blocks and output channels of the stages 2, 3 and 4.
+
+    Batch norm: epsilon 1e-5, 0.1 of each new statistic.
+    """
+
+    widths: tuple[int, ...]
+    blocks: tuple[int, ...] = (4, 8, 4)
+    stem: int = 24
+    last: int = 1024
+    classes: int = 1000
+    image_size: int = 224
+    epsilon: float = 1e-5
+    momentum: float = 0.1
+
+    def without_dropout(self) -> ShuffleNetConfig:
+        return self
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShuffleNetWorkload(ImageWorkload):
+    family: str = "shufflenet"
+    config: ShuffleNetConfig
+
+    def layers(self) -> Iterator[Convolution | Norm | Linear]:
+        config = self.config
+        size = windows(config.image_size, 3, stride=2, padding=1)
+        yield Convolution("conv1.0", 3, config.stem, 3, size * size)
+        yield Norm("conv1.1", config.stem)
+        size = windows(size, 3, stride=2, padding=1)
+        inputs = config.stem
+        for stage, (blocks, width) in enumerate(
+            zip(config.blocks, config.widths, strict=True), start=2
+        ):
+            for block in range(blocks):
+                after = size if block else windows(size, 3, stride=2, padding=1)
+                at, half = f"stage{stage}.{block}", width // 2
+                if block == 0:
+                    yield Convolution(f"{at}.branch1.0", inputs, inputs, 3, after**2, inputs)
+                    yield Norm(f"{at}.branch1.1", inputs)
+                    yield Convolution(f"{at}.branch1.2", inputs, half, 1, after**2)
+                    yield Norm(f"{at}.branch1.3", half)
+                yield Convolution(f"{at}.branch2.0", half if block else inputs, half, 1, size**2)
+                yield Norm(f"{at}.branch2.1", half)
+                yield Convolution(f"{at}.branch2.3", half, half, 3, after**2, half)
+                yield Norm(f"{at}.branch2.4", half)
+                yield Convolution(f"{at}.branch2.5", half, half, 1, after**2)
+                yield Norm(f"{at}.branch2.6", half)
+                inputs, size = width, after
+        yield Convolution("conv5.0", inputs, config.last, 1, size * size)
+        yield Norm("conv5.1", config.last)
+        yield Linear("fc", config.last, config.classes)
+
+
+def model(width: str, config: ShuffleNetConfig) -> ShuffleNetWorkload:
+    name = f"shufflenet_v2_x{width.replace('.', '_')}"
+    return ShuffleNetWorkload(name=name, title=f"ShuffleNetV2 {width}x", config=config)
+
+
+MODELS = {
+    workload.name: workload
+    for workload in (
+        model("0.5", ShuffleNetConfig(widths=(48, 96, 192))),
+        model("1.0", ShuffleNetConfig(widths=(116, 232, 464))),
+        model("1.5", ShuffleNetConfig(widths=(176, 352, 704))),
+        model("2.0", ShuffleNetConfig(widths=(244, 488, 976), last=2048)),
+    )
+}

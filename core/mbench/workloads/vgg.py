@@ -1,0 +1,86 @@
+"""VGG (Simonyan and Zisserman 2015, arXiv:1409.1556), as published and with batch norm.
+
+Reference implementation: torchvision.models.vgg. Convolutions have biases, before a batch norm
+too, where their gradients are zero in theory. Between features and classifier pixels are averaged
+over 7 x 7 regions (as numerous at 224 pixels, so that nothing happens; a pixel that falls into
+several regions where they are fewer counts in each).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mbench.workloads.images import Convolution, ImageWorkload, Linear, Norm
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["MODELS", "VGGConfig", "VGGWorkload"]
+
+POOLED = 7
+HIDDEN = 4096
+
+
+@dataclass(frozen=True, kw_only=True)
+class VGGConfig:
+    """Dimensions of a VGG: 3x3 convolutions per stage, each stage with its width. A stage ends in
+    2x2 max pooling. Batch norm, where there is any: epsilon 1e-5, 0.1 of each new statistic.
+    """
+
+    blocks: tuple[int, ...]
+    widths: tuple[int, ...] = (64, 128, 256, 512, 512)
+    batch_norm: bool = False
+    dropout: float = 0.5
+    classes: int = 1000
+    image_size: int = 224
+    epsilon: float = 1e-5
+    momentum: float = 0.1
+
+    def without_dropout(self) -> VGGConfig:
+        return dataclasses.replace(self, dropout=0.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class VGGWorkload(ImageWorkload):
+    family: str = "vgg"
+    config: VGGConfig
+
+    def layers(self) -> Iterator[Convolution | Norm | Linear]:
+        """Numbered as in torchvision, where ReLUs and pooling count too."""
+        config = self.config
+        at, inputs, size = 0, 3, config.image_size
+        for blocks, width in zip(config.blocks, config.widths, strict=True):
+            for _ in range(blocks):
+                yield Convolution(f"features.{at}", inputs, width, 3, size * size, bias=True)
+                if config.batch_norm:
+                    yield Norm(f"features.{at + 1}", width)
+                at += 3 if config.batch_norm else 2
+                inputs = width
+            at += 1
+            size //= 2
+        yield Linear("classifier.0", inputs * POOLED**2, HIDDEN, rectified=True)
+        yield Linear("classifier.3", HIDDEN, HIDDEN, rectified=True)
+        yield Linear("classifier.6", HIDDEN, config.classes)
+
+
+BLOCKS = {
+    11: (1, 1, 2, 2, 2),
+    13: (2, 2, 2, 2, 2),
+    16: (2, 2, 3, 3, 3),
+    19: (2, 2, 4, 4, 4),
+}
+
+MODELS = {
+    workload.name: workload
+    for depth, blocks in BLOCKS.items()
+    for workload in (
+        VGGWorkload(name=f"vgg{depth}", title=f"VGG-{depth}", config=VGGConfig(blocks=blocks)),
+        VGGWorkload(
+            name=f"vgg{depth}_bn",
+            title=f"VGG-{depth} with batch norm",
+            config=VGGConfig(blocks=blocks, batch_norm=True),
+        ),
+    )
+}
