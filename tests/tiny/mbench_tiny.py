@@ -157,6 +157,9 @@ class Runtime:
     def prepare(self, case, workload):
         return Model(case, workload, lambda: None)
 
+    def shapes(self, workload):
+        return {tensor.name: tensor.shape for tensor in workload.tensors()}
+
 
 class FlakyRuntime(Runtime):
     def __init__(self, *, device, threads):

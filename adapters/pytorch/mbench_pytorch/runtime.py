@@ -18,7 +18,7 @@ from mbench_pytorch.optimizer import Update
 from mbench_pytorch.precision import resolve, widened
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     import numpy as np
     from torch import nn
@@ -81,6 +81,13 @@ class Runtime:
         precision = resolve(case.precision, compiler.device)
         kind = Training if case.mode == "train" else Inference
         return kind(case, workload, compiler, precision)
+
+    def shapes(self, workload: Workload) -> dict[str, Sequence[int]]:
+        """On the meta device, where tensors have no memory."""
+        family = importlib.import_module(f"mbench_pytorch.models.{workload.family}")
+        with torch.device("meta"):
+            model = family.build(workload.config)
+        return {name: tensor.shape for name, tensor in parameters.named(model).items()}
 
 
 class Prepared:

@@ -175,3 +175,10 @@ class Runtime(Protocol):
 
     def prepare(self, case: Case, workload: Workload) -> Benchmark:
         """Build the case. Raises Unsupported where a toggle would have no effect."""
+
+    def shapes(self, workload: Workload) -> Mapping[str, Sequence[int]]:
+        """All tensors of the model by canonical name, in canonical layout, without allocating it.
+
+        For models that are too large to be proven whole. Raises Unsupported where the framework
+        cannot build a model without its memory.
+        """

@@ -19,6 +19,7 @@ __all__ = [
     "Describe",
     "Elapsed",
     "Failure",
+    "FindShapes",
     "Hello",
     "Loss",
     "LossValue",
@@ -30,6 +31,7 @@ __all__ = [
     "Prepare",
     "Prepared",
     "Run",
+    "ShapesFound",
     "StepEvidence",
     "decode",
     "encode",
@@ -146,6 +148,18 @@ class Observation:
 
 
 @dataclass(frozen=True, kw_only=True)
+class FindShapes:
+    """Ask for the shapes of all tensors of a case's model, which is not to be allocated."""
+
+    case: Case
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShapesFound:
+    shapes: dict[str, list[int]]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Close:
     """Say goodbye and exit."""
 
@@ -168,7 +182,7 @@ MESSAGES = {
     kind.__name__: kind
     for kind in (
         Hello, Describe, FrameworkInfo, Prepare, Prepared, Run, Elapsed, Memory, MemoryUsed,
-        Loss, LossValue, Observe, Observation, Close, Closed, Failure,
+        Loss, LossValue, Observe, Observation, FindShapes, ShapesFound, Close, Closed, Failure,
     )
 }  # fmt: skip
 

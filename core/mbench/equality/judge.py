@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mbench.workloads.workload import Workload
 
 __all__ = ["CHECKS", "Finding", "Proof", "judge_dropout", "judge_flops", "judge_losses",
-           "judge_outputs", "judge_parameters", "judge_trajectory"]  # fmt: skip
+           "judge_outputs", "judge_parameters", "judge_shapes", "judge_trajectory"]  # fmt: skip
 
 CHECKS = {
     "parameters": "names, shapes and number of parameters are the workload's",
@@ -95,8 +95,17 @@ class Proof:
 
 def judge_parameters(observation: Observation, workload: Workload) -> Finding:
     """The tensors that the framework really has, against the workload's."""
+    shapes = judge_shapes(observation.shapes, workload)
+    if not shapes.passed:
+        return shapes
+    counted, wanted = observation.trainable_parameters, workload.parameter_count()
+    where = shapes.where if counted == wanted else f"{counted:,} trainable, not {wanted:,}:"
+    return Finding("parameters", abs(counted - wanted) / wanted, 0.0, where)
+
+
+def judge_shapes(found: Mapping[str, Sequence[int]], workload: Workload) -> Finding:
+    """Names and shapes alone."""
     expected = {tensor.name: list(tensor.shape) for tensor in workload.tensors()}
-    found = observation.shapes
     for name in [*expected, *found]:
         if found.get(name) != expected.get(name):
             if name not in found:
@@ -106,11 +115,7 @@ def judge_parameters(observation: Observation, workload: Workload) -> Finding:
             else:
                 what = f"has shape {found[name]} instead of {expected[name]}"
             return Finding("parameters", math.inf, 0.0, f"{name} {what}")
-    counted, wanted = observation.trainable_parameters, workload.parameter_count()
-    where = (
-        "all names and shapes" if counted == wanted else f"{counted:,} trainable, not {wanted:,}:"
-    )
-    return Finding("parameters", abs(counted - wanted) / wanted, 0.0, where)
+    return Finding("parameters", 0.0, 0.0, "all names and shapes")
 
 
 def judge_outputs(

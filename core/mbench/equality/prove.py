@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mbench.contract import wire
 from mbench.engine.launch import launch
+from mbench.engine.outcome import CaseEnded
 from mbench.equality import cache, judge
 from mbench.equality.gates import DRIFT, EXACT, TIMED
 from mbench.equality.reference import SEEDS, STEPS, folder_of, load
@@ -111,6 +112,8 @@ class Prover:
             yield parameters
             if not parameters.passed:
                 return
+            if exact.layers is not None:
+                yield self.full_size(worker, exact)
             yield from self.judge_seeds(seen, gate=EXACT, check="outputs")
             yield judge.judge_flops(seen[0].counted_flops, self.workload)
             if exact.mode != "train":
@@ -126,6 +129,21 @@ class Prover:
                 )
                 losses = [step.loss for step in observation.steps]
                 yield judge.judge_losses(losses, expected.losses, gate=EXACT, check="loss")
+
+    def full_size(self, worker: Worker, exact: Case) -> judge.Finding:
+        """Names and shapes of the whole model, where what is proven has fewer layers."""
+        whole = replace(exact, layers=None)
+        workload = whole.resolve()
+        proven = f"proven with {exact.layers} layers of the same code"
+        try:
+            found = worker.ask(wire.FindShapes(case=whole), wire.ShapesFound)
+        except CaseEnded as end:
+            if end.outcome != "unsupported":
+                raise
+            self.notes.append(f"{proven}; whole size not checked: {end.reason}")
+            return judge.Finding("parameters", None, 0.0, note=end.reason)
+        self.notes.append(f"{proven}; all {workload.parameter_count():,} parameters by shape")
+        return judge.judge_shapes(found.shapes, workload)
 
     def judge_seeds(
         self, seen: list[wire.Observation], *, gate: float, check: str

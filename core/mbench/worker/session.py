@@ -38,6 +38,8 @@ class Session:
             return self.start(message).describe()
         if isinstance(message, wire.Prepare):
             return self.prepare(message.case)
+        if isinstance(message, wire.FindShapes):
+            return self.find_shapes(message.case)
         if isinstance(message, wire.Close):
             return wire.Closed()
         assert self.benchmark is not None, "prepare comes first"
@@ -65,6 +67,11 @@ class Session:
         )
         self.runtime = runtime
         return runtime
+
+    def find_shapes(self, case: Case) -> wire.ShapesFound:
+        assert self.runtime is not None, "describe comes first"
+        shapes = self.runtime.shapes(case.resolve())
+        return wire.ShapesFound(shapes={name: list(shape) for name, shape in shapes.items()})
 
     def prepare(self, case: Case) -> wire.Prepared:
         assert self.runtime is not None, "describe comes first"

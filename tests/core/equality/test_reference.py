@@ -5,15 +5,17 @@ from __future__ import annotations
 import dataclasses
 import json
 import random
+import types
 import warnings
 
 import numpy as np
 import pytest
 
+from mbench.builtin import mbench_workloads
+from mbench.contract.case import find_workload
 from mbench.equality.reference import folder_of, load, save, scales, trajectory
 from mbench.errors import MbenchError
-from mbench.workloads.bert import BERT_BASE
-from mbench.workloads.resnet import RESNET50
+from mbench.workloads.workload import Tensor
 
 
 @pytest.fixture
@@ -55,16 +57,29 @@ def test_a_fingerprint_is_written_over(path, workload, reference):
     same(load(path, workload), other)
 
 
-@pytest.mark.parametrize("workload", [RESNET50, BERT_BASE], ids=lambda w: w.name)
-def test_ours_are_sound(workload):
-    module = type(workload).__module__
-    made = load(folder_of(f"{module}:X") / f"{workload.name}.npz", workload)
+OURS = mbench_workloads()
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_ours_are_sound(name):
+    workload = find_workload(OURS[name], name)
+    proven = workload
+    if "layers" in workload.proof:
+        config = dataclasses.replace(workload.config, layers=workload.proof["layers"])
+        proven = dataclasses.replace(workload, config=config)
+    made = load(folder_of(OURS[name]) / f"{name}.npz", proven)
     assert (made.plain.losses > 0).all()
     # The first step's loss is before any update: by whichever rule, it is the same.
     assert made.plain.losses[0] == made.own.losses[0]
-    names = [tensor.name for tensor in workload.tensors()]
+    names = [tensor.name for tensor in proven.tensors()]
     moved = made.own.tensors[:, 0] > 0
     assert moved.all(), [n for n, m in zip(names, moved, strict=True) if not m]
+
+
+def test_ours_are_small_and_all_of_them_are_used():
+    files = list(folder_of("mbench.workloads.resnet:MODELS").iterdir())
+    assert {file.stem for file in files} == set(OURS)
+    assert sum(file.stat().st_size for file in files) < 2_000_000
 
 
 def test_a_missing_one_is_refused(tmp_path, workload):
@@ -168,13 +183,21 @@ def test_contents_that_are_not_right_are_refused(path, workload, edits, said):
     refused(path, workload)
 
 
-def test_errors_count_by_a_tensors_own_change_or_the_models_typical_one():
-    norms = np.zeros((3, 6))
-    norms[:, 0] = [3.0, 1e-9, 4.0]
-    sizes = np.array([10.0, 10.0, 5.0])
-    made = scales(norms, sizes)
+def test_errors_count_by_a_tensors_own_change_or_its_groups_typical_one():
+    tensors = [
+        Tensor("a", (10,), 1.0),
+        Tensor("b", (10,), 1.0),
+        Tensor("running", (2,), 1.0, trainable=False),
+        Tensor("c", (5,), 1.0),
+        Tensor("still", (2,), 1.0, trainable=False),
+    ]
+    norms = np.zeros((5, 6))
+    norms[:, 0] = [3.0, 1e-9, 200.0, 4.0, 0.0]
+    made = scales(norms, types.SimpleNamespace(tensors=lambda: tensors))
     typical = np.sqrt((9 + 16) / 25)
-    assert made.tolist() == pytest.approx([3.0, 1e-2 * typical * np.sqrt(10), 4.0])
+    small = 1e-2 * typical * np.sqrt(10)
+    still = 1e-2 * np.sqrt(200**2 / 4) * np.sqrt(2)
+    assert made.tolist() == pytest.approx([3.0, small, 200.0, 4.0, still])
 
 
 def test_a_trajectory_keeps_one_steps_tensors_and_sums_up_all(workload, changes, observed):

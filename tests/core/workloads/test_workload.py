@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from mbench_tiny import TINY
 
-from mbench.workloads.bert import BERT_BASE
-from mbench.workloads.resnet import RESNET50
+from mbench.builtin import mbench_workloads
+from mbench.contract.case import find_workload
 from mbench.workloads.workload import Tensor
 
-WORKLOADS = pytest.mark.parametrize("workload", [RESNET50, BERT_BASE, TINY], ids=lambda w: w.name)
+ALL = [TINY, *(find_workload(reference, name) for name, reference in mbench_workloads().items())]
+WORKLOADS = pytest.mark.parametrize("workload", ALL, ids=lambda w: w.name)
 
 
 @WORKLOADS

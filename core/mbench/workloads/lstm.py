@@ -1,0 +1,110 @@
+"""A deep LSTM that classifies sequences (Hochreiter and Schmidhuber 1997), as SuperBench runs it.
+
+Reference implementation: torch.nn.LSTM, whose cell has two biases, one beside the input's weights
+and one beside the state's, and a linear layer on the last step's output. Gates are in the order
+input, forget, cell, output. Shapes: B batch, L sequence, F features, H hidden, K classes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mbench.workloads.workload import Optimizer, Tensor, Workload
+
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = ["MODELS", "LSTMConfig", "LSTMWorkload"]
+
+STANDARD_SEQUENCE_LENGTH = 512
+GATES = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class LSTMConfig:
+    """Dimensions of a stack of LSTM layers in one direction, without dropout."""
+
+    layers: int = 8
+    features: int = 256
+    hidden: int = 1024
+    classes: int = 100
+    sequence_length: int = STANDARD_SEQUENCE_LENGTH
+
+    def without_dropout(self) -> LSTMConfig:
+        return self
+
+
+@dataclass(frozen=True, kw_only=True)
+class LSTMWorkload(Workload):
+    """The loss is the mean cross entropy of a label per sequence. States start at zero."""
+
+    config: LSTMConfig
+
+    def resized(self, *, image_size: int | None, sequence_length: int | None) -> LSTMWorkload:
+        if image_size is not None:
+            raise ValueError(f"{self.name} reads sequences: it has no image size")
+        if sequence_length is None:
+            return self
+        config = dataclasses.replace(self.config, sequence_length=sequence_length)
+        return dataclasses.replace(self, config=config)
+
+    def is_standard(self) -> bool:
+        return self.config.sequence_length == STANDARD_SEQUENCE_LENGTH
+
+    def inputs(self, layer: int) -> int:
+        return self.config.features if layer == 0 else self.config.hidden
+
+    def tensors(self) -> list[Tensor]:
+        config, found = self.config, []
+        hidden, rows = config.hidden, GATES * config.hidden
+        for layer in range(config.layers):
+            inputs = self.inputs(layer)
+            # A variance of 1 / fan-in lets the last step be felt in the first layer.
+            found += [
+                Tensor(f"lstm.weight_ih_l{layer}", (rows, inputs), math.sqrt(3 / inputs)),
+                Tensor(f"lstm.weight_hh_l{layer}", (rows, hidden), math.sqrt(3 / hidden)),
+                Tensor(f"lstm.bias_ih_l{layer}", (rows,), 0.1, decay=False),
+                Tensor(f"lstm.bias_hh_l{layer}", (rows,), 0.1, decay=False),
+            ]
+        spread = 1 / math.sqrt(hidden)
+        found += [
+            Tensor("linear.weight", (config.classes, hidden), spread),
+            Tensor("linear.bias", (config.classes,), spread, decay=False),
+        ]
+        return found
+
+    def batch(self, size: int, *, seed: int) -> dict[str, np.ndarray]:
+        """features: float32 (B, L, F) of unit variance; labels: int64 (B,)."""
+        import numpy as np
+
+        from mbench.workloads import generator
+
+        config = self.config
+        shape = (size, config.sequence_length, config.features)
+        features = generator.uniform(f"data/{seed}/features", shape) * np.float32(math.sqrt(3))
+        labels = generator.integers(f"data/{seed}/labels", (size,), below=config.classes)
+        return {"features": features, "labels": labels}
+
+    def forward_flops(self) -> float:
+        config = self.config
+        rows = GATES * config.hidden
+        step = sum(rows * (self.inputs(layer) + config.hidden) for layer in range(config.layers))
+        return 2.0 * (config.sequence_length * step + config.hidden * config.classes)
+
+
+MODELS = {
+    "lstm": LSTMWorkload(
+        name="lstm",
+        title="LSTM of 8 layers",
+        family="lstm",
+        samples="sequences",
+        size="sequence_length",
+        batch_sizes={"cpu": 1, "cuda": 32},
+        config=LSTMConfig(),
+        proof={"batch_size": 4, "sequence_length": 16, "learning_rate": 1e-6},
+        optimizer=Optimizer(rule="adamw", learning_rate=1e-9, weight_decay=1e-2, clip_norm=1.0),
+    )
+}

@@ -1,0 +1,166 @@
+"""Every model as published: parameters, multiply-adds, and what its variants change."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+
+import pytest
+
+from mbench.builtin import mbench_workloads
+from mbench.contract.case import find_workload
+
+ZOO = {name: find_workload(ref, name) for name, ref in mbench_workloads().items()}
+
+# Parameters, and billions of multiply-adds of a forward pass, as torchvision publishes them.
+# GoogLeNet's are published without the auxiliary heads, and there is none of ResNet-50 v1.
+PUBLISHED = {
+    "alexnet": (61_100_840, 0.714),
+    "densenet121": (7_978_856, 2.834),
+    "densenet161": (28_681_000, 7.728),
+    "densenet169": (14_149_480, 3.36),
+    "densenet201": (20_013_928, 4.291),
+    "inception_v3": (27_161_264, 5.713),
+    "mnasnet0_5": (2_218_512, 0.104),
+    "mnasnet0_75": (3_170_208, 0.215),
+    "mnasnet1_0": (4_383_312, 0.314),
+    "mnasnet1_3": (6_282_256, 0.526),
+    "mobilenet_v2": (3_504_872, 0.301),
+    "resnet18": (11_689_512, 1.814),
+    "resnet34": (21_797_672, 3.664),
+    "resnet50": (25_557_032, 4.089),
+    "resnet101": (44_549_160, 7.801),
+    "resnet152": (60_192_808, 11.514),
+    "resnext50_32x4d": (25_028_904, 4.23),
+    "resnext101_32x8d": (88_791_336, 16.414),
+    "wide_resnet50_2": (68_883_240, 11.398),
+    "wide_resnet101_2": (126_886_696, 22.753),
+    "shufflenet_v2_x0_5": (1_366_792, 0.04),
+    "shufflenet_v2_x1_0": (2_278_604, 0.145),
+    "shufflenet_v2_x1_5": (3_503_624, 0.296),
+    "shufflenet_v2_x2_0": (7_393_996, 0.583),
+    "squeezenet1_0": (1_248_424, 0.819),
+    "squeezenet1_1": (1_235_496, 0.349),
+    "vgg11": (132_863_336, 7.609),
+    "vgg11_bn": (132_868_840, 7.609),
+    "vgg13": (133_047_848, 11.308),
+    "vgg13_bn": (133_053_736, 11.308),
+    "vgg16": (138_357_544, 15.47),
+    "vgg16_bn": (138_365_992, 15.47),
+    "vgg19": (143_667_240, 19.632),
+    "vgg19_bn": (143_678_248, 19.632),
+}
+# What transformers counts, and the LSTM's own: 8 layers of 4 gates with two biases each.
+PARAMETERS = {
+    "bert-base": 110_106_428,
+    "bert-large": 336_226_108,
+    "gpt2-small": 124_439_808,
+    "gpt2-medium": 354_823_168,
+    "gpt2-large": 774_030_080,
+    "gpt2-xl": 1_557_611_200,
+    "lstm": 4 * 1024 * (256 + 7 * 1024 + 8 * 1024 + 8 * 2) + 100 * 1025,
+    "googlenet": 6_624_904 + 2 * (2048 * 1024 + 1024 + 1024 * 1000 + 1000) + 128 * (1040 + 4),
+    "resnet50_v1": 25_557_032,
+}
+
+
+def test_there_are_43_models():
+    assert len(ZOO) == 43
+    assert set(ZOO) == set(PUBLISHED) | set(PARAMETERS)
+    assert all(workload.name == name for name, workload in ZOO.items())
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_parameters_and_multiply_adds_are_the_published_ones(name):
+    parameters, billions = PUBLISHED[name]
+    assert ZOO[name].parameter_count() == parameters
+    assert round(ZOO[name].forward_flops() / 2e9, 3) == billions
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_parameters_are_the_known_ones(name):
+    assert ZOO[name].parameter_count() == PARAMETERS[name]
+
+
+def test_the_lstm_has_64_million_parameters():
+    assert ZOO["lstm"].parameter_count() == 64_131_172
+
+
+@pytest.mark.parametrize("name", ZOO)
+def test_a_training_step_counts_as_three_forward_passes_and_auxiliary_heads(name):
+    workload = ZOO[name]
+    ratio = workload.flops("train") / workload.flops("inference")
+    assert workload.flops("inference") == workload.forward_flops()
+    if name in ("googlenet", "inception_v3"):
+        assert 3 < ratio < 3.03
+    else:
+        assert ratio == 3
+
+
+@pytest.mark.parametrize("name", ZOO)
+def test_dropout_goes_where_there_is_any_and_nothing_else_does(name):
+    config = ZOO[name].config
+    rates = {field.name for field in dataclasses.fields(config) if "dropout" in field.name}
+    without = config.without_dropout()
+    assert all(getattr(config, rate) > 0 for rate in rates)
+    assert without == dataclasses.replace(config, **dict.fromkeys(rates, 0.0))
+
+
+def test_a_stride_in_the_first_convolution_saves_work_and_no_parameters():
+    first, second = ZOO["resnet50_v1"], ZOO["resnet50"]
+    assert [t.shape for t in first.tensors()] == [t.shape for t in second.tensors()]
+    assert first.forward_flops() == pytest.approx(3.858e9 * 2, rel=1e-3)
+
+
+def test_a_shortcut_has_weights_only_where_something_changes():
+    def shortcuts(name):
+        return [t.name for t in ZOO[name].tensors() if t.name.endswith("downsample.0.weight")]
+
+    assert shortcuts("resnet18") == [f"layer{n}.0.downsample.0.weight" for n in (2, 3, 4)]
+    assert shortcuts("resnet50") == [f"layer{n}.0.downsample.0.weight" for n in (1, 2, 3, 4)]
+
+
+def test_batch_norm_doubles_no_names():
+    for name in ("vgg19_bn", "mobilenet_v2", "googlenet", "inception_v3"):
+        names = Counter(tensor.name for tensor in ZOO[name].tensors())
+        assert set(names.values()) == {1}
+
+
+@pytest.mark.parametrize("name", ["gpt2-small", "lstm", "bert-large"])
+def test_sequences_are_resized(name):
+    resized = ZOO[name].resized(image_size=None, sequence_length=32)
+    assert resized.config.sequence_length == 32
+    assert not resized.is_standard()
+    assert ZOO[name].is_standard()
+    assert ZOO[name].resized(image_size=None, sequence_length=None) is ZOO[name]
+    with pytest.raises(ValueError, match="no image size"):
+        ZOO[name].resized(image_size=64, sequence_length=None)
+
+
+def test_sequences_beyond_the_context_are_refused():
+    with pytest.raises(ValueError, match="1 to 1024 tokens"):
+        ZOO["gpt2-small"].resized(image_size=None, sequence_length=1025)
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "least"), [("inception_v3", 298, 299), ("alexnet", 62, 63), ("vgg11", 31, 32)]
+)
+def test_images_too_small_are_refused(name, size, least):
+    with pytest.raises(ValueError, match=f"{name} needs images of {least} pixels or more"):
+        ZOO[name].resized(image_size=size, sequence_length=None)
+    assert ZOO[name].resized(image_size=least, sequence_length=None).forward_flops() > 0
+
+
+def test_a_label_is_the_token_that_follows():
+    workload = ZOO["gpt2-small"].resized(image_size=None, sequence_length=7)
+    batch = workload.batch(3, seed=1)
+    assert batch["input_ids"].shape == batch["labels"].shape == (3, 7)
+    assert (batch["input_ids"][:, 1:] == batch["labels"][:, :-1]).all()
+
+
+def test_sequences_of_features():
+    workload = ZOO["lstm"].resized(image_size=None, sequence_length=16)
+    batch = workload.batch(64, seed=0)
+    assert batch["features"].shape == (64, 16, 256)
+    assert batch["features"].std() == pytest.approx(1.0, rel=0.01)
+    assert set(batch["labels"]) <= set(range(100))
