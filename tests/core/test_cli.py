@@ -105,7 +105,7 @@ MISTAKES = [
     (["compare", "--frameworks", "tiny==,tiny"], "names no framework"),
     (["run"], "Missing argument 'FRAMEWORK'"),
     (["run", "tiny", "flaky"], "unexpected extra argument (flaky)"),
-    ([*COMPARE, "--models", "resnet51"], "unknown model 'resnet51'; did you mean resnet50?"),
+    ([*COMPARE, "--models", "resnet51"], "unknown model 'resnet51'; did you mean resnet50"),
     ([*COMPARE, "--mode", "trian"], "unknown mode 'trian'; did you mean train?"),
     ([*COMPARE, "--precision", "fp33"], "unknown precision 'fp33'; did you mean fp32"),
     ([*COMPARE, "--compiler", "eagre"], "unknown compiler 'eagre'; did you mean eager?"),

@@ -151,7 +151,7 @@ def load_workload(reference: str, model: str) -> Workload:
     try:
         workload = find_workload(reference, model)
         if not isinstance(workload, Workload):
-            raise TypeError(f"{type(workload).__name__} is no workload")
+            raise TypeError(f"{reference.partition(':')[2]} is no workload")
     except Exception as error:
         raise MbenchError(
             f"the workload {reference!r} does not load: {type(error).__name__}: {error}"

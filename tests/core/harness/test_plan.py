@@ -99,7 +99,7 @@ def test_sizes_go_to_the_models_that_have_them(plugins):
         ({"frameworks": ("tinny",)}, "unknown framework 'tinny'; did you mean tiny?"),
         ({"frameworks": ("tiny==",)}, "names no framework"),
         ({"frameworks": ("graphic==0.0",)}, "graphic 0.0 was never released"),
-        ({"models": ("resnet51",)}, "unknown model 'resnet51'; did you mean resnet50?"),
+        ({"models": ("resnet51",)}, "unknown model 'resnet51'; did you mean resnet50"),
         ({"modes": ("training",)}, "unknown mode 'training'; did you mean train?"),
         ({"precisions": ("fp31",)}, "unknown precision 'fp31'; did you mean fp32"),
         ({"compilers": ("grph",)}, "unknown compiler 'grph'; did you mean graph?"),
