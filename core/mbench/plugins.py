@@ -65,12 +65,16 @@ class Offers:
         return {name: o[0][1] for name, o in self.by_name.items() if len(o) == 1}
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
-    """The tail of an error message that offers the nearest names, or all of them."""
+def nearest(name: str, known: Iterable[str], *, listing: str = "") -> str:
+    """The tail of an error message that offers the nearest names, or all of them, or the command
+    `listing` where they are too many.
+    """
     names = sorted(known)
     close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     if close:
         return f"; did you mean {' or '.join(close)}?"
+    if listing:
+        return f"; {listing} shows them all"
     return f"; there is {', '.join(names)}" if names else "; there is none"
 
 

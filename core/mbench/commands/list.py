@@ -66,7 +66,7 @@ def frameworks(found: Plugins) -> list[list[str]]:
 def models(found: Plugins) -> list[list[str]]:
     """Name, title, parameters, forward GFLOPs per sample; a broken workload says so."""
     from mbench.errors import MbenchError
-    from mbench.harness.plan import load_workload
+    from mbench.harness.selection import load_workload
 
     rows = []
     for name, reference in found.workloads.unique().items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import json
 import os
@@ -10,6 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mbench import workloads
 from mbench.engine.local import package_files
 
 if TYPE_CHECKING:
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
     from mbench.equality.judge import Proof
 
 __all__ = ["folder", "key", "recall", "remember"]
+
+PROVING = ("contract", "equality", "worker", "workloads")
+"""The parts of mbench on which a proof's outcome depends."""
 
 
 def folder() -> Path:
@@ -36,30 +41,51 @@ def key(adapter: Adapter, environment: Environment, case: Case) -> str:
 
     The code itself is digested rather than a version, so that a changed adapter is proven anew.
     """
-    modules = ("mbench", adapter.runtime, case.workload)
     whole = [
         asdict(case),
         adapter.name,
         str(environment.python),
         sorted(environment.packages.items()),
-        code_digest(modules),
+        code_digest(adapter.runtime, case.workload, case.model, case.resolve().family),
     ]
     return hashlib.sha256(json.dumps(whole).encode()).hexdigest()[:24]
 
 
-def code_digest(modules: tuple[str, ...]) -> str:
-    """Of all Python files and fingerprints of the packages that hold `modules`."""
+@functools.cache
+def code_digest(runtime: str, workload: str, model: str, family: str) -> str:
+    """Of what can change the outcome: the Python files of the adapter's and the workload's package
+    and of the parts of mbench that make proofs, and the model's fingerprint.
+
+    Other models' fingerprints do not count, nor does what an adapter has for other families.
+    """
     digest = hashlib.sha256()
-    tops = sorted({module.partition(":")[0].partition(".")[0] for module in modules})
-    for top, file in package_files(tops).items():
-        at = Path(file)
-        package = at.name == "__init__.py"
-        files = at.parent.rglob("*") if package else at.parent.glob(f"{top}_references/*")
-        for path in [at, *sorted(files)]:
+    tops = {module.partition(":")[0].partition(".")[0] for module in (runtime, workload)}
+    for top, file in package_files(sorted({"mbench", *tops})).items():
+        folder = Path(file).parent
+        if top == "mbench":
+            found = [path for part in PROVING for path in (folder / part).rglob("*")]
+        elif Path(file).name == "__init__.py":
+            found = list(folder.rglob("*"))
+        else:  # a module of no package
+            found = [Path(file), *(folder / f"{top}_references").glob("*")]
+        for path in sorted(found):
+            if path.suffix == ".npz" and path.stem != model:
+                continue
+            if path.parent.name == "models" and path.stem != family and is_family(path.stem):
+                continue
             if path.suffix in (".py", ".npz"):
-                digest.update(f"{top}/{path.name}\0".encode())
-                digest.update(path.read_bytes())
+                digest.update(f"{path.relative_to(folder)}\0".encode())
+                digest.update(content(path))
     return digest.hexdigest()
+
+
+def is_family(name: str) -> bool:
+    return Path(workloads.__path__[0], f"{name}.py").exists()
+
+
+@functools.cache
+def content(path: Path) -> bytes:
+    return hashlib.sha256(path.read_bytes()).digest()
 
 
 def recall(name: str) -> dict[str, Any] | None:

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mbench.contract.adapter import SUPPORTED, Support
-from mbench.contract.case import MODES, PRECISIONS, Case, find_workload
+from mbench.contract.case import MODES, PRECISIONS, Case
 from mbench.environments.spec import FrameworkSpec, parse
-from mbench.errors import MbenchError, UsageError
+from mbench.errors import UsageError
+from mbench.harness.selection import load_workload, select
 from mbench.plugins import nearest
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
     from mbench.contract.adapter import Adapter
     from mbench.plugins import Plugins
-    from mbench.workloads.workload import Workload
 
 __all__ = ["Axes", "Comparison", "Entry", "plan"]
 
@@ -79,7 +79,8 @@ def plan(axes: Axes, plugins: Plugins) -> list[Comparison]:
     _check("precision", axes.precisions, PRECISIONS)
     known = {name for adapter in adapters for name in adapter.compilers}
     _check("compiler", axes.compilers, {*known, "default"})
-    references = {model: plugins.workloads.get(model) for model in axes.models}
+    models = select(axes.models, plugins.workloads)
+    references = {model: plugins.workloads.get(model) for model in models}
     workloads = {model: load_workload(reference, model) for model, reference in references.items()}
     sizes: dict[str, Any] = {"image_size": axes.image_size, "sequence_length": axes.sequence_length}
     for name, size in sizes.items():
@@ -89,7 +90,7 @@ def plan(axes: Axes, plugins: Plugins) -> list[Comparison]:
     comparisons: list[Comparison] = []
     numbers = itertools.count()
     for model, mode, precision, compiler in itertools.product(
-        axes.models, axes.modes, axes.precisions, axes.compilers
+        models, axes.modes, axes.precisions, axes.compilers
     ):
         workload = workloads[model]
         for batch_size in axes.batch_sizes or [workload.batch_sizes[axes.device]]:
@@ -142,21 +143,6 @@ def tell_apart(labels: Sequence[str]) -> list[str]:
         seen[label] += 1
         result.append(f"{label}#{seen[label]}" if counts[label] > 1 else label)
     return result
-
-
-def load_workload(reference: str, model: str) -> Workload:
-    """The workload that a plugin registered; raises MbenchError where that is none."""
-    from mbench.workloads.workload import Workload
-
-    try:
-        workload = find_workload(reference, model)
-        if not isinstance(workload, Workload):
-            raise TypeError(f"{reference.partition(':')[2]} is no workload")
-    except Exception as error:
-        raise MbenchError(
-            f"the workload {reference!r} does not load: {type(error).__name__}: {error}"
-        ) from None
-    return workload
 
 
 def _check(

@@ -38,8 +38,6 @@ MESSAGES = [
     wire.Prepared(seconds=0.1, differences=["one", "two"], trainable_parameters=25557032),
     wire.Run(count=3, each=True),
     wire.Elapsed(start_nanoseconds=2**53 + 1, nanoseconds=[1, 2**60]),
-    wire.FindShapes(case=CASE),
-    wire.ShapesFound(shapes={"weight": [2, 3], "scalar": []}),
     wire.Memory(),
     wire.MemoryUsed(peak_bytes=1),
     wire.Loss(),
@@ -54,6 +52,8 @@ MESSAGES = [
     wire.Close(),
     wire.Closed(),
     wire.Failure(outcome="oom", reason="no memory", traceback="Traceback\n..."),
+    wire.FindShapes(case=CASE),
+    wire.ShapesFound(shapes={"weight": [2, 3], "scalar": []}),
 ]
 
 

@@ -44,13 +44,19 @@ def adapter(tmp_path, monkeypatch):
     (package / "__init__.py").write_text("")
     (package / "runtime.py").write_text("class Runtime: pass\n")
     (package / "models" / "net.py").write_text("one = 1\n")
-    (package / "models" / "net.npz").write_bytes(b"1")
+    (package / "models" / "resnet.py").write_text("one = 1\n")
+    (package / "models" / "tiny-model.npz").write_bytes(b"1")
+    (package / "models" / "other.npz").write_bytes(b"1")
     (package / "notes.txt").write_text("1")
     monkeypatch.syspath_prepend(str(tmp_path))
-    return SimpleNamespace(name="framed", runtime="framed.runtime:Runtime", package=package)
+    yield SimpleNamespace(name="framed", runtime="framed.runtime:Runtime", package=package)
+    sys.modules.pop("framed", None)
 
 
 def key(adapter, *, environment=HERE, case=CASE):
+    """As another process would find it."""
+    cache.code_digest.cache_clear()
+    cache.content.cache_clear()
     return cache.key(adapter, environment, case)
 
 
@@ -90,7 +96,8 @@ def test_another_adapter_has_another_key(adapter):
     assert key(adapter) != key(other)
 
 
-@pytest.mark.parametrize("file", ["runtime.py", "__init__.py", "models/net.py", "models/net.npz"])
+@pytest.mark.parametrize("file", ["runtime.py", "__init__.py", "models/net.py",
+                                  "models/tiny-model.npz"])  # fmt: skip
 def test_changed_code_or_fingerprints_have_another_key(adapter, file):
     before = key(adapter)
     path = adapter.package / file
@@ -99,6 +106,17 @@ def test_changed_code_or_fingerprints_have_another_key(adapter, file):
     assert key(adapter) != before
     path.write_bytes(original)
     assert key(adapter) == before
+
+
+@pytest.mark.parametrize("file", ["models/resnet.py", "models/other.npz"])
+def test_other_families_and_other_models_fingerprints_do_not_count(adapter, file):
+    before = key(adapter)
+    (adapter.package / file).write_bytes(b"2")
+    assert key(adapter) == before
+    resnet = replace(CASE, model="other", workload="mbench.workloads.resnet:RESNET50")
+    before = key(adapter, case=resnet)
+    (adapter.package / file).write_bytes(b"3")
+    assert key(adapter, case=resnet) != before
 
 
 def test_a_new_module_has_another_key_and_other_files_have_not(adapter):
