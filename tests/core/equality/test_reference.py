@@ -57,7 +57,11 @@ def test_a_fingerprint_is_written_over(path, workload, reference):
     same(load(path, workload), other)
 
 
-OURS = mbench_workloads()
+OURS = {
+    name: reference
+    for name, reference in mbench_workloads().items()
+    if (folder_of(reference) / f"{name}.npz").exists()
+}
 
 
 @pytest.mark.parametrize("name", OURS)
