@@ -60,11 +60,8 @@ def write_run(tmp_path: Path, plugins: Plugins) -> WriteRun:
         status: str | None = "complete",
         end: str | None = "all processes measured",
         system: dict[str, Any] | None = None,
-<<<<<<< HEAD
         version: str = "1.2",
-=======
         protocol: Protocol | Counted | None = None,
->>>>>>> 924326c (Published protocols as presets, stopping by width, and budgets that hold no round)
         **axes: Any,
     ) -> Path:
         store = RunWriter(
