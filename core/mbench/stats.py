@@ -20,6 +20,7 @@ __all__ = [
     "percentile",
     "ratio",
     "steps_for",
+    "trend",
     "verdict",
 ]
 
@@ -112,6 +113,29 @@ def ratio(
     """The ratio over all process pairs, which are the replicates; None where there is none."""
     pairs = pair_ratios(baseline, other)
     return geometric_interval(pairs) if pairs else None
+
+
+def trend(series: Sequence[Sequence[float]]) -> tuple[float, float]:
+    """How much the values of a typical series change from its begin to its end, and how surely.
+
+    The change is Theil and Sen's slope times a series' length, relative to the values. The other
+    is the score of Mann and Kendall's test, summed over the series: beyond about 3 either way,
+    noise does not explain it. Series are each in the order of time; no two are compared.
+    """
+    slopes, score, spread = [], 0, 0.0
+    for values in series:
+        count = len(values)
+        found = [
+            (math.log(values[later]) - math.log(values[earlier])) / (later - earlier)
+            for earlier in range(count)
+            for later in range(earlier + 1, count)
+        ]
+        slopes += [slope * (count - 1) for slope in found]
+        score += sum((slope > 0) - (slope < 0) for slope in found)
+        spread += count * (count - 1) * (2 * count + 5) / 18
+    if not slopes:
+        return 0.0, 0.0
+    return math.expm1(median(slopes)), score / math.sqrt(spread)
 
 
 def verdict(interval: Interval) -> str:

@@ -16,6 +16,7 @@ from mbench.stats import (
     pair_ratios,
     percentile,
     ratio,
+    trend,
     verdict,
 )
 
@@ -194,3 +195,41 @@ def test_contrasts_cover_what_is_true():
         found = contrast(base, new)
         held += found.low <= 1.5 <= found.high
     assert 0.92 < held / 400 < 0.98
+
+
+def test_a_trend_is_found_across_processes():
+    """Each gets 4 % faster over its rounds, in noise of 1 % and with an offset of its own."""
+    chance = random.Random(0)
+    series = [
+        [100 * offset * (1 + 0.04 * at / 7) * chance.lognormvariate(0, 0.01) for at in range(8)]
+        for offset in (0.9, 1.0, 1.1, 1.2, 0.8)
+    ]
+    change, score = trend(series)
+    assert change == pytest.approx(0.04, abs=0.012)
+    assert score > 3
+    change, score = trend([list(reversed(values)) for values in series])
+    assert change == pytest.approx(-0.04, abs=0.012)
+    assert score < -3
+
+
+def test_noise_is_rarely_taken_for_a_trend():
+    chance = random.Random(0)
+    scores = [
+        trend([[chance.lognormvariate(0, 0.05) for _ in range(6)] for _ in range(5)])[1]
+        for _ in range(2000)
+    ]
+    assert sum(score > 3 for score in scores) <= 8
+    assert np.std(scores) == pytest.approx(1, abs=0.08)
+
+
+def test_the_score_is_kendalls():
+    values = np.random.default_rng(3).permutation(20) + 1.0
+    count = len(values)
+    tau = scipy.stats.kendalltau(range(count), values).statistic
+    spread = math.sqrt(count * (count - 1) * (2 * count + 5) / 18)
+    assert trend([values])[1] == pytest.approx(tau * count * (count - 1) / 2 / spread)
+
+
+@pytest.mark.parametrize("series", [[], [[]], [[1.0]], [[1.0], [2.0]]])
+def test_single_rounds_have_no_trend(series):
+    assert trend(series) == (0.0, 0.0)

@@ -81,11 +81,10 @@ class Prepared:
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """Time `count` steps, as one block or each synchronised on its own, after `lead` untimed."""
+    """Time `count` steps: as one block, or each synchronised on its own."""
 
     count: int
     each: bool = False
-    lead: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -107,10 +107,8 @@ class Worker:
     def prepare(self, case: Case) -> wire.Prepared:
         return self.ask(wire.Prepare(case=case), wire.Prepared)
 
-    def run(
-        self, count: int, *, each: bool = False, lead: int = 0, timeout: float | None = None
-    ) -> wire.Elapsed:
-        return self.ask(wire.Run(count=count, each=each, lead=lead), wire.Elapsed, timeout=timeout)
+    def run(self, count: int, *, each: bool = False, timeout: float | None = None) -> wire.Elapsed:
+        return self.ask(wire.Run(count=count, each=each), wire.Elapsed, timeout=timeout)
 
     def _read(self, answer: type[T], limit: float) -> T:
         deadline = time.monotonic() + limit

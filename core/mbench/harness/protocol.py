@@ -19,9 +19,12 @@ class Protocol:
     """mbench's own: all cases of a comparison take turns, in several sets of fresh workers.
 
     processes: sets of fresh workers; the unit of replication, so the interval is built over them.
-    rounds: blocks per worker; None fills the budget, between fewest_rounds and most_rounds.
+    rounds: blocks per worker; None fills the budget, between fewest_rounds and most_rounds, or
+        where a width is the goal, is as many as pay (harness/effort.py).
     budget_seconds: of one comparison, starting and warming up included.
     block_seconds: length of a block between two synchronisations, at least one step.
+    lead_seconds: of untimed steps before a block, if that makes a step; a worker that was stopped
+        finds caches cold and threads asleep.
     half_width_goal: relative half-width of the widest interval at which measuring stops; then
         `processes` are the fewest sets and most_processes the most. None: `processes` it is.
     timeout_seconds: longest wait for any one answer of a worker.
@@ -32,6 +35,7 @@ class Protocol:
     rounds: int | None = None
     budget_seconds: float = 180.0
     block_seconds: float = 1.0
+    lead_seconds: float = 0.25
     half_width_goal: float | None = None
     most_processes: int = 30
     timeout_seconds: float = 900.0
@@ -45,12 +49,21 @@ class Protocol:
                 f"--max-processes {self.most_processes} is less than --processes {self.processes}"
             )
 
-    def rounds_for(self, *, setup_seconds: float, round_seconds: float) -> int:
-        """How many rounds a set of workers gets, given what setting it up took."""
+    def rounds_for(
+        self, *, setup_seconds: float, round_seconds: float, paying: float | None = None
+    ) -> int:
+        """How many rounds a set of workers gets, given what setting it up took.
+
+        `paying` is how many are worth it, where that is known.
+        """
         if self.rounds is not None:
             return self.rounds
-        share = self.budget_seconds / self.processes - setup_seconds
-        return max(self.fewest_rounds, min(self.most_rounds, int(share / round_seconds)))
+        if paying is None:
+            wanted, most = self.budget_seconds / self.processes - setup_seconds, self.most_rounds
+            paying = wanted / round_seconds
+        else:
+            most = 3 * self.most_rounds
+        return max(self.fewest_rounds, int(min(most, paying)))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from mbench.engine.outcome import CaseEnded
+from mbench.harness.effort import rounds_that_pay
 from mbench.harness.measurement import Measurement, Runner
 from mbench.harness.protocol import Protocol
 from mbench.harness.stopping import reason_to_stop, too_small, widest
@@ -79,7 +80,11 @@ class Interleaved(Measurement[Protocol]):
                 return
             setup = time.monotonic() - begin
             per_round = self.round_seconds(runners)
-            rounds = self.protocol.rounds_for(setup_seconds=setup, round_seconds=per_round)
+            rounds = self.protocol.rounds_for(
+                setup_seconds=setup,
+                round_seconds=per_round,
+                paying=self.paying(setup_seconds=setup, round_seconds=per_round),
+            )
             for round_number in range(rounds):
                 late = time.monotonic() + per_round > deadline
                 if late and round_number >= self.protocol.fewest_rounds:
@@ -89,6 +94,15 @@ class Interleaved(Measurement[Protocol]):
             for runner in runners:
                 self.guard(runner.entry, self.finish, runner, number)
         self.costliest_set = max(self.costliest_set, time.monotonic() - begin)
+
+    def paying(self, **seconds: float) -> float | None:
+        """How many rounds are worth it, once that shows and only where a width is the goal.
+
+        A number of processes that was asked for leaves nothing to weigh: rounds fill the budget.
+        """
+        if self.protocol.half_width_goal is None or not self.entries:
+            return None
+        return rounds_that_pay(self.rates, cases=[e.number for e in self.entries], **seconds)
 
     def too_slow(self, runners: list[Runner]) -> bool:
         """Whether not even one round of the first set fits the budget; then no case is measured.
@@ -121,6 +135,8 @@ class Interleaved(Measurement[Protocol]):
         """One block, and in inference as many steps timed one by one, for the percentiles."""
         entry, steps = runner.entry, runner.steps_in(self.protocol.block_seconds)
         runner.worker.resume()
+        if lead := self.lead_steps(runner):
+            runner.worker.run(lead)
         rate = self.block(runner, number, round_number, steps=steps)
         self.rates.setdefault(entry.number, {}).setdefault(number, {})[round_number] = rate
         self.progress.throughput(entry.label, rate)
@@ -129,11 +145,14 @@ class Interleaved(Measurement[Protocol]):
         runner.worker.stop()
         return True
 
+    def lead_steps(self, runner: Runner) -> int:
+        return round(self.protocol.lead_seconds / runner.step_seconds)
+
     def round_seconds(self, runners: list[Runner]) -> float:
         """What one turn of each is going to take."""
-        return sum(
-            runner.steps_in(self.protocol.block_seconds)
-            * runner.step_seconds
-            * (2 if runner.entry.case.mode == "inference" else 1)
-            for runner in runners
-        )
+        seconds = 0.0
+        for runner in runners:
+            steps = runner.steps_in(self.protocol.block_seconds)
+            steps *= 2 if runner.entry.case.mode == "inference" else 1
+            seconds += (steps + self.lead_steps(runner)) * runner.step_seconds
+        return seconds

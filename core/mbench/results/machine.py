@@ -6,7 +6,8 @@ from dataclasses import asdict
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
-from mbench.telemetry.disturbances import find_disturbances
+from mbench import stats
+from mbench.telemetry.disturbances import Disturbance, find_disturbances
 from mbench.telemetry.usage import Usage, usage
 
 if TYPE_CHECKING:
@@ -17,6 +18,11 @@ if TYPE_CHECKING:
 __all__ = ["disturbances", "energy", "telemetry"]
 
 Document = dict[str, Any]
+
+WARMING_SCORE = 3.0
+"""Of the trend test: noise alone reaches it once in 700 cases."""
+WARMING_CHANGE = 0.01
+"""A smaller change is not worth a word."""
 
 
 def rounds_of(case: CaseRecord) -> list[list[Usage]]:
@@ -37,13 +43,27 @@ def cores_of(case: CaseRecord) -> int:
 def disturbances(run: Run, case: CaseRecord) -> list[Document]:
     """What disturbed `case`, as plain data; a device needs one core of the processor's."""
     rounds = rounds_of(case)
+    found = warming(case)
     if not rounds:
-        return []
+        return found
     cores = cores_of(case)
     needed = case.axes["threads"] if case.axes["device"] == "cpu" else 1
     physical = min(run.header["system"].get("usable_cores", cores), cores)
-    found = find_disturbances(rounds, cores=cores, spare_cores=max(0, physical - needed))
-    return [asdict(disturbance) for disturbance in found]
+    seen = find_disturbances(rounds, cores=cores, spare_cores=max(0, physical - needed))
+    return found + [asdict(disturbance) for disturbance in seen]
+
+
+def warming(case: CaseRecord) -> list[Document]:
+    """Whether steps still got faster from round to round of a process: the warm-up ended early."""
+    rates = [
+        [block.steps / block.nanoseconds[0] for block in process.blocks if not block.each]
+        for process in case.processes.values()
+    ]
+    change, score = stats.trend(rates)
+    if score < WARMING_SCORE or change < WARMING_CHANGE:
+        return []
+    text = f"steps still got {100 * change:.1f} % faster over the rounds of a process"
+    return [asdict(Disturbance(kind="warm-up", share=1.0, text=text))]
 
 
 def telemetry(case: CaseRecord) -> Document | None:

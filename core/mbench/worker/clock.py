@@ -15,24 +15,13 @@ __all__ = ["time_steps"]
 
 
 def time_steps(
-    step: Callable[[], None],
-    synchronize: Callable[[], None],
-    *,
-    count: int,
-    each: bool = False,
-    lead: int = 0,
+    step: Callable[[], None], synchronize: Callable[[], None], *, count: int, each: bool = False
 ) -> Elapsed:
-    """Time `count` steps between two synchronisations, or each between its own two.
-
-    `lead` steps go before them untimed: a worker that was stopped finds caches cold and threads
-    asleep.
-    """
+    """Time `count` steps between two synchronisations, or each between its own two."""
     # No block pays for the garbage of another. What outlives a collection is set aside: to look
     # through all that a framework has made takes a fifth of a second, and leaves caches cold.
     gc.collect()
     gc.freeze()
-    for _ in range(lead):
-        step()
     synchronize()
     durations = []
     start = begin = perf_counter_ns()

@@ -47,9 +47,8 @@ class Session:
         if isinstance(message, wire.Run):
             benchmark = self.benchmark
             return time_steps(
-                benchmark.step, benchmark.synchronize,
-                count=message.count, each=message.each, lead=message.lead,
-            )  # fmt: skip
+                benchmark.step, benchmark.synchronize, count=message.count, each=message.each
+            )
         if isinstance(message, wire.Loss):
             return wire.LossValue(loss=evidence.finite_loss(self.benchmark))
         if isinstance(message, wire.Memory):

@@ -30,6 +30,8 @@ class World:
         self.faults = {}
         """(label, set, name of the request) -> how it ends."""
         self.start_seconds = 0.0
+        self.counts = []
+        """Of steps, of every block."""
         self.step_seconds = 0.1
         self.noise = None
         """The step time of each worker from the first, instead of the one above."""
@@ -64,6 +66,7 @@ class Worker:
         self.check_alone()
         self.world.fault(self.label, self.number, "run" if not each else "each")
         self.runs += 1
+        self.world.counts.append(count)
         self.world.now += count * self.step_seconds
         step = round(self.step_seconds * 1e9)
         return wire.Elapsed(

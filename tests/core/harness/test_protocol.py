@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from mbench.errors import UsageError
@@ -28,6 +30,14 @@ def test_more_processes_leave_fewer_rounds_each():
     few, many = (Protocol(processes=count, budget_seconds=100) for count in (2, 10))
     assert few.rounds_for(setup_seconds=2, round_seconds=2) == 10
     assert many.rounds_for(setup_seconds=2, round_seconds=2) == 4
+
+
+@pytest.mark.parametrize(
+    ("paying", "rounds"), [(0.4, 3), (3.9, 3), (7.2, 7), (25.0, 25), (math.inf, 30)]
+)
+def test_rounds_that_pay_are_given_within_bounds(paying, rounds):
+    protocol = Protocol(budget_seconds=1.0)
+    assert protocol.rounds_for(setup_seconds=9, round_seconds=9, paying=paying) == rounds
 
 
 @pytest.mark.parametrize("rounds", [1, 2, 50])

@@ -50,6 +50,27 @@ def test_blocks_are_as_long_as_the_protocol_says(measure, world):
         assert block["each"] is False
 
 
+@pytest.mark.parametrize(("step_seconds", "lead"), [(0.05, 5), (0.2, 1), (0.6, 0)])
+def test_a_turn_begins_with_steps_that_are_not_timed(measure, world, step_seconds, lead):
+    world.step_seconds = step_seconds
+    counts = world.counts = []
+    measure(processes=1, rounds=2, mode="train", frameworks=("tiny", "flaky"))
+    block = max(1, round(1 / step_seconds))
+    assert counts[-4 * (2 if lead else 1) :] == ([lead, block] if lead else [block]) * 4
+
+
+def test_rounds_are_as_many_as_pay_once_that_shows(measure, world):
+    """Workers that differ while their rounds do not: more rounds would be worth nothing."""
+    world.noise = iter([0.1, 0.11] * 20)
+    store = measure(
+        frameworks=("tiny", "flaky"), processes=6, half_width_goal=0.0001, most_processes=6,
+        budget_seconds=1e6,
+    )  # fmt: skip
+    rounds = [max(at for number, at in store.order() if number == n) + 1 for n in range(6)]
+    assert rounds[:2] == [10, 10]
+    assert rounds[3:] == [3, 3, 3]
+
+
 def test_a_block_is_at_least_one_step(measure, world):
     world.step_seconds = 30.0
     store = measure(processes=1, rounds=1)
@@ -158,7 +179,7 @@ def test_a_budget_without_a_round_says_what_it_takes(measure, world):
     assert [outcome for _, outcome, _ in store.outcomes] == ["timeout"] * 3
     (reason,) = {reason for _, _, reason in store.outcomes}
     assert "the budget of 30 s is too small for one round: 2 of 3 workers" in reason
-    assert "give --budget 67 for one round, or 362 for 5 processes of 3 rounds" in reason
+    assert "give --budget 67 for one round, or 371 for 5 processes of 3 rounds" in reason
     assert len(world.workers) == 2, "the third would be in vain"
     assert store.of("comparison_end")[0]["reason"] == "no case left to measure"
 

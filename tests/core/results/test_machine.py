@@ -92,3 +92,26 @@ def test_energy_on_a_gpu_is_the_gpus(document):
     assert seen["highest_celsius"] == 60
     assert seen["slowed_by"] == {"power cap": 1.0}
     assert case["disturbances"] == []
+
+
+def test_steps_that_still_get_faster_are_told(document):
+    faster = [[1.0, 0.99, 0.98, 0.97, 0.96, 0.95]] * 3
+    (case,) = document(seconds={"tiny": faster})["cases"]
+    (found,) = case["disturbances"]
+    assert found["kind"] == "warm-up"
+    assert found["text"] == "steps still got 5.3 % faster over the rounds of a process"
+
+
+@pytest.mark.parametrize(
+    "seconds",
+    [
+        [[0.95, 0.96, 0.97, 0.98, 0.99, 1.0]] * 3,
+        [[1.0, 0.999, 0.998, 0.997, 0.996, 0.995]] * 3,
+        [[1.0, 0.9, 1.0, 0.9, 1.0, 0.9]] * 3,
+        [[1.0, 0.9]],
+    ],
+    ids=["slower", "a little faster", "noise", "too few"],
+)
+def test_steps_that_do_not_are_not(document, seconds):
+    (case,) = document(seconds={"tiny": seconds})["cases"]
+    assert case["disturbances"] == []

@@ -68,14 +68,6 @@ def test_each_step_has_its_own_synchronisation(bench, count):
     assert elapsed.nanoseconds == [STEP + SYNCHRONIZE] * count
 
 
-@pytest.mark.parametrize("each", [False, True])
-def test_steps_in_the_lead_are_not_timed(bench, each):
-    elapsed = clock.time_steps(bench.step, bench.synchronize, count=1, each=each, lead=2)
-    assert bench.seen[:6] == ["collect", "freeze", "step", "step", "synchronize", "look"]
-    assert bench.seen.count("step") == 3
-    assert elapsed.nanoseconds == [STEP + SYNCHRONIZE]
-
-
 def test_collecting_again_does_not_look_through_what_is_there():
     kept = [["framework"]]
     assert any(found is kept for found in gc.get_objects())
