@@ -18,9 +18,21 @@ if TYPE_CHECKING:
 
 __all__: list[str] = []
 
-FORMATS = ("table", "json", "csv", "markdown")
-LAYOUTS = {"dlperf": FORMATS, "nvidia": FORMATS, "superbench": (*FORMATS, "jsonl")}
-COMMANDS = ("compare", "run", "verify", "show", "diff", "history", "export", "list", "env")
+FORMATS = ("table", "json", "csv", "markdown", "html")
+GRIDS = ("table", "json", "csv", "markdown")
+LAYOUTS = {"dlperf": GRIDS, "nvidia": GRIDS, "superbench": (*GRIDS, "jsonl")}
+COMMANDS = (
+    "compare",
+    "run",
+    "verify",
+    "show",
+    "report",
+    "diff",
+    "history",
+    "export",
+    "list",
+    "env",
+)
 
 
 SHARED = ("generator", "images", "workload")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mbench.reports.report import Report
     from mbench.results.store import RunWriter
 
-__all__ = ["axes_of", "check_writable", "deliver", "emit", "measure"]
+__all__ = ["axes_of", "check_writable", "deliver", "emit", "measure", "read"]
 
 
 def axes_of(frameworks: tuple[str, ...], options: dict[str, Any]) -> Axes:
@@ -139,13 +139,18 @@ def check_writable(output: Path | None) -> None:
 
 def emit(folder: Path, report: Report, output: Path | None) -> None:
     """Render the run in `folder` to a file or to stdout."""
+    deliver(report(read(folder)), output)
+
+
+def read(folder: Path) -> dict[str, Any]:
+    """The document of the run in `folder`; says so where its file is cut off."""
     from mbench.results.run import load_run
     from mbench.results.summary import summarize
 
     run = load_run(folder)
     if run.cut_off:
         print(f"mbench: {run.id} is cut off; showing what is whole", file=sys.stderr)
-    deliver(report(summarize(run)), output)
+    return summarize(run)
 
 
 def deliver(text: str, output: Path | None) -> None:

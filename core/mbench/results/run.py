@@ -173,6 +173,9 @@ def _whole(text: str) -> int:
     return value
 
 
+HEADER = {
+    "id": str, "mbench": str, "arguments": list, "started": str, "protocol": dict, "system": dict,
+}  # fmt: skip
 READER = json.JSONDecoder(parse_float=_finite, parse_int=_whole, parse_constant=_finite)
 
 
@@ -184,8 +187,11 @@ def _open(folder: Path, event: dict[str, Any]) -> Run:
             f"{folder} was written by mbench {event['mbench']} (schema {event['schema']}); "
             f"this one reads schema {SCHEMA}: upgrade mbench"
         )
-    for name in ("id", "mbench", "arguments", "started", "protocol", "system"):
-        event[name]  # or it lacks one
+    for name, kind in HEADER.items():
+        if not isinstance(event[name], kind):
+            raise ValueError(f"{name} is no {kind.__name__}")
+    if not all(isinstance(gpu, dict) for gpu in event["system"].get("gpus") or []):
+        raise ValueError("a GPU without names")
     return Run(folder=folder, header=event)
 
 

@@ -12,11 +12,13 @@ import pytest
 from mbench.builtin import FORMATS
 from mbench.harness.protocol import PRESETS
 from mbench.reports import csv as csv_report
+from mbench.reports import html as html_report
 from mbench.reports import json as json_report
 from mbench.reports import markdown, table
 from mbench.reports.cells import case_columns, case_rows, number, verdict_lines
 
-EVERY = {"table": table, "json": json_report, "csv": csv_report, "markdown": markdown}
+EVERY = {"table": table, "json": json_report, "csv": csv_report, "markdown": markdown,
+         "html": html_report}  # fmt: skip
 
 
 def csv_rows(text):

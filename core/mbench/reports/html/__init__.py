@@ -1,0 +1,72 @@
+"""The report as one HTML page that needs nothing but itself."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["page", "render"]
+
+HERE = Path(__file__).parent
+# Plot draws with D3, and ours with Plot.
+SCRIPTS = ("vendor/d3.min.js", "vendor/plot.min.js", "charts.js")
+
+
+def render(document: dict[str, Any], /) -> str:
+    """The page of one run."""
+    return page([document])
+
+
+def page(documents: Sequence[dict[str, Any]], *, history: dict[str, Any] | None = None) -> str:
+    """The page of one run or several, and of the trends over all where they are given."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
+
+    from mbench.reports.html.article import article, trends
+    from mbench.reports.html.parts import title_of
+
+    articles = [article(document, number) for number, document in enumerate(documents, start=1)]
+    if history is not None:
+        articles.append(trends(history))
+    series = {title_of(case): None for document in documents for case in document["cases"]}
+    charts = [
+        figure.chart
+        for made in articles
+        for section in made.sections
+        for figure in section.figures
+        if figure.chart
+    ]
+    environment = Environment(
+        loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
+    )  # fmt: skip
+    scripts = [(HERE / name).read_text(encoding="utf-8") for name in SCRIPTS]
+    return environment.get_template("page.html").render(
+        articles=articles,
+        style=Markup((HERE / "style.css").read_text(encoding="utf-8")),
+        scripts=[Markup(script) for script in scripts],
+        policy=policy(scripts),
+        data=Markup(embedded({"series": list(series), "charts": charts})),
+    )
+
+
+def policy(scripts: Sequence[str]) -> str:
+    """What the browser may do: run these very scripts, and fetch nothing."""
+    digests = (base64.b64encode(hashlib.sha256(s.encode()).digest()).decode() for s in scripts)
+    allowed = " ".join(f"'sha256-{digest}'" for digest in digests)
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def embedded(value: Any) -> str:
+    """JSON that no text in it can end early: every `<` is written as its number."""
+    text = json.dumps(value, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c")

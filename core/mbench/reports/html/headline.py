@@ -1,0 +1,172 @@
+"""What a reader should know first: who is faster, by how much, how sure, and on equal work."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from mbench.reports.cells import equality, interval, number
+from mbench.reports.html.parts import Badge, Figure, Section, Table, sized, title_of
+
+__all__ = ["badges", "comparison_section", "headline", "subject"]
+
+Document = dict[str, Any]
+
+# More than these are counted, and stand in the table.
+MOST_BADGES = 6
+KINDS = {"faster": "faster", "slower": "slower", "no difference shown": "none"}
+
+
+def subject(document: Document, comparison: Document) -> str:
+    """What was compared: the axes without the frameworks.
+
+    A compiler is named where a framework was compared under several; else each has its own.
+    """
+    case = document["cases"][comparison["cases"][1]]
+    words = f"{case['model']} {case['mode']}{sized(case)}, batch {case['batch_size']}, "
+    words += case["precision"]
+    keys = ("label", "model", "mode", "batch_size", "precision")
+    rivals = {
+        other["compiler"]
+        for other in document["cases"]
+        if all(other[key] == case[key] for key in keys)
+    }
+    if len(rivals) > 1:
+        words += f", {case['compiler']}"
+    return f"{words}, {case['device']}"
+
+
+def names(document: Document, comparison: Document) -> tuple[str, str]:
+    """The baseline and the other, as people call them."""
+    baseline, other = (title_of(document["cases"][at]) for at in comparison["cases"])
+    return baseline, other
+
+
+def compilers(document: Document, comparison: Document) -> str:
+    """Of the other and of the baseline."""
+    baseline, other = (document["cases"][at]["compiler"] for at in comparison["cases"])
+    return str(other) if other == baseline else f"{other} against {baseline}"
+
+
+def sentence(document: Document, comparison: Document) -> str:
+    baseline, other = names(document, comparison)
+    if comparison["verdict"] is None:
+        return f"{other} against {baseline}: not compared"
+    if comparison["verdict"] not in ("faster", "slower"):
+        return f"{other} against {baseline}: {comparison['verdict']}"
+    fast, slow, ratio = other, baseline, comparison["ratio"]
+    if comparison["verdict"] == "slower":
+        fast, slow, ratio = baseline, other, 1 / ratio
+    return f"{fast} is {number(ratio, 3)} times as fast as {slow}"
+
+
+def detail(comparison: Document) -> str:
+    if comparison["verdict"] is None:
+        return str(comparison["reason"] or "the run did not get so far")
+    said = f"ratio {number(comparison['ratio'])}"
+    if comparison["low"] is None:
+        return f"{said}, one process pair, so there is no interval"
+    return (
+        f"{said}, 95 % interval {interval(comparison['low'], comparison['high'])}, "
+        f"{comparison['process_pairs']} process pairs"
+    )
+
+
+def badges(document: Document) -> list[Badge]:
+    """The verdicts, where they are few enough to be read one by one."""
+    comparisons = document["comparisons"]
+    if len(comparisons) > MOST_BADGES:
+        return []
+    about = [subject(document, comparison) for comparison in comparisons]
+    return [
+        Badge(
+            about=text if len(set(about)) > 1 else "",
+            text=sentence(document, comparison),
+            detail=detail(comparison),
+            proof=equality(document, comparison),
+            proven=comparison["equal_work"] == "proven",
+            kind=KINDS.get(comparison["verdict"], "open"),
+        )
+        for text, comparison in zip(about, comparisons, strict=True)
+    ]
+
+
+def headline(document: Document) -> str:
+    """The whole run in one line."""
+    comparisons, cases = document["comparisons"], document["cases"]
+    if len(comparisons) == 1:
+        return sentence(document, comparisons[0])
+    if comparisons and len({comparison["cases"][0] for comparison in comparisons}) == 1:
+        return against_one(document)
+    if comparisons:
+        counts = Counter(comparison["verdict"] or "not compared" for comparison in comparisons)
+        parts = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
+        return f"{len(comparisons)} comparisons: {parts}"
+    labels = ", ".join(dict.fromkeys(map(title_of, cases)))
+    return f"{labels}, compared with nothing" if cases else "Nothing was measured"
+
+
+def against_one(document: Document) -> str:
+    """Several frameworks against one baseline."""
+    told: dict[str, list[str]] = {"known": [], "no difference shown for": [], "not compared:": []}
+    for comparison in document["comparisons"]:
+        baseline, other = names(document, comparison)
+        if comparison["verdict"] is None:
+            told["not compared:"].append(other)
+        elif comparison["verdict"] == "no difference shown":
+            told["no difference shown for"].append(other)
+        else:
+            told["known"].append(f"{other} {number(comparison['ratio'], 3)} times")
+    parts = [", ".join(told.pop("known")) + " as fast"] if told["known"] else []
+    told.pop("known", None)
+    parts += [f"{what} {', '.join(others)}" for what, others in told.items() if others]
+    return f"Against {baseline}: {'; '.join(parts)}"
+
+
+def comparison_section(document: Document) -> Section | None:
+    """Every ratio with its interval and the process pairs that it is built over."""
+    rows, table = [], []
+    for comparison in document["comparisons"]:
+        baseline, other = names(document, comparison)
+        about = subject(document, comparison)
+        table.append(
+            [
+                about, other, baseline, compilers(document, comparison),
+                number(comparison["ratio"]),
+                interval(comparison["low"], comparison["high"]),
+                str(comparison["process_pairs"]),
+                (comparison["verdict"] or f"not compared: {comparison['reason']}")
+                + (" (disturbed)" if comparison["disturbances"] else ""),
+                equality(document, comparison).removeprefix("equal work: "),
+            ]
+        )  # fmt: skip
+        if comparison["ratio"] is not None:
+            rows.append(
+                {
+                    "group": f"{about}, against {baseline}", "name": other, "series": other,
+                    "value": comparison["ratio"], "low": comparison["low"],
+                    "high": comparison["high"], "dots": comparison["pairs"],
+                    "text": number(comparison["ratio"]),
+                }
+            )  # fmt: skip
+    if not table:
+        return None
+    columns = ("case", "framework", "baseline", "compilers", "ratio", "95 % interval",
+               "process pairs", "verdict", "equal work")  # fmt: skip
+    if len({row["group"] for row in rows}) == 1:  # which the page's head says
+        rows = [{**row, "group": ""} for row in rows]
+    figure = Figure(
+        chart={"kind": "intervals", "rows": rows, "log": True, "reference": 1,
+               "label": "times as fast as the baseline"} if rows else None,
+        alt=f"{len(rows)} ratios of throughput to the baseline with their 95 % intervals.",
+        table=Table("Ratios of throughput", columns, table,
+                    frozenset({"ratio", "95 % interval", "process pairs"}))
+        .without_repeated("case", "baseline"),
+    )  # fmt: skip
+    return Section(
+        "comparison",
+        "How much faster",
+        "Throughput divided by the baseline's. A thick line is the 95 % interval over fresh "
+        "process pairs, a small dot one pair. Where the line crosses 1, no difference is shown.",
+        [figure],
+    )

@@ -1,0 +1,97 @@
+"""What the page is made of: articles of sections of figures, each with its table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["Article", "Badge", "Figure", "Section", "Table", "sized", "title_of"]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Cells are text; columns named in `numeric` stand to the right."""
+
+    caption: str
+    columns: tuple[str, ...]
+    rows: Sequence[Sequence[str]]
+    numeric: frozenset[str] = frozenset()
+
+    def without_repeated(self, *columns: str) -> Table:
+        """Without those of `columns` that say the same in every row."""
+        kept = [
+            at
+            for at, column in enumerate(self.columns)
+            if column not in columns or len({row[at] for row in self.rows}) > 1
+        ]
+        return replace(
+            self,
+            columns=tuple(self.columns[at] for at in kept),
+            rows=[[row[at] for at in kept] for row in self.rows],
+        )
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A chart and the table that says the same; either may be lacking.
+
+    `chart` is what charts.js draws, `alt` says what there is to see. A `folded` table is closed
+    until it is asked for, and so is a whole figure that is `shut`.
+    """
+
+    table: Table | None = None
+    chart: dict[str, Any] | None = None
+    alt: str = ""
+    title: str = ""
+    folded: bool = False
+    shut: bool = False
+
+
+@dataclass(frozen=True)
+class Section:
+    id: str
+    title: str
+    lead: str = ""
+    figures: Sequence[Figure] = ()
+    notes: Sequence[str] = ()
+    code: str = ""
+
+
+@dataclass(frozen=True)
+class Badge:
+    """One verdict of the headline: what it is about, what it says, and how sure it is.
+
+    `kind` is faster, slower, none (no difference shown) or open (not compared).
+    """
+
+    about: str
+    text: str
+    detail: str
+    proof: str
+    proven: bool
+    kind: str
+
+
+@dataclass(frozen=True)
+class Article:
+    """One run, or the trends over all."""
+
+    title: str
+    about: str
+    badges: Sequence[Badge] = ()
+    warnings: Sequence[str] = ()
+    sections: Sequence[Section] = field(default_factory=list)
+
+
+def title_of(case: dict[str, Any]) -> str:
+    """A framework as it writes its own name, unless the user named a version or a Python."""
+    return str(case["title"] if case["label"] == case["framework"] else case["label"])
+
+
+def sized(case: dict[str, Any]) -> str:
+    """Marks a workload that is not of its published size; empty for one that is."""
+    size = case["image_size"] or case["sequence_length"]
+    return "" if case["standard"] else f" at size {size} (non-standard)"

@@ -1,0 +1,195 @@
+"""The page as text: the numbers of the other reports, and nothing that a run's file says obeyed."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+
+import pytest
+from click.testing import CliRunner
+
+from mbench.cli import group
+from mbench.engine.outcome import CaseEnded
+from mbench.reports import html as html_report
+from mbench.reports.cells import case_rows, interval, number
+from mbench.reports.html.headline import headline
+
+
+class Reader(HTMLParser):
+    """Elements by name, their text, and the rows of all tables."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.elements, self.rows, self.ids, self.links = [], [], [], []
+        self.text = {}
+        self.open = []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes)))
+        self.open.append(tag)
+        if tag == "tr":
+            self.rows.append([])
+        if tag in ("td", "th"):
+            self.rows[-1].append("")
+        self.ids += [value for name, value in attributes if name == "id"]
+        self.links += [value for name, value in attributes if name == "href"]
+
+    def handle_endtag(self, tag):
+        while self.open and self.open.pop() != tag:
+            pass
+
+    def handle_data(self, data):
+        if self.open:
+            self.text.setdefault(self.open[-1], []).append(data)
+            if self.open[-1] in ("td", "th"):
+                self.rows[-1][-1] += data
+
+
+def scripts(page):
+    return re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+
+
+def test_the_page_says_the_numbers_of_the_other_reports(full):
+    read = Reader(html_report.render(full))
+    cells = [cell for row in read.rows for cell in row]
+    for case, row in zip(full["cases"], case_rows(full), strict=True):
+        if case["outcome"] == "ok":
+            assert row[8].split()[0] in cells
+            assert row[9] in cells
+            assert row[10] in cells
+            assert number(case["peak_memory_bytes"] / 2**20) in cells
+        else:
+            assert f"{case['outcome']}: {case['reason']}" in cells
+    for comparison in full["comparisons"]:
+        assert number(comparison["ratio"]) in cells
+        assert interval(comparison["low"], comparison["high"]) in cells
+    rounds = {number(value) for case in full["cases"] if case["throughput"]
+              for process in case["throughput"]["rounds"] for value in process}  # fmt: skip
+    assert rounds <= {word for cell in cells for word in cell.split()}
+
+
+def test_every_chart_has_its_data_and_a_table(full):
+    page = html_report.render(full)
+    data = json.loads(re.search(r'id="charts">(.*?)</script>', page, re.DOTALL)[1])
+    places = [at for tag, at in Reader(page).elements if at.get("class") == "chart"]
+    assert len(places) == len(data["charts"]) > 5
+    assert all(place["role"] == "img" and place["aria-label"] for place in places)
+    for figure in re.findall(r"<figure>(.*?)</figure>", page, re.DOTALL):
+        if 'class="chart"' in figure:
+            assert "<table>" in figure
+
+
+def test_links_within_the_page_lead_somewhere(full):
+    read = Reader(html_report.page([full, full]))
+    assert len(read.ids) == len(set(read.ids))
+    targets = [link for link in read.links if link.startswith("#")]
+    assert len(targets) > 10
+    assert {target[1:] for target in targets} <= set(read.ids)
+
+
+def test_nothing_is_fetched_and_nothing_runs_but_ours(full):
+    page = html_report.render(full)
+    read = Reader(page)
+    assert not any("src" in attributes for _, attributes in read.elements)
+    assert {link for link in read.links if not link.startswith("#")} == {"data:,"}
+    digests = [
+        base64.b64encode(hashlib.sha256(s.encode()).digest()).decode() for s in scripts(page)
+    ]
+    assert len(digests) == 3
+    policy = next(at["content"] for _, at in read.elements if at.get("http-equiv"))
+    assert policy.startswith("default-src 'none'; ")
+    assert re.findall(r"sha256-([^']+)", policy) == digests
+
+
+def test_hostile_text_is_shown_as_text(hostile, harm):
+    hostile["system"] = {"cpu": harm, "hostname": harm, "gpus": [{"name": harm}]}
+    hostile["command"] = ["mbench", harm]
+    page = html_report.render(hostile)
+    read = Reader(page)
+    assert sum(tag == "script" for tag, _ in read.elements) == 4
+    assert "<script>alert" not in page
+    cells = [cell for row in read.rows for cell in row]
+    assert sum(harm in cell for cell in cells) > 5
+    assert not any(name.startswith("on") for _, at in read.elements for name in at)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda document: document.update(cases=[], comparisons=[]),
+        lambda document: document.update(system={}, protocol={}, command=[]),
+        lambda document: document["cases"][0].update(label="x" * 100_000),
+        lambda document: document["cases"][0].update(label="", title="", version=""),
+        lambda document: document["cases"][0]["throughput"].update(
+            median=1e300, low=1e-300, high=1e308
+        ),
+        lambda document: document.update(status="unfinished", finished=None, cut_off=True),
+    ],
+)
+def test_strange_documents_make_a_page(full, change):
+    change(full)
+    assert html_report.render(full).endswith("</html>\n")
+
+
+def test_what_is_cut_off_or_unfinished_is_said(full):
+    full.update(status="unfinished", cut_off=True)
+    warnings = re.findall(r'<p class="warning">(.*?)</p>', html_report.render(full))
+    assert any("cut off" in text for text in warnings)
+    assert any("unfinished" in text for text in warnings)
+
+
+SECONDS = {"tiny": [[1.0], [1.01], [1.0]], "flaky": [[2.0], [2.01], [2.02]]}
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        ({"seconds": SECONDS}, "Tiny is 2 times as fast as Flaky"),
+        ({"seconds": {**SECONDS, "flaky": [[1.0], [1.02], [0.99]]}},
+         "Flaky against Tiny: no difference shown"),
+        ({"seconds": {**SECONDS, "flaky": []}, "ends": {"flaky": CaseEnded("oom", "x")}},
+         "Flaky against Tiny: not compared"),
+        ({"seconds": {**SECONDS, "tiny==1": [[0.5], [0.51], [0.5]]}},
+         "Against Tiny: Flaky 0.499 times, tiny==1 1.99 times as fast"),
+        ({"seconds": SECONDS, "batch_sizes": (1, 2, 3)}, "3 comparisons: 3 slower"),
+        ({"seconds": {"tiny": [[1.0]]}}, "Tiny, compared with nothing"),
+    ],
+)  # fmt: skip
+def test_headlines(document, made, said):
+    assert headline(document(**made)) == said
+
+
+def test_speedups_are_of_one_framework_against_itself(document):
+    made = document(seconds={"tiny": SECONDS["tiny"]}, precisions=("fp32", "bf16"))
+    for rate in ("median", "low", "high"):
+        made["cases"][1]["throughput"][rate] *= 2
+    made["cases"][1]["throughput"]["processes"] = [
+        2 * value for value in made["cases"][1]["throughput"]["processes"]
+    ]
+    rows = [row for row in Reader(html_report.render(made)).rows if row[2:4] == ["bf16", "fp32"]]
+    assert [row[4] for row in rows] == ["2"]
+
+
+def test_the_command_writes_the_page(write_run, tmp_path):
+    runs = [write_run(seconds=SECONDS), write_run(seconds=SECONDS)]
+    output = tmp_path / "page.html"
+    found = CliRunner().invoke(group, ["report", *map(str, runs), "--output", str(output)])
+    assert found.exit_code == 0, found.output
+    assert found.stdout == ""
+    page = output.read_text()
+    assert page.count("<article") == 2
+    assert all(run.name in page for run in runs)
+
+
+def test_files_of_others_are_unchanged():
+    vendor = html_report.HERE / "vendor"
+    rows = re.findall(
+        r"^\| `(\S+\.js)` .* `(\w{64})` \|$", (vendor / "README.md").read_text(), re.M
+    )
+    assert {name for name, _ in rows} == {path.name for path in vendor.glob("*.js")}
+    for name, digest in rows:
+        assert hashlib.sha256((vendor / name).read_bytes()).hexdigest() == digest
