@@ -8,6 +8,9 @@ import sys
 
 import pytest
 
+from mbench import builtin
+from mbench.harness.protocol import PRESETS
+
 CASE = ["--frameworks", "tiny,tiny", "--models", "tiny-model", "--threads", "1", "--no-verify"]
 
 
@@ -61,6 +64,24 @@ def test_a_budget_too_small_for_a_round_is_refused_with_the_budget_it_takes(tmp_
     assert result.returncode == 1
     assert "give --budget" in result.stdout
     assert "Traceback" not in result.stderr
+
+
+def test_the_help_tells_the_constants_as_they_are():
+    (command,) = [c for c in builtin.mbench_commands() if c.name == "compare"]
+    helps = {p.name: p.help for p in command.params}
+    ours = PRESETS["adaptive"]
+    assert (
+        f"[default: {ours.processes}; dlperf {PRESETS['dlperf'].processes}," in helps["processes"]
+    )
+    assert f"{ours.fewest_rounds} to {ours.most_rounds}]" in helps["rounds"]
+    assert f"[default: {ours.block_seconds:g}]" in helps["block"]
+    assert f"[default: {ours.budget_seconds:g}]" in helps["budget"]
+    assert f"[default: {ours.most_processes}]" in helps["max_processes"]
+    for name in ("dlperf", "superbench", "nvidia"):
+        assert f"{name} {PRESETS[name].steps}" in helps["steps"]
+    for name in ("dlperf", "superbench"):
+        assert f"{name} {PRESETS[name].warmup_steps}" in helps["warmup_steps"]
+    assert f"nvidia {PRESETS['nvidia'].epochs}" in helps["epochs"]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mbench.contract.case import DEVICES
-from mbench.harness.protocol import Protocol
 from mbench.results.folder import default_folder
 
 if TYPE_CHECKING:
@@ -161,22 +160,22 @@ protocol_options = apply(
                      help="How to measure: adaptive, or as published: dlperf, superbench, nvidia."),
         click.option("--processes", type=SIZE, default=None,
                      help="Sets of fresh worker processes; the interval is built over them.  "
-                          f"[default: {Protocol.processes}; dlperf 7, superbench and nvidia 1]"),
+                          "[default: 5; dlperf 7, superbench and nvidia 1]"),
         click.option("--rounds", type=SIZE, default=None,
                      help="Blocks per worker (adaptive).  [default: as many as the budget allows, "
-                          f"{Protocol.fewest_rounds} to {Protocol.most_rounds}]"),
+                          "3 to 10]"),
         click.option("--block", type=SECONDS, default=None,
                      help="Seconds that a block takes, one step at least (adaptive).  "
-                          f"[default: {Protocol.block_seconds:g}]"),
+                          "[default: 1]"),
         click.option("--budget", type=SECONDS, default=None,
                      help="Seconds that one comparison may take (adaptive).  "
-                          f"[default: {Protocol.budget_seconds:g}]"),
+                          "[default: 180]"),
         click.option("--until", type=PERCENT, default=None, metavar="PERCENT",
                      help="Add processes until all intervals are within plus or minus so much, "
                           "or the budget is spent (adaptive)."),
         click.option("--max-processes", type=SIZE, default=None,
                      help="Most sets of processes with --until.  "
-                          f"[default: {Protocol.most_processes}]"),
+                          "[default: 30]"),
         click.option("--steps", type=SIZE, default=None,
                      help="Steps to time (published protocols).  "
                           "[default: dlperf 100, superbench 2048, nvidia 500 per epoch]"),
