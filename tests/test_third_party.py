@@ -41,7 +41,7 @@ def test_a_strangers_adapter_is_installed_and_measured(tmp_path):
 
     result = run(
         "compare", "--frameworks", "tiny,tiny", "--models", "tiny-model", "--processes", "2",
-        "--rounds", "2", "--block", "0.05", "--threads", "1", "--format", "json",
+        "--rounds", "2", "--block", "0.05", "--threads", "1", "--no-mfu", "--format", "json",
     )  # fmt: skip
     assert result.returncode == 0, result.stderr
     document = json.loads(result.stdout)

@@ -45,8 +45,8 @@ def write_run(tmp_path: Path, plugins: Plugins) -> WriteRun:
 
     `seconds[label][process]` are those of each round's block of 10 steps, `single[label]` the
     milliseconds of steps timed one by one, `losses[label]` the first losses,
-    `watched[label][process][round]` the machine's samples, `ends[label]` a CaseEnded,
-    `proofs[label]` documents.
+    `watched[label][process][round]` the machine's samples, `ceiling[label]` its probes,
+    `ends[label]` a CaseEnded, `proofs[label]` documents.
     """
 
     def write_run(
@@ -55,6 +55,7 @@ def write_run(tmp_path: Path, plugins: Plugins) -> WriteRun:
         single: dict[str, list[float]] | None = None,
         losses: dict[str, list[float]] | None = None,
         watched: dict[str, list[list[list[dict[str, Any]]]]] | None = None,
+        ceiling: dict[str, list[dict[str, Any]]] | None = None,
         ends: dict[str, Any] | None = None,
         proofs: dict[str, dict[str, Any]] | None = None,
         status: str | None = "complete",
@@ -106,6 +107,8 @@ def write_run(tmp_path: Path, plugins: Plugins) -> WriteRun:
                             cores=2, samples=samples[process][at],
                         )  # fmt: skip
                 store.append("memory", case=number, process=process, peak_bytes=2**20 * 100)
+            for probe in (ceiling or {}).get(label, []):
+                store.append("ceiling", case=number, **probe)
             if label in (ends or {}):
                 store.outcome(number, ends[label])
         for comparison in comparisons:

@@ -16,7 +16,7 @@ import pytest
 
 MBENCH = [sys.executable, "-m", "mbench"]
 QUICK = ["--models", "tiny-model", "--processes", "2", "--rounds", "2", "--threads", "1"]
-QUICK += ["--block", "0.05"]
+QUICK += ["--block", "0.05", "--no-mfu"]
 
 
 @pytest.fixture
@@ -133,6 +133,24 @@ def test_a_planted_load_is_told_in_result_and_table(surroundings):
         assert case["telemetry"]["rounds"] == 4
     (comparison,) = document["comparisons"]
     assert [text.partition(":")[0] for text in comparison["disturbances"]][:1] == ["tiny#1"]
+
+
+def test_the_machines_ceiling_is_found_once_and_mfu_is_a_share_of_it(surroundings):
+    result = compare(
+        "--frameworks", "tiny,tiny", *QUICK, "--mfu", "--batch-size", "32,64", "--format", "json"
+    )
+    assert result.returncode == 0, result.stderr
+    document = json.loads(result.stdout)
+    ceilings = [case["ceiling"] for case in document["cases"]]
+    assert ceilings == ceilings[:1] * 4
+    assert ceilings[0]["flops_per_second"] > 1e7
+    assert ceilings[0]["bytes_per_second"] > 1e7
+    assert ceilings[0]["reason"] == ""
+    for case in document["cases"]:
+        spent = case["throughput"]["median"] * case["flops_per_sample"]
+        assert case["mfu"] == pytest.approx(spent / ceilings[0]["flops_per_second"])
+        assert 0 < case["mfu"] < 1
+    assert result.stderr.count("measuring the machine's ceiling") == 1
 
 
 def test_one_process_pair_gives_no_interval_and_no_winner(surroundings):

@@ -143,6 +143,32 @@ class Model:
         return peak_resident_bytes()
 
 
+class MatMul:
+    """C = A B of square matrices."""
+
+    def __init__(self, size, dtype):
+        self.a, self.b = (np.ones((size, size), dtype) for _ in range(2))
+
+    def step(self):
+        self.a @ self.b
+
+    def synchronize(self):
+        pass
+
+
+class Accumulate:
+    """B = B + A of vectors, in place."""
+
+    def __init__(self, elements, dtype):
+        self.a, self.b = (np.ones(elements, dtype) for _ in range(2))
+
+    def step(self):
+        self.b += self.a
+
+    def synchronize(self):
+        pass
+
+
 class Runtime:
     def __init__(self, *, device, threads):
         if device != "cpu":
@@ -159,6 +185,12 @@ class Runtime:
 
     def shapes(self, workload):
         return {tensor.name: tensor.shape for tensor in workload.tensors()}
+
+    def matmul(self, size, precision):
+        return MatMul(size, {"fp32": np.float32, "fp64": np.float64}[precision])
+
+    def accumulate(self, elements, precision):
+        return Accumulate(elements, {"fp32": np.float32, "fp64": np.float64}[precision])
 
 
 class FlakyRuntime(Runtime):

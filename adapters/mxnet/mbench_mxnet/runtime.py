@@ -21,10 +21,11 @@ except OSError as error:
 from mxnet import autograd, gluon
 
 from mbench_mxnet import parameters
-from mbench_mxnet.compiler import COMPILERS
+from mbench_mxnet.compiler import COMPILERS, Eager
 from mbench_mxnet.optimizer import Update
 from mbench_mxnet.parameters import ExactStatistics, Statistics
 from mbench_mxnet.precision import resolve
+from mbench_mxnet.probes import Accumulate, MatMul
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 
     from mbench.contract.case import Case
     from mbench.workloads.workload import Workload
-    from mbench_mxnet.compiler import Eager
     from mbench_mxnet.precision import Precision
 
 __all__ = ["Inference", "Runtime", "Training"]
@@ -81,6 +81,14 @@ class Runtime:
         precision = resolve(case.precision, compiler.device)
         kind = Training if case.mode == "train" else Inference
         return kind(case, workload, compiler, precision)
+
+    def matmul(self, size: int, precision: str) -> MatMul:
+        compiler = Eager(self.device)
+        return MatMul(size, resolve(precision, compiler.device), compiler)
+
+    def accumulate(self, elements: int, precision: str) -> Accumulate:
+        compiler = Eager(self.device)
+        return Accumulate(elements, resolve(precision, compiler.device), compiler)
 
 
 class Prepared:

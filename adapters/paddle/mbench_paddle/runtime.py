@@ -14,9 +14,10 @@ import paddle
 
 from mbench.contract.adapter import FrameworkInfo, Unsupported
 from mbench_paddle import parameters
-from mbench_paddle.compiler import COMPILERS
+from mbench_paddle.compiler import COMPILERS, Eager
 from mbench_paddle.optimizer import Update
 from mbench_paddle.precision import resolve, widened
+from mbench_paddle.probes import Accumulate, MatMul
 from mbench_paddle.statistics import RunningStatistics
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
     from mbench.contract.case import Case
     from mbench.workloads.workload import Workload
-    from mbench_paddle.compiler import Eager
     from mbench_paddle.precision import Precision
 
 __all__ = ["Inference", "Runtime", "Training"]
@@ -85,6 +85,14 @@ class Runtime:
         return {"train": Training, "inference": Inference}[case.mode](
             case, workload, compiler, resolve(case.precision, compiler)
         )
+
+    def matmul(self, size: int, precision: str) -> MatMul:
+        compiler = Eager(self.device)
+        return MatMul(size, resolve(precision, compiler), compiler)
+
+    def accumulate(self, elements: int, precision: str) -> Accumulate:
+        compiler = Eager(self.device)
+        return Accumulate(elements, resolve(precision, compiler), compiler)
 
 
 class Prepared:

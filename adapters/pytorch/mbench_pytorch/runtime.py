@@ -13,9 +13,10 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from mbench.contract.adapter import FrameworkInfo, Unsupported
 from mbench_pytorch import parameters
-from mbench_pytorch.compiler import COMPILERS
+from mbench_pytorch.compiler import COMPILERS, Eager
 from mbench_pytorch.optimizer import Update
 from mbench_pytorch.precision import resolve, widened
+from mbench_pytorch.probes import Accumulate, MatMul
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
     from mbench.contract.case import Case
     from mbench.workloads.workload import Workload
-    from mbench_pytorch.compiler import Eager
     from mbench_pytorch.precision import Precision
 
 __all__ = ["Inference", "Runtime", "Training"]
@@ -88,6 +88,14 @@ class Runtime:
         with torch.device("meta"):
             model = family.build(workload.config)
         return {name: tensor.shape for name, tensor in parameters.named(model).items()}
+
+    def matmul(self, size: int, precision: str) -> MatMul:
+        compiler = Eager(self.device)
+        return MatMul(size, resolve(precision, compiler.device), compiler)
+
+    def accumulate(self, elements: int, precision: str) -> Accumulate:
+        compiler = Eager(self.device)
+        return Accumulate(elements, resolve(precision, compiler.device), compiler)
 
 
 class Prepared:

@@ -13,9 +13,10 @@ import tensorflow as tf
 
 from mbench.contract.adapter import FrameworkInfo, Unsupported
 from mbench_tensorflow import parameters
-from mbench_tensorflow.compiler import COMPILERS
+from mbench_tensorflow.compiler import COMPILERS, Eager
 from mbench_tensorflow.optimizer import Update
 from mbench_tensorflow.precision import resolve, widened
+from mbench_tensorflow.probes import Accumulate, MatMul
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
     from mbench.contract.case import Case
     from mbench.workloads.workload import Workload
-    from mbench_tensorflow.compiler import Eager
     from mbench_tensorflow.precision import Precision
 
     Tensors = dict[str, tf.Tensor]
@@ -93,6 +93,14 @@ class Runtime:
         precision = resolve(case.precision, self.device)
         kind = Training if case.mode == "train" else Inference
         return kind(case, workload, compiler, precision)
+
+    def matmul(self, size: int, precision: str) -> MatMul:
+        compiler = Eager(self.device)
+        return MatMul(size, resolve(precision, self.device), compiler)
+
+    def accumulate(self, elements: int, precision: str) -> Accumulate:
+        compiler = Eager(self.device)
+        return Accumulate(elements, resolve(precision, self.device), compiler)
 
 
 class Prepared:

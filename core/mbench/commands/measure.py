@@ -92,7 +92,7 @@ def measure(context: click.Context, frameworks: tuple[str, ...], options: dict[s
         sampler = Sampler(gpu=find_gpu() if axes.device == "cuda" else None)
         run_plan(
             comparisons, homes=homes, protocol=protocol, store=store, progress=progress,
-            sampler=sampler, prove=prove,
+            sampler=sampler, mfu=options["mfu"], prove=prove,
         )  # fmt: skip
         store.end("complete")
     except KeyboardInterrupt:

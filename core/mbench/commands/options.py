@@ -195,6 +195,8 @@ protocol_options = apply(
                      help="Of weights, data and the order of rounds."),
         timeout_option,
         provision_option,
+        click.option("--mfu/--no-mfu", default=True, show_default=True,
+                     help="Measure what the machine can do at most, which MFU is a share of."),
         click.option("--verify/--no-verify", default=True, show_default=True,
                      help="Prove equal work before it is timed; proofs are remembered."),
         click.option("--allow-unequal", is_flag=True,

@@ -21,6 +21,7 @@ __all__ = [
     "Adapter",
     "Benchmark",
     "FrameworkInfo",
+    "Probe",
     "Runtime",
     "Support",
     "Unsupported",
@@ -164,6 +165,16 @@ class Benchmark(Protocol):
         """Most device memory in use so far; on CPU most resident memory of this process."""
 
 
+class Probe(Protocol):
+    """Bare work that one limit of the machine alone makes slow; timed like a benchmark."""
+
+    def step(self) -> None:
+        """Enqueue the work once."""
+
+    def synchronize(self) -> None:
+        """Wait until everything enqueued is done."""
+
+
 class Runtime(Protocol):
     """The adapter's worker side: imports the framework when constructed."""
 
@@ -181,4 +192,16 @@ class Runtime(Protocol):
 
         For models that are too large to be proven whole. Raises Unsupported where the framework
         cannot build a model without its memory.
+        """
+
+    def matmul(self, size: int, precision: str) -> Probe:
+        """C = A B of matrices of `size` x `size`, of the type that `precision` has for products.
+
+        Raises Unsupported where the framework has no such product.
+        """
+
+    def accumulate(self, elements: int, precision: str) -> Probe:
+        """B = B + A of vectors of that type, in place: two are read and one is written.
+
+        Raises Unsupported where the framework has no such sum.
         """

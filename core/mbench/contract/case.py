@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from mbench.workloads.workload import Workload
 
-__all__ = ["DEVICES", "MODES", "PRECISIONS", "Case", "find_workload", "is_mixed"]
+__all__ = ["DEVICES", "MODES", "PRECISIONS", "Case", "find_workload", "is_mixed",
+           "product_bytes"]  # fmt: skip
 
 MODES = ("train", "inference")
 DEVICES = ("cpu", "cuda")
@@ -37,6 +38,11 @@ def find_workload(reference: str, model: str) -> Workload:
     found = getattr(importlib.import_module(module), attribute)
     workload: Workload = found[model] if isinstance(found, Mapping) else found
     return workload
+
+
+def product_bytes(precision: str) -> int:
+    """Size of a number in the type that `precision` has for products."""
+    return {"fp32": 4, "tf32": 4, "fp64": 8}.get(precision, 2)
 
 
 @dataclass(frozen=True, kw_only=True)

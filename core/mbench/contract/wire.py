@@ -30,6 +30,8 @@ __all__ = [
     "Observe",
     "Prepare",
     "Prepared",
+    "Probe",
+    "Probed",
     "Run",
     "ShapesFound",
     "StepEvidence",
@@ -77,6 +79,20 @@ class Prepared:
     seconds: float
     differences: list[str]
     trainable_parameters: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Probe:
+    """Put bare work in the case's place: `kind` is "matmul" or "accumulate"."""
+
+    kind: str
+    size: int
+    precision: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Probed:
+    """It is ready to be timed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,8 +196,9 @@ class Failure:
 MESSAGES = {
     kind.__name__: kind
     for kind in (
-        Hello, Describe, FrameworkInfo, Prepare, Prepared, Run, Elapsed, Memory, MemoryUsed,
-        Loss, LossValue, Observe, Observation, FindShapes, ShapesFound, Close, Closed, Failure,
+        Hello, Describe, FrameworkInfo, Prepare, Prepared, Probe, Probed, Run, Elapsed, Memory,
+        MemoryUsed, Loss, LossValue, Observe, Observation, FindShapes, ShapesFound, Close, Closed,
+        Failure,
     )
 }  # fmt: skip
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from mbench.engine.local import Worker
     from mbench.environments.locate import Environment
+    from mbench.harness.ceiling import Ceilings
     from mbench.harness.plan import Comparison, Entry
     from mbench.harness.progress import Progress
     from mbench.harness.protocol import Counted, Protocol
@@ -54,14 +55,16 @@ class Measurement(Generic[Constants]):
         store: RunWriter,
         progress: Progress,
         sampler: Sampler,
+        ceilings: Ceilings | None = None,
     ) -> None:
-        """`environments` by label; entries without one take no part."""
+        """`environments` by label; entries without one take no part; `ceilings`: find them."""
         self.comparison = comparison
         self.environments = environments
         self.protocol = protocol
         self.store = store
         self.progress = progress
         self.sampler = sampler
+        self.ceilings = ceilings
         self.entries = [e for e in comparison.entries if e.label in environments]
         self.workers: dict[int, Worker] = {}
 
@@ -144,7 +147,18 @@ class Measurement(Generic[Constants]):
         self.store.append(
             "memory", case=runner.entry.number, process=number, peak_bytes=used.peak_bytes
         )
+        runner.worker.stop()
         return True
+
+    def find_ceiling(self, runner: Runner) -> None:
+        """Let a worker that has done its part show what the machine can do, if none has yet."""
+        entry = runner.entry
+        if self.ceilings is None or entry not in self.entries or self.ceilings.knows(entry):
+            return
+        self.progress.phase(entry.label, "measuring the machine's ceiling")
+        runner.worker.resume()
+        self.ceilings.find(entry, runner.worker)
+        runner.worker.stop()
 
     def guard(
         self, entry: Entry, action: Callable[P, T], *arguments: P.args, **named: P.kwargs

@@ -42,6 +42,7 @@ class Sequential(Measurement[Counted]):
             for epoch in range(self.protocol.counted_epochs):
                 self.epoch(runner, number, epoch)
             self.finish(runner, number)
+            self.find_ceiling(runner)
 
     def epoch(self, runner: Runner, number: int, epoch: int) -> None:
         """Counted steps, up to the protocol's number or duration.

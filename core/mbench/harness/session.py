@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from mbench.engine.outcome import CaseEnded
 from mbench.environments.locate import find
 from mbench.errors import EnvironmentUnavailable, MbenchError
+from mbench.harness.ceiling import Ceilings
 from mbench.harness.protocol import Counted
 from mbench.harness.rounds import Interleaved
 from mbench.harness.sequential import Sequential
@@ -61,12 +62,18 @@ def run_plan(
     store: RunWriter,
     progress: Progress,
     sampler: Sampler,
+    mfu: bool,
     prove: Callable[[Entry, Environment], None] | None,
 ) -> None:
     """Measure every comparison. `prove` raises CaseEnded where the work is not equal.
 
+    `mfu` says whether the machine's ceiling is measured too.
     Whatever interrupts leaves a readable run behind; workers end with their set.
     """
+    ceilings = Ceilings(store) if mfu else None
+    tools: dict[str, Any] = {
+        "store": store, "progress": progress, "sampler": sampler, "ceilings": ceilings,
+    }  # fmt: skip
     for comparison in comparisons:
         store.comparison(comparison)
     for comparison in comparisons:
@@ -85,7 +92,6 @@ def run_plan(
                 end = error if isinstance(error, CaseEnded) else CaseEnded("failed", str(error))
                 store.outcome(entry.number, end)
                 progress.ended(entry.label, end)
-        tools: dict[str, Any] = {"store": store, "progress": progress, "sampler": sampler}
         if isinstance(protocol, Counted):
             Sequential(comparison, environments, protocol=protocol, **tools).run()
         else:

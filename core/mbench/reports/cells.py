@@ -11,7 +11,7 @@ Document = dict[str, Any]
 
 case_columns = (
     "framework", "version", "model", "mode", "batch", "precision", "compiler", "device",
-    "throughput", "95 % interval", "step ms", "first step s", "peak MiB",
+    "throughput", "95 % interval", "MFU", "step ms", "first step s", "peak MiB",
 )  # fmt: skip
 
 
@@ -55,12 +55,13 @@ def case_rows(document: Document) -> list[list[str]]:
             case["device"],
         ]
         if case["outcome"] != "ok":
-            row += [f"{case['outcome']}: {case['reason']}", "", "", "", ""]
+            row += [f"{case['outcome']}: {case['reason']}", "", "", "", "", ""]
         else:
             peak = case["peak_memory_bytes"]
             row += [
                 f"{number(speed['median'])} {speed['unit']}",
                 interval(speed["low"], speed["high"]),
+                "" if case["mfu"] is None else f"{100 * case['mfu']:.3g} %",
                 number(times["mean"]),
                 number(case["first_step_seconds"], 3),
                 f"{peak / 2**20:.0f}" if peak else "",

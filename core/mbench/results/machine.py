@@ -110,22 +110,16 @@ def gpu(blocks: Sequence[Usage]) -> Document | None:
 
 def energy(case: CaseRecord) -> Document | None:
     """What a sample costs, of the device that computes; None where nothing meters it."""
-    steps = {
-        (process.number, block.round, block.each): block.steps
-        for process in case.processes.values()
-        for block in process.blocks
-    }
     on_cpu = case.axes["device"] == "cpu"
     joules, seconds, samples = 0.0, 0.0, 0
     for process in case.processes.values():
         for watched in process.watched:
             found = usage(watched.samples)
             spent = found and (found.joules if on_cpu else found.gpu_joules)
-            count = steps.get((process.number, watched.round, watched.each))
-            if found and spent and count:
+            if found and spent:
                 joules += spent
                 seconds += found.seconds
-                samples += count * case.axes["batch_size"]
+                samples += watched.steps * case.axes["batch_size"]
     if not samples:
         return None
     return {

@@ -16,7 +16,7 @@ from mbench.results.folder import EVENTS_FILE
 from mbench.results.store import SCHEMA
 from mbench.telemetry.sample import Sample
 
-__all__ = ["Block", "CaseRecord", "Process", "Run", "Watched", "find_runs", "load_run",
+__all__ = ["Block", "CaseRecord", "Probed", "Process", "Run", "Watched", "find_runs", "load_run",
            "pick_run"]  # fmt: skip
 
 
@@ -32,10 +32,13 @@ class Block:
 
 @dataclass(frozen=True)
 class Watched:
-    """What was seen of the machine during one block; `cores` are those that the worker may use."""
+    """What was seen of the machine during one block of `steps` steps.
+
+    `cores` are those that the worker may use.
+    """
 
     round: int
-    each: bool
+    steps: int
     cores: int
     samples: list[Sample]
 
@@ -54,6 +57,18 @@ class Process:
     blocks: list[Block] = field(default_factory=list)
     watched: list[Watched] = field(default_factory=list)
     peak_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class Probed:
+    """Bare work of one size: `amount` FLOPs or bytes a step, or why it could not be timed."""
+
+    probe: str
+    size: int
+    amount: int = 0
+    steps: int = 0
+    nanoseconds: list[int] = field(default_factory=list)
+    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -78,6 +93,7 @@ class CaseRecord:
     flops_per_sample: float
     standard: bool
     loss_gate: float
+    spec: str = ""
     title: str = ""
     environment: dict[str, Any] | None = None
     info: dict[str, Any] | None = None
@@ -86,6 +102,7 @@ class CaseRecord:
     reason: str = ""
     log: str | None = None
     processes: dict[int, Process] = field(default_factory=dict)
+    ceiling: list[Probed] = field(default_factory=list)
 
 
 @dataclass
@@ -145,7 +162,7 @@ def load_run(folder: Path) -> Run:
                 run = _open(folder, event)
             else:
                 _apply(run, event)
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
             if run is None:
                 raise MbenchError(
                     f"{path} is no run of mbench; name one that compare or run wrote"
@@ -233,10 +250,16 @@ def _apply_to_case(case: CaseRecord, kind: str, event: dict[str, Any]) -> None:
             raise ValueError("a block without steps or time")
         case.processes[event["process"]].blocks.append(block)
     elif kind == "telemetry":
-        watched = _read(Watched, event)
+        process = case.processes[event["process"]]
+        watched = _read(Watched, {**event, "steps": process.blocks[-1].steps})
         if len(watched.samples) < 2:
             raise ValueError("a block's machine is seen twice at least")
-        case.processes[event["process"]].watched.append(watched)
+        process.watched.append(watched)
+    elif kind == "ceiling":
+        probed = _read(Probed, event)
+        if not probed.reason and min(probed.amount, probed.steps, *probed.nanoseconds, 1) < 1:
+            raise ValueError("a probe without work or time")
+        case.ceiling.append(probed)
     elif kind == "memory":
         case.processes[event["process"]].peak_bytes = int(event["peak_bytes"])
     # Events of kinds unknown here are additions of the same schema and are passed over.

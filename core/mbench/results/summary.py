@@ -9,6 +9,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from mbench import stats
+from mbench.results.ceiling import ceiling, mfu
 from mbench.results.figures import ADAPTIVE, rates, step_times, throughput
 from mbench.results.machine import disturbances, energy, telemetry
 
@@ -58,6 +59,7 @@ def summarize_case(run: Run, case: CaseRecord) -> Document:
     reason = case.reason
     if not measured and case.outcome is None:
         reason = "interrupted before its first round" if run.status != "complete" else "no rounds"
+    speed, limits = throughput(case, protocol=protocol), ceiling(run, case)
     return {
         "framework": case.framework,
         "title": case.title or case.framework,
@@ -68,7 +70,7 @@ def summarize_case(run: Run, case: CaseRecord) -> Document:
         "outcome": outcome,
         "reason": reason,
         "log": case.log,
-        "throughput": throughput(case, protocol=protocol),
+        "throughput": speed,
         "step_time_ms": step_times(case, protocol=protocol),
         "first_step_seconds": median(p.first_step_nanoseconds for p in processes) / 1e9
         if processes
@@ -76,6 +78,8 @@ def summarize_case(run: Run, case: CaseRecord) -> Document:
         "first_loss": first.first_loss if first else None,
         "peak_memory_bytes": max(peaks) if peaks else None,
         "flops_per_sample": case.flops_per_sample,
+        "ceiling": limits,
+        "mfu": mfu(case, speed, limits),
         "warmup": {
             "steps": 1 + sum(count for count, _ in first.warmup_blocks),
             "reason": first.warmup_reason,

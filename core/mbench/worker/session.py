@@ -17,7 +17,7 @@ from mbench.worker.clock import time_steps
 from mbench.worker.limits import limit_memory
 
 if TYPE_CHECKING:
-    from mbench.contract.adapter import Benchmark, Runtime
+    from mbench.contract.adapter import Benchmark, Probe, Runtime
     from mbench.contract.case import Case
     from mbench.workloads.workload import Workload
 
@@ -25,12 +25,13 @@ __all__ = ["serve"]
 
 
 class Session:
-    """Holds the framework and the one prepared case between messages."""
+    """Holds the framework and the one prepared case, or probe, between messages."""
 
     def __init__(self) -> None:
         self.runtime: Runtime | None = None
         self.workload: Workload | None = None
         self.benchmark: Benchmark | None = None
+        self.probe: Probe | None = None
 
     def answer(self, message: object) -> object:
         """Do what `message` asks; returns the reply. What the framework raises passes through."""
@@ -40,15 +41,16 @@ class Session:
             return self.prepare(message.case)
         if isinstance(message, wire.FindShapes):
             return self.find_shapes(message.case)
+        if isinstance(message, wire.Probe):
+            return self.make_probe(message)
         if isinstance(message, wire.Close):
             return wire.Closed()
+        if isinstance(message, wire.Run):
+            work = self.probe or self.benchmark
+            assert work is not None, "prepare comes first"
+            return time_steps(work.step, work.synchronize, count=message.count, each=message.each)
         assert self.benchmark is not None, "prepare comes first"
         assert self.workload is not None
-        if isinstance(message, wire.Run):
-            benchmark = self.benchmark
-            return time_steps(
-                benchmark.step, benchmark.synchronize, count=message.count, each=message.each
-            )
         if isinstance(message, wire.Loss):
             return wire.LossValue(loss=evidence.finite_loss(self.benchmark))
         if isinstance(message, wire.Memory):
@@ -75,7 +77,7 @@ class Session:
     def prepare(self, case: Case) -> wire.Prepared:
         assert self.runtime is not None, "describe comes first"
         begin = perf_counter()
-        self.benchmark = None  # the case before makes room
+        self.benchmark = self.probe = None  # what was before makes room
         gc.unfreeze()  # see worker/clock.py
         gc.collect()  # models refer to themselves
         self.workload = case.resolve()
@@ -88,6 +90,17 @@ class Session:
             differences=list(benchmark.differences),
             trainable_parameters=benchmark.trainable_parameters(),
         )
+
+    def make_probe(self, message: wire.Probe) -> wire.Probed:
+        assert self.runtime is not None, "describe comes first"
+        self.benchmark = self.probe = None
+        gc.unfreeze()
+        gc.collect()
+        make = getattr(self.runtime, message.kind, None)
+        if make is None:
+            raise Unsupported(f"the adapter has no {message.kind}")
+        self.probe = make(message.size, message.precision)
+        return wire.Probed()
 
 
 def serve(read_fd: int, write_fd: int) -> None:

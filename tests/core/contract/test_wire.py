@@ -54,6 +54,8 @@ MESSAGES = [
     wire.Failure(outcome="oom", reason="no memory", traceback="Traceback\n..."),
     wire.FindShapes(case=CASE),
     wire.ShapesFound(shapes={"weight": [2, 3], "scalar": []}),
+    wire.Probe(kind="matmul", size=1024, precision="fp32"),
+    wire.Probed(),
 ]
 
 

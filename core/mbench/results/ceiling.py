@@ -1,0 +1,59 @@
+"""The machine's ceiling as a framework showed it, and how near a case came to it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mbench.results.run import CaseRecord, Probed, Run
+
+__all__ = ["ceiling", "mfu"]
+
+Document = dict[str, Any]
+
+
+def ceiling(run: Run, case: CaseRecord) -> Document | None:
+    """The peaks for `case`, found by any case of its framework, precision, device and threads.
+
+    None where none was sought. A peak is the fastest block's: whatever slows a block down, it
+    takes the machine nowhere near its limit.
+    """
+    probes = [p for other in run.cases.values() if key(other) == key(case) for p in other.ceiling]
+    if not probes:
+        return None
+    product, memory = (of_kind(probes, kind) for kind in ("matmul", "accumulate"))
+    found = {"matmul": product, "accumulate": memory}
+    lacking = [probe for probe in probes if probe.reason and found.get(probe.probe) is None]
+    return {
+        "flops_per_second": rate(product) if product else None,
+        "matmul_size": product.size if product else None,
+        "bytes_per_second": rate(memory) if memory else None,
+        "reason": "; ".join(f"{probe.probe}: {probe.reason}" for probe in lacking),
+    }
+
+
+def key(case: CaseRecord) -> tuple[Any, ...]:
+    return (case.spec, *(case.axes[name] for name in ("precision", "device", "threads")))
+
+
+def of_kind(probes: Sequence[Probed], kind: str) -> Probed | None:
+    """The fastest probe of a kind that was timed; None where none was."""
+    timed = [probe for probe in probes if probe.probe == kind and probe.nanoseconds]
+    return max(timed, key=rate, default=None)
+
+
+def rate(probe: Probed) -> float:
+    """FLOPs or bytes per second of the fastest block."""
+    return probe.amount * probe.steps * 1e9 / min(probe.nanoseconds)
+
+
+def mfu(case: CaseRecord, speed: Document | None, peaks: Document | None) -> float | None:
+    """Model FLOPs utilisation (Chowdhery et al. 2022): FLOPs of the model per second, of the peak.
+
+    The FLOPs are the workload's, so what a framework recomputes or saves does not count.
+    """
+    if speed is None or peaks is None or not peaks["flops_per_second"]:
+        return None
+    return float(case.flops_per_sample * speed["median"] / peaks["flops_per_second"])

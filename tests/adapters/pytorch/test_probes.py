@@ -1,0 +1,51 @@
+"""PyTorch's probes do the work that they are timed for."""
+
+from __future__ import annotations
+
+import pytest
+
+from mbench.contract.adapter import Unsupported
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed here")
+
+from mbench_pytorch.runtime import Runtime  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def runtime():
+    return Runtime(device="cpu", threads=2)
+
+
+def array(tensor):
+    return tensor.double().numpy()
+
+
+@pytest.mark.parametrize(
+    ("precision", "tolerance"), [("fp32", 1e-5), ("fp64", 1e-12), ("amp-bf16", 2e-2)]
+)
+def test_a_product_is_one(runtime, precision, tolerance):
+    probe = runtime.matmul(32, precision)
+    probe.step()
+    probe.synchronize()
+    expected = array(probe._a) @ array(probe._b)
+    assert array(probe._c) == pytest.approx(expected, rel=tolerance)
+    assert probe._c.dtype == probe._a.dtype
+
+
+@pytest.mark.parametrize(
+    ("precision", "tolerance"), [("fp32", 1e-5), ("fp64", 1e-12), ("amp-bf16", 2e-2)]
+)
+def test_a_sum_is_in_place(runtime, precision, tolerance):
+    probe = runtime.accumulate(1000, precision)
+    before = array(probe._b).copy()
+    for _ in range(2):
+        probe.step()
+    probe.synchronize()
+    assert array(probe._b) == pytest.approx(before + 2 * array(probe._a), rel=tolerance)
+
+
+@pytest.mark.parametrize("precision", ["tf32", "fp16", "amp-fp16"])
+def test_what_the_cpu_lacks_is_unsupported(runtime, precision):
+    for make in (runtime.matmul, runtime.accumulate):
+        with pytest.raises(Unsupported):
+            make(32, precision)

@@ -1,0 +1,95 @@
+"""The ceiling, by a worker whose work takes a known time."""
+
+from __future__ import annotations
+
+import pytest
+
+from mbench.contract import wire
+from mbench.contract.case import PRECISIONS, product_bytes
+from mbench.engine.outcome import CaseEnded
+from mbench.harness import ceiling
+from mbench.harness.ceiling import BLOCKS, Ceilings, amount
+from mbench.harness.plan import Axes, plan
+
+
+class Worker:
+    """Does 1e11 FLOPs and 1e10 bytes a second; `faults` by probe and size."""
+
+    def __init__(self, faults=None):
+        self.faults = faults or {}
+        self.probes = []
+
+    def ask(self, message, answer):
+        if end := self.faults.get((message.kind, message.size)):
+            raise end
+        self.probes.append((message.kind, message.size))
+        rate = 1e11 if message.kind == "matmul" else 1e10
+        self.seconds = amount(message.kind, message.size, message.precision) / rate
+        return wire.Probed()
+
+    def run(self, count):
+        return wire.Elapsed(start_nanoseconds=0, nanoseconds=[round(count * self.seconds * 1e9)])
+
+
+class Store:
+    def __init__(self):
+        self.events = []
+
+    def append(self, event, **fields):
+        assert event == "ceiling"
+        self.events.append(fields)
+
+
+@pytest.fixture
+def entries(plugins):
+    """Of tiny twice, then of flaky."""
+    axes = Axes(frameworks=("tiny", "tiny", "flaky"), models=("tiny-model",))
+    (comparison,) = plan(axes, plugins)
+    return comparison.entries
+
+
+def find(entry, worker):
+    store = Store()
+    Ceilings(store).find(entry, worker)
+    return store.events
+
+
+def test_sizes_grow_until_a_product_takes_long(entries):
+    worker = Worker()
+    events = find(entries[0], worker)
+    assert worker.probes == [("matmul", 1024), ("matmul", 2048), ("matmul", 4096),
+                             ("accumulate", 2**26)]  # fmt: skip
+    for event in events:
+        assert len(event["nanoseconds"]) == BLOCKS
+        seconds = min(event["nanoseconds"]) / 1e9
+        rate = event["amount"] * event["steps"] / seconds
+        assert rate == pytest.approx(1e11 if event["probe"] == "matmul" else 1e10)
+        assert event["steps"] == max(1, round(ceiling.BLOCK_SECONDS * event["steps"] / seconds))
+
+
+def test_what_cannot_be_done_is_written_down_and_the_rest_goes_on(entries):
+    worker = Worker({("matmul", 2048): CaseEnded("oom", "too large"),
+                     ("accumulate", 2**26): CaseEnded("unsupported", "none")})  # fmt: skip
+    events = find(entries[0], worker)
+    assert [event.get("reason") for event in events] == [
+        None, "oom: too large", "unsupported: none",
+    ]  # fmt: skip
+
+
+def test_each_ceiling_is_found_once(entries):
+    ceilings = Ceilings(Store())
+    assert not ceilings.knows(entries[0])
+    ceilings.find(entries[0], Worker())
+    assert [ceilings.knows(entry) for entry in entries] == [True, True, False]
+
+
+def test_amounts_are_flops_and_bytes():
+    assert amount("matmul", 10, "fp32") == 2000
+    assert amount("accumulate", 10, "fp64") == 240
+    assert amount("accumulate", 10, "amp-bf16") == 60
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_every_precision_has_a_size(precision):
+    bits = {"fp64": 64, "fp32": 32, "tf32": 32}.get(precision, 16)
+    assert product_bytes(precision) * 8 == bits

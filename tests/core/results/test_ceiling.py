@@ -1,0 +1,69 @@
+"""MFU, from probes and throughput that are easy to reckon with."""
+
+from __future__ import annotations
+
+import pytest
+
+FLOPS = 3 * 2 * 256 * 64  # of the tiny model's training step, per sample
+RATE = 8 * 10 / 1.0
+
+
+def probe(kind, amount, *nanoseconds, size=64, steps=1):
+    return {"probe": kind, "size": size, "amount": amount, "steps": steps,
+            "nanoseconds": list(nanoseconds)}  # fmt: skip
+
+
+def lacking(kind, reason="unsupported: none here"):
+    return {"probe": kind, "size": 64, "reason": reason}
+
+
+def cases(document, ceiling, **axes):
+    return document(seconds={"tiny": [[1.0]]}, ceiling={"tiny": ceiling}, **axes)["cases"]
+
+
+def test_the_peak_is_the_fastest_block_of_the_fastest_size(document):
+    (case,) = cases(document, [
+        probe("matmul", 1000, 2_000, 1_000, size=10),
+        probe("matmul", 8000, 9_000, 4_000, size=20),
+        probe("matmul", 64000, 64_000, size=40),
+        probe("accumulate", 300, 600, 800, steps=2),
+    ])  # fmt: skip
+    assert case["ceiling"] == {
+        "flops_per_second": 2e9,
+        "matmul_size": 20,
+        "bytes_per_second": 1e9,
+        "reason": "",
+    }
+    assert case["mfu"] == pytest.approx(FLOPS * RATE / 2e9)
+
+
+def test_none_is_sought_none_is_found(document):
+    (case,) = cases(document, [])
+    assert case["ceiling"] is case["mfu"] is None
+
+
+def test_what_a_framework_cannot_do_is_said(document):
+    (case,) = cases(document, [lacking("matmul"), probe("accumulate", 300, 600)])
+    assert case["mfu"] is None
+    assert case["ceiling"]["flops_per_second"] is case["ceiling"]["matmul_size"] is None
+    assert case["ceiling"]["reason"] == "matmul: unsupported: none here"
+    (case,) = cases(document, [probe("matmul", 1000, 1_000), lacking("accumulate")])
+    assert case["mfu"] is not None
+    assert case["ceiling"]["bytes_per_second"] is None
+
+
+def test_a_size_too_large_is_no_lack(document):
+    (case,) = cases(document, [probe("matmul", 1000, 1_000), lacking("matmul", "oom: too large")])
+    assert case["ceiling"]["reason"] == ""
+    assert case["mfu"] is not None
+
+
+def test_cases_share_a_ceiling_of_their_framework_and_precision_only(document):
+    axes = {"precisions": ("fp32", "fp64"), "batch_sizes": (8, 16)}
+    made = document(
+        seconds={"tiny": [[1.0]], "flaky": [[1.0]], "tiny==1.26": [[1.0]]},
+        ceiling={"tiny": [probe("matmul", 1000, 1_000)]},
+        **axes,
+    )["cases"]
+    for case in made:
+        assert (case["ceiling"] is not None) is (case["label"] == "tiny")
