@@ -20,7 +20,7 @@ from mbench.contract import wire
 from mbench.contract.case import Case
 from mbench.equality import judge
 from mbench.equality.gates import EXACT
-from mbench.equality.prove import proof_case
+from mbench.equality.proof_case import proof_case
 from mbench.equality.reference import SEEDS, STEPS, folder_of, load
 from mbench.worker.session import Session
 from mbench.workloads import generator

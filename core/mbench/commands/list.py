@@ -24,16 +24,24 @@ __all__ = ["command"]
 def command(context: click.Context, what: str, results: Path) -> None:
     """List frameworks, models or runs; without a word, the first two.
 
+    `mbench list models` also tells how each model stands in every framework: proven, if
+    `mbench verify` has proven it here as it comes; not proven yet; or unsupported, and why.
+
     \b
     Examples:
       mbench list
+      mbench list models
       mbench list runs --results elsewhere
     """
     found = plugins(context)
     if what in ("all", "frameworks"):
         columns("framework", frameworks(found))
     if what in ("all", "models"):
-        columns("model", models(found))
+        rows = models(found)
+        reasons = stand(found, rows) if what == "models" else []
+        columns("model", rows)
+        for reason in reasons:
+            click.echo(reason)
     if what == "runs":
         columns("run", runs(results))
     for offers in (found.adapters, found.workloads, found.reports, found.layouts, found.commands):
@@ -80,6 +88,29 @@ def models(found: Plugins) -> list[list[str]]:
             [name, workload.title, parameters, f"{workload.forward_flops() / 1e9:.2f} GFLOP"]
         )
     return rows
+
+
+def stand(found: Plugins, rows: list[list[str]]) -> list[str]:
+    """Add to each model's row how it stands in every framework; the reasons of what is not."""
+    from mbench.equality.standing import standings
+
+    stands = standings(found, [row[0] for row in rows if row[-1]])
+    lacking: dict[str, tuple[str, list[str]]] = {}  # reasons that differ in the model's name only
+    for row in rows:
+        model = row[0]
+        for framework in sorted(found.adapters.unique()):
+            standing = stands.get((model, framework))
+            row.append(f"{framework} {standing.word}" if standing else "")
+            if standing and standing.reason:
+                why = f"{framework} unsupported: {standing.reason}"
+                lacking.setdefault(why.replace(model, "*"), (why, []))[1].append(model)
+    return [f"{why} ({few(names)})" for why, names in sorted(lacking.values())]
+
+
+def few(names: Sequence[str], *, most: int = 4) -> str:
+    """The first names, and how many there are besides."""
+    rest = len(names) - most
+    return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def runs(folder: Path) -> list[list[str]]:

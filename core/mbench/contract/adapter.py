@@ -51,7 +51,7 @@ def covers(adapter: Adapter, case: Case, *, models: str) -> Support:
     """
     family = case.resolve().family
     if importlib.util.find_spec(f"{models}.{family}") is None:
-        return Support.no(f"{adapter.title}'s adapter has no {family} model")
+        return Support.no(f"not provided: {adapter.title}'s adapter has no {family} model")
     for kind, known in (
         ("mode", MODES),
         ("device", DEVICES),

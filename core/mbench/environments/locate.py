@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mbench.contract.adapter import Adapter
+    from mbench.environments.record import Record
     from mbench.environments.spec import FrameworkSpec
 
-__all__ = ["Environment", "find", "home", "provide"]
+__all__ = ["Environment", "find", "home", "present", "provide"]
 
 
 def find(
@@ -37,13 +38,7 @@ def find(
     if spec.python is not None:
         return _given(spec, spec.python, adapter)
     if _is_here(adapter, version=spec.version):
-        return Environment(
-            label=spec.text,
-            python=Path(sys.executable),
-            managed=False,
-            digest=None,
-            packages=probe.packages(),
-        )
+        return _this_python(spec.text)
     return provide(spec, adapter, accelerator=accelerator, provision=provision, report=report)
 
 
@@ -81,6 +76,17 @@ def _is_here(adapter: Adapter, *, version: str | None) -> bool:
         return allows(f"=={version}", metadata.version(adapter.distribution))
     except metadata.PackageNotFoundError:
         return False
+
+
+def present(adapter: Adapter) -> list[Environment]:
+    """Where a framework could run at once, cheaply found: this Python and managed environments."""
+    found = []
+    if _is_here(adapter, version=None):
+        found.append(_this_python(adapter.name))
+    for entry in managed.entries():
+        if entry.record and entry.record.adapter == adapter.name:
+            found.append(_managed(adapter.name, entry.folder, entry.record))
+    return found
 
 
 def home(adapter: Adapter) -> str:
@@ -128,10 +134,24 @@ def provide(
         )
         entry = managed.entry(name)
     assert entry.record is not None, f"{name} was just built"
+    return _managed(spec.text, entry.folder, entry.record)
+
+
+def _this_python(label: str) -> Environment:
     return Environment(
-        label=spec.text,
-        python=managed.python_in(entry.folder),
+        label=label,
+        python=Path(sys.executable),
+        managed=False,
+        digest=None,
+        packages=probe.packages(),
+    )
+
+
+def _managed(label: str, folder: Path, record: Record) -> Environment:
+    return Environment(
+        label=label,
+        python=managed.python_in(folder),
         managed=True,
-        digest=entry.record.digest,
-        packages=entry.record.packages,
+        digest=record.digest,
+        packages=record.packages,
     )

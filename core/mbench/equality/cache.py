@@ -51,7 +51,6 @@ def key(adapter: Adapter, environment: Environment, case: Case) -> str:
     return hashlib.sha256(json.dumps(whole).encode()).hexdigest()[:24]
 
 
-@functools.cache
 def code_digest(runtime: str, workload: str, model: str, family: str) -> str:
     """Of what can change the outcome: the Python files of the adapter's and the workload's package
     and of the parts of mbench that make proofs, and the model's fingerprint.
@@ -60,25 +59,35 @@ def code_digest(runtime: str, workload: str, model: str, family: str) -> str:
     """
     digest = hashlib.sha256()
     tops = {module.partition(":")[0].partition(".")[0] for module in (runtime, workload)}
-    for top, file in package_files(sorted({"mbench", *tops})).items():
-        folder = Path(file).parent
-        if top == "mbench":
-            found = [path for part in PROVING for path in (folder / part).rglob("*")]
-        elif Path(file).name == "__init__.py":
-            found = list(folder.rglob("*"))
-        else:  # a module of no package
-            found = [Path(file), *(folder / f"{top}_references").glob("*")]
-        for path in sorted(found):
+    for top in sorted({"mbench", *tops}):
+        for path, name in files(top):
             if path.suffix == ".npz" and path.stem != model:
                 continue
             if path.parent.name == "models" and path.stem != family and is_family(path.stem):
                 continue
-            if path.suffix in (".py", ".npz"):
-                digest.update(f"{path.relative_to(folder)}\0".encode())
-                digest.update(content(path))
+            digest.update(name)
+            digest.update(content(path))
     return digest.hexdigest()
 
 
+@functools.cache
+def files(top: str) -> list[tuple[Path, bytes]]:
+    """Python files and fingerprints of a top-level package, or beside a module of none, each with
+    its place there.
+    """
+    file = Path(package_files([top])[top])
+    folder = file.parent
+    if top == "mbench":
+        found = [path for part in PROVING for path in (folder / part).rglob("*")]
+    elif file.name == "__init__.py":
+        found = list(folder.rglob("*"))
+    else:
+        found = [file, *(folder / f"{top}_references").glob("*")]
+    kept = sorted(path for path in found if path.suffix in (".py", ".npz"))
+    return [(path, f"{path.relative_to(folder)}\0".encode()) for path in kept]
+
+
+@functools.cache
 def is_family(name: str) -> bool:
     return Path(workloads.__path__[0], f"{name}.py").exists()
 

@@ -11,6 +11,7 @@ from mbench.engine.launch import launch
 from mbench.engine.outcome import CaseEnded
 from mbench.equality import cache, judge
 from mbench.equality.gates import DRIFT, EXACT, TIMED
+from mbench.equality.proof_case import proof_case
 from mbench.equality.reference import SEEDS, STEPS, folder_of, load
 
 if TYPE_CHECKING:
@@ -25,16 +26,7 @@ if TYPE_CHECKING:
     from mbench.equality.reference import Reference
     from mbench.workloads.workload import Workload
 
-__all__ = ["proof_case", "prove"]
-
-
-UNSIZED: dict[str, Any] = {"image_size": None, "sequence_length": None}
-
-
-def proof_case(case: Case) -> Case:
-    """`case` at its workload's proof sizes, and learning rate, clipped, without dropout, seed 0."""
-    proof = replace(case, **UNSIZED).resolve().proof
-    return replace(case, seed=0, dropout=False, clip=True, **{**UNSIZED, **proof})
+__all__ = ["prove"]
 
 
 class Prover:

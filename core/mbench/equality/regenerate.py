@@ -18,7 +18,7 @@ from mbench.contract.case import Case
 from mbench.engine.launch import launch
 from mbench.environments.locate import find
 from mbench.environments.spec import parse
-from mbench.equality.prove import proof_case
+from mbench.equality.proof_case import proof_case
 from mbench.equality.reference import SEEDS, STEPS, Reference, folder_of, save, trajectory
 from mbench.harness.system import usable_cores
 from mbench.plugins import Plugins

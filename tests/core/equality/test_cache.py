@@ -55,7 +55,7 @@ def adapter(tmp_path, monkeypatch):
 
 def key(adapter, *, environment=HERE, case=CASE):
     """As another process would find it."""
-    cache.code_digest.cache_clear()
+    cache.files.cache_clear()
     cache.content.cache_clear()
     return cache.key(adapter, environment, case)
 

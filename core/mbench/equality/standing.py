@@ -1,0 +1,58 @@
+"""What is known of every model in every framework, cheaply: proven, not yet, or not at all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache as once
+from functools import partial
+from typing import TYPE_CHECKING
+
+from mbench.environments.locate import present
+from mbench.equality import cache
+from mbench.equality.proof_case import proof_case
+from mbench.harness.plan import Axes, plan
+from mbench.harness.system import find_device, usable_cores
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from mbench.environments.environment import Environment
+    from mbench.harness.plan import Entry
+    from mbench.plugins import Plugins
+
+__all__ = ["Standing", "standings"]
+
+
+@dataclass(frozen=True)
+class Standing:
+    """`word` is "proven", "not proven yet" or "unsupported"; `reason` says why the last."""
+
+    word: str
+    reason: str = ""
+
+
+def standings(plugins: Plugins, models: Sequence[str]) -> dict[tuple[str, str], Standing]:
+    """By model and framework: whether `mbench verify` of both, as it comes, is remembered.
+
+    It is so where a framework could run without anything being built first.
+    """
+    adapters = plugins.adapters.unique()
+    axes = Axes(
+        frameworks=list(adapters), models=models, device=find_device(), threads=usable_cores()
+    )
+    homes = {name: once(partial(present, adapter)) for name, adapter in adapters.items()}
+    return {
+        (entry.case.model, entry.spec.name): standing(entry, homes[entry.spec.name])
+        for comparison in plan(axes, plugins)
+        for entry in comparison.entries
+    }
+
+
+def standing(entry: Entry, homes: Callable[[], Sequence[Environment]]) -> Standing:
+    if not entry.support.supported:
+        return Standing("unsupported", entry.support.reason)
+    case = proof_case(entry.case)
+    for environment in homes():
+        if cache.recall(cache.key(entry.adapter, environment, case)):
+            return Standing("proven")
+    return Standing("not proven yet")
