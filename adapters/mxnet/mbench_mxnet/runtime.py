@@ -10,7 +10,7 @@ import os
 import platform
 from typing import TYPE_CHECKING, Any
 
-from mbench.contract.adapter import FrameworkInfo, Unsupported
+from mbench.contract.adapter import FrameworkInfo, Unsupported, model_file
 from mbench_mxnet import libraries
 
 try:
@@ -98,7 +98,7 @@ class Prepared:
         self, case: Case, workload: Workload, compiler: Eager, precision: Precision
     ) -> None:
         mx.random.seed(case.seed)
-        family = importlib.import_module(f"mbench_mxnet.models.{workload.family}")
+        family = family_of(workload)
         model: gluon.HybridBlock = family.build(workload.config)
         model.cast(precision.parameters)
         model.initialize(mx.init.Zero(), ctx=compiler.device)
@@ -220,3 +220,9 @@ def place(array: np.ndarray, compiler: Eager, precision: Precision) -> mx.nd.NDA
     """One input on the device: floats in the precision's type, indices in int32."""
     dtype = precision.parameters if array.dtype.kind == "f" else "int32"
     return mx.nd.array(array, ctx=compiler.device, dtype=dtype)
+
+
+def family_of(workload: Workload) -> ModuleType:
+    """The module with this model's `build`, `forward` and `loss`."""
+    file = model_file(workload, framework="mxnet", models="mbench_mxnet.models")
+    return importlib.import_module(file)

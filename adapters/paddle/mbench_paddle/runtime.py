@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import paddle
 
-from mbench.contract.adapter import FrameworkInfo, Unsupported
+from mbench.contract.adapter import FrameworkInfo, Unsupported, model_file
 from mbench_paddle import parameters
 from mbench_paddle.compiler import COMPILERS, Eager
 from mbench_paddle.optimizer import Update
@@ -22,6 +22,7 @@ from mbench_paddle.statistics import RunningStatistics
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from types import ModuleType
 
     import numpy as np
 
@@ -102,7 +103,7 @@ class Prepared:
         self, case: Case, workload: Workload, compiler: Eager, precision: Precision
     ) -> None:
         paddle.seed(case.seed)
-        self._family = importlib.import_module(f"mbench_paddle.models.{workload.family}")
+        self._family = family_of(workload)
         self._config = workload.config
         self._model = self._family.build(workload.config)
         precision.apply(self._model)
@@ -217,3 +218,9 @@ def place(array: np.ndarray, precision: Precision) -> paddle.Tensor:
     """One input on the device, floats in the precision's type."""
     tensor = paddle.to_tensor(array)
     return tensor.astype(precision.parameters) if tensor.is_floating_point() else tensor
+
+
+def family_of(workload: Workload) -> ModuleType:
+    """The module with this model's `build`, `forward` and `loss`."""
+    file = model_file(workload, framework="paddle", models="mbench_paddle.models")
+    return importlib.import_module(file)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from mbench.contract.adapter import FrameworkInfo, Unsupported
+from mbench.contract.adapter import FrameworkInfo, Unsupported, model_file
 from mbench_pytorch import parameters
 from mbench_pytorch.compiler import COMPILERS, Eager
 from mbench_pytorch.optimizer import Update
@@ -20,6 +20,7 @@ from mbench_pytorch.probes import Accumulate, MatMul
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from types import ModuleType
 
     import numpy as np
     from torch import nn
@@ -84,7 +85,7 @@ class Runtime:
 
     def shapes(self, workload: Workload) -> dict[str, Sequence[int]]:
         """On the meta device, where tensors have no memory."""
-        family = importlib.import_module(f"mbench_pytorch.models.{workload.family}")
+        family = family_of(workload)
         with torch.device("meta"):
             model = family.build(workload.config)
         return {name: tensor.shape for name, tensor in parameters.named(model).items()}
@@ -105,7 +106,7 @@ class Prepared:
         self, case: Case, workload: Workload, compiler: Eager, precision: Precision
     ) -> None:
         torch.manual_seed(case.seed)
-        family = importlib.import_module(f"mbench_pytorch.models.{workload.family}")
+        family = family_of(workload)
         model: nn.Module = family.build(workload.config)
         model.train(case.mode == "train")
         model.to(compiler.device, precision.parameters, memory_format=compiler.layout)
@@ -233,3 +234,9 @@ def import_torchvision() -> torch.library.Library | None:
         library.define(f"{operator}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
     importlib.import_module("torchvision")
     return library
+
+
+def family_of(workload: Workload) -> ModuleType:
+    """The module with this model's `build`, `forward` and `loss`."""
+    file = model_file(workload, framework="torch", models="mbench_pytorch.models")
+    return importlib.import_module(file)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import keras
 import tensorflow as tf
 
-from mbench.contract.adapter import FrameworkInfo, Unsupported
+from mbench.contract.adapter import FrameworkInfo, Unsupported, model_file
 from mbench_tensorflow import parameters
 from mbench_tensorflow.compiler import COMPILERS, Eager
 from mbench_tensorflow.optimizer import Update
@@ -20,6 +20,7 @@ from mbench_tensorflow.probes import Accumulate, MatMul
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from types import ModuleType
 
     import numpy as np
 
@@ -110,7 +111,7 @@ class Prepared:
         self, case: Case, workload: Workload, compiler: Eager, precision: Precision
     ) -> None:
         keras.utils.set_random_seed(case.seed)
-        family = importlib.import_module(f"mbench_tensorflow.models.{workload.family}")
+        family = family_of(workload)
         self._family = family
         self._compiler = compiler
         self._batch = {
@@ -216,3 +217,9 @@ def place(array: np.ndarray, compiler: Eager, precision: Precision) -> tf.Tensor
     with tf.device(compiler.placement):
         tensor = tf.identity(tf.constant(array))
         return tf.cast(tensor, precision.parameters) if tensor.dtype.is_floating else tensor
+
+
+def family_of(workload: Workload) -> ModuleType:
+    """The module with this model's `build`, `forward` and `loss`."""
+    file = model_file(workload, framework="tf", models="mbench_tensorflow.models")
+    return importlib.import_module(file)

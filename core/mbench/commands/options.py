@@ -128,7 +128,7 @@ provision_option = click.option(
 case_options = apply(
     [
         click.option("--models", type=COMMAS, default="resnet50", show_default=True,
-                     help="Models; see mbench list models."),
+                     help="Names, patterns, families (vgg), or zoo; see mbench list models."),
         click.option("--mode", "modes", type=COMMAS, default="train", show_default=True,
                      help="train, inference, or both."),
         click.option("--batch-size", "batch_sizes", type=POSITIVE_COMMAS, default=(),

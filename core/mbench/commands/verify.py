@@ -46,9 +46,12 @@ def command(context: click.Context, /, frameworks: tuple[str, ...], **options: A
     own optimizer, all against a reference at 1e-9. Then outputs or losses in the precision and
     under the compiler asked for. The sizes of batch, image and sequence are the proof's own.
 
+    What is proven is remembered. After Ctrl-C or a failure, the same command goes on from there.
+
     \b
     Examples:
       mbench verify --frameworks torch,tf --models resnet50,bert-base
+      mbench verify --frameworks torch,tf,mxnet,paddle --models zoo
       mbench verify --frameworks torch --precision amp-bf16 --mode train,inference
     """
     from mbench.harness.plan import plan
@@ -60,14 +63,18 @@ def command(context: click.Context, /, frameworks: tuple[str, ...], **options: A
     comparisons = plan(axes, plugins(context))
     progress = open_progress()
     homes = Homes(accelerator=axes.device, provision=options["provision"], progress=progress)
-    results = []
+    results: list[dict[str, Any]] = []
+    interrupted = False
     with tempfile.TemporaryDirectory(prefix="mbench-") as logs:
         try:
-            for comparison in comparisons:
-                progress.comparison(comparison.title, [e.label for e in comparison.entries])
+            for number, comparison in enumerate(comparisons, start=1):
+                title = f"[{number} of {len(comparisons)}] {comparison.title}"
+                progress.comparison(title, [e.label for e in comparison.entries])
                 for entry in comparison.entries:
                     log = Path(logs, f"{entry.number}.log")
                     results.append(verify(entry, homes, progress, log=log, options=options))
+        except KeyboardInterrupt:
+            interrupted = True
         finally:
             progress.close()
     if options["format_"] == "json":
@@ -80,6 +87,9 @@ def command(context: click.Context, /, frameworks: tuple[str, ...], **options: A
         click.echo(text, nl=False)
     else:
         options["output"].write_text(text, encoding="utf-8")
+    if interrupted:
+        print("mbench: interrupted; the same command goes on from here", file=sys.stderr)
+        context.exit(130)
     context.exit(0 if all(result["outcome"] == "ok" for result in results) else 1)
 
 
@@ -95,14 +105,16 @@ def verify(
     result: dict[str, Any] = {
         "framework": entry.label, "model": case.model, "mode": case.mode,
         "precision": case.precision, "compiler": case.compiler, "device": case.device,
-        "outcome": "ok", "reason": "", "proof": None,
+        "version": None, "outcome": "ok", "reason": "", "proof": None,
     }  # fmt: skip
     try:
         if not entry.support.supported:
             raise CaseEnded("unsupported", entry.support.reason)
+        environment = homes.of(entry)
+        result["version"] = environment.packages.get(entry.adapter.distribution)
         proof = prove(
             entry.adapter,
-            homes.of(entry),
+            environment,
             case,
             log=log,
             timeout=options["timeout"],
@@ -112,7 +124,7 @@ def verify(
         result["proof"] = proof
         if not proof["proven"]:
             raise CaseEnded("not-equal", "; ".join(proof["failures"]))
-        progress.phase(entry.label, "proven")
+        progress.phase(entry.label, "proven before" if proof["remembered"] else "proven")
     except (CaseEnded, MbenchError) as error:
         end = error if isinstance(error, CaseEnded) else CaseEnded("failed", str(error))
         result |= {"outcome": end.outcome, "reason": end.reason}

@@ -26,6 +26,7 @@ __all__ = [
     "Support",
     "Unsupported",
     "covers",
+    "model_file",
 ]
 
 
@@ -44,14 +45,24 @@ class Support:
 SUPPORTED = Support(True)
 
 
+def model_file(workload: Workload, *, framework: str, models: str) -> str:
+    """The module that implements `workload`: the one that it brings for this framework, else the
+    one named for its family in the package `models`.
+    """
+    return workload.model_files.get(framework, f"{models}.{workload.family}")
+
+
 def covers(adapter: Adapter, case: Case, *, models: str) -> Support:
-    """What adapters check alike: that the words of `case` are known, and its family has a file.
+    """What adapters check alike: that the words of `case` are known, and its model has a file.
 
     `models` is the package whose modules are named for the families that they implement.
     """
-    family = case.resolve().family
-    if importlib.util.find_spec(f"{models}.{family}") is None:
-        return Support.no(f"not provided: {adapter.title}'s adapter has no {family} model")
+    workload = case.resolve()
+    if (
+        importlib.util.find_spec(model_file(workload, framework=adapter.name, models=models))
+        is None
+    ):
+        return Support.no(f"not provided: {adapter.title}'s adapter has no {workload.family} model")
     for kind, known in (
         ("mode", MODES),
         ("device", DEVICES),

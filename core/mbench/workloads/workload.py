@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import numpy as np
 
@@ -91,7 +91,10 @@ class Workload:
     optimizer: Optimizer
     proof: dict[str, Any]
     """The fields of a case in which proofs differ: sizes that are small while the architecture
-    stays whole, and a learning rate."""
+    stays whole, and a learning rate; `layers` for a model that would not fit whole."""
+    model_files: Mapping[str, str] = field(default_factory=dict)
+    """Modules that implement this model, by the name of the framework, for a model that comes with
+    its own; elsewhere the adapter's file for the family does."""
 
     def resized(self, *, image_size: int | None, sequence_length: int | None) -> Workload:
         """The workload at another size; raises ValueError for a size it does not have."""

@@ -1,0 +1,63 @@
+"""A model that a stranger's package adds for PyTorch alone, as its users meet it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PLUGIN = Path(__file__).parents[2] / "model"
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Runs a module of mbench where the plugin is installed, in a folder of its own."""
+    site = tmp_path / "site"
+    shutil.copytree(PLUGIN / "mbench_perceptron", site / "mbench_perceptron")
+    information = site / "mbench_perceptron-1.0.dist-info"
+    information.mkdir()
+    (information / "METADATA").write_text("Name: mbench-perceptron\nVersion: 1.0\n")
+    (information / "entry_points.txt").write_text(
+        "[mbench]\nmbench_perceptron = mbench_perceptron.plugin\n"
+    )
+    variables = {
+        **os.environ,
+        "MBENCH_PROOFS": str(tmp_path / "proofs"),
+        "PYTHONPATH": os.pathsep.join([str(site), os.environ.get("PYTHONPATH", "")]),
+    }
+
+    def run(module: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", module, *arguments], cwd=tmp_path, env=variables,
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+
+    return run
+
+
+def test_a_strangers_model_is_listed_fingerprinted_and_proven(run):
+    listed = run("mbench", "list", "models")
+    assert listed.returncode == 0, listed.stderr
+    (row,) = [line for line in listed.stdout.splitlines() if line.startswith("perceptron")]
+    assert "789,258 parameters" in row
+    assert "torch not proven yet" in row
+    assert "tf unsupported" in row
+    assert "not provided: TensorFlow's adapter has no perceptron model" in listed.stdout
+
+    proof = ("mbench", "verify", "--models", "perceptron", "--threads", "1")
+    missing = run(*proof, "--frameworks", "torch")
+    assert missing.returncode == 1
+    assert "perceptron has no fingerprint" in missing.stdout
+    written = run("mbench.equality.regenerate", "torch", "perceptron")
+    assert written.returncode == 0, written.stderr
+    result = run(*proof, "--frameworks", "torch,tf", "--format", "json")
+    assert result.returncode == 1
+    ours, others = json.loads(result.stdout)["proofs"]
+    assert ours["outcome"] == "ok", ours
+    assert others["outcome"] == "unsupported"
+    assert others["reason"].startswith("not provided")

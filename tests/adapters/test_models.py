@@ -1,0 +1,34 @@
+"""Model files of all adapters: what the cache of proofs and their readers rely on."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ADAPTERS = Path(__file__).parents[2] / "adapters"
+FILES = sorted(file for file in ADAPTERS.glob("*/*/models/*.py") if file.name != "__init__.py")
+
+
+def test_there_are_model_files_of_every_adapter():
+    assert {file.parts[-4] for file in FILES} == {path.name for path in ADAPTERS.iterdir()}
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: "/".join(file.parts[-4::3]))
+def test_a_model_file_stands_alone_and_has_the_three_functions(file):
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    imported = [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    imported += [
+        alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import)
+        for alias in node.names
+    ]
+    package = f"{file.parts[-3]}.models"
+    assert not [name for name in imported if name and name.startswith(package)]
+    functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+    assert {"build", "forward", "loss"} <= functions
+    documented = ast.get_docstring(tree)
+    assert documented is not None
+    assert "Shapes:" in documented

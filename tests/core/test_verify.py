@@ -1,0 +1,84 @@
+"""`mbench verify` as users run it, on the tiny framework."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+MBENCH = [sys.executable, "-m", "mbench", "verify"]
+
+
+def verify(*arguments, fault=""):
+    return subprocess.run(
+        [*MBENCH, "--frameworks", "tiny,flaky", "--threads", "1", *arguments],
+        env={**os.environ, "FLAKY": fault}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+def test_proofs_and_their_progress():
+    result = verify("--models", "tiny-model", "--mode", "train,inference", "--format", "json")
+    assert result.returncode == 0, result.stderr
+    proofs = json.loads(result.stdout)["proofs"]
+    assert [(p["framework"], p["mode"]) for p in proofs] == [
+        ("tiny", "train"), ("flaky", "train"), ("tiny", "inference"), ("flaky", "inference"),
+    ]  # fmt: skip
+    assert all(p["outcome"] == "ok" and p["version"] for p in proofs)
+    assert "[1 of 2] tiny-model train" in result.stderr
+    assert "[2 of 2] tiny-model inference" in result.stderr
+
+
+def test_only_what_failed_is_proven_again():
+    first = verify("--models", "tiny-model", fault="frozen")
+    assert first.returncode == 1
+    assert "NOT PROVEN, flaky" in first.stdout
+    second = verify("--models", "tiny-model", "--format", "json")
+    assert second.returncode == 0
+    assert "tiny: proven before" in second.stderr
+    proofs = {p["framework"]: p["proof"] for p in json.loads(second.stdout)["proofs"]}
+    assert proofs["tiny"]["remembered"] is True
+    assert proofs["flaky"]["remembered"] is False
+
+
+def test_what_a_framework_lacks_is_unsupported():
+    result = verify("--models", "tiny*,resnet18", "--format", "json")
+    assert result.returncode == 1
+    outcomes = {
+        (p["framework"], p["model"]): p["outcome"] for p in json.loads(result.stdout)["proofs"]
+    }
+    assert outcomes["tiny", "tiny-model"] == "ok"
+    assert outcomes["tiny", "resnet18"] == "unsupported"
+
+
+def test_ctrl_c_reports_what_is_proven_and_goes_on_from_there():
+    run = subprocess.Popen(
+        [*MBENCH, "--frameworks", "tiny,flaky", "--models", "tiny-model", "--threads", "1",
+         "--format", "json"],
+        env={**os.environ, "FLAKY": "hang@1"}, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        text=True, start_new_session=True,
+    )  # fmt: skip
+    assert run.stderr is not None
+    for line in run.stderr:
+        if "flaky: proving" in line:
+            break
+    time.sleep(0.5)
+    os.killpg(run.pid, signal.SIGINT)
+    out, err = run.communicate(timeout=30)
+    assert run.returncode == 130
+    assert "Traceback" not in err
+    assert "the same command goes on from here" in err
+    assert [p["framework"] for p in json.loads(out)["proofs"]] == ["tiny"]
+    again = verify("--models", "tiny-model")
+    assert again.returncode == 0
+    assert "tiny: proven before" in again.stderr
+
+
+@pytest.mark.parametrize("words", ["tiny-model,tiny*", "tiny", "tiny-model,tiny-model"])
+def test_a_model_named_twice_is_proven_once(words):
+    result = verify("--models", words, "--format", "json")
+    assert len(json.loads(result.stdout)["proofs"]) == 2

@@ -1,0 +1,62 @@
+"""The zoo's page says what a verification found."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+@pytest.fixture(scope="module")
+def zoo():
+    spec = importlib.util.spec_from_file_location("zoo", DOCS / "zoo.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def proof(framework, model, *, outcome="ok", reason="", errors=(), notes=()):
+    findings = [{"check": check, "error": error} for check, error in errors]
+    return {
+        "framework": framework, "model": model, "precision": "fp32", "outcome": outcome,
+        "reason": reason, "version": "1.2" if errors else None,
+        "proof": {"findings": findings, "notes": list(notes)} if errors else None,
+    }  # fmt: skip
+
+
+GOOD = (("parameters", 0.0), ("outputs", 1e-13), ("updates", 4e-12), ("flops", 0.02),
+        ("loss", None), ("timed", 3e-7))  # fmt: skip
+
+
+def test_a_row_per_model_a_column_per_framework(zoo):
+    page = zoo.page(
+        {
+            "proofs": [
+                proof("one", "small", errors=GOOD),
+                proof("two", "small", outcome="unsupported", reason="two has no such layer"),
+                proof("one", "large", errors=GOOD, notes=["proven with 2 layers"]),
+                proof("two", "large", outcome="unsupported", reason="two has no such layer"),
+            ]
+        }
+    )
+    assert "2 of 4 cells are proven." in page
+    assert "Model | one 1.2 | two\n---|---|---\n" in page
+    assert "`small` | 4e-12 / 3e-07 | **unsupported** [1]\n" in page
+    assert "`large` | 4e-12 / 3e-07 [2] | **unsupported** [1]\n" in page
+    assert "1. two has no such layer\n2. proven with 2 layers\n" in page
+    assert "--frameworks one,two --models zoo" in page
+
+
+def test_a_cell_that_is_missing_is_left_open(zoo):
+    page = zoo.page({"proofs": [proof("one", "a", errors=GOOD), proof("two", "b", errors=GOOD)]})
+    assert "`a` | 4e-12 / 3e-07 | -\n`b` | - | 4e-12 / 3e-07\n" in page
+
+
+def test_a_failure_is_not_told_as_an_error(zoo):
+    page = zoo.page({"proofs": [proof("one", "a", outcome="not-equal", reason="loss off by 1")]})
+    assert "0 of 1 cells are proven." in page
+    assert "`a` | **not-equal** [1]" in page
+    assert "1. loss off by 1" in page

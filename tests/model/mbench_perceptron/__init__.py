@@ -1,0 +1,1 @@
+"""A model of one's own: what it is, its fingerprint, and its file for PyTorch."""

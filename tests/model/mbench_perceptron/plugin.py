@@ -1,0 +1,10 @@
+"""Tells mbench of the model."""
+
+from __future__ import annotations
+
+from mbench.hookspecs import hookimpl
+
+
+@hookimpl
+def mbench_workloads() -> dict[str, str]:
+    return {"perceptron": "mbench_perceptron.workload:PERCEPTRON"}
