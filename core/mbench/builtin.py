@@ -32,6 +32,7 @@ COMMANDS = (
     "export",
     "list",
     "env",
+    "doctor",
 )
 
 

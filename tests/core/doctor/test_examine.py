@@ -1,0 +1,160 @@
+"""One thing wrong at a time, on a machine that is otherwise fit."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+
+import pytest
+from click.testing import CliRunner
+
+from mbench.cli import group
+from mbench.doctor import gpu
+from mbench.doctor.examine import examine
+from mbench.telemetry.sample import GpuSample
+
+
+def found(machine):
+    """Checks by name; each name is there once."""
+    checks = list(examine(results=machine.root / "results"))
+    assert len({check.name for check in checks}) == len(checks)
+    for check in checks:
+        assert bool(check.mend) is (check.status != "ok"), check
+    return {check.name: check for check in checks}
+
+
+def test_a_machine_that_is_fit_has_no_warning(machine):
+    checks = found(machine)
+    assert {check.status for check in checks.values()} == {"ok"}
+    assert {"governor", "other load", "CPU limit", "thread settings", "memory", "swap",
+            "transparent huge pages", "results folder"} <= set(checks)  # fmt: skip
+    assert not [name for name in checks if name.startswith("GPU")]
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "name", "said"),
+    [
+        ("cpu1/cpufreq/scaling_governor", "powersave", "governor", "performance, powersave"),
+        ("intel_pstate/no_turbo", "0", "turbo", "on"),
+        ("cpufreq/boost", "1", "turbo", "on"),
+        ("huge", "[always] madvise never", "transparent huge pages", "always"),
+    ],
+)
+def test_settings_of_the_kernel(machine, path, text, name, said):
+    machine.write(path, text)
+    check = found(machine)[name]
+    assert (check.status, check.found) == ("warn", said)
+
+
+@pytest.mark.parametrize(("path", "text"), [("intel_pstate/no_turbo", "1"), ("cpufreq/boost", "0")])
+def test_turbo_that_is_off_is_fine(machine, path, text):
+    machine.write(path, text)
+    check = found(machine)["turbo"]
+    assert (check.status, check.found) == ("ok", "off")
+
+
+def test_a_machine_that_shows_no_clock_is_not_blamed(machine):
+    for core in (0, 1):
+        (machine.root / f"cpu{core}/cpufreq/scaling_governor").unlink()
+    assert found(machine)["governor"].status == "ok"
+
+
+@pytest.mark.parametrize(("cores", "status"), [(0.05, "ok"), (0.4, "warn")])
+def test_load_of_others(machine, cores, status):
+    machine.used = cores
+    check = found(machine)["other load"]
+    assert (check.status, check.found) == (status, f"{cores:.1f} of 2 cores in use")
+    machine.used, machine.stolen = 0, cores
+    assert found(machine)["stolen time"].status == status
+
+
+@pytest.mark.parametrize(("quota", "status"), [("max", "ok"), ("200000", "ok"), ("150000", "warn")])
+def test_a_limit_below_the_cores_holds_threads_up(machine, quota, status):
+    machine.write("cgroup", "0::/box")
+    machine.write("groups/box/cpu.max", f"{quota} 100000")
+    assert found(machine)["CPU limit"].status == status
+
+
+def test_variables_that_bind_threads(machine, monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    assert found(machine)["thread settings"].status == "ok"
+    monkeypatch.setenv("KMP_AFFINITY", "compact")
+    check = found(machine)["thread settings"]
+    assert (check.status, check.found) == ("warn", "KMP_AFFINITY=compact")
+
+
+@pytest.mark.parametrize(
+    ("available", "status"), [(16 * 2**30, "ok"), (4 * 2**30, "warn"), (2**28, "fail")]
+)
+def test_memory(machine, available, status):
+    machine.memory.available = available
+    assert found(machine)["memory"].status == status
+
+
+def test_swap_in_use(machine):
+    machine.swap = SimpleNamespace(used=2**30, total=2**32)
+    assert found(machine)["swap"].status == "warn"
+
+
+def test_a_results_folder_that_cannot_be_made(machine):
+    machine.write("results", "a file")
+    check = found(machine)["results folder"]
+    assert check.status == "fail"
+    assert "--results" in check.mend
+
+
+def test_a_driver_that_does_not_answer(machine):
+    machine.write("nvidia", "550.1")
+    assert found(machine)["GPU"].status == "warn"
+
+
+class Gpu:
+    nvml = SimpleNamespace(NVML_CLOCK_SM=1)
+
+    def __init__(self, *, slowed_by=0, **answers):
+        self.answers = answers
+        self.slowed_by = slowed_by
+
+    def ask(self, name, *arguments):
+        return self.answers.get(name)
+
+    def sample(self):
+        return GpuSample(slowed_by=self.slowed_by)
+
+
+def test_a_gpu_that_is_fit(machine, monkeypatch):
+    fit = Gpu(GetPersistenceMode=1, GetClockInfo=345, GetMaxClockInfo=1980,
+              GetApplicationsClock=1500, GetComputeRunningProcesses=[])  # fmt: skip
+    monkeypatch.setattr(gpu, "find_gpu", lambda: fit)
+    checks = found(machine)
+    assert {check.status for check in checks.values()} == {"ok"}
+    assert checks["GPU clock"].found == "345 MHz now, 1980 MHz at most, set to 1500 MHz"
+
+
+def test_a_gpu_that_is_not(machine, monkeypatch):
+    unfit = Gpu(slowed_by=0x40, GetPersistenceMode=0, GetComputeRunningProcesses=[1, 2])
+    monkeypatch.setattr(gpu, "find_gpu", lambda: unfit)
+    checks = found(machine)
+    for name in ("GPU persistence", "GPU slowdown", "GPU use"):
+        assert checks[name].status == "warn"
+    assert checks["GPU slowdown"].found == "heat, by the hardware"
+
+
+def test_the_command_shows_every_check_and_fails_only_where_measuring_would(machine):
+    run = CliRunner().invoke
+    arguments = ["doctor", "--results", str(machine.root / "results")]
+    assert run(group, arguments).exit_code == 0
+    machine.used = 1.5
+    answer = run(group, arguments)
+    assert answer.exit_code == 0
+    assert "warn  other load" in answer.output
+    assert "-> end other programs" in answer.output
+    machine.memory.available = 1
+    answer = run(group, [*arguments, "--format", "json"])
+    assert answer.exit_code == 1
+    document = json.loads(answer.output)
+    assert document["schema"] == 1
+    statuses = {check["name"]: check["status"] for check in document["checks"]}
+    assert statuses["memory"] == "fail"
+    assert statuses["other load"] == "warn"
+    assert all(set(check) == {"name", "status", "found", "mend"} for check in document["checks"])
