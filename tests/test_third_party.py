@@ -1,4 +1,4 @@
-"""An adapter outside this repository: installed by pip beside mbench, measured by the command."""
+"""An adapter outside this repository: installed by pip beside mbench, tested and measured there."""
 
 from __future__ import annotations
 
@@ -8,16 +8,20 @@ import subprocess
 import sys
 import venv
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 ROOT = Path(__file__).parent.parent
 
 
-def test_a_strangers_adapter_is_installed_and_measured(tmp_path):
+def test_a_strangers_adapter_is_installed_and_passes_the_kit_and_is_measured(tmp_path):
     home = tmp_path / "venv"
     venv.create(home, with_pip=True)
     python, mbench = home / "bin" / "python", home / "bin" / "mbench"
     subprocess.run(
-        [python, "-m", "pip", "install", "--quiet", str(ROOT), str(ROOT / "tests" / "tiny")],
+        [python, "-m", "pip", "install", "--quiet", f"{ROOT}[testing]", ROOT / "tests" / "tiny"],
         check=True, stdout=sys.stderr,
     )  # fmt: skip
     variables = {
@@ -27,9 +31,9 @@ def test_a_strangers_adapter_is_installed_and_measured(tmp_path):
     }
     variables.pop("PYTHONPATH", None)
 
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    def run(*arguments: str, command: Sequence[Path | str] = (mbench,)):
         return subprocess.run(
-            [mbench, *arguments], cwd=tmp_path, env=variables, capture_output=True, text=True,
+            [*command, *arguments], cwd=tmp_path, env=variables, capture_output=True, text=True,
             check=False,
         )  # fmt: skip
 
@@ -38,6 +42,11 @@ def test_a_strangers_adapter_is_installed_and_measured(tmp_path):
     assert "Tiny" in listed.stdout
     assert "Softmax regression" in listed.stdout
     assert "problem" not in listed.stderr, listed.stderr
+
+    kit = ("--pyargs", "mbench.testing", "--adapter", "tiny")
+    tested = run(*kit, command=(python, "-m", "pytest"))
+    assert tested.returncode == 0, tested.stdout
+    assert "failed" not in tested.stdout
 
     result = run(
         "compare", "--frameworks", "tiny,tiny", "--models", "tiny-model", "--processes", "2",

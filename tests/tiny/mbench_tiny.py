@@ -1,8 +1,9 @@
 """A whole third-party adapter in one module: a NumPy "framework", its model, its registration.
 
 "tiny" is well-behaved. "flaky" is the same but does at step N what the variable FLAKY says:
-raise@N, kill@N, hang@N, oom@N, exit@N, slow (10 % slower), silent (does not start), or, for the
-proof of equal work, a lie about the step: frozen, no-decay, unscaled, nan, extra.
+raise@N, kill@N, hang@N, oom@N, exit@N, slow (10 % slower), silent (does not start), hasty (does
+not wait for its steps), or, for the proof of equal work, a lie about the step: frozen, no-decay,
+unscaled, nan, extra, kept.
 """
 
 from __future__ import annotations
@@ -11,11 +12,13 @@ import os
 import signal
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 
 from mbench.contract.adapter import SUPPORTED, FrameworkInfo, Support, Unsupported
+from mbench.contract.case import MODES
 from mbench.worker.limits import peak_resident_bytes
 from mbench.workloads import generator
 from mbench.workloads.workload import Optimizer, Tensor, Workload
@@ -84,10 +87,12 @@ class Model:
         self.features = batch["features"].astype(self.dtype)
         self.labels = batch["labels"]
         self.values = {}
+        self.logits = None
 
     def load_parameters(self, arrays):
         arrays = dict(arrays)
-        expected = {tensor.name: tensor.shape for tensor in self.workload.tensors()}
+        classes, features = self.workload.config.classes, self.workload.config.features
+        expected = {"weight": (classes, features), "bias": (classes,)}
         if {name: array.shape for name, array in arrays.items()} != expected:
             raise ValueError("these are not the parameters of this model")
         self.values = {name: array.astype(self.dtype) for name, array in arrays.items()}
@@ -96,7 +101,8 @@ class Model:
     def step(self):
         self.before_step()
         logits = self.features @ self.values["weight"].T + self.values["bias"]  # (B, C)
-        self.logits = logits
+        if self.lie != "kept" or self.logits is None:
+            self.logits = logits
         if self.training:
             self.update(logits)
 
@@ -169,6 +175,37 @@ class Accumulate:
         pass
 
 
+class HastyModel(Model):
+    """Its steps are done by a thread, for which synchronize does not wait; results do."""
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.thread = ThreadPoolExecutor(1)
+
+    def settled(self, method, *arguments):
+        return self.thread.submit(method, *arguments).result()
+
+    def step(self):
+        self.thread.submit(super().step)
+
+    def load_parameters(self, arrays):
+        self.settled(super().load_parameters, arrays)
+
+    def parameters(self):
+        return self.settled(super().parameters)
+
+    def loss(self):
+        return self.settled(super().loss)
+
+    def outputs(self):
+        return self.settled(super().outputs)
+
+
+def check_toggles(case):
+    if case.precision not in ("fp32", "fp64") or case.compiler != "eager":
+        raise Unsupported(f"tiny has no {case.precision} under {case.compiler}")
+
+
 class Runtime:
     def __init__(self, *, device, threads):
         if device != "cpu":
@@ -181,6 +218,7 @@ class Runtime:
         )
 
     def prepare(self, case, workload):
+        check_toggles(case)
         return Model(case, workload, lambda: None)
 
     def shapes(self, workload):
@@ -202,7 +240,9 @@ class FlakyRuntime(Runtime):
             time.sleep(3600)
 
     def prepare(self, case, workload):
-        return Model(case, workload, self.before_step, lie=self.fault)
+        check_toggles(case)
+        kind = HastyModel if self.fault == "hasty" else Model
+        return kind(case, workload, self.before_step, self.fault)
 
     def before_step(self):
         if self.fault == "slow":
@@ -243,6 +283,8 @@ class Tiny:
     def supports(self, case):
         if not case.workload.startswith("mbench_tiny:"):
             return Support.no(f"tiny does not provide {case.model}")
+        if case.mode not in MODES or case.device != "cpu":
+            return Support.no("tiny trains and infers on the CPU only")
         if case.precision not in ("fp32", "fp64"):
             return Support.no("tiny knows fp32 and fp64 only")
         if case.compiler == "imaginary":

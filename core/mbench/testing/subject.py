@@ -1,0 +1,105 @@
+"""The adapter under test: its cases at sizes of proofs, and workers that run them."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from mbench.contract import wire
+from mbench.contract.case import Case
+from mbench.engine.launch import launch
+from mbench.engine.outcome import CaseEnded
+from mbench.equality.prove import proof_case
+from mbench.harness.system import usable_cores
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from mbench.contract.adapter import Adapter
+    from mbench.engine.local import Worker
+    from mbench.environments import Environment
+
+__all__ = ["Subject", "ended", "observe"]
+
+TIMEOUT_SECONDS = 900.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subject:
+    adapter: Adapter
+    environment: Environment
+    workloads: Mapping[str, str]
+    device: str
+    log: Path
+
+    @cached_property
+    def cases(self) -> list[Case]:
+        """Training of every model that the adapter supports, the one of the least work first."""
+        made = [
+            proof_case(
+                Case(
+                    model=model,
+                    workload=workload,
+                    mode="train",
+                    batch_size=1,
+                    precision="fp32",
+                    compiler=next(iter(self.adapter.compilers)),
+                    device=self.device,
+                    threads=usable_cores(),
+                )
+            )
+            for model, workload in self.workloads.items()
+        ]
+        return sorted((case for case in made if self.adapter.supports(case).supported), key=work)
+
+    def case(self, **changes: Any) -> Case:
+        """The smallest case, changed; skips where the adapter does not support it."""
+        if not self.cases:
+            pytest.fail("the adapter supports no model in training with its first compiler, fp32")
+        case = replace(self.cases[0], **changes)
+        support = self.adapter.supports(case)
+        if not support.supported:
+            pytest.skip(support.reason)
+        return case
+
+    def exact_case(self, **changes: Any) -> Case:
+        """The smallest case in float64, under the first compiler that has it."""
+        for compiler in self.adapter.compilers:
+            case = replace(self.case(), precision="fp64", compiler=compiler, **changes)
+            if self.adapter.supports(case).supported:
+                return case
+        pytest.skip("no compiler of this adapter has fp64")
+
+    def worker(self, case: Case) -> AbstractContextManager[Worker]:
+        """A new worker that has imported the framework for `case`, but not prepared it."""
+        worker, _ = launch(
+            self.adapter, self.environment, case, log=self.log, timeout=TIMEOUT_SECONDS
+        )
+        return closing(worker)
+
+
+def work(case: Case) -> float:
+    """FLOPs of a step."""
+    return case.resolve().flops(case.mode) * case.batch_size
+
+
+def observe(worker: Worker, case: Case, *, seed: int = 0, steps: int = 1) -> wire.Observation:
+    """The evidence of the case that is prepared, from the canonical parameters of `seed`."""
+    request = wire.Observe(seed=seed, steps=steps, training=case.mode == "train")
+    return worker.ask(request, wire.Observation)
+
+
+def ended(worker: Worker, case: Case) -> CaseEnded:
+    """How preparing `case` and a step of it end; fails if they do not."""
+    try:
+        worker.prepare(case)
+        observe(worker, case)
+    except CaseEnded as end:
+        return end
+    pytest.fail(f"{case.workload} under {case.compiler} in {case.precision} was accepted")

@@ -1,0 +1,94 @@
+"""Precisions and compilers: each takes effect, or is unsupported and says why."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from statistics import median
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from mbench.contract.case import MODES, PRECISIONS
+from mbench.engine.outcome import CaseEnded
+from mbench.equality.gates import TIMED
+from mbench.testing.subject import observe
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mbench.contract.case import Case
+    from mbench.engine.local import Worker
+    from mbench.testing.subject import Subject
+
+LEAST_EFFECT = {"fp64": 0.0, "fp32": 1e-9, "tf32": 1e-6}
+HALF = 1e-4
+"""What a precision changes of outputs at least: half precision by 1e-3, single by 1e-7."""
+
+
+def outputs(worker: Worker, case: Case) -> dict[str, np.ndarray]:
+    """Sketches by name; skips what turns out to be unsupported."""
+    try:
+        worker.prepare(case)
+    except CaseEnded as end:
+        if end.outcome != "unsupported":
+            raise
+        pytest.skip(end.reason)
+    (step,) = observe(worker, case).steps
+    return {name: np.array(sketch) for name, sketch in step.outputs.items()}
+
+
+def worst(found: Mapping[str, np.ndarray], exact: Mapping[str, np.ndarray]) -> float:
+    assert set(found) == set(exact)
+    return max(
+        float(np.linalg.norm(found[name][1:] - sketch[1:]) / sketch[0])
+        for name, sketch in exact.items()
+    )
+
+
+@pytest.fixture(scope="module")
+def exact(subject: Subject) -> dict[str, np.ndarray]:
+    """The outputs in float64."""
+    case = subject.exact_case(mode="inference")
+    with subject.worker(case) as worker:
+        return outputs(worker, case)
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_a_precision_takes_effect(
+    subject: Subject, exact: dict[str, np.ndarray], precision: str
+) -> None:
+    supported = [
+        case
+        for compiler in subject.adapter.compilers
+        if subject.adapter.supports(
+            case := replace(
+                subject.case(), mode="inference", precision=precision, compiler=compiler
+            )
+        ).supported
+    ]
+    if not supported:
+        pytest.skip(f"no compiler of this adapter has {precision} here")
+    case = supported[0]
+    with subject.worker(case) as worker:
+        error = worst(outputs(worker, case), exact)
+    assert error >= LEAST_EFFECT.get(precision, HALF), "so exact cannot be what was asked for"
+    assert error <= TIMED[precision]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_compiler_does_the_same_before_and_after_loading(
+    subject: Subject, exact: dict[str, np.ndarray], compiler: str, mode: str
+) -> None:
+    case = subject.case(compiler=compiler, mode=mode)
+
+    def step_seconds() -> float:
+        return median(worker.run(1).nanoseconds[0] / 1e9 for _ in range(5))
+
+    with subject.worker(case) as worker:
+        found = outputs(worker, case)
+        before = step_seconds()
+        observe(worker, case)
+        after = step_seconds()
+    assert mode == "train" or worst(found, exact) <= TIMED["fp32"]
+    assert after < 2 * before + 0.05, "steps are slower after load_parameters: compiled again?"

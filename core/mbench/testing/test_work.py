@@ -1,0 +1,127 @@
+"""What a prepared case holds and does: its parameters, its loss, and that it starts over."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from mbench.contract import wire
+from mbench.equality.judge import judge_parameters
+from mbench.testing.subject import ended, observe
+from mbench.testing.tampered import PARAMETERS, tampered
+
+if TYPE_CHECKING:
+    from mbench.contract.wire import Observation
+    from mbench.engine.local import Worker
+    from mbench.testing.subject import Subject
+
+
+def losses(seen: Observation) -> list[float]:
+    found = [step.loss for step in seen.steps]
+    assert all(loss is not None and math.isfinite(loss) for loss in found)
+    return found  # type: ignore[return-value]
+
+
+def test_parameters_are_the_workloads(subject: Subject, worker: Worker) -> None:
+    case = subject.case()
+    prepared = worker.prepare(case)
+    finding = judge_parameters(observe(worker, case), case.resolve())
+    assert finding.passed, str(finding)
+    assert prepared.trainable_parameters == case.resolve().parameter_count()
+
+
+def test_what_is_loaded_is_read_back(subject: Subject, worker: Worker) -> None:
+    """At a learning rate of 0 no parameter changes."""
+    case = subject.case(learning_rate=0.0)
+    worker.prepare(case)
+    (step,) = observe(worker, case).steps
+    trainable = [tensor.name for tensor in case.resolve().tensors() if tensor.trainable]
+    changed = [name for name in trainable if step.parameters[name][0] != 0]
+    assert not changed
+
+
+def test_loading_starts_over(subject: Subject, worker: Worker) -> None:
+    """Momentum, moments and step counts are forgotten, and parameters are the new ones."""
+    case = subject.exact_case()
+    worker.prepare(case)
+    first, other, again = (losses(observe(worker, case, seed=seed, steps=3)) for seed in (0, 1, 0))
+    assert again == pytest.approx(first, rel=1e-9)
+    assert other != pytest.approx(first, rel=1e-6), "the loss does not follow the parameters"
+    assert len(set(first)) == 3, "the loss does not follow the updates"
+
+
+def test_the_learning_rate_is_the_one_asked_for(subject: Subject, worker: Worker) -> None:
+    rate = subject.exact_case().resolve().optimizer.learning_rate
+    changes = []
+    for factor in (1, 2):
+        case = subject.exact_case(learning_rate=factor * rate)
+        worker.prepare(case)
+        (step,) = observe(worker, case).steps
+        trainable = [tensor.name for tensor in case.resolve().tensors() if tensor.trainable]
+        changes.append(np.linalg.norm([step.parameters[name][0] for name in trainable]))
+    assert changes[1] == pytest.approx(2 * changes[0], rel=1e-6)
+
+
+def test_the_data_are_those_of_the_seed(subject: Subject, worker: Worker) -> None:
+    found = []
+    for seed in (0, 1):
+        case = subject.case(seed=seed)
+        worker.prepare(case)
+        found += losses(observe(worker, case, seed=0))
+    assert found[0] != pytest.approx(found[1], rel=1e-6)
+
+
+def test_inference_repeats_itself_and_follows_the_parameters(
+    subject: Subject, worker: Worker
+) -> None:
+    case = subject.case(mode="inference", dropout=True)
+    worker.prepare(case)
+    first, same, other = (
+        {name: np.array(sketch) for name, sketch in seen.steps[-1].outputs.items()}
+        for seen in (
+            observe(worker, case, steps=1),
+            observe(worker, case, steps=2),
+            observe(worker, case, seed=1),
+        )
+    )
+    assert first, "inference has no outputs"
+    for name, sketch in first.items():
+        np.testing.assert_allclose(same[name], sketch, rtol=1e-4, err_msg=f"{name} varies")
+        assert not np.allclose(other[name], sketch, rtol=1e-4), f"{name} is kept"
+
+
+def test_dropout_is_active_in_training(subject: Subject) -> None:
+    """It has masks of its own in every step."""
+    for model in subject.cases:
+        case = subject.case(
+            **{name: getattr(model, name) for name in vars(model)} | {"dropout": True}
+        )
+        if case.resolve().config != case.resolve().config.without_dropout():
+            break
+    else:
+        pytest.skip("no model that this adapter supports has dropout")
+    with subject.worker(case) as worker:
+        worker.prepare(case)
+        once, again = (losses(observe(worker, case)) for _ in range(2))
+    assert once != again, "the loss does not vary: dropout is off, or its masks are kept"
+
+
+@pytest.mark.parametrize("fault", PARAMETERS)
+def test_parameters_of_another_model_are_refused(
+    subject: Subject, worker: Worker, fault: str
+) -> None:
+    end = ended(worker, tampered(subject.case(), fault))
+    assert end.outcome == "failed"
+    assert end.reason.startswith("ValueError: "), "load_parameters raises ValueError"
+
+
+def test_peak_memory_is_plausible(subject: Subject, worker: Worker) -> None:
+    case = subject.case()
+    worker.prepare(case)
+    worker.run(1)
+    peak = worker.ask(wire.Memory(), wire.MemoryUsed).peak_bytes
+    # In single precision: parameters, gradients, and not everything that was ever made.
+    assert 8 * case.resolve().parameter_count() < peak < 2**40
