@@ -91,7 +91,7 @@ BROKEN = [
     (
         "class Less:\n    name = 'less'\n    title = 'Less'\n"
         "@hookimpl\ndef mbench_adapters():\n    return [Less()]",
-        "mbench_adapters answered wrongly: TypeError: Less lacks compilers, distribution, "
+        "mbench_adapters answered wrongly: TypeError: Less lacks compilers, "
         "environment, imports, python, requirements, runtime, supports",
     ),
     (

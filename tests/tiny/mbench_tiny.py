@@ -266,7 +266,6 @@ class FlakyRuntime(Runtime):
 class Tiny:
     name = "tiny"
     title = "Tiny"
-    distribution = "numpy"
     imports = ("numpy",)
     runtime = "mbench_tiny:Runtime"
     compilers = {"eager": "NumPy, operation by operation", "imaginary": "for refusals"}  # noqa: RUF012

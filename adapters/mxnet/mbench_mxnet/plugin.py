@@ -39,7 +39,6 @@ class MXNet:
 
     name = "mxnet"
     title = "MXNet"
-    distribution = "mxnet"
     imports = ("mxnet",)
     runtime = "mbench_mxnet.runtime:Runtime"
     compilers = COMPILERS

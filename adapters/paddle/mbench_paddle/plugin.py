@@ -39,7 +39,6 @@ class PaddlePaddle:
 
     name = "paddle"
     title = "PaddlePaddle"
-    distribution = "paddlepaddle"
     imports = ("paddle",)
     runtime = "mbench_paddle.runtime:Runtime"
     compilers = COMPILERS

@@ -39,7 +39,6 @@ class PyTorch:
 
     name = "torch"
     title = "PyTorch"
-    distribution = "torch"
     imports = ("torch", "torchvision", "transformers")
     runtime = "mbench_pytorch.runtime:Runtime"
     compilers = COMPILERS

@@ -34,7 +34,6 @@ class TensorFlow:
 
     name = "tf"
     title = "TensorFlow"
-    distribution = "tensorflow"
     imports = ("tensorflow", "keras")
     runtime = "mbench_tensorflow.runtime:Runtime"
     compilers = COMPILERS

@@ -107,10 +107,11 @@ class Adapter(Protocol):
     """What users type: "torch"."""
     title: str
     """How the framework writes its own name: "PyTorch"."""
-    distribution: str
-    """The distribution whose version counts as the framework's: "torch"."""
     imports: Sequence[str]
-    """Modules that must be importable for an interpreter to serve as the framework's home."""
+    """Modules that must be importable for an interpreter to serve as the framework's home.
+
+    The first is the framework itself: the version of what brings it is the framework's.
+    """
     runtime: str
     """The Runtime as "module:Class", resolved in the worker only."""
     compilers: Mapping[str, str]

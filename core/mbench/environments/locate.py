@@ -71,11 +71,11 @@ def _is_here(adapter: Adapter, *, version: str | None) -> bool:
         return False
     if version is None:
         return True
-    try:
-        # "==2.12.0" allows "2.12.0+cpu", but "==2.12.0+cpu" no other build.
-        return allows(f"=={version}", metadata.version(adapter.distribution))
-    except metadata.PackageNotFoundError:
-        return False
+    # One framework has distributions of several names (for CPU, for CUDA) that bring one module.
+    # "==2.12.0" allows "2.12.0+cpu", but "==2.12.0+cpu" no other build.
+    module = adapter.imports[0].partition(".")[0]
+    names = metadata.packages_distributions().get(module, [])
+    return any(allows(f"=={version}", metadata.version(name)) for name in names)
 
 
 def present(adapter: Adapter) -> list[Environment]:

@@ -52,7 +52,6 @@ def test_this_python_serves(text: str) -> None:
         ("toy==1.5+cu126", {}),
         ("toy", {"imports": ("toylib", "no_such")}),
         ("toy", {"pythons": f"!={platform.python_version()},>=3.9"}),
-        ("toy==1.5", {"distribution": "toy-of-another-name"}),
     ],
 )
 def test_this_python_does_not_serve(
@@ -79,6 +78,20 @@ def test_no_python_of_this_machine_will_do() -> None:
     ) as caught:
         locate("toy", provision=True, pythons=">=99,<100")
     assert caught.value.outcome == "unsupported"
+
+
+@pytest.mark.parametrize(("version", "here"), [("0.9", True), ("0.8", False)])
+def test_a_version_under_another_distribution_s_name_is_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str, here: bool
+) -> None:
+    """One framework has distributions for several devices; all bring the same module."""
+    installed(tmp_path / "site", version="0.9", name="toy_cpu")
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    if here:
+        assert locate(f"toy=={version}").python == Path(sys.executable)
+        return
+    with pytest.raises(EnvironmentUnavailable):
+        locate(f"toy=={version}")
 
 
 def test_a_given_python_serves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 class ToyAdapter:
     name: str = "toy"
     title: str = "Toy"
-    distribution: str = "toy"
     imports: Sequence[str] = ("toylib",)
     runtime: str = "toy_runtime:Runtime"
     pins: Sequence[str] = ("toy==1.0",)
@@ -58,13 +57,13 @@ def wheel(folder: Path, *, version: str = "1.0", name: str = "toy") -> None:
         file.writestr(
             f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any"
         )
-        file.writestr(f"{info}/RECORD", "")
+        file.writestr(f"{info}/RECORD", "toylib/__init__.py,,\n")
 
 
-def installed(folder: Path, *, version: str) -> None:
+def installed(folder: Path, *, version: str, name: str = "toy") -> None:
     """Unpack the wheel into `folder`, as if installed there."""
-    wheel(folder, version=version)
-    with zipfile.ZipFile(folder / f"toy-{version}-py3-none-any.whl") as file:
+    wheel(folder, version=version, name=name)
+    with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl") as file:
         file.extractall(folder)
 
 
