@@ -145,12 +145,13 @@ def compare(run: Run, cases: list[CaseRecord]) -> list[Document]:
     if len(cases) < 2:
         return []
     baseline, *others = cases
+    positions = {number: at for at, number in enumerate(run.cases)}
     documents = []
     for other in others:
         interval, why_not = ratio(baseline, other, protocol=protocol_of(run)["name"])
         ended = next((c for c in (baseline, other) if c.outcome), None)
         document: Document = {
-            "cases": [baseline.number, other.number],
+            "cases": [positions[baseline.number], positions[other.number]],
             "baseline": baseline.label,
             "framework": other.label,
             **{key: other.axes[key] for key in ("model", "mode", "batch_size", "precision")},

@@ -9,6 +9,9 @@ import pytest
 
 from mbench import stats
 from mbench.engine.outcome import CaseEnded
+from mbench.results.folder import EVENTS_FILE
+from mbench.results.run import load_run
+from mbench.results.summary import summarize
 
 BATCH, STEPS = 8, 10
 
@@ -38,6 +41,17 @@ def test_the_middle_process_counts_and_the_interval_is_over_processes(document):
     assert case["throughput"]["high"] == pytest.approx(interval.high)
     assert case["processes"] == 3
     assert case["rounds"] == 6
+
+
+def test_comparisons_name_cases_by_position_whatever_their_numbers_are(write_run):
+    folder = write_run(seconds={"tiny": [[1.0, 1.0]], "flaky": [[1.0, 1.0]]})
+    file = folder / EVENTS_FILE
+    events = [json.loads(line) for line in file.read_text().splitlines()]
+    moved = [{**event, "case": event["case"] + 3} if "case" in event else event for event in events]
+    file.write_text("".join(json.dumps(event) + "\n" for event in moved))
+    made = summarize(load_run(folder))
+    assert [case["label"] for case in made["cases"]] == ["tiny", "flaky"]
+    assert made["comparisons"][0]["cases"] == [0, 1]
 
 
 def test_one_process_has_no_interval(document):
