@@ -11,9 +11,11 @@ from mbench.hookspecs import hookimpl
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     import click
 
+    from mbench.outlets.outlet import Outlet
     from mbench.reports.report import Report
 
 __all__: list[str] = []
@@ -77,6 +79,15 @@ def mbench_layouts() -> Mapping[str, Mapping[str, Report]]:
         name: {format_: late(name, format_) for format_ in formats}
         for name, formats in LAYOUTS.items()
     }
+
+
+@hookimpl
+def mbench_outlets() -> Mapping[str, Outlet]:
+    def mlflow(document: dict[str, Any], folder: Path, /) -> str:
+        where: str = import_module("mbench.outlets.mlflow").send(document, folder)
+        return where
+
+    return {"mlflow": mlflow}
 
 
 @hookimpl

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import click
 
     from mbench.contract.adapter import Adapter
+    from mbench.outlets.outlet import Outlet
     from mbench.reports.report import Report
 
 __all__ = ["hookimpl"]
@@ -38,6 +39,11 @@ def mbench_reports() -> Mapping[str, Report]:  # type: ignore[empty-body]
 @hookspec
 def mbench_layouts() -> Mapping[str, Mapping[str, Report]]:  # type: ignore[empty-body]
     """Arrangements by name that `--layout` accepts, each with its reports by format."""
+
+
+@hookspec
+def mbench_outlets() -> Mapping[str, Outlet]:  # type: ignore[empty-body]
+    """Other tools' stores by name that `--log` accepts."""
 
 
 @hookspec

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import click
 
     from mbench.contract.adapter import Adapter
+    from mbench.outlets.outlet import Outlet
     from mbench.reports.report import Report
 
 __all__ = ["DISABLE_EXTERNAL", "Plugins", "Problem", "nearest"]
@@ -161,6 +162,10 @@ class Plugins:
         return self._collect("layout", "mbench_layouts", lambda answer: answer.items())
 
     @cached_property
+    def outlets(self) -> Offers:
+        return self._collect("outlet", "mbench_outlets", lambda answer: answer.items())
+
+    @cached_property
     def commands(self) -> Offers:
         def items(answer: Sequence[click.Command]) -> Iterator[tuple[str, click.Command]]:
             for command in answer:
@@ -175,6 +180,10 @@ class Plugins:
 
     def report(self, name: str) -> Report:
         found: Report = self.reports.get(name)
+        return found
+
+    def outlet(self, name: str) -> Outlet:
+        found: Outlet = self.outlets.get(name)
         return found
 
     def laid_out(self, layout: str, format_: str) -> Report:

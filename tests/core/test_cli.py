@@ -111,7 +111,7 @@ MISTAKES = [
     ([*COMPARE, "--compiler", "eagre"], "unknown compiler 'eagre'; did you mean eager?"),
     ([*COMPARE, "--xla"], "unknown compiler 'xla'"),
     ([*COMPARE, "--format", "tabel"], "unknown format 'tabel'; did you mean table?"),
-    (["show", "--format", "xlsx"], "unknown format 'xlsx'; there is csv, html, json, markdown, table"),
+    (["show", "--format", "xlsx"], "unknown format 'xlsx'; there is csv, html, json, "),
     (["verify", "--frameworks", "tiny", "--format", "csv"], "'csv' is not one of 'table', 'json'"),
     ([*COMPARE, "--device", "tpu"], "'tpu' is not one of 'auto', 'cpu', 'cuda'"),
     ([*COMPARE, "--framewrks", "x"], "--framewrks"),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mbench.commands.options import chosen_report, plugins
+from mbench.commands.options import chosen_outlet, chosen_report, plugins
 from mbench.errors import MbenchError, UsageError
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mbench.environments.environment import Environment
     from mbench.harness.plan import Axes, Entry
     from mbench.harness.progress import Progress
+    from mbench.outlets.outlet import Outlet
     from mbench.reports.report import Report
     from mbench.results.store import RunWriter
 
@@ -74,6 +75,7 @@ def measure(context: click.Context, frameworks: tuple[str, ...], options: dict[s
     from mbench.telemetry.sampler import Sampler
 
     report = chosen_report(context, options["format_"], options["layout"])
+    outlet = chosen_outlet(context, options["outlet"])
     axes = axes_of(frameworks, options)
     comparisons = plan(axes, plugins(context))
     protocol = choose(options["protocol_name"], options)
@@ -100,7 +102,7 @@ def measure(context: click.Context, frameworks: tuple[str, ...], options: dict[s
     finally:
         store.end("interrupted")
         progress.close()
-    emit(store.folder, report, options["output"])
+    emit(store.folder, report, options["output"], outlet)
     if interrupted:
         print(f"mbench: interrupted; what was measured is in {store.folder}", file=sys.stderr)
         return 130
@@ -137,9 +139,12 @@ def check_writable(output: Path | None) -> None:
         raise UsageError(f"cannot write {output}: there is no folder {output.parent}")
 
 
-def emit(folder: Path, report: Report, output: Path | None) -> None:
-    """Render the run in `folder` to a file or to stdout."""
-    deliver(report(read(folder)), output)
+def emit(folder: Path, report: Report, output: Path | None, outlet: Outlet | None = None) -> None:
+    """Render the run in `folder` to a file or to stdout, and hand it over where that is asked."""
+    document = read(folder)
+    deliver(report(document), output)
+    if outlet is not None:
+        print(f"mbench: logged as {outlet(document, folder)}", file=sys.stderr)
 
 
 def read(folder: Path) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from mbench.contract.case import DEVICES
 from mbench.results.folder import default_folder
 
 if TYPE_CHECKING:
+    from mbench.outlets.outlet import Outlet
     from mbench.plugins import Plugins
     from mbench.reports.report import Report
 
@@ -20,6 +21,7 @@ __all__ = [
     "COMMAS",
     "POSITIVE_COMMAS",
     "case_options",
+    "chosen_outlet",
     "chosen_report",
     "output_options",
     "plugins",
@@ -207,14 +209,21 @@ protocol_options = apply(
 output_options = apply(
     [
         click.option("--format", "format_", default="table", show_default=True,
-                     help="table, json, csv or markdown."),
+                     help="table, json, csv, markdown or html."),
         click.option("--layout", default=None,
                      help="Arrange the report as others publish theirs: dlperf, nvidia or "
                           "superbench, which has the format jsonl too."),
         click.option("--output", type=click.Path(path_type=Path, dir_okay=False), default=None,
                      help="Write the report to a file instead of stdout."),
+        click.option("--log", "outlet", default=None,
+                     help="Hand the run over to another tool's store too: mlflow."),
     ]
 )  # fmt: skip
+
+
+def chosen_outlet(context: click.Context, name: str | None) -> Outlet | None:
+    """What --log asks for; raises UsageError where there is no such thing."""
+    return None if name is None else plugins(context).outlet(name)
 
 
 def chosen_report(context: click.Context, format_: str, layout: str | None) -> Report:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mbench.commands.measure import check_writable, emit
-from mbench.commands.options import chosen_report, output_options, results_option
+from mbench.commands.options import chosen_outlet, chosen_report, output_options, results_option
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +22,7 @@ __all__ = ["command"]
 @click.pass_context
 def command(
     context: click.Context, /, run: str | None, results: Path, format_: str, layout: str | None,
-    output: Path | None,
+    output: Path | None, outlet: str | None,
 ) -> None:  # fmt: skip
     """Show a run: the latest, or the one whose name begins with RUN.
 
@@ -31,9 +31,11 @@ def command(
       mbench show
       mbench show 20260102-1504 --format json
       mbench show --layout dlperf --format markdown
+      mbench show --format html --output run.html --log mlflow
     """
     from mbench.results.run import pick_run
 
     report = chosen_report(context, format_, layout)
+    store = chosen_outlet(context, outlet)
     check_writable(output)
-    emit(pick_run(results, run), report, output)
+    emit(pick_run(results, run), report, output, store)
