@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Any
 
 from mbench.reports.cells import equality, interval, number
-from mbench.reports.html.parts import Badge, Figure, Section, Table, sized, title_of
+from mbench.reports.html.parts import LONG, Badge, Figure, Section, Table, sized, title_of
 
 __all__ = ["badges", "comparison_section", "headline", "subject"]
 
@@ -100,8 +100,9 @@ def headline(document: Document) -> str:
         return against_one(document)
     if comparisons:
         counts = Counter(comparison["verdict"] or "not compared" for comparison in comparisons)
-        parts = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
-        return f"{len(comparisons)} comparisons: {parts}"
+        order = [*KINDS, "undetermined", "not compared"]
+        parts = [f"{counts[verdict]} {verdict}" for verdict in order if counts[verdict]]
+        return f"{len(comparisons)} comparisons: {', '.join(parts)}"
     labels = ", ".join(dict.fromkeys(map(title_of, cases)))
     return f"{labels}, compared with nothing" if cases else "Nothing was measured"
 
@@ -162,6 +163,7 @@ def comparison_section(document: Document) -> Section | None:
         table=Table("Ratios of throughput", columns, table,
                     frozenset({"ratio", "95 % interval", "process pairs"}))
         .without_repeated("case", "baseline"),
+        folded=len(table) > LONG,
     )  # fmt: skip
     return Section(
         "comparison",

@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Article", "Badge", "Figure", "Section", "Table", "sized", "title_of"]
+__all__ = ["LONG", "Article", "Badge", "Figure", "Section", "Table", "sized", "title_of"]
+
+
+# A table of more rows is folded under its chart.
+LONG = 16
 
 
 @dataclass(frozen=True)
