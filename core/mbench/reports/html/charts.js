@@ -110,11 +110,17 @@
         y: { type: "linear", zero: true, grid: true, label: chart.y, labelArrow: "none", tickFormat: digits },
         marks: [
           Plot.ruleY([0], { stroke: "var(--line)" }),
-          Plot.link(chart.points.filter((point) => ends(point).length), { x1: "x", x2: "x", y1: "low", y2: "high",
-            stroke: colour, strokeWidth: 3.5, strokeOpacity: 0.45, strokeLinecap: "round" }),
-          Plot.line(chart.points, { x: "x", y: "value", z: "line", stroke: colour, strokeWidth: 1.5 }),
-          Plot.dot(chart.points, { x: "x", y: "value", fill: colour, symbol, r: 4, tip: true,
-            title: (point) => `${point.line}, batch ${point.x}\n${digits(point.value)}` }),
+          // Side by side, so that no interval hides another.
+          ...d3.groups(chart.points, (point) => point.line).flatMap(([line, points], at, { length }) => {
+            const dx = (at - (length - 1) / 2) * Math.min(6, 60 / length);
+            return [
+              Plot.link(points.filter((point) => ends(point).length), { x1: "x", x2: "x", y1: "low", y2: "high",
+                dx, stroke: colour, strokeWidth: 3, strokeOpacity: 0.45, strokeLinecap: "round" }),
+              Plot.line(points, { x: "x", y: "value", dx, stroke: colour, strokeWidth: 1.5 }),
+              Plot.dot(points, { x: "x", y: "value", dx, fill: colour, symbol, r: 4, tip: true,
+                title: (point) => `${line}, batch ${point.x}\n${digits(point.value)}` }),
+            ];
+          }),
           Plot.text(apart(last, 320 - 68), { x: "x", y: "at", text: (point) => cut(point.line), dx: 10,
             textAnchor: "start", lineWidth: (right - 14) / 12, textOverflow: "ellipsis-end" }),
         ],

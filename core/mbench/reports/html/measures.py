@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from mbench import stats
 from mbench.reports.cells import interval, number
-from mbench.reports.html.parts import Figure, Section, Table, sized, title_of
+from mbench.reports.html.parts import LONG, Figure, Section, Table, sized, title_of
 from mbench.reports.layouts.select import grouped, is_reduced
 
 if TYPE_CHECKING:
@@ -109,6 +109,7 @@ def throughput(document: Document) -> Section | None:
                     table,
                     frozenset(columns[-3:]),
                 ),
+                folded=chart is not None and len(table) > LONG,
             )
         )
     if not figures:
