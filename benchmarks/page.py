@@ -1,0 +1,130 @@
+"""What the HTML page costs: size, time to build, and time until it can be used in Chromium.
+
+Usage: python benchmarks/page.py [--cases 200] [--samples 20000] [--chromium PATH]
+
+Needs playwright and a Chromium. Writes a made-up run, builds its page with `mbench report` in fresh
+processes, opens it in fresh headless browsers, and prints the medians and ranges. "Usable" is when
+all scripts and the charts in sight are done and the browser answers to input again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+
+PROCESSES = 5
+LABELS = ("one", "two", "three", "four")
+# Two frames after loading, everything that was due has been drawn and input is handled.
+USABLE = """() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(
+  () => setTimeout(() => done(performance.now())))))"""
+
+
+def write_run(folder: Path, *, cases: int, samples: int) -> Path:
+    """A run of `cases` cases in comparisons of four, over batch sizes, modes and precisions."""
+    draw = random.Random(0)
+    rounds = samples // cases // PROCESSES
+    events = [
+        {"event": "run", "schema": 1, "id": "made-up", "mbench": "0.1.0", "arguments": ["mbench"],
+         "started": "2026-01-01T00:00:00+00:00", "protocol": {},
+         "system": {"hostname": "made-up", "cpu": "made-up", "gpus": []}},
+    ]  # fmt: skip
+    settings = [
+        (f"model-{model}", mode, batch, precision)
+        for model in range(100)
+        for mode in ("train", "inference")
+        for precision in ("fp32", "bf16")
+        for batch in (1, 2, 4, 8, 16)
+    ]
+    for case in range(cases):
+        model, mode, batch, precision = settings[case // len(LABELS)]
+        label = LABELS[case % len(LABELS)]
+        axes = {
+            "model": model, "workload": "made:UP", "mode": mode, "batch_size": batch,
+            "precision": precision, "compiler": "eager", "device": "cpu", "threads": 1, "seed": 0,
+            "image_size": None, "sequence_length": None, "clip": True, "dropout": True,
+            "plain_sgd": False, "learning_rate": None,
+        }  # fmt: skip
+        at = {"case": case}
+        if case % len(LABELS) == 0:
+            events.append({"event": "comparison", "comparison": case // len(LABELS), "title": ""})
+        events.append(
+            {"event": "case", **at, "comparison": case // len(LABELS), "label": label,
+             "framework": label, "title": label.title(), "spec": label, "axes": axes,
+             "samples": "images", "flops_per_sample": 1e9, "standard": True, "loss_gate": 1e-5}
+        )  # fmt: skip
+        events.append(
+            {"event": "framework", **at, "version": "1.0", "devices": ["cpu"], "threads": 1,
+             "device_name": "CPU", "versions": {}, "details": {"build": "made up"}}
+        )  # fmt: skip
+        for process in range(PROCESSES):
+            events.append(
+                {"event": "process", **at, "process": process, "pid": 1, "prepare_seconds": 1.0,
+                 "trainable_parameters": 1, "differences": ["made up"], "first_loss": None,
+                 "first_step_nanoseconds": 10**9, "warmup_blocks": [], "warmup_reason": "steady"}
+            )  # fmt: skip
+            for at_round in range(rounds):
+                nanoseconds = round(1e9 * draw.lognormvariate(0.1 * (case % len(LABELS)), 0.02))
+                events.append(
+                    {"event": "block", **at, "process": process, "round": at_round, "steps": 10,
+                     "each": False, "start": 0, "nanoseconds": [nanoseconds]}
+                )  # fmt: skip
+            events.append({"event": "memory", **at, "process": process, "peak_bytes": 10**9})
+    events.append({"event": "end", "status": "complete", "finished": "2026-01-01T01:00:00+00:00"})
+    (folder / "made-up").mkdir()
+    lines = (json.dumps(event, separators=(",", ":")) + "\n" for event in events)
+    (folder / "made-up" / "run.jsonl").write_text("".join(lines))
+    return folder / "made-up"
+
+
+def opened(path: Path, chromium: str) -> float:
+    """Milliseconds from navigation until the page is usable, in a fresh browser."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1200, "height": 900})
+        page.goto(path.as_uri())
+        usable = page.evaluate(USABLE)
+        assert page.query_selector(".chart svg") is not None
+        browser.close()
+    return float(usable)
+
+
+def said(name: str, values: list[float], unit: str) -> None:
+    ends = f"{min(values):.2f} .. {max(values):.2f}"
+    print(f"{name:22} {statistics.median(values):7.2f} {unit} ({ends})")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="the HTML page")
+    parser.add_argument("--cases", type=int, default=200)
+    parser.add_argument("--samples", type=int, default=20_000)
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--chromium", default=shutil.which("chromium"))
+    chosen = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        run = write_run(Path(folder), cases=chosen.cases, samples=chosen.samples)
+        output = Path(folder, "report.html")
+        command = [sys.executable, "-m", "mbench", "report", str(run), "--output", str(output)]
+        builds = []
+        for _ in range(chosen.repeats):
+            begin = time.perf_counter()
+            subprocess.run(command, check=True, capture_output=True)
+            builds.append(time.perf_counter() - begin)
+        print(f"{chosen.cases} cases, {chosen.samples} samples")
+        said("size", [output.stat().st_size / 2**20], "MiB")
+        said("mbench report", builds, "s")
+        loads = [opened(output, chosen.chromium) / 1e3 for _ in range(chosen.repeats)]
+        said("usable in Chromium", loads, "s")
+
+
+if __name__ == "__main__":
+    main()
