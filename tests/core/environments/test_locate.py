@@ -12,7 +12,7 @@ import pytest
 from toy import ToyAdapter, installed
 
 from mbench.environments import find, managed, parse
-from mbench.environments.locate import home
+from mbench.environments.locate import home, present
 from mbench.errors import EnvironmentUnavailable, UsageError
 
 if TYPE_CHECKING:
@@ -124,3 +124,14 @@ def test_versions_have_environments_of_their_own() -> None:
     assert locate("toy") == one
     assert len(managed.entries()) == 2
     assert home(ToyAdapter()) == "own environment"
+
+
+def test_nothing_is_present_before_anything_is_built() -> None:
+    assert present(ToyAdapter()) == []
+
+
+@pytest.mark.usefixtures("here")
+def test_this_python_is_present() -> None:
+    (found,) = present(ToyAdapter())
+    assert found.python == Path(sys.executable)
+    assert found.packages == locate("toy").packages
