@@ -63,7 +63,8 @@ def page(document: dict[str, Any]) -> str:
 
 def title(framework: str, proofs: list[dict[str, Any]]) -> str:
     """The framework and its version, if any proof tells it."""
-    versions = [p["version"] for p in proofs if p["framework"] == framework and p["version"]]
+    made = [p["proof"] for p in proofs if p["framework"] == framework and p["proof"]]
+    versions = [proof["version"] for proof in made if proof["version"]]
     return f"{framework} {versions[0]}" if versions else framework
 
 

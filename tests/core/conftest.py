@@ -18,7 +18,9 @@ from mbench.results.store import RunWriter
 from mbench.results.summary import summarize
 
 WriteRun = Callable[..., Path]
-PROVEN = {"proven": True, "worst": 1.2e-7, "failures": [], "findings": [], "notes": []}
+PROVEN = {
+    "proven": True, "worst": 1.2e-7, "failures": [], "findings": [], "notes": [], "version": "1.2",
+}  # fmt: skip
 
 
 @pytest.fixture(autouse=True)

@@ -28,7 +28,7 @@ def test_proofs_and_their_progress():
     assert [(p["framework"], p["mode"]) for p in proofs] == [
         ("tiny", "train"), ("flaky", "train"), ("tiny", "inference"), ("flaky", "inference"),
     ]  # fmt: skip
-    assert all(p["outcome"] == "ok" and p["version"] for p in proofs)
+    assert all(p["outcome"] == "ok" and p["proof"]["version"] for p in proofs)
     assert "[1 of 2] tiny-model train" in result.stderr
     assert "[2 of 2] tiny-model inference" in result.stderr
 

@@ -22,8 +22,8 @@ def proof(framework, model, *, outcome="ok", reason="", errors=(), notes=()):
     findings = [{"check": check, "error": error} for check, error in errors]
     return {
         "framework": framework, "model": model, "precision": "fp32", "outcome": outcome,
-        "reason": reason, "version": "1.2" if errors else None,
-        "proof": {"findings": findings, "notes": list(notes)} if errors else None,
+        "reason": reason,
+        "proof": {"findings": findings, "notes": list(notes), "version": "1.2"} if errors else None,
     }  # fmt: skip
 
 

@@ -105,16 +105,14 @@ def verify(
     result: dict[str, Any] = {
         "framework": entry.label, "model": case.model, "mode": case.mode,
         "precision": case.precision, "compiler": case.compiler, "device": case.device,
-        "version": None, "outcome": "ok", "reason": "", "proof": None,
+        "outcome": "ok", "reason": "", "proof": None,
     }  # fmt: skip
     try:
         if not entry.support.supported:
             raise CaseEnded("unsupported", entry.support.reason)
-        environment = homes.of(entry)
-        result["version"] = environment.packages.get(entry.adapter.distribution)
         proof = prove(
             entry.adapter,
-            environment,
+            homes.of(entry),
             case,
             log=log,
             timeout=options["timeout"],

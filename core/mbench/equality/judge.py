@@ -66,10 +66,14 @@ class Finding:
 
 @dataclass(frozen=True)
 class Proof:
-    """All findings on one case; `notes` say what was proven by other means than usual."""
+    """All findings on one case; `notes` say what was proven by other means than usual.
+
+    `version` is that of the framework, as its worker told it.
+    """
 
     findings: list[Finding]
     notes: list[str] = field(default_factory=list)
+    version: str = ""
 
     @property
     def proven(self) -> bool:
@@ -90,6 +94,7 @@ class Proof:
             "failures": [str(finding) for finding in self.failures()],
             "findings": [finding.document() for finding in self.findings],
             "notes": self.notes,
+            "version": self.version,
         }
 
 

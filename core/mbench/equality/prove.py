@@ -50,6 +50,7 @@ class Prover:
         self.timeout = timeout
         self.report = report
         self.notes: list[str] = []
+        self.version = ""
         if not case.clip and self.workload.optimizer.clip_norm is not None:
             self.notes.append("proven with clipping, which the timed step leaves out")
         path = folder_of(case.workload) / f"{self.workload.name}.npz"
@@ -60,10 +61,12 @@ class Prover:
         exact = self.exact_case()
         findings = list(self.exact_pass(exact))
         if not findings[0].passed:
-            return judge.Proof(findings, self.notes)  # nothing else can be told of another model
+            return judge.Proof(
+                findings, self.notes, self.version
+            )  # nothing else can be told of another model
         if self.timed != exact:
             findings += self.timed_pass()
-        return judge.Proof(findings, self.notes)
+        return judge.Proof(findings, self.notes, self.version)
 
     def exact_case(self) -> Case:
         """The case in float64, under the timed compiler where that can do float64."""
@@ -77,7 +80,10 @@ class Prover:
         return exact
 
     def worker(self, case: Case) -> AbstractContextManager[Worker]:
-        worker, _ = launch(self.adapter, self.environment, case, log=self.log, timeout=self.timeout)
+        worker, info = launch(
+            self.adapter, self.environment, case, log=self.log, timeout=self.timeout
+        )
+        self.version = info.version
         return closing(worker)
 
     def observe(

@@ -13,7 +13,7 @@ from mbench.contract import wire
 from mbench.contract.case import Case
 from mbench.engine.launch import launch
 from mbench.engine.outcome import CaseEnded
-from mbench.equality.prove import proof_case
+from mbench.equality.proof_case import proof_case
 from mbench.harness.system import usable_cores
 
 if TYPE_CHECKING:
