@@ -34,6 +34,7 @@ COMMANDS = (
     "export",
     "list",
     "env",
+    "calibrate",
     "doctor",
 )
 

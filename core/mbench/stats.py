@@ -16,6 +16,7 @@ __all__ = [
     "Interval",
     "contrast",
     "geometric_interval",
+    "noise_floor",
     "pair_ratios",
     "percentile",
     "ratio",
@@ -64,6 +65,17 @@ def geometric_interval(values: Sequence[float]) -> Interval:
     quantile = float(stdtrit(len(logs) - 1, 0.5 + CONFIDENCE / 2))
     reach = quantile * stdev(logs) / math.sqrt(len(logs))
     return Interval(math.exp(center), math.exp(center - reach), math.exp(center + reach), len(logs))
+
+
+def noise_floor(ratios: Sequence[float], *, pairs: int) -> float:
+    """How wide, to either side, the interval of `pairs` process pairs is where nothing differs.
+
+    `ratios` are those of pairs of identical processes. Their true value is known to be 1, so the
+    scatter is taken about it, and none of it is lost to estimating a mean. Relative.
+    """
+    scatter = math.sqrt(fmean(math.log(value) ** 2 for value in ratios))
+    quantile = float(stdtrit(len(ratios), 0.5 + CONFIDENCE / 2))
+    return math.expm1(quantile * scatter / math.sqrt(pairs))
 
 
 def contrast(base: Sequence[float], new: Sequence[float], *, comparisons: int = 1) -> Interval:

@@ -25,7 +25,7 @@ PROVEN = {
 
 @pytest.fixture(autouse=True)
 def at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("ENVIRONMENTS", "PROOFS", "RESULTS"):
+    for name in ("CALIBRATIONS", "ENVIRONMENTS", "PROOFS", "RESULTS"):
         monkeypatch.setenv(f"MBENCH_{name}", str(tmp_path / name.lower()))
     for name in ("MBENCH_DISABLE_EXTERNAL_PLUGINS", "FLAKY", "COLUMNS"):
         monkeypatch.delenv(name, raising=False)
@@ -48,7 +48,7 @@ def write_run(tmp_path: Path, plugins: Plugins) -> WriteRun:
     `seconds[label][process]` are those of each round's block of 10 steps, `single[label]` the
     milliseconds of steps timed one by one, `losses[label]` the first losses,
     `watched[label][process][round]` the machine's samples, `ceiling[label]` its probes,
-    `ends[label]` a CaseEnded, `proofs[label]` documents.
+    `calibrated[label]` ratios of A/A, `ends[label]` a CaseEnded, `proofs[label]` documents.
     """
 
     def write_run(
@@ -58,6 +58,7 @@ def write_run(tmp_path: Path, plugins: Plugins) -> WriteRun:
         losses: dict[str, list[float]] | None = None,
         watched: dict[str, list[list[list[dict[str, Any]]]]] | None = None,
         ceiling: dict[str, list[dict[str, Any]]] | None = None,
+        calibrated: dict[str, list[float]] | None = None,
         ends: dict[str, Any] | None = None,
         proofs: dict[str, dict[str, Any]] | None = None,
         status: str | None = "complete",
@@ -109,6 +110,11 @@ def write_run(tmp_path: Path, plugins: Plugins) -> WriteRun:
                             cores=2, samples=samples[process][at],
                         )  # fmt: skip
                 store.append("memory", case=number, process=process, peak_bytes=2**20 * 100)
+            if ratios := (calibrated or {}).get(label):
+                store.append(
+                    "calibration", case=number, run="before", started="then", ratios=ratios,
+                    disturbances=[],
+                )  # fmt: skip
             for probe in (ceiling or {}).get(label, []):
                 store.append("ceiling", case=number, **probe)
             if label in (ends or {}):

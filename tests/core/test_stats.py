@@ -13,6 +13,7 @@ from mbench.stats import (
     Interval,
     contrast,
     geometric_interval,
+    noise_floor,
     pair_ratios,
     percentile,
     ratio,
@@ -233,3 +234,28 @@ def test_the_score_is_kendalls():
 @pytest.mark.parametrize("series", [[], [[]], [[1.0]], [[1.0], [2.0]]])
 def test_single_rounds_have_no_trend(series):
     assert trend(series) == (0.0, 0.0)
+
+
+def test_the_noise_floor_is_students_interval_about_one():
+    """Of a normal sample with a known mean: t with as many degrees of freedom as values."""
+    logs = [0.01, -0.02, 0.015, 0.0]
+    scatter = math.sqrt(sum(log**2 for log in logs) / 4)
+    reach = scipy.stats.t.ppf(0.975, 4) * scatter / math.sqrt(5)
+    found = noise_floor([math.exp(log) for log in logs], pairs=5)
+    assert found == pytest.approx(math.exp(reach) - 1)
+    assert noise_floor([1.0, 1.0], pairs=5) == 0
+
+
+def test_noise_stays_below_its_floor_at_the_nominal_rate():
+    draw = random.Random(7)
+
+    def pairs(count):
+        return [math.exp(draw.gauss(0, 0.02)) for _ in range(count)]
+
+    def exceeds():
+        others = pairs(5)
+        center = math.exp(sum(map(math.log, others)) / 5)
+        return max(center, 1 / center) - 1 > noise_floor(pairs(5), pairs=5)
+
+    hits = sum(exceeds() for _ in range(4000))
+    assert 0.04 < hits / 4000 < 0.06

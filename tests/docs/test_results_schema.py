@@ -31,7 +31,12 @@ def mbench(folder: Path, *arguments: str) -> str:
     done = subprocess.run(
         [sys.executable, "-m", "mbench", *arguments],
         cwd=folder,
-        env={**os.environ, "MBENCH_PROOFS": str(folder / "proofs"), "MBENCH_RESULTS": "results"},
+        env={
+            **os.environ,
+            "MBENCH_CALIBRATIONS": str(folder / "calibrations"),
+            "MBENCH_PROOFS": str(folder / "proofs"),
+            "MBENCH_RESULTS": "results",
+        },
         capture_output=True,
         text=True,
         timeout=300,
@@ -45,6 +50,10 @@ def mbench(folder: Path, *arguments: str) -> str:
 def run(tmp_path_factory) -> Path:
     """A run with cases of both modes that were measured, and some that are unsupported."""
     folder = tmp_path_factory.mktemp("run")
+    mbench(
+        folder, "calibrate", "tiny", "--models", "tiny-model", "--processes", "2", "--rounds", "1",
+        "--block", "0.05", "--threads", "1", "--no-mfu", "--results", "calibration",
+    )  # fmt: skip
     mbench(
         folder, "compare", "--frameworks", "tiny,flaky", "--models", "tiny-model",
         "--mode", "train,inference", "--precision", "fp32,bf16",

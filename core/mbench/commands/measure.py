@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mbench.reports.report import Report
     from mbench.results.store import RunWriter
 
-__all__ = ["axes_of", "check_writable", "deliver", "emit", "measure", "read"]
+__all__ = ["axes_of", "check_writable", "conduct", "deliver", "emit", "measure", "read"]
 
 
 def axes_of(frameworks: tuple[str, ...], options: dict[str, Any]) -> Axes:
@@ -65,6 +65,22 @@ def toggle(
 
 def measure(context: click.Context, frameworks: tuple[str, ...], options: dict[str, Any]) -> int:
     """Measure, report, and return the exit code. Ctrl-C reports what was measured so far."""
+    report = chosen_report(context, options["format_"], options["layout"])
+    outlet = chosen_outlet(context, options["outlet"])
+    check_writable(options["output"])
+    store, interrupted = conduct(context, frameworks, options)
+    emit(store.folder, report, options["output"], outlet)
+    if interrupted:
+        print(f"mbench: interrupted; what was measured is in {store.folder}", file=sys.stderr)
+        return 130
+    print(f"mbench: raw values in {store.folder}", file=sys.stderr)
+    return 1 if store.failures else 0
+
+
+def conduct(
+    context: click.Context, frameworks: tuple[str, ...], options: dict[str, Any]
+) -> tuple[RunWriter, bool]:
+    """Measure, and say whether Ctrl-C ended it; what was measured until then is written down."""
     from mbench.harness.plan import plan
     from mbench.harness.progress import open_progress
     from mbench.harness.protocol import choose
@@ -74,12 +90,9 @@ def measure(context: click.Context, frameworks: tuple[str, ...], options: dict[s
     from mbench.telemetry.nvml import find_gpu
     from mbench.telemetry.sampler import Sampler
 
-    report = chosen_report(context, options["format_"], options["layout"])
-    outlet = chosen_outlet(context, options["outlet"])
     axes = axes_of(frameworks, options)
     comparisons = plan(axes, plugins(context))
     protocol = choose(options["protocol_name"], options)
-    check_writable(options["output"])
     store = RunWriter(
         options["results"], protocol=protocol, system=describe_system(), arguments=command_line()
     )
@@ -102,12 +115,7 @@ def measure(context: click.Context, frameworks: tuple[str, ...], options: dict[s
     finally:
         store.end("interrupted")
         progress.close()
-    emit(store.folder, report, options["output"], outlet)
-    if interrupted:
-        print(f"mbench: interrupted; what was measured is in {store.folder}", file=sys.stderr)
-        return 130
-    print(f"mbench: raw values in {store.folder}", file=sys.stderr)
-    return 1 if store.failures else 0
+    return store, interrupted
 
 
 def prover(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, ParamSpec, TypeVar
 
 from mbench.contract import wire
@@ -88,7 +88,7 @@ class Measurement(Generic[Constants]):
         stack.callback(worker.close)
         self.workers[entry.number] = worker
         if number == 0:
-            self.store.append("framework", case=entry.number, **asdict(info))
+            self.store.framework(entry.number, entry.spec.name, entry.case, info)
         self.progress.phase(entry.label, "preparing")
         prepared = worker.prepare(entry.case)
         self.progress.phase(entry.label, "warming up")

@@ -95,9 +95,16 @@ def verdict_lines(document: Document) -> list[str]:
     """Every comparison's verdict with the state of its proof, and whether it was disturbed."""
     return [
         f"{verdict_line(comparison)}; {equality(document, comparison)}"
+        + noise_note(comparison)
         + ("; DISTURBED" if comparison["disturbances"] else "")
         for comparison in document["comparisons"]
     ]
+
+
+def noise_note(comparison: Document) -> str:
+    """How large a difference identical code shows here; empty where that is not known."""
+    floor = comparison["noise_floor"]
+    return "" if floor is None else f"; noise floor here {100 * floor:.2g} %"
 
 
 def protocol_line(document: Document) -> str:

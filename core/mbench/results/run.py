@@ -12,6 +12,7 @@ from mbench.contract.adapter import FrameworkInfo
 from mbench.contract.case import Case
 from mbench.contract.wire import read_fields
 from mbench.errors import MbenchError, UsageError
+from mbench.results.calibration import Calibration
 from mbench.results.folder import EVENTS_FILE
 from mbench.results.store import SCHEMA
 from mbench.telemetry.sample import Sample
@@ -103,6 +104,7 @@ class CaseRecord:
     log: str | None = None
     processes: dict[int, Process] = field(default_factory=dict)
     ceiling: list[Probed] = field(default_factory=list)
+    calibration: Calibration | None = None
 
 
 @dataclass
@@ -255,6 +257,11 @@ def _apply_to_case(case: CaseRecord, kind: str, event: dict[str, Any]) -> None:
         if len(watched.samples) < 2:
             raise ValueError("a block's machine is seen twice at least")
         process.watched.append(watched)
+    elif kind == "calibration":
+        calibration = _read(Calibration, event)
+        if not calibration.ratios or min(calibration.ratios) <= 0:
+            raise ValueError("a calibration without ratios")
+        case.calibration = calibration
     elif kind == "ceiling":
         probed = _read(Probed, event)
         if not probed.reason and min(probed.amount, probed.steps, *probed.nanoseconds, 1) < 1:

@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any
 import mbench
 from mbench.equality.gates import DROPPED, TIMED
 from mbench.errors import MbenchError
+from mbench.results.calibration import key, recall
 from mbench.results.folder import EVENTS_FILE
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from mbench.contract.adapter import FrameworkInfo
     from mbench.contract.case import Case
     from mbench.engine.outcome import CaseEnded
     from mbench.environments.locate import Environment
@@ -51,6 +53,7 @@ class RunWriter:
             raise MbenchError(
                 f"cannot write results to {folder} ({error.strerror}); name another with --results"
             ) from None
+        self._system = system
         self.failures = 0
         self.ended = False
         self.append(
@@ -99,6 +102,13 @@ class RunWriter:
             digest=environment.digest,
             packages=dict(environment.packages),
         )
+
+    def framework(self, case: int, framework: str, axes: Case, info: FrameworkInfo) -> None:
+        """Write down what a worker found, and what is known of this machine's noise in its case."""
+        self.append("framework", case=case, **asdict(info))
+        found = recall(key(self._system, framework, info.version, asdict(axes)))
+        if found is not None:
+            self.append("calibration", case=case, **asdict(found))
 
     def outcome(self, case: int, end: CaseEnded) -> None:
         """Record that a case fell short."""

@@ -5,6 +5,7 @@ Its schema is described in docs/results-schema.md; every report shows these numb
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
@@ -80,6 +81,7 @@ def summarize_case(run: Run, case: CaseRecord) -> Document:
         "flops_per_sample": case.flops_per_sample,
         "ceiling": limits,
         "mfu": mfu(case, speed, limits),
+        "calibration": asdict(case.calibration) if case.calibration else None,
         "warmup": {
             "steps": 1 + sum(count for count, _ in first.warmup_blocks),
             "reason": first.warmup_reason,
@@ -140,6 +142,14 @@ def ratio(
     return stats.Interval(medians[1] / medians[0], None, None, 0), why
 
 
+def noise_floor(*cases: CaseRecord, pairs: int) -> float | None:
+    """The larger of the floors that were known of the cases; None where none was."""
+    known = [case.calibration.ratios for case in cases if case.calibration]
+    if not pairs:
+        return None
+    return max((stats.noise_floor(ratios, pairs=pairs) for ratios in known), default=None)
+
+
 def compare(run: Run, cases: list[CaseRecord]) -> list[Document]:
     """Every other case of a comparison against its first."""
     if len(cases) < 2:
@@ -161,7 +171,8 @@ def compare(run: Run, cases: list[CaseRecord]) -> list[Document]:
             "equal_work": equality(baseline, other),
             "ratio": None, "low": None, "high": None, "no_interval": None, "process_pairs": 0,
             "pairs": [],
-            "verdict": None, "reason": run.comparisons[other.comparison]["reason"],
+            "verdict": None, "noise_floor": None,
+            "reason": run.comparisons[other.comparison]["reason"],
             "disturbances": [
                 f"{case.label}: {disturbance['text']}"
                 for case in (baseline, other)
@@ -186,6 +197,7 @@ def compare(run: Run, cases: list[CaseRecord]) -> list[Document]:
                 if interval.replicates
                 else [],
                 "verdict": stats.verdict(interval),
+                "noise_floor": noise_floor(baseline, other, pairs=interval.replicates),
             }
         documents.append(document)
     return documents

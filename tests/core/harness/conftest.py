@@ -112,6 +112,9 @@ class Store:
     def append(self, event, **fields):
         self.events.append({"event": event, **fields})
 
+    def framework(self, case, framework, axes, info):
+        self.append("framework", case=case, framework=framework)
+
     def outcome(self, case, end):
         self.outcomes.append((case, end.outcome, end.reason))
 

@@ -100,6 +100,17 @@ def test_the_first_case_is_the_baseline_of_all_others(document):
     assert fast["ratio"] == pytest.approx(2.0, rel=1e-3)
 
 
+@pytest.mark.parametrize("calibrated", [{}, {"tiny": [1.01, 0.99]}, {"flaky": [1.02, 0.98]},
+                                        {"tiny": [1.01, 0.99], "flaky": [1.02, 0.98]}])  # fmt: skip
+def test_the_larger_noise_floor_that_is_known_stands_beside_the_verdict(document, calibrated):
+    (comparison,) = document(
+        seconds={"tiny": [[1.0], [1.1], [1.0]], "flaky": [[1.0], [1.0], [1.0]]},
+        calibrated=calibrated,
+    )["comparisons"]
+    floors = [stats.noise_floor(ratios, pairs=3) for ratios in calibrated.values()]
+    assert comparison["noise_floor"] == (max(floors) if floors else None)
+
+
 def test_only_rounds_that_both_ran_are_compared(document):
     made = document(
         seconds={"tiny": [[1.0, 1.0], [1.0]], "flaky": [[1.0, 1.0, 99.0], [1.0], [99.0]]}

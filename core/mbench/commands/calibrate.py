@@ -1,0 +1,113 @@
+"""`mbench calibrate`: how large a difference this machine shows where there is none."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mbench.commands.measure import check_writable, conduct, deliver
+from mbench.commands.options import case_options, protocol_options, results_option
+from mbench.errors import UsageError
+
+__all__ = ["command"]
+
+
+@click.command("calibrate")
+@click.argument("framework")
+@case_options
+@protocol_options
+@results_option
+@click.option("--format", "format_", type=click.Choice(["table", "json"]), default="table",
+              show_default=True, help="Of the report.")  # fmt: skip
+@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), default=None,
+              help="Write the report to a file instead of stdout.")  # fmt: skip
+@click.pass_context
+def command(context: click.Context, /, framework: str, **options: Any) -> None:
+    """Measure a framework against itself (A/A), and keep the noise floor of this machine.
+
+    Both sides are the same, so whatever differs is noise. Comparisons of the same case that are
+    measured afterwards show this noise floor beside their verdict.
+
+    \b
+    Examples:
+      mbench calibrate torch
+      mbench calibrate torch --models resnet50 --image-size 96 --batch-size 4 --processes 10
+    """
+    if options["protocol_name"] != "adaptive":
+        raise UsageError("only the adaptive protocol compares processes that run side by side")
+    if options["processes"] == 1:
+        raise UsageError("one process pair shows no scatter; give --processes 2 or more")
+    check_writable(options["output"])
+    store, interrupted = conduct(context, (framework, framework), options)
+    floors = keep_floors(store.folder)
+    if options["format_"] == "json":
+        text = json.dumps({"schema": 1, "run": store.id, "calibrations": floors}, indent=2) + "\n"
+    else:
+        text = "".join(f"{line(floor)}\n" for floor in floors)
+    deliver(text, options["output"])
+    if interrupted:
+        print(f"mbench: interrupted; what was measured is in {store.folder}", file=sys.stderr)
+        context.exit(130)
+    context.exit(1 if store.failures or not floors else 0)
+
+
+def keep_floors(folder: Path) -> list[dict[str, Any]]:
+    """Keep the noise floor of every comparison in a run of A/A, and tell them as plain data."""
+    from mbench import stats
+    from mbench.results.calibration import Calibration, keep, key
+    from mbench.results.run import load_run
+    from mbench.results.summary import summarize
+
+    run = load_run(folder)
+    document = summarize(run)
+    floors = []
+    for comparison in document["comparisons"]:
+        case = run.cases[comparison["cases"][0]]
+        pairs = comparison["pairs"]
+        floor: dict[str, Any] = {
+            **{name: comparison[name] for name in ("model", "mode", "batch_size", "precision")},
+            "framework": case.framework,
+            "version": case.info["version"] if case.info else None,
+            "compiler": case.axes["compiler"],
+            **{name: comparison[name] for name in ("ratio", "low", "high", "process_pairs")},
+            "verdict": comparison["verdict"],
+            "noise_floor": stats.noise_floor(pairs, pairs=len(pairs)) if len(pairs) > 1 else None,
+            "reason": comparison["reason"],
+            "disturbances": comparison["disturbances"],
+        }
+        floors.append(floor)
+        if floor["noise_floor"] is not None:
+            keep(
+                key(document["system"], case.framework, floor["version"], case.axes),
+                Calibration(
+                    run=run.id,
+                    started=document["started"],
+                    ratios=pairs,
+                    disturbances=comparison["disturbances"],
+                ),
+            )
+    return floors
+
+
+def line(floor: dict[str, Any]) -> str:
+    """One noise floor in one sentence."""
+    what = (
+        f"{floor['framework']} {floor['version'] or ''}, {floor['model']} {floor['mode']}, "
+        f"batch {floor['batch_size']}, {floor['precision']}, {floor['compiler']}"
+    )
+    if floor["noise_floor"] is None:
+        return f"{what}: not calibrated, {floor['reason']}"
+    said = (
+        f"{what}: noise floor {100 * floor['noise_floor']:.2g} % with {floor['process_pairs']} "
+        f"process pairs (against itself {floor['ratio']:.4g}, 95 % interval "
+        f"{floor['low']:.4g} .. {floor['high']:.4g}, {floor['verdict']})"
+    )
+    if floor["verdict"] != "no difference shown":
+        said += "; identical code differs here, as it does once in 20 times: calibrate again"
+    if floor["disturbances"]:
+        said += "; DISTURBED, " + "; ".join(floor["disturbances"])
+    return said

@@ -1,0 +1,88 @@
+"""Keeps how far identical processes lie apart on this machine, case by case."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mbench.contract.wire import read_fields
+from mbench.errors import MbenchError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["Calibration", "keep", "key", "recall"]
+
+MACHINE = ("hostname", "cpu", "physical_cores", "logical_cores", "memory_bytes", "gpus")
+CASE = ("model", "workload", "mode", "batch_size", "precision", "compiler", "device", "threads",
+        "image_size", "sequence_length", "clip")  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Calibration:
+    """A framework against itself: the ratio of each pair of fresh, identical processes.
+
+    `run` and `started` say where they come from, `disturbances` what disturbed them.
+    """
+
+    run: str
+    started: str
+    ratios: list[float]
+    disturbances: list[str]
+
+
+def folder() -> Path:
+    """`calibrations` among the user's data, or what MBENCH_CALIBRATIONS names."""
+    import platformdirs
+
+    chosen = os.environ.get("MBENCH_CALIBRATIONS")
+    if chosen:
+        return Path(chosen).expanduser().absolute()
+    return platformdirs.user_data_path("mbench", appauthor=False) / "calibrations"
+
+
+def key(
+    system: Mapping[str, Any], framework: str, version: str, axes: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What a calibration holds for: machine, framework with its version, and case."""
+    return {
+        "machine": {name: system.get(name) for name in MACHINE},
+        "framework": framework,
+        "version": version,
+        "case": {name: axes.get(name) for name in CASE},
+    }
+
+
+def file(key: Mapping[str, Any]) -> Path:
+    digest = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()
+    return folder() / f"{digest[:24]}.json"
+
+
+def keep(key: Mapping[str, Any], calibration: Calibration) -> None:
+    """Replace what was kept for `key`; raises MbenchError where it cannot be written."""
+    path = file(key)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        fresh = path.with_suffix(f".{os.getpid()}")
+        text = json.dumps({"holds_for": dict(key), "calibration": asdict(calibration)}, indent=2)
+        fresh.write_text(text + "\n", encoding="utf-8")
+        fresh.replace(path)
+    except OSError as error:
+        raise MbenchError(
+            f"cannot keep the calibration in {path.parent}: {error.strerror}; "
+            "name another folder in MBENCH_CALIBRATIONS"
+        ) from None
+
+
+def recall(key: Mapping[str, Any]) -> Calibration | None:
+    """What was kept for `key`; None where there is nothing, or nothing that can be read."""
+    try:
+        kept = json.loads(file(key).read_text(encoding="utf-8"))["calibration"]
+        found: Calibration = read_fields(Calibration, kept, where="calibration")
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return None
+    return found if found.ratios and min(found.ratios) > 0 else None

@@ -1,0 +1,64 @@
+"""What is kept of A/A is found again for the same machine, version and case, and no other."""
+
+from __future__ import annotations
+
+import pytest
+
+from mbench.contract.case import Case
+from mbench.errors import MbenchError
+from mbench.results import calibration
+from mbench.results.calibration import CASE, MACHINE, Calibration, keep, key, recall
+
+SYSTEM = {name: f"some {name}" for name in MACHINE}
+AXES = {name: f"some {name}" for name in CASE}
+FOUND = Calibration(run="r", started="then", ratios=[1.01, 0.98], disturbances=["other load"])
+
+
+def test_kept_and_found_again():
+    here = key(SYSTEM, "tiny", "1.2", AXES)
+    assert recall(here) is None
+    keep(here, FOUND)
+    assert recall(here) == FOUND
+    newer = Calibration(run="s", started="now", ratios=[1.0], disturbances=[])
+    keep(here, newer)
+    assert recall(here) == newer
+    assert len(list(calibration.folder().iterdir())) == 1
+
+
+@pytest.mark.parametrize("name", [*MACHINE, *CASE, "framework", "version"])
+def test_another_machine_version_or_case_has_none(name):
+    keep(key(SYSTEM, "tiny", "1.2", AXES), FOUND)
+    system, axes = dict(SYSTEM), dict(AXES)
+    for facts in (system, axes):
+        if name in facts:
+            facts[name] = "other"
+    framework = "flaky" if name == "framework" else "tiny"
+    version = "1.3" if name == "version" else "1.2"
+    assert recall(key(system, framework, version, axes)) is None
+
+
+def test_load_seed_and_switches_of_proofs_are_no_part_of_it():
+    assert "load_average" not in MACHINE
+    assert "seed" not in CASE
+    assert set(CASE) < set(Case.__dataclass_fields__)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "[]", "{}", '{"calibration": 7}', '{"calibration": {"run": "r"}}',
+     '{"calibration": {"run": "r", "started": "", "ratios": [0.0], "disturbances": []}}',
+     '{"calibration": {"run": "r", "started": "", "ratios": [], "disturbances": []}}'],
+)  # fmt: skip
+def test_what_cannot_be_read_is_as_if_it_were_not_there(text):
+    here = key(SYSTEM, "tiny", "1.2", AXES)
+    keep(here, FOUND)
+    (path,) = calibration.folder().iterdir()
+    path.write_text(text)
+    assert recall(here) is None
+
+
+def test_a_folder_that_cannot_be_written_is_named(monkeypatch, tmp_path):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("MBENCH_CALIBRATIONS", str(tmp_path / "file" / "calibrations"))
+    with pytest.raises(MbenchError, match="MBENCH_CALIBRATIONS"):
+        keep(key(SYSTEM, "tiny", "1.2", AXES), FOUND)
