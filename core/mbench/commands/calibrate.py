@@ -95,8 +95,9 @@ def keep_floors(folder: Path) -> list[dict[str, Any]]:
 
 def line(floor: dict[str, Any]) -> str:
     """One noise floor in one sentence."""
+    name = " ".join(filter(None, (floor["framework"], floor["version"])))
     what = (
-        f"{floor['framework']} {floor['version'] or ''}, {floor['model']} {floor['mode']}, "
+        f"{name}, {floor['model']} {floor['mode']}, "
         f"batch {floor['batch_size']}, {floor['precision']}, {floor['compiler']}"
     )
     if floor["noise_floor"] is None:

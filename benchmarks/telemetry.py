@@ -1,0 +1,54 @@
+"""What watching the machine costs: blocks that are watched against blocks that are not.
+
+Usage: python benchmarks/telemetry.py [--framework torch] [--processes 5] [--rounds 10]
+
+One worker at a time; in every round a watched block and one that is not, in random order; fresh
+processes are the replicates. A ratio of 0.995 or better means that watching costs half a percent
+or less.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+from contextlib import nullcontext
+
+from workers import warm_workers
+
+from mbench.harness.plan import Axes
+from mbench.harness.system import usable_cores
+from mbench.stats import ratio
+from mbench.telemetry.sampler import Sampler
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="what telemetry costs")
+    parser.add_argument("--framework", default="torch")
+    parser.add_argument("--processes", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--block", type=float, default=2.0, help="seconds")
+    parser.add_argument("--threads", type=int, default=usable_cores())
+    arguments = parser.parse_args()
+    axes = Axes(
+        frameworks=(arguments.framework,), batch_sizes=(2,), image_size=64,
+        threads=arguments.threads,
+    )  # fmt: skip
+    order, sampler = random.Random(0), Sampler()
+    rates: dict[bool, dict[int, dict[int, float]]] = {False: {}, True: {}}
+    for process in range(arguments.processes):
+        with warm_workers(1, axes=axes, block_seconds=arguments.block) as ((worker,), steps):
+            worker.resume()
+            for at in range(arguments.rounds):
+                for watched in order.sample((False, True), 2):
+                    with sampler.watching(worker.process.pid) if watched else nullcontext():
+                        nanoseconds = worker.run(steps).nanoseconds[0]
+                    rates[watched].setdefault(process, {})[at] = steps * 1e9 / nanoseconds
+        print(f"process {process + 1} measured", flush=True)
+    total = ratio(rates[False], rates[True])
+    assert total is not None
+    ends = f"{total.low:.4f} .. {total.high:.4f}" if total.low else "one process, no interval"
+    print(f"{arguments.framework}: watched / not watched {total.value:.4f} ({ends})")
+
+
+if __name__ == "__main__":
+    main()

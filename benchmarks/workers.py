@@ -1,0 +1,47 @@
+"""Warm workers of one small case, as the benchmarks that need them start them."""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mbench.engine.launch import launch
+from mbench.environments.locate import find
+from mbench.harness.plan import Axes, plan
+from mbench.harness.warmup import warm_up
+from mbench.plugins import Plugins
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mbench.engine.local import Worker
+
+__all__ = ["warm_workers"]
+
+
+@contextmanager
+def warm_workers(
+    count: int, *, axes: Axes, block_seconds: float
+) -> Iterator[tuple[list[Worker], int]]:
+    """`count` identical stopped workers of the one case of `axes`, and the steps of a block."""
+    (comparison,) = plan(axes, Plugins())
+    (entry,) = comparison.entries
+    environment = find(entry.spec, entry.adapter, accelerator="cpu", provision=True, report=print)
+    workers: list[Worker] = []
+    with tempfile.TemporaryDirectory(prefix="mbench-") as folder:
+        try:
+            for number in range(count):
+                worker, _ = launch(
+                    entry.adapter, environment, entry.case,
+                    log=Path(folder, f"{number}.log"), timeout=900,
+                )  # fmt: skip
+                workers.append(worker)
+                worker.prepare(entry.case)
+                warmup = warm_up(lambda steps, w=worker: w.run(steps).nanoseconds[0])
+                worker.stop()
+            yield workers, max(1, round(block_seconds / warmup.step_seconds))
+        finally:
+            for worker in workers:
+                worker.close()
