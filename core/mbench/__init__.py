@@ -9,7 +9,9 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-__all__ = ["load"]
+    from mbench.notebook import Result
+
+__all__ = ["load", "read"]
 
 __version__ = "0.1.0"
 
@@ -32,3 +34,19 @@ def load(*runs: str | PathLike[str]) -> pd.DataFrame:
         Path(run) if Path(run).exists() else pick_run(default_folder(), str(run)) for run in runs
     ]
     return frame(files_of(*(places or [default_folder()])))
+
+
+def read(run: str | PathLike[str] | None = None) -> Result:
+    """One run, which notebooks show as its verdicts and tables.
+
+    `run` is its folder, its file, or the beginning of its name in the default folder; without it,
+    the latest. `read(run).document` is what `mbench show --format json` prints. Raises
+    MbenchError for what is no run.
+    """
+    from mbench.notebook import Result
+    from mbench.results.folder import default_folder
+    from mbench.results.run import load_run, pick_run
+    from mbench.results.summary import summarize
+
+    found = pick_run(default_folder(), None if run is None else str(run))
+    return Result(summarize(load_run(found)))

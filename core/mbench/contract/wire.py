@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import json
 import math
 import types
@@ -221,10 +222,15 @@ def decode(line: bytes) -> object:
     return read_fields(MESSAGES[name], body, where=name)
 
 
+@functools.cache
+def _shape(kind: type) -> tuple[dict[str, typing.Any], dict[str, dataclasses.Field[typing.Any]]]:
+    """Annotations and fields by name; run files hold tens of thousands of the same kind."""
+    return typing.get_type_hints(kind), {f.name: f for f in dataclasses.fields(kind)}
+
+
 def read_fields(kind: type, body: dict[str, object], *, where: str) -> typing.Any:
     """A dataclass from plain JSON data, every field checked against its annotation."""
-    hints = typing.get_type_hints(kind)
-    known = {f.name: f for f in dataclasses.fields(kind)}
+    hints, known = _shape(kind)
     if unknown := sorted(set(body) - set(known)):
         raise MalformedMessage(f"{where} has no field {unknown[0]!r}")
     values = {}

@@ -11,8 +11,10 @@ from html.parser import HTMLParser
 import pytest
 from click.testing import CliRunner
 
+import mbench
 from mbench.cli import group
 from mbench.engine.outcome import CaseEnded
+from mbench.notebook import Result
 from mbench.reports import html as html_report
 from mbench.reports.cells import case_rows, interval, number
 from mbench.reports.html.headline import headline
@@ -193,3 +195,20 @@ def test_files_of_others_are_unchanged():
     assert {name for name, _ in rows} == {path.name for path in vendor.glob("*.js")}
     for name, digest in rows:
         assert hashlib.sha256((vendor / name).read_bytes()).hexdigest() == digest
+
+
+def test_a_notebook_shows_the_verdicts_and_tables(write_run, monkeypatch):
+    folder = write_run(seconds=SECONDS)
+    monkeypatch.setenv("MBENCH_RESULTS", str(folder.parent))
+    result = mbench.read()
+    shown = Reader(result._repr_html_())
+    assert shown.text["h3"] == ["Tiny is 2 times as fast as Flaky"]
+    cells = {cell for row in shown.rows for cell in row}
+    assert number(result.document["comparisons"][0]["ratio"]) in cells
+    assert folder.name in repr(result)
+    assert repr(mbench.read(folder)) == repr(result)
+
+
+def test_a_notebook_shows_hostile_text_as_text(hostile):
+    shown = Result(hostile)._repr_html_()
+    assert "<script" not in shown

@@ -120,11 +120,17 @@ def three(write_run):
     """Three runs: steady, then twice as slow in a newer version, then flaky joins."""
     steady = [[1.0, 1.0], [1.01, 1.0], [1.0, 1.02]]
     slow = [[2 * seconds for seconds in process] for process in steady]
-    return [
+    runs = [
         write_run(seconds={"tiny": steady}),
         write_run(seconds={"tiny": slow}, version="1.3"),
         write_run(seconds={"tiny": slow, "flaky": steady}, version="1.3"),
     ]
+    for day, run in enumerate(runs, start=1):
+        text = re.sub(
+            r'"started":"[^"]+"', f'"started":"2026-01-0{day}"', (run / "run.jsonl").read_text()
+        )
+        (run / "run.jsonl").write_text(text)
+    return runs
 
 
 def test_history_says_what_each_run_says(three):
@@ -139,11 +145,12 @@ def test_history_says_what_each_run_says(three):
 
 def test_history_tells_changes_from_noise(three):
     found = [p for p in trace(files_of(three[0].parent))["points"] if p["label"] == "tiny"]
-    found.sort(key=lambda point: [run.name for run in three].index(point["run"]))
-    changes = {point["run"]: point["change"] for point in found}
-    assert sum(change is None for change in changes.values()) == 1
-    verdicts = [change["verdict"] for change in changes.values() if change]
-    assert sorted(verdicts) in (["no difference shown", "slower"], ["faster", "slower"])
+    assert [point["run"] for point in found] == [run.name for run in three]
+    first, second, third = (point["change"] for point in found)
+    assert first is None
+    assert second["verdict"] == "slower"
+    assert second["ratio"] == pytest.approx(0.5)
+    assert third["verdict"] == "no difference shown"
 
 
 def test_history_of_some_models_and_frameworks(three):

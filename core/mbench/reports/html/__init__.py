@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["page", "render"]
+    from jinja2 import Template
+
+__all__ = ["fragment", "page", "render"]
 
 HERE = Path(__file__).parent
 # Plot draws with D3, and ours with Plot.
@@ -25,7 +27,6 @@ def render(document: dict[str, Any], /) -> str:
 
 def page(documents: Sequence[dict[str, Any]], *, history: dict[str, Any] | None = None) -> str:
     """The page of one run or several, and of the trends over all where they are given."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
     from mbench.reports.html.article import article, trends
@@ -42,18 +43,40 @@ def page(documents: Sequence[dict[str, Any]], *, history: dict[str, Any] | None 
         for figure in section.figures
         if figure.chart
     ]
-    environment = Environment(
-        loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
-    )  # fmt: skip
     scripts = [(HERE / name).read_text(encoding="utf-8") for name in SCRIPTS]
-    return environment.get_template("page.html").render(
+    return template("page.html").render(
         articles=articles,
         style=Markup((HERE / "style.css").read_text(encoding="utf-8")),
         scripts=[Markup(script) for script in scripts],
         policy=policy(scripts),
         data=Markup(embedded({"series": list(series), "charts": charts})),
     )
+
+
+def fragment(document: dict[str, Any], /) -> str:
+    """The verdicts and tables of one run, for a notebook's page."""
+    from mbench.reports.html.article import article
+
+    made = article(document, 1)
+    return template("notebook.html").render(
+        title=made.title, about=made.about, warnings=made.warnings, badges=made.badges,
+        sections=made.sections,
+    )  # fmt: skip
+
+
+def template(name: str) -> Template:
+    """A template whose values are text, whatever they hold."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(HERE),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    return environment.get_template(name)
 
 
 def policy(scripts: Sequence[str]) -> str:

@@ -1,0 +1,58 @@
+"""Makes the README's pictures of the report, light and dark, from a run of four frameworks.
+
+Usage: python docs/picture.py [RUN]
+
+Without a RUN it measures one, of about five minutes: ResNet-50 in training, small enough for two
+cores. Needs playwright and Chromium.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+
+MBENCH = [sys.executable, "-m", "mbench"]
+MEASURE = ["compare", "--frameworks", "torch,tf,mxnet,paddle", "--models", "resnet50",
+           "--image-size", "64", "--batch-size", "2", "--budget", "150"]  # fmt: skip
+HERE = Path(__file__).parent
+# From the top of the page to the end of the first chart and its table.
+WIDTH, UNTIL = 1060, "section:nth-of-type(2)"
+
+
+def take(page_file: Path, picture: Path, *, scheme: str, chromium: str) -> None:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        context = browser.new_context(
+            viewport={"width": WIDTH, "height": 2400}, color_scheme=scheme, device_scale_factor=1.5
+        )
+        page = context.new_page()
+        page.goto(page_file.as_uri())
+        page.wait_for_selector(".chart svg")
+        height = page.evaluate("s => document.querySelector(s).getBoundingClientRect().top", UNTIL)
+        area = {"x": 0, "y": 0, "width": WIDTH, "height": height}
+        page.screenshot(path=picture, clip=area)
+        browser.close()
+
+
+def main() -> None:
+    chromium = shutil.which("chromium")
+    assert chromium, "there is no chromium"
+    with tempfile.TemporaryDirectory() as scratch:
+        run = sys.argv[1] if len(sys.argv) > 1 else None
+        results = ["--results", scratch]
+        if run is None:
+            subprocess.run([*MBENCH, *MEASURE, *results], check=True)
+        page_file = Path(scratch, "report.html")
+        command = [*MBENCH, "report", *([run] if run else []), *results, "--output", str(page_file)]
+        subprocess.run(command, check=True)
+        for scheme, name in (("light", "report.png"), ("dark", "report-dark.png")):
+            take(page_file, HERE / name, scheme=scheme, chromium=chromium)
+
+
+if __name__ == "__main__":
+    main()
