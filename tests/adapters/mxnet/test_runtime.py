@@ -7,20 +7,18 @@ import math
 import os
 import subprocess
 import sys
-import time
+from functools import partial
 
 import numpy as np
 import pytest
+import small
+from small import BERT, losses, resnet
 
 from mbench.contract.adapter import Unsupported
-from mbench.contract.case import Case
-from mbench.workloads.bert import BERT_BASE, BertConfig
-from mbench.workloads.resnet import RESNET50, ResNetConfig
 
 mx = pytest.importorskip("mxnet", reason="MXNet is not installed here")
 
-from mbench_mxnet import optimizer, parameters, plugin  # noqa: E402
-from mbench_mxnet.compiler import COMPILERS  # noqa: E402
+from mbench_mxnet import optimizer, parameters  # noqa: E402
 from mbench_mxnet.precision import FLOAT16, FLOAT32, PRECISIONS, Precision  # noqa: E402
 from mbench_mxnet.rules import RULES  # noqa: E402
 from mbench_mxnet.runtime import Runtime  # noqa: E402
@@ -28,17 +26,9 @@ from mbench_mxnet.runtime import Runtime  # noqa: E402
 # It imports parts of SciPy, where that is installed, when it first meets an array.
 pytestmark = pytest.mark.filterwarnings("ignore:Please import .csr_matrix.:DeprecationWarning")
 
-RESNET = dataclasses.replace(
-    RESNET50, config=ResNetConfig(blocks=(1, 1, 1, 1), classes=10, image_size=32)
-)
-BERT = dataclasses.replace(
-    BERT_BASE,
-    config=BertConfig(
-        layers=2, hidden=32, heads=2, intermediate=64, vocabulary=50, positions=16,
-        sequence_length=12, predictions=3,
-    ),
-)  # fmt: skip
+RESNET = resnet(blocks=(1, 1, 1, 1), image_size=32)
 WORKLOADS = {"resnet": RESNET, "bert": BERT}
+prepare = partial(small.prepare, compiler="hybrid")
 
 
 @pytest.fixture(scope="module")
@@ -51,46 +41,10 @@ def workload(request):
     return WORKLOADS[request.param]
 
 
-def prepare(runtime, workload, *, dropout=False, plain_sgd=False, load=True, **changes):
-    values = {
-        "model": workload.name,
-        "workload": "given:directly",
-        "mode": "train",
-        "batch_size": 3,
-        "precision": "fp32",
-        "compiler": "hybrid",
-        "device": "cpu",
-        "threads": 2,
-    }
-    if not dropout:
-        workload = dataclasses.replace(workload, config=workload.config.without_dropout())
-    if plain_sgd:
-        workload = dataclasses.replace(workload, optimizer=workload.optimizer.plain_sgd())
-    benchmark = runtime.prepare(Case(**{**values, **changes}), workload)
-    if load:
-        benchmark.load_parameters(workload.parameters(seed=0))
-    return benchmark
-
-
 def faster(workload):
     """With a rate at which three steps can be told apart."""
     quick = dataclasses.replace(workload.optimizer, learning_rate=1e-4)
     return dataclasses.replace(workload, optimizer=quick)
-
-
-def losses(benchmark, count):
-    found = []
-    for _ in range(count):
-        benchmark.step()
-        benchmark.synchronize()
-        found.append(benchmark.loss())
-    return found
-
-
-def infer(benchmark):
-    benchmark.step()
-    benchmark.synchronize()
-    return benchmark.outputs()
 
 
 def test_describes_itself(runtime):
@@ -100,38 +54,6 @@ def test_describes_itself(runtime):
     assert info.threads == 2
     assert {"mxnet", "numpy"} <= set(info.versions)
     assert "MKLDNN" in info.details["features"]
-
-
-def test_has_the_compilers_that_the_plugin_names():
-    assert list(COMPILERS) == list(plugin.COMPILERS)
-
-
-def test_parameters_are_the_workloads(runtime, workload):
-    benchmark = prepare(runtime, workload)
-    found = dict(benchmark.parameters())
-    assert {t.name: t.shape for t in workload.tensors()} == {n: a.shape for n, a in found.items()}
-    assert benchmark.trainable_parameters() == workload.parameter_count()
-    for name, array in workload.parameters(seed=0):
-        np.testing.assert_array_equal(found[name], array)
-
-
-def test_read_parameters_are_copies(runtime):
-    benchmark = prepare(runtime, faster(RESNET))
-    before = dict(benchmark.parameters())["fc.bias"]
-    kept = before.copy()
-    losses(benchmark, 1)
-    np.testing.assert_array_equal(before, kept)
-    assert (dict(benchmark.parameters())["fc.bias"] != kept).any()
-
-
-@pytest.mark.parametrize("compiler", ["hybrid", "onednn", "eager"])
-def test_inference_in_fp32_is_near_fp64(runtime, workload, compiler):
-    exact = infer(prepare(runtime, workload, mode="inference", precision="fp64"))
-    found = infer(prepare(runtime, workload, mode="inference", compiler=compiler))
-    for name, expected in exact.items():
-        assert (expected.dtype, found[name].dtype) == (np.float64, np.float32)
-        difference = np.linalg.norm(found[name] - expected) / np.linalg.norm(expected)
-        assert 1e-9 < difference < 1e-5
 
 
 @pytest.mark.parametrize("compiler", ["hybrid", "eager"])
@@ -153,66 +75,6 @@ def test_hybrid_agrees_with_eager(runtime, workload):
         for compiler in ("hybrid", "eager")
     )
     assert losses(one, 3) == pytest.approx(losses(other, 3), rel=1e-12)
-
-
-def test_output_shapes(runtime):
-    shapes = {
-        name: array.shape
-        for workload in (BERT, RESNET)
-        for name, array in infer(prepare(runtime, workload, mode="inference")).items()
-    }
-    assert shapes == {"mlm_logits": (3, 3, 50), "nsp_logits": (3, 2), "logits": (3, 10)}
-
-
-@pytest.mark.parametrize("plain_sgd", [True, False])
-def test_update_follows_the_documented_rule(runtime, workload, plain_sgd):
-    """Gradients by MXNet, everything after them written out as the workload states it."""
-    workload = faster(workload)
-    benchmark = prepare(runtime, workload, precision="fp64", plain_sgd=plain_sgd)
-    rule = workload.optimizer.plain_sgd() if plain_sgd else workload.optimizer
-    decays = {t.name: rule.weight_decay * t.decay for t in workload.tensors()}
-    trainable = [t.name for t in workload.tensors() if t.trainable]
-    weights = {n: a for n, a in workload.parameters(seed=0) if n in trainable}
-    start = prepare(runtime, workload, precision="fp64")
-    slow = {n: np.zeros_like(w, np.float64) for n, w in weights.items()}
-    square = {n: np.zeros_like(w, np.float64) for n, w in weights.items()}
-    for step in (1, 2, 3):
-        gradients = gradients_at(start, weights)
-        if rule.clip_norm is not None:
-            norm = math.sqrt(sum(float((g**2).sum()) for g in gradients.values()))
-            scale = min(1.0, rule.clip_norm / (norm + 1e-6))
-            gradients = {n: g * scale for n, g in gradients.items()}
-        for name, gradient in gradients.items():
-            weight, rate = weights[name].astype(np.float64), rule.learning_rate
-            if rule.rule == "sgd":
-                slow[name] = rule.momentum * slow[name] + gradient + decays[name] * weight
-                weights[name] = weight - rate * slow[name]
-            else:
-                first, second = rule.betas
-                slow[name] = first * slow[name] + (1 - first) * gradient
-                square[name] = second * square[name] + (1 - second) * gradient**2
-                mean, spread = slow[name] / (1 - first**step), square[name] / (1 - second**step)
-                weight = weight - rate * decays[name] * weight
-                weights[name] = weight - rate * mean / (np.sqrt(spread) + rule.epsilon)
-        losses(benchmark, 1)
-    start = dict(workload.parameters(seed=0))
-    for name, found in benchmark.parameters():
-        if name in weights:
-            expected = weights[name]
-            # The gradient of a key's bias is 0, and what is left of it is rounding.
-            allowed = 1e-9 * np.linalg.norm(expected - start[name]) + 1e-13
-            assert np.linalg.norm(found - expected) < allowed, name
-
-
-def gradients_at(benchmark, weights):
-    """The gradients that clipping and update have not seen, by name."""
-    found = parameters.trainable(benchmark._model)
-    for name, weight in weights.items():
-        found[name].set_data(mx.nd.array(weight, dtype="float64"))
-    with mx.autograd.record():
-        loss = benchmark._objective(*benchmark._inputs)
-    loss.backward()
-    return {name: parameter.grad().asnumpy() for name, parameter in found.items()}
 
 
 def test_running_statistics_are_those_of_pytorch(runtime):
@@ -336,73 +198,6 @@ def test_a_step_that_overflows_is_skipped(runtime):
     assert benchmark._update._scaler.loss_scale == scale
 
 
-def test_reload_starts_over(runtime, workload):
-    benchmark = prepare(runtime, faster(workload))
-    first = losses(benchmark, 3)
-    assert len(set(first)) == 3
-    benchmark.load_parameters(workload.parameters(seed=0))
-    assert losses(benchmark, 3) == pytest.approx(first, rel=1e-6)
-
-
-@pytest.mark.parametrize("compiler", ["hybrid", "onednn", "eager"])
-def test_reload_takes_effect_in_inference(runtime, workload, compiler):
-    """oneDNN's fused weights are copies that have to follow."""
-    benchmark = prepare(runtime, workload, mode="inference", compiler=compiler)
-    other = prepare(runtime, workload, mode="inference", compiler=compiler, load=False)
-    infer(benchmark)
-    for each in (benchmark, other):
-        each.load_parameters(workload.parameters(seed=1))
-    expected = infer(other)
-    for name, found in infer(benchmark).items():
-        np.testing.assert_allclose(found, expected[name], rtol=1e-4, atol=1e-5)
-
-
-def test_dropout_draws_anew_each_step(runtime):
-    benchmark = prepare(runtime, BERT, dropout=True)
-    found = []
-    for _ in range(2):
-        benchmark.load_parameters(BERT.parameters(seed=0))
-        found += losses(benchmark, 1)
-    assert found[0] != found[1]
-
-
-def test_inference_leaves_parameters_and_repeats(runtime, workload):
-    benchmark = prepare(runtime, workload, mode="inference", dropout=True)
-    seen = [infer(benchmark) for _ in range(2)]
-    for name in seen[0]:
-        np.testing.assert_array_equal(seen[0][name], seen[1][name])
-    found = dict(benchmark.parameters())
-    for name, array in workload.parameters(seed=0):
-        np.testing.assert_array_equal(found[name], array)
-
-
-def test_load_rejects_a_wrong_name(runtime):
-    benchmark = prepare(runtime, RESNET, load=False)
-    arrays = [("fc.scent", np.zeros(10, np.float32))]
-    with pytest.raises(ValueError, match=r"no fc\.scent"):
-        benchmark.load_parameters(arrays)
-
-
-def test_load_rejects_a_name_given_twice(runtime):
-    benchmark = prepare(runtime, RESNET, load=False)
-    arrays = [("fc.bias", np.zeros(10, np.float32))] * 2
-    with pytest.raises(ValueError, match=r"fc\.bias, or it came before"):
-        benchmark.load_parameters(arrays)
-
-
-def test_load_rejects_a_wrong_shape(runtime):
-    benchmark = prepare(runtime, RESNET, load=False)
-    with pytest.raises(ValueError, match=r"fc\.bias is \(10,\)"):
-        benchmark.load_parameters([("fc.bias", np.zeros(11, np.float32))])
-
-
-def test_load_rejects_a_tensor_left_out(runtime, workload):
-    benchmark = prepare(runtime, workload, load=False)
-    *arrays, (last, _) = workload.parameters(seed=0)
-    with pytest.raises(ValueError, match=f"{last}, which was left out"):
-        benchmark.load_parameters(arrays)
-
-
 @pytest.mark.parametrize(
     ("precision", "reason"),
     [("tf32", "no precision tf32"), ("bf16", "no precision bf16"), ("int3", "no precision int3"),
@@ -423,6 +218,7 @@ def test_precision_without_effect_is_unsupported(runtime, monkeypatch):
 AMP = """
 import sys, warnings
 warnings.simplefilter("ignore", DeprecationWarning)
+import small
 import test_runtime as tests
 from mbench.contract.adapter import Unsupported
 from mbench_mxnet.runtime import Runtime
@@ -437,7 +233,7 @@ for compiler in ("hybrid", "eager"):
     )
     print(*tests.losses(mixed, 3))
     assert {a.dtype.name for _, a in mixed.parameters()} == {"float32"}
-outputs = tests.infer(tests.prepare(runtime, workload, mode="inference", precision="amp-bf16"))
+outputs = small.infer(tests.prepare(runtime, workload, mode="inference", precision="amp-bf16"))
 assert {a.dtype.name for a in outputs.values()} == {"float32"}
 try:
     tests.prepare(runtime, workload)
@@ -477,31 +273,3 @@ def test_threads_must_stand_before_the_import():
 def test_onednn_does_not_train(runtime):
     with pytest.raises(Unsupported, match="onednn is for inference"):
         prepare(runtime, RESNET, compiler="onednn")
-
-
-def test_unknown_compiler(runtime):
-    with pytest.raises(Unsupported, match="no compiler graph"):
-        prepare(runtime, RESNET, compiler="graph")
-
-
-def test_synchronize_waits(runtime):
-    """Steps are only enqueued, on CPU too; after waiting nothing is left to wait for."""
-    benchmark = prepare(runtime, RESNET)
-    losses(benchmark, 1)
-    begin = time.perf_counter()
-    for _ in range(10):
-        benchmark.step()
-    enqueued = time.perf_counter()
-    benchmark.synchronize()
-    done = time.perf_counter()
-    benchmark.synchronize()
-    assert time.perf_counter() - done < (done - begin) / 10
-    assert enqueued < done
-
-
-def test_has_no_counter_of_flops(runtime):
-    assert prepare(runtime, RESNET, mode="inference").counted_flops() is None
-
-
-def test_peak_memory_is_this_process(runtime):
-    assert prepare(runtime, RESNET).peak_memory_bytes() > 2**26
