@@ -108,17 +108,14 @@ class Adapter(Protocol):
     title: str
     """How the framework writes its own name: "PyTorch"."""
     imports: Sequence[str]
-    """Modules that must be importable for an interpreter to serve as the framework's home.
-
-    The first is the framework itself: the version of what brings it is the framework's.
-    """
+    """Modules that must be importable for an interpreter to serve as the framework's home."""
     runtime: str
     """The Runtime as "module:Class", resolved in the worker only."""
     compilers: Mapping[str, str]
     """Compiler names and one line on each, the documented default first."""
 
     def requirements(self, version: str | None, accelerator: str) -> Sequence[str]:
-        """Pinned pip requirements of a managed environment.
+        """Pinned pip requirements of a managed environment, the framework's own first.
 
         `version` replaces the adapter's own pin of the framework; `accelerator` is "cpu" or
         "cuda".

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import platform
 import sys
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mbench.contract.case import DEVICES
 from mbench.environments import build, interpreters, managed, probe
 from mbench.environments.environment import Environment
 from mbench.errors import EnvironmentUnavailable, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from mbench.contract.adapter import Adapter
     from mbench.environments.record import Record
     from mbench.environments.spec import FrameworkSpec
 
-__all__ = ["Environment", "find", "home", "present", "provide"]
+__all__ = ["Environment", "find", "framework_version", "home", "present", "provide"]
 
 
 def find(
@@ -71,11 +71,22 @@ def _is_here(adapter: Adapter, *, version: str | None) -> bool:
         return False
     if version is None:
         return True
-    # One framework has distributions of several names (for CPU, for CUDA) that bring one module.
     # "==2.12.0" allows "2.12.0+cpu", but "==2.12.0+cpu" no other build.
-    module = adapter.imports[0].partition(".")[0]
-    names = metadata.packages_distributions().get(module, [])
-    return any(allows(f"=={version}", metadata.version(name)) for name in names)
+    found = framework_version(adapter, probe.packages())
+    return found is not None and allows(f"=={version}", found)
+
+
+def framework_version(adapter: Adapter, packages: Mapping[str, str]) -> str | None:
+    """The framework's version among `packages`; None where it is under a name unknown to us.
+
+    A framework may have distributions of several names, for CPU and for CUDA: each is the first
+    that the adapter requires.
+    """
+    from packaging.requirements import Requirement
+    from packaging.utils import canonicalize_name
+
+    names = [Requirement(adapter.requirements(None, device)[0]).name for device in DEVICES]
+    return next((packages[n] for n in map(canonicalize_name, names) if n in packages), None)
 
 
 def present(adapter: Adapter) -> list[Environment]:

@@ -85,7 +85,7 @@ def test_a_version_under_another_distribution_s_name_is_here(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str, here: bool
 ) -> None:
     """One framework has distributions for several devices; all bring the same module."""
-    installed(tmp_path / "site", version="0.9", name="toy_cpu")
+    installed(tmp_path / "site", version="0.9", name="toy_cuda")
     monkeypatch.syspath_prepend(tmp_path / "site")
     if here:
         assert locate(f"toy=={version}").python == Path(sys.executable)

@@ -33,6 +33,8 @@ class ToyAdapter:
     compilers: Mapping[str, str] = field(default_factory=dict)
 
     def requirements(self, version: str | None, accelerator: str) -> Sequence[str]:
+        if accelerator == "cuda":
+            return [f"toy-cuda=={version or '1.0'}"]
         return self.pins if version is None else [f"toy=={version}"]
 
     def python(self, version: str | None) -> str:
