@@ -34,6 +34,11 @@ class Calibration:
     ratios: list[float]
     disturbances: list[str]
 
+    def __post_init__(self) -> None:
+        """Raises ValueError for ratios that no two processes alike can have."""
+        if not self.ratios or not all(1e-6 < ratio < 1e6 for ratio in self.ratios):
+            raise ValueError(f"no ratios of identical processes: {self.ratios!r:.60}")
+
 
 def folder() -> Path:
     """`calibrations` among the user's data, or what MBENCH_CALIBRATIONS names."""
@@ -85,4 +90,4 @@ def recall(key: Mapping[str, Any]) -> Calibration | None:
         found: Calibration = read_fields(Calibration, kept, where="calibration")
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return None
-    return found if found.ratios and min(found.ratios) > 0 else None
+    return found

@@ -15,7 +15,7 @@ from mbench.errors import MbenchError, UsageError
 from mbench.results.calibration import Calibration
 from mbench.results.folder import EVENTS_FILE
 from mbench.results.store import SCHEMA
-from mbench.telemetry.sample import Sample
+from mbench.telemetry.sample import GpuSample, Sample
 
 __all__ = ["Block", "CaseRecord", "Probed", "Process", "Run", "Watched", "find_runs", "load_run",
            "pick_run"]  # fmt: skip
@@ -253,15 +253,13 @@ def _apply_to_case(case: CaseRecord, kind: str, event: dict[str, Any]) -> None:
         case.processes[event["process"]].blocks.append(block)
     elif kind == "telemetry":
         process = case.processes[event["process"]]
-        watched = _read(Watched, {**event, "steps": process.blocks[-1].steps})
-        if len(watched.samples) < 2:
+        samples = [_sample(sample) for sample in event["samples"]]
+        watched = _read(Watched, {**event, "samples": samples, "steps": process.blocks[-1].steps})
+        if len(watched.samples) < 2 or watched.cores < 1:
             raise ValueError("a block's machine is seen twice at least")
         process.watched.append(watched)
     elif kind == "calibration":
-        calibration = _read(Calibration, event)
-        if not calibration.ratios or min(calibration.ratios) <= 0:
-            raise ValueError("a calibration without ratios")
-        case.calibration = calibration
+        case.calibration = _read(Calibration, event)
     elif kind == "ceiling":
         probed = _read(Probed, event)
         if not probed.reason and min(probed.amount, probed.steps, *probed.nanoseconds, 1) < 1:
@@ -272,9 +270,21 @@ def _apply_to_case(case: CaseRecord, kind: str, event: dict[str, Any]) -> None:
     # Events of kinds unknown here are additions of the same schema and are passed over.
 
 
-def _read(kind: type, event: dict[str, Any]) -> Any:
-    """A record from the fields of an event that it has; others are additions of the same schema."""
+def _sample(event: dict[str, Any]) -> dict[str, Any]:
+    """What is known of a sample's fields; raises ValueError for what no counter can show."""
+    gpu = _known(GpuSample, event.get("gpu") or {})
+    sample = _known(Sample, {name: value for name, value in event.items() if name != "gpu"})
+    if any(value is not None and not 0 <= value < 2**63 for value in (sample | gpu).values()):
+        raise ValueError("a sample of what no machine shows")
+    return sample | ({"gpu": gpu} if gpu else {})
+
+
+def _known(kind: type, event: dict[str, Any]) -> dict[str, Any]:
+    """The fields of `event` that `kind` has; others are additions of the same schema."""
     names = {f.name for f in fields(kind)}
-    return read_fields(
-        kind, {name: value for name, value in event.items() if name in names}, where=kind.__name__
-    )
+    return {name: value for name, value in event.items() if name in names}
+
+
+def _read(kind: type, event: dict[str, Any]) -> Any:
+    """A record from the fields of an event that it has."""
+    return read_fields(kind, _known(kind, event), where=kind.__name__)

@@ -83,7 +83,42 @@ def test_events_of_unknown_kinds_are_passed_over(folder):
     assert load_run(folder).status == "complete"
 
 
+def watched(**changes):
+    """An event of two samples, the second changed."""
+    sample = {"at_nanoseconds": 1, "busy_seconds": 1.0, "stolen_seconds": 0.0,
+              "worker_seconds": 1.0, "available_bytes": 1}  # fmt: skip
+    return {"event": "telemetry", "case": 0, "process": 0, "round": 0, "each": False, "cores": 2,
+            "samples": [sample, {**sample, **changes}]}  # fmt: skip
+
+
+def test_samples_may_have_more_fields_than_are_known(folder):
+    made = events(folder)
+    added = watched(fans=3, gpu={"celsius": 50, "fans": 2})
+    put(folder, *made[:-1], added, made[-1])
+    (seen,) = load_run(folder).cases[0].processes[0].watched
+    assert [sample.busy_seconds for sample in seen.samples] == [1.0, 1.0]
+    assert seen.samples[1].gpu.celsius == 50
+
+
+def calibrated(*ratios):
+    return {"event": "calibration", "case": 0, "run": "r", "started": "", "ratios": list(ratios),
+            "disturbances": []}  # fmt: skip
+
+
 MIDDLE = [
+    watched(busy_seconds=1e308),
+    watched(busy_seconds=-1.0),
+    watched(busy_seconds="1"),
+    watched(gpu={"joules": 1e300}),
+    watched() | {"samples": []},
+    watched() | {"samples": 7},
+    watched() | {"cores": 0},
+    watched() | {"process": 9},
+    calibrated(),
+    calibrated(1.0, 0.0),
+    calibrated(1e300),
+    {"event": "ceiling", "case": 0, "probe": "matmul", "size": 1, "amount": 1, "steps": 1,
+     "nanoseconds": [0]},
     "{torn",
     "[]",
     "7",
