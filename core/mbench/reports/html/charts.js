@@ -121,8 +121,8 @@
                 title: (point) => `${line}, batch ${point.x}\n${digits(point.value)}` }),
             ];
           }),
-          Plot.text(apart(last, 320 - 68), { x: "x", y: "at", text: (point) => cut(point.line), dx: 10,
-            textAnchor: "start", lineWidth: (right - 14) / 12, textOverflow: "ellipsis-end" }),
+          Plot.text(apart(last, 320 - 68), { x: "x", y: "at", text: (point) => cut(point.line), dx: 10 + 3 * Math.min(last.length, 10),
+            fill: colour, textAnchor: "start", lineWidth: (right - 14) / 12, textOverflow: "ellipsis-end" }),
         ],
       });
     },
@@ -130,24 +130,29 @@
     // Latency from the median to the last percentile that the steps support.
     percentiles(chart, width) {
       const rows = laid(chart.rows);
-      const { options, marks } = frame(rows, width);
+      const { options, marks } = frame(rows, width, { right: 48 });
       const points = rows.items.flatMap((item) =>
         Object.entries(item.values).map(([name, value]) => ({ ...item, name, value, of: item.name })));
       const spans = rows.items.filter((item) => Object.keys(item.values).length).map((item) => {
         const [low, high] = d3.extent(Object.values(item.values));
         return { ...item, low, high };
       });
+      // Tails reach far beyond the median, so equal distances are equal factors.
+      const [least, most] = d3.extent(points, (point) => point.value);
+      const domain = [least / 1.25, most * 1.05];
       return Plot.plot({
         ...options,
-        x: { zero: true, label: chart.label, labelArrow: "none", grid: true, ticks: Math.max(3, width / 110),
+        x: { type: "log", domain, label: chart.label, labelArrow: "none", grid: true, ticks: logTicks(domain),
           tickFormat: digits },
         marks: [
           ...marks,
           Plot.link(spans, { x1: "low", x2: "high", y1: "y", y2: "y", stroke: colour, strokeWidth: 1.5 }),
           Plot.dot(points, { x: "value", y: "y", r: 4, fill: colour, symbol, tip: true,
             title: (point) => `${point.of}\n${point.name}: ${digits(point.value)} ms` }),
-          Plot.text(points, Plot.selectFirst({ x: "value", y: "y", z: "y", text: "name", dy: -11, fontSize: 10 })),
-          Plot.text(points, Plot.selectLast({ x: "value", y: "y", z: "y", text: "name", dy: -11, fontSize: 10 })),
+          Plot.text(points, Plot.selectFirst({ x: "value", y: "y", z: "y", text: "name", dx: -8, textAnchor: "end",
+            fontSize: 10 })),
+          Plot.text(points, Plot.selectLast({ x: "value", y: "y", z: "y", text: "name", dx: 8, textAnchor: "start",
+            fontSize: 10 })),
         ],
       });
     },

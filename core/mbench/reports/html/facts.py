@@ -53,6 +53,7 @@ def proof(document: Document) -> Section | None:
         "very configuration that was measured."
     )
     table = Table("Largest error of each check", columns, rows, frozenset(checks))
+    table = table.without_repeated("model", "mode", "precision", "compiler")
     return Section("proof", "Equal work", lead, [Figure(table=table)], list(dict.fromkeys(notes)))
 
 
