@@ -6,11 +6,12 @@ import json
 import shutil
 
 import pytest
-from playwright.sync_api import sync_playwright
 
 from mbench.reports import html as html_report
 
 pytestmark = pytest.mark.extras
+# Collected, though not run, where the extras are not.
+sync_playwright = pytest.importorskip("playwright.sync_api").sync_playwright
 
 SIZES = {"desktop": (1200, 900), "phone": (375, 700)}
 

@@ -6,8 +6,6 @@ import json
 import re
 from pathlib import Path
 
-import duckdb
-import pandas as pd
 import pytest
 from click.testing import CliRunner
 
@@ -22,6 +20,9 @@ from mbench.results.samples import EXPORTS
 from mbench.results.summary import summarize
 
 pytestmark = pytest.mark.extras
+# Collected, though not run, where the extras are not.
+duckdb = pytest.importorskip("duckdb")
+pd = pytest.importorskip("pandas")
 
 SECONDS = {"tiny": [[1.0, 1.1], [1.2]], "flaky": [[2.0, 2.1]]}
 DOCS = Path(__file__).parents[3] / "docs" / "reports.md"
