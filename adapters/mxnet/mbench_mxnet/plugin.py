@@ -60,6 +60,9 @@ class MXNet:
         known = covers(self, case, models="mbench_mxnet.models")
         if not known.supported:
             return known
+        workload = case.resolve()
+        if workload.family == "resnet" and not workload.config.plain:
+            return Support.no("not provided: MXNet's adapter has ResNets of plain bottlenecks only")
         lacking = NOWHERE | (CUDA_ONLY if case.device == "cpu" else CPU_ONLY)
         if case.precision in lacking:
             return Support.no(lacking[case.precision])

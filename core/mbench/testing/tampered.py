@@ -1,4 +1,4 @@
-"""Workloads that must not work, by name: "mbench.testing.tampered:KIND:MODULE:ATTRIBUTE".
+"""Workloads that must not work, by name: "mbench.testing.tampered:KIND:MODEL:MODULE:ATTRIBUTE".
 
 A worker finds a workload as an attribute of a module, so this module has one for every kind of
 fault and every workload there is. The model is built from the workload's own configuration; what
@@ -7,12 +7,12 @@ is wrong are the tensors that are loaded into it, or its data.
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mbench.contract.case import find_workload
 from mbench.workloads.workload import Tensor
 
 if TYPE_CHECKING:
@@ -48,15 +48,14 @@ PARAMETERS = {function.__name__: function for function in (left_out, surplus, mi
 
 def tampered(case: Case, kind: str) -> Case:
     """`case` with a fault: one of PARAMETERS, "not_a_number" or "vast"."""
-    return replace(case, workload=f"{__name__}:{kind}:{case.workload}")
+    return replace(case, workload=f"{__name__}:{kind}:{case.model}:{case.workload}")
 
 
 def __getattr__(name: str) -> Any:
-    kind, _, workload = name.partition(":")
-    module, colon, attribute = workload.partition(":")
-    if not colon:
+    if name.count(":") < 3:
         raise AttributeError(name)
-    honest = getattr(importlib.import_module(module), attribute)
+    kind, model, reference = name.split(":", 2)
+    honest = find_workload(reference, model)
 
     class Tampered(type(honest)):  # type: ignore[misc]
         def tensors(self) -> list[Tensor]:
