@@ -56,8 +56,8 @@ class AlexNetWorkload(ImageWorkload):
         yield Convolution("features.6", second, third, 3, size * size, bias=True)
         yield Convolution("features.8", third, fourth, 3, size * size, bias=True)
         yield Convolution("features.10", fourth, fifth, 3, size * size, bias=True)
-        yield Linear("classifier.1", fifth * POOLED**2, config.hidden, rectified=True)
-        yield Linear("classifier.4", config.hidden, config.hidden, rectified=True)
+        yield Linear("classifier.1", fifth * POOLED**2, config.hidden)
+        yield Linear("classifier.4", config.hidden, config.hidden)
         yield Linear("classifier.6", config.hidden, config.classes)
 
 

@@ -109,7 +109,7 @@ class GoogLeNetWorkload(ImageWorkload):
         for head, channels in heads:
             yield from normed(f"{head}.conv", channels, 128, 1, AUXILIARY_SIDE, auxiliary=True)
             features = 128 * AUXILIARY_SIDE**2
-            yield Linear(f"{head}.fc1", features, 1024, rectified=True, auxiliary=True)
+            yield Linear(f"{head}.fc1", features, 1024, auxiliary=True)
             yield Linear(f"{head}.fc2", 1024, config.classes, auxiliary=True)
         yield Linear("fc", inputs, config.classes)
 

@@ -73,18 +73,18 @@ class Norm:
 
 @dataclass(frozen=True)
 class Linear:
-    """A fully connected layer with bias; `rectified` if a ReLU follows."""
+    """A fully connected layer with bias."""
 
     name: str
     inputs: int
     outputs: int
-    rectified: bool = False
     auxiliary: bool = False
 
     def tensors(self) -> Iterator[Tensor]:
+        # PyTorch's own range. It keeps logits small, so that losses under different dropout masks
+        # lie close together.
         spread = 1 / math.sqrt(self.inputs)
-        gain = math.sqrt(6) if self.rectified else 1.0
-        yield Tensor(f"{self.name}.weight", (self.outputs, self.inputs), gain * spread)
+        yield Tensor(f"{self.name}.weight", (self.outputs, self.inputs), spread)
         yield Tensor(f"{self.name}.bias", (self.outputs,), spread)
 
     def macs(self) -> int:

@@ -60,8 +60,8 @@ class VGGWorkload(ImageWorkload):
                 inputs = width
             at += 1
             size //= 2
-        yield Linear("classifier.0", inputs * POOLED**2, HIDDEN, rectified=True)
-        yield Linear("classifier.3", HIDDEN, HIDDEN, rectified=True)
+        yield Linear("classifier.0", inputs * POOLED**2, HIDDEN)
+        yield Linear("classifier.3", HIDDEN, HIDDEN)
         yield Linear("classifier.6", HIDDEN, config.classes)
 
 

@@ -60,6 +60,4 @@ def test_a_linear_layer():
     weight, bias = Linear("fc", 16, 10).tensors()
     assert (weight.shape, bias.shape) == ((10, 16), (10,))
     assert weight.scale == bias.scale == 0.25
-    wide, _ = Linear("fc", 16, 10, rectified=True).tensors()
-    assert wide.scale**2 / 3 == pytest.approx(2 / 16)
     assert Linear("fc", 16, 10).macs() == 160

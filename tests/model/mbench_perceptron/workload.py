@@ -27,7 +27,7 @@ class PerceptronWorkload(ImageWorkload):
 
     def layers(self) -> Iterator[Convolution | Norm | Linear]:
         config = self.config
-        yield Linear("hidden", 3 * config.image_size**2, config.hidden, rectified=True)
+        yield Linear("hidden", 3 * config.image_size**2, config.hidden)
         yield Linear("output", config.hidden, config.classes)
 
 
