@@ -12,6 +12,7 @@ import click
 from mbench.commands.measure import check_writable, conduct, deliver
 from mbench.commands.options import case_options, protocol_options, results_option
 from mbench.errors import UsageError
+from mbench.reports.cells import number
 
 __all__ = ["command"]
 
@@ -102,10 +103,11 @@ def line(floor: dict[str, Any]) -> str:
     )
     if floor["noise_floor"] is None:
         return f"{what}: not calibrated, {floor['reason']}"
+    percent = number(100 * floor["noise_floor"], 2)
     said = (
-        f"{what}: noise floor {100 * floor['noise_floor']:.2g} % with {floor['process_pairs']} "
-        f"process pairs (against itself {floor['ratio']:.4g}, 95 % interval "
-        f"{floor['low']:.4g} .. {floor['high']:.4g}, {floor['verdict']})"
+        f"{what}: noise floor {percent} % with {floor['process_pairs']} "
+        f"process pairs (against itself {number(floor['ratio'])}, 95 % interval "
+        f"{number(floor['low'])} .. {number(floor['high'])}, {floor['verdict']})"
     )
     if floor["verdict"] != "no difference shown":
         said += "; identical code differs here, as it does once in 20 times: calibrate again"

@@ -104,7 +104,7 @@ def verdict_lines(document: Document) -> list[str]:
 def noise_note(comparison: Document) -> str:
     """How large a difference identical code shows here; empty where that is not known."""
     floor = comparison["noise_floor"]
-    return "" if floor is None else f"; noise floor here {100 * floor:.2g} %"
+    return "" if floor is None else f"; noise floor here {number(100 * floor, 2)} %"
 
 
 def protocol_line(document: Document) -> str:

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from mbench.reports.cells import case_columns, case_rows, number, verdict_line, verdict_lines
+from mbench.reports.cells import (
+    case_columns,
+    case_rows,
+    noise_note,
+    number,
+    verdict_line,
+    verdict_lines,
+)
 
 
 @pytest.mark.parametrize(
@@ -121,3 +128,11 @@ def test_a_proof_of_inference_outputs_without_errors_of_its_own(document, proven
         seconds={"tiny": [[1.0]], "flaky": [[1.0]]}, proofs={"tiny": exact, "flaky": exact}
     )
     assert verdict_lines(made)[0].endswith("; equal work: proven")
+
+
+@pytest.mark.parametrize(
+    ("floor", "said"),
+    [(None, ""), (0.0123, "; noise floor here 1.2 %"), (27.3, "; noise floor here 2700 %")],
+)
+def test_noise_floors_are_told_without_exponents(floor, said):
+    assert noise_note({"noise_floor": floor}) == said
