@@ -82,3 +82,16 @@ def test_ctrl_c_reports_what_is_proven_and_goes_on_from_there():
 def test_a_model_named_twice_is_proven_once(words):
     result = verify("--models", words, "--format", "json")
     assert len(json.loads(result.stdout)["proofs"]) == 2
+
+
+def test_precisions_share_the_float64_part():
+    first = verify("--models", "tiny-model", "--precision", "fp64")
+    assert "proving outputs in float64" in first.stderr
+    second = verify("--models", "tiny-model", "--precision", "fp32", "--format", "json")
+    assert "float64" not in second.stderr
+    assert "proving fp32" in second.stderr
+    proof, _ = json.loads(second.stdout)["proofs"]
+    checks = [finding["check"] for finding in proof["proof"]["findings"]]
+    assert {"parameters", "outputs", "updates", "optimizer", "timed"} <= set(checks)
+    again = verify("--models", "tiny-model", "--precision", "fp32", "--fresh")
+    assert "proving outputs in float64" in again.stderr

@@ -119,7 +119,7 @@ def verify(
             report=lambda text: progress.phase(entry.label, text),
             fresh=options["fresh"],
         )
-        result["proof"] = proof
+        result |= {"proof": proof, "version": proof["version"]}
         if not proof["proven"]:
             raise CaseEnded("not-equal", "; ".join(proof["failures"]))
         progress.phase(entry.label, "proven before" if proof["remembered"] else "proven")

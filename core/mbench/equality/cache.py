@@ -101,7 +101,8 @@ def recall(name: str) -> dict[str, Any] | None:
     """The document of a proof made before; None where there is none that can be read."""
     try:
         document = json.loads((folder() / f"{name}.json").read_text(encoding="utf-8"))
-        return document if isinstance(document["proven"], bool) else None
+        whole = isinstance(document["proven"], bool) and {"findings", "version"} <= set(document)
+        return document if whole else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -96,6 +96,13 @@ class Proof:
             "notes": self.notes,
             "version": self.version,
         }
+
+    @staticmethod
+    def of(document: Mapping[str, Any]) -> Proof:
+        """A proof that succeeded, from its document."""
+        names = [field.name for field in fields(Finding)]
+        findings = [Finding(**{name: d[name] for name in names}) for d in document["findings"]]
+        return Proof(findings, list(document["notes"]), version=document["version"])
 
 
 def judge_parameters(observation: Observation, workload: Workload) -> Finding:

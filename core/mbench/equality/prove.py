@@ -41,6 +41,7 @@ class Prover:
         log: Path,
         timeout: float,
         report: Callable[[str], None],
+        fresh: bool,
     ) -> None:
         self.adapter = adapter
         self.environment = environment
@@ -49,8 +50,9 @@ class Prover:
         self.log = log
         self.timeout = timeout
         self.report = report
-        self.notes: list[str] = []
+        self.fresh = fresh
         self.version = ""
+        self.notes: list[str] = []
         if not case.clip and self.workload.optimizer.clip_norm is not None:
             self.notes.append("proven with clipping, which the timed step leaves out")
         path = folder_of(case.workload) / f"{self.workload.name}.npz"
@@ -59,14 +61,24 @@ class Prover:
     def run(self) -> judge.Proof:
         """Both passes; raises CaseEnded where a worker falls short."""
         exact = self.exact_case()
-        findings = list(self.exact_pass(exact))
-        if not findings[0].passed:
-            return judge.Proof(
-                findings, self.notes, self.version
-            )  # nothing else can be told of another model
-        if self.timed != exact:
+        proof = self.exact_proof(exact)
+        findings = list(proof.findings)
+        # Nothing else can be told of another model.
+        if findings[0].passed and self.timed != exact:
             findings += self.timed_pass()
-        return judge.Proof(findings, self.notes, self.version)
+        return replace(proof, findings=findings, notes=[*proof.notes, *self.notes])
+
+    def exact_proof(self, exact: Case) -> judge.Proof:
+        """The float64 part, which every precision under one compiler shares, so it is kept too."""
+        name = cache.key(self.adapter, self.environment, exact)
+        remembered = None if self.fresh else cache.recall(name)
+        if remembered is not None:
+            return judge.Proof.of(remembered)
+        notes: list[str] = []
+        findings = list(self.exact_pass(exact, notes))
+        proof = judge.Proof(findings, notes, version=self.version)
+        cache.remember(name, proof)
+        return proof
 
     def exact_case(self) -> Case:
         """The case in float64, under the timed compiler where that can do float64."""
@@ -98,7 +110,7 @@ class Prover:
             for seed in seeds
         ]
 
-    def exact_pass(self, exact: Case) -> Iterator[judge.Finding]:
+    def exact_pass(self, exact: Case, notes: list[str]) -> Iterator[judge.Finding]:
         """Float64: parameters, outputs and, for training, losses, gradients and optimizer."""
         with self.worker(exact) as worker:
             self.report("proving outputs in float64")
@@ -111,7 +123,7 @@ class Prover:
             if not parameters.passed:
                 return
             if exact.layers is not None:
-                yield self.full_size(worker, exact)
+                yield self.full_size(worker, exact, notes)
             yield from self.judge_seeds(seen, gate=EXACT, check="outputs")
             yield judge.judge_flops(seen[0].counted_flops, self.workload)
             if exact.mode != "train":
@@ -128,7 +140,7 @@ class Prover:
                 losses = [step.loss for step in observation.steps]
                 yield judge.judge_losses(losses, expected.losses, gate=EXACT, check="loss")
 
-    def full_size(self, worker: Worker, exact: Case) -> judge.Finding:
+    def full_size(self, worker: Worker, exact: Case, notes: list[str]) -> judge.Finding:
         """Names and shapes of the whole model, where what is proven has fewer layers."""
         whole = replace(exact, layers=None)
         workload = whole.resolve()
@@ -138,9 +150,9 @@ class Prover:
         except CaseEnded as end:
             if end.outcome != "unsupported":
                 raise
-            self.notes.append(f"{proven}; whole size not checked: {end.reason}")
+            notes.append(f"{proven}; whole size not checked: {end.reason}")
             return judge.Finding("parameters", None, 0.0, note=end.reason)
-        self.notes.append(f"{proven}; all {workload.parameter_count():,} parameters by shape")
+        notes.append(f"{proven}; all {workload.parameter_count():,} parameters by shape")
         return judge.judge_shapes(found.shapes, workload)
 
     def judge_seeds(
@@ -193,7 +205,9 @@ def prove(
     remembered = None if fresh else cache.recall(name)
     if remembered is not None:
         return {**remembered, "remembered": True}
-    prover = Prover(adapter, environment, case, log=log, timeout=timeout, report=report)
+    prover = Prover(
+        adapter, environment, case, log=log, timeout=timeout, report=report, fresh=fresh
+    )
     proof = prover.run()
     cache.remember(name, proof)
     return {**proof.document(), "remembered": False}

@@ -151,7 +151,19 @@ def test_a_failure_is_not_remembered():
 
 
 @pytest.mark.parametrize(
-    "content", ["", "{", "[]", "7", "null", "{}", '{"proven": 1}', '{"proven": "yes"}', "\x00"]
+    "content",
+    [
+        '{"proven": true}',
+        "",
+        "{",
+        "[]",
+        "7",
+        "null",
+        "{}",
+        '{"proven": 1}',
+        '{"proven": "yes"}',
+        "\x00",
+    ],
 )
 def test_what_cannot_be_read_is_not_remembered(content):
     cache.remember("name", GOOD)

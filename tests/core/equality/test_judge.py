@@ -38,6 +38,12 @@ def judged(workload, reference, observed):
     return judged
 
 
+def test_a_proof_comes_back_from_its_document():
+    found = [Finding("outputs", 1e-12, EXACT, "logits", "a note"), Finding("flops", None, 0.05)]
+    proof = Proof(found, ["by other means"], version="1.2")
+    assert Proof.of(json.loads(json.dumps(proof.document()))) == proof
+
+
 def test_equal_changes_pass(judged, changes):
     finding = judged(changes)
     assert finding.passed
