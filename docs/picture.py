@@ -17,8 +17,8 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 MBENCH = [sys.executable, "-m", "mbench"]
-MEASURE = ["compare", "--frameworks", "torch,tf,mxnet,paddle", "--models", "resnet50",
-           "--image-size", "64", "--batch-size", "2", "--budget", "150"]  # fmt: skip
+MEASURE = ["compare", "--frameworks", "torch,tf,mxnet,paddle", "--image-size", "96",
+           "--budget", "170"]  # fmt: skip
 HERE = Path(__file__).parent
 # From the top of the page to the end of the first chart and its table.
 WIDTH, UNTIL = 1060, "section:nth-of-type(2)"
