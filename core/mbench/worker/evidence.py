@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,9 +14,12 @@ from mbench.contract.wire import Observation, StepEvidence
 if TYPE_CHECKING:
     from mbench.contract.adapter import Benchmark
     from mbench.contract.wire import Observe
-    from mbench.workloads.workload import Workload
+    from mbench.workloads.workload import Tensor, Workload
 
 __all__ = ["finite_loss", "observe"]
+
+SKETCHERS = 2
+"""Threads that sketch, each with one tensor in hand; NumPy lets go of the interpreter meanwhile."""
 
 
 def finite_loss(benchmark: Benchmark) -> float:
@@ -43,19 +47,27 @@ def observe(benchmark: Benchmark, workload: Workload, request: Observe) -> Obser
     initial = {tensor.name: tensor for tensor in workload.tensors()}
     shapes: dict[str, list[int]] = {}
     steps = []
+
+    def change(array: np.ndarray, tensor: Tensor) -> list[float]:
+        start = workload.initial(tensor, seed=request.seed)
+        return sketch(tensor.name, np.subtract(array, start, dtype=np.float64))
+
     for _ in range(request.steps):
         benchmark.step()
         benchmark.synchronize()
         if request.training:
             loss = finite_loss(benchmark)
-            changes = {}
-            for name, array in benchmark.parameters():
-                check_type(name, array)
-                shapes[name] = list(array.shape)
-                if name in initial and array.shape == initial[name].shape:
-                    start = workload.initial(initial[name], seed=request.seed)
-                    changes[name] = sketch(name, np.subtract(array, start, dtype=np.float64))
-            steps.append(StepEvidence(loss=loss, outputs={}, parameters=changes))
+            changes: dict[str, Future[list[float]]] = {}
+            with ThreadPoolExecutor(SKETCHERS) as pool:
+                for name, array in benchmark.parameters():
+                    check_type(name, array)
+                    shapes[name] = list(array.shape)
+                    if name in initial and array.shape == initial[name].shape:
+                        if len(changes) >= SKETCHERS:  # no more arrays than that are kept
+                            list(changes.values())[-SKETCHERS].result()
+                        changes[name] = pool.submit(change, array, initial[name])
+            found = {name: sketched.result() for name, sketched in changes.items()}
+            steps.append(StepEvidence(loss=loss, outputs={}, parameters=found))
         else:
             outputs = {}
             for name, array in benchmark.outputs().items():
