@@ -10,13 +10,14 @@ from mbench.errors import MbenchError
 __all__ = ["differ"]
 
 Document = dict[str, Any]
+Changes = dict[str, tuple[Any, Any]]
 
 # What a case is, apart from the versions that a diff is there to judge.
 KEY = ("model", "mode", "batch_size", "precision", "compiler", "device", "devices", "threads",
        "image_size", "sequence_length", "clip")  # fmt: skip
 # Another machine is another experiment; a new kernel or driver is a change to be judged.
-MACHINE = ("cpu", "physical_cores", "usable_cores", "gpu")
-SETTINGS = ("os", "python", "driver", "governor", "transparent_huge_pages", "hostname")
+CONDITIONS = ("protocol", "cpu", "physical_cores", "usable_cores", "gpu")
+SETTINGS = ("mbench", "os", "python", "driver", "governor", "transparent_huge_pages", "hostname")
 
 
 def differ(base: Document, new: Document, *, threshold: float) -> Document:
@@ -31,21 +32,20 @@ def differ(base: Document, new: Document, *, threshold: float) -> Document:
             f"{base['run']} and {new['run']} have no case in common: "
             f"{titles(base)} against {titles(new)}"
         )
-    machine = changes(facts(base["system"]), facts(new["system"]), MACHINE)
-    compared = [pair for pair in pairs if obstacle(*pair, machine=machine) is None]
+    old, now = facts(base), facts(new)
+    conditions = changes(old, now, CONDITIONS)
+    compared = [pair for pair in pairs if obstacle(*pair, conditions=conditions) is None]
     cases = [
-        contrast(old, now, machine=machine, threshold=threshold, comparisons=len(compared))
-        for old, now in pairs
+        contrast(*pair, conditions=conditions, threshold=threshold, comparisons=len(compared))
+        for pair in pairs
     ]
-    settings = changes(facts(base["system"]), facts(new["system"]), SETTINGS)
-    settings |= changes(base, new, ("mbench",))
     return {
         "schema": 1,
         "base": base["run"],
         "new": new["run"],
         "threshold": threshold,
         "intervals": len(compared),
-        "changes": listed(machine | settings),
+        "changes": listed(conditions | changes(old, now, SETTINGS)),
         "cases": cases,
         "unmatched": [
             {"run": document["run"], "case": heading(case)}
@@ -91,23 +91,25 @@ def match(
     return pairs, (base, new)
 
 
-def facts(system: Document) -> Document:
-    """The system with its GPUs as one fact, and their driver as another."""
-    gpus = system.get("gpus") or []
+def facts(document: Document) -> Document:
+    """How a run was measured, its GPUs as one fact and their driver as another."""
+    gpus = document["system"].get("gpus") or []
     return {
-        **system,
+        **document["system"],
+        "mbench": document["mbench"],
+        "protocol": document["protocol"].get("name"),
         "gpu": ", ".join(str(gpu.get("name")) for gpu in gpus),
         "driver": ", ".join(dict.fromkeys(str(gpu.get("driver_version")) for gpu in gpus)),
     }
 
 
-def changes(base: Document, new: Document, names: tuple[str, ...]) -> dict[str, tuple[Any, Any]]:
+def changes(base: Document, new: Document, names: tuple[str, ...]) -> Changes:
     return {
         name: (base.get(name), new.get(name)) for name in names if base.get(name) != new.get(name)
     }
 
 
-def listed(changed: dict[str, tuple[Any, Any]]) -> list[Document]:
+def listed(changed: Changes) -> list[Document]:
     return [
         {"what": name, "base": text(before), "new": text(after)}
         for name, (before, after) in changed.items()
@@ -118,7 +120,7 @@ def text(value: Any) -> str:
     return "none" if value is None or value == "" else str(value)
 
 
-def version_changes(base: Document, new: Document) -> dict[str, tuple[Any, Any]]:
+def version_changes(base: Document, new: Document) -> Changes:
     """The framework's version and, where the environments are known, every package's."""
     found = changes(base, new, ("version",))
     before, after = ((case["environment"] or {}).get("packages") or {} for case in (base, new))
@@ -127,15 +129,15 @@ def version_changes(base: Document, new: Document) -> dict[str, tuple[Any, Any]]
     return found
 
 
-def obstacle(base: Document, new: Document, *, machine: dict[str, tuple[Any, Any]]) -> str | None:
+def obstacle(base: Document, new: Document, *, conditions: Changes) -> str | None:
     """Why two cases cannot be compared; None where they can."""
     if base["outcome"] != "ok":
         return f"it was {base['outcome']} in the base: {base['reason']}"
     if new["outcome"] != "ok":
         return f"it is {new['outcome']} now: {new['reason']}"
-    if machine:
-        said = ", ".join(f"{name} {text(a)} -> {text(b)}" for name, (a, b) in machine.items())
-        return f"another machine: {said}"
+    if conditions:
+        said = ", ".join(f"{name} {text(a)} -> {text(b)}" for name, (a, b) in conditions.items())
+        return f"other conditions: {said}"
     if base["flops_per_sample"] != new["flops_per_sample"]:
         return "the workload changed: other FLOPs per sample"
     for case, which in ((base, "base"), (new, "new")):
@@ -148,7 +150,7 @@ def contrast(
     base: Document,
     new: Document,
     *,
-    machine: dict[str, tuple[Any, Any]],
+    conditions: Changes,
     threshold: float,
     comparisons: int,
 ) -> Document:
@@ -160,7 +162,7 @@ def contrast(
         "unit": (new["throughput"] or base["throughput"] or {}).get("unit"),
         "ratio": None, "low": None, "high": None,
         "verdict": "not comparable",
-        "reason": obstacle(base, new, machine=machine),
+        "reason": obstacle(base, new, conditions=conditions),
         "regression": base["outcome"] == "ok" != new["outcome"],
         "changes": listed(version_changes(base, new)),
     }  # fmt: skip

@@ -20,7 +20,8 @@ __all__ = ["files_of", "open_runs"]
 # The fields that the tables are made of. Whatever does not fit its type is taken as absent.
 FEW = {
     "event": "VARCHAR", "schema": "BIGINT", "id": "VARCHAR", "mbench": "VARCHAR",
-    "started": "VARCHAR", "system": {"hostname": "VARCHAR", "cpu": "VARCHAR"}, "case": "INTEGER",
+    "started": "VARCHAR", "system": {"hostname": "VARCHAR", "cpu": "VARCHAR"},
+    "protocol": {"name": "VARCHAR"}, "case": "INTEGER",
     "comparison": "INTEGER", "label": "VARCHAR", "framework": "VARCHAR", "samples": "VARCHAR",
     "version": "VARCHAR", "outcome": "VARCHAR",
     "axes": {
@@ -59,10 +60,12 @@ CASES = """
 CREATE TEMP TABLE cases AS
 SELECT row_number() OVER (ORDER BY c.filename, c."case") - 1 AS row, c.filename,
     r.id AS run, r.started, r.system.hostname AS host, r.system.cpu AS cpu, r.mbench,
+    coalesce(r.protocol.name, 'adaptive') AS protocol,  -- older runs knew no other
     c.comparison, c."case", c.label, c.framework, f.version, c.axes, c.samples, o.outcome
 FROM events c
 JOIN (SELECT filename, first(id) AS id, first(started) AS started, first(mbench) AS mbench,
-             first(system) AS system FROM events WHERE event = 'run' GROUP BY filename) r
+             first(system) AS system, first(protocol) AS protocol
+      FROM events WHERE event = 'run' GROUP BY filename) r
     USING (filename)
 LEFT JOIN (SELECT filename, "case", first(version) AS version FROM events
            WHERE event = 'framework' GROUP BY filename, "case") f USING (filename, "case")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mbench import stats
 from mbench.results.engine import open_runs
+from mbench.results.figures import ADAPTIVE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,19 +18,22 @@ __all__ = ["trace"]
 Document = dict[str, Any]
 
 # Points with the same values of these make one line: a version is what changes along it.
-SERIES = ("label", "model", "mode", "batch_size", "precision", "compiler", "device", "threads",
-          "image_size", "sequence_length", "clip", "cpu")  # fmt: skip
+SERIES = ("protocol", "label", "model", "mode", "batch_size", "precision", "compiler", "device",
+          "threads", "image_size", "sequence_length", "clip", "cpu")  # fmt: skip
 
 POINTS = """
-SELECT c.run, c.started, c.host, c.cpu, c.label, c.framework, c.version, c.axes,
+SELECT c.run, c.started, c.protocol, c.host, c.cpu, c.label, c.framework, c.version, c.axes,
     c.samples || '/s' AS unit,
     list(p.steps * c.axes.batch_size * 1e9 / p.nanoseconds ORDER BY p.process) AS processes
 FROM (
-    SELECT filename, "case", process, sum(steps) AS steps, sum(nanoseconds[1]) AS nanoseconds
-    FROM blocks WHERE NOT "each" GROUP BY ALL HAVING min(nanoseconds[1]) >= 1
+    -- The blocks timed whole; where a process has none, those timed step by step.
+    SELECT filename, "case", process, coalesce(
+            sum(steps) FILTER (NOT "each"), sum(steps)) AS steps,
+        coalesce(sum(nanoseconds[1]) FILTER (NOT "each"), sum(list_sum(nanoseconds))) AS nanoseconds
+    FROM blocks GROUP BY ALL
 ) p
 JOIN cases c USING (filename, "case")
-WHERE c.outcome IS NULL
+WHERE c.outcome IS NULL AND p.nanoseconds >= 1
     AND (len($models) = 0 OR list_contains($models, c.axes.model))
     AND (len($frameworks) = 0
         OR list_contains($frameworks, c.framework) OR list_contains($frameworks, c.label))
@@ -54,9 +58,11 @@ def trace(
         point = dict(zip(names, row, strict=True))
         point |= point.pop("axes")
         values = point.pop("processes")
-        interval = stats.geometric_interval(values)
+        interval = stats.geometric_interval(values) if point["protocol"] == ADAPTIVE else None
         point["throughput"] = {
-            "median": median(values), "low": interval.low, "high": interval.high,
+            "median": median(values),
+            "low": interval.low if interval else None,
+            "high": interval.high if interval else None,
             "unit": point.pop("unit"), "processes": values,
         }  # fmt: skip
         series = tuple(point[name] for name in SERIES)

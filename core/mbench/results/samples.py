@@ -18,8 +18,8 @@ __all__ = ["EXPORTS", "export", "frame"]
 # What a case says of all its samples, by column.
 OF_CASE = {
     "run": "run", "started": "started", "host": "host", "cpu": "cpu",
-    "mbench": "mbench", "comparison": "comparison", "case": '"case"', "label": "label",
-    "framework": "framework", "version": "version",
+    "mbench": "mbench", "protocol": "protocol", "comparison": "comparison", "case": '"case"',
+    "label": "label", "framework": "framework", "version": "version",
     **{
         axis: f"axes.{axis}"
         for axis in ("model", "mode", "batch_size", "precision", "compiler", "device", "threads",

@@ -216,3 +216,23 @@ def test_a_missing_extra_is_named(folder, monkeypatch, name):
     monkeypatch.setitem(__import__("sys").modules, name, None)
     with pytest.raises(MbenchError, match=r"pip install '\.\[analysis\]'"):
         mbench.load(folder)
+
+
+def test_steps_timed_one_by_one_make_a_point_where_nothing_else_was_timed(write_run):
+    folder = write_run(seconds={"tiny": [[1.0]]}, single={"tiny": [5.0, 15.0]})
+    path = folder / "run.jsonl"
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(line for line in lines if '"each":false' not in line))
+    (point,) = trace(files_of(folder))["points"]
+    document = summarize(load_run(folder))
+    assert point["throughput"]["median"] == document["cases"][0]["throughput"]["median"] == 800
+
+
+def test_runs_of_different_protocols_are_different_lines(three):
+    path = three[1] / "run.jsonl"
+    path.write_text(path.read_text().replace('"name":"adaptive"', '"name":"dlperf"', 1))
+    found = [p for p in trace(files_of(three[0].parent))["points"] if p["label"] == "tiny"]
+    assert [point["protocol"] for point in found] == ["adaptive", "dlperf", "adaptive"]
+    assert found[1]["change"] is None
+    assert found[1]["throughput"]["low"] is None
+    assert found[2]["change"]["run"] == three[0].name

@@ -72,7 +72,7 @@ def test_another_machine_is_not_comparable(diff):
     )
     (case,) = found["cases"]
     assert (case["verdict"], case["regression"]) == ("not comparable", False)
-    assert case["reason"] == "another machine: cpu EPYC -> Xeon"
+    assert case["reason"] == "other conditions: cpu EPYC -> Xeon"
 
 
 def test_another_host_of_the_same_kind_is_said_and_compared(diff):
@@ -148,3 +148,10 @@ def test_cases_of_one_run_only_are_listed(diff):
 def test_runs_of_nothing_in_common_are_refused(diff):
     with pytest.raises(MbenchError, match="no case in common"):
         diff({"seconds": {"tiny": STEADY}}, {"seconds": {"tiny": STEADY}, "batch_sizes": (4,)})
+
+
+def test_another_protocol_is_not_comparable(document):
+    base, new = (document(seconds={"tiny": STEADY}) for _ in range(2))
+    new["protocol"]["name"] = "dlperf"
+    (case,) = differ(base, new, threshold=0.03)["cases"]
+    assert case["reason"] == "other conditions: protocol adaptive -> dlperf"

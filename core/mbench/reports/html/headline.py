@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from mbench.reports.cells import equality, interval, number
+from mbench.reports.cells import equality, interval, noise_note, number
 from mbench.reports.html.parts import LONG, Badge, Figure, Section, Table, sized, title_of
 
 __all__ = ["badges", "comparison_section", "headline", "subject"]
@@ -65,10 +65,10 @@ def detail(comparison: Document) -> str:
         return str(comparison["reason"] or "the run did not get so far")
     said = f"ratio {number(comparison['ratio'])}"
     if comparison["low"] is None:
-        return f"{said}, one process pair, so there is no interval"
+        return f"{said}, no interval: {comparison['no_interval']}{noise_note(comparison)}"
     return (
         f"{said}, 95 % interval {interval(comparison['low'], comparison['high'])}, "
-        f"{comparison['process_pairs']} process pairs"
+        f"{comparison['process_pairs']} process pairs{noise_note(comparison)}"
     )
 
 
