@@ -33,7 +33,7 @@ class Gpu:
         """`nvml` is the pynvml module, initialised."""
         self.nvml = nvml
         visible = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")[0].strip()
-        if visible.startswith("GPU-"):
+        if visible.startswith(("GPU-", "MIG-")):
             self.handle = nvml.nvmlDeviceGetHandleByUUID(visible)
         else:
             self.handle = nvml.nvmlDeviceGetHandleByIndex(

@@ -65,7 +65,12 @@ def test_what_a_gpu_does_not_tell_is_none(driver):
 
 @pytest.mark.parametrize(
     ("visible", "handle"),
-    [("", ("index", 0)), ("3,1", ("index", 3)), ("GPU-8f1a,1", ("uuid", "GPU-8f1a"))],
+    [
+        ("", ("index", 0)),
+        ("3,1", ("index", 3)),
+        ("GPU-8f1a,1", ("uuid", "GPU-8f1a")),
+        ("MIG-77", ("uuid", "MIG-77")),
+    ],
 )
 def test_the_gpu_is_the_first_visible_one(driver, monkeypatch, visible, handle):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
