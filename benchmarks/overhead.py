@@ -3,7 +3,8 @@
 Usage: python benchmarks/overhead.py [--frameworks torch,tf,mxnet,paddle] [--processes 6]
 
 Both train ResNet-50 in one process, so that they share its settings and its luck, in blocks that
-alternate in random order; fresh processes are the replicates. A ratio of 0.995 or better means
+alternate in random order; fresh processes are the replicates. Blocks are short, one step of some
+60 ms, because the noise of a shared machine has less time to change between two of them. A ratio of 0.995 or better means
 that mbench costs half a percent or less.
 """
 
@@ -30,8 +31,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="mbench against a bare loop")
     parser.add_argument("--frameworks", default="torch,tf,mxnet,paddle")
     parser.add_argument("--processes", type=int, default=6)
-    parser.add_argument("--rounds", type=int, default=10)
-    parser.add_argument("--steps", type=int, default=3, help="per block")
+    parser.add_argument("--rounds", type=int, default=200)
+    parser.add_argument("--steps", type=int, default=1, help="per block")
     parser.add_argument("--threads", type=int, default=usable_cores())
     arguments = parser.parse_args()
     plugins = Plugins()

@@ -14,8 +14,8 @@ import time
 from mbench.contract.case import Case
 from mbench.worker.clock import time_steps
 
-BATCH_SIZE, IMAGE_SIZE = 4, 96
-WARMUP_STEPS = 4
+BATCH_SIZE, IMAGE_SIZE = 2, 64
+WARMUP_STEPS = 10
 
 
 def main(folder: str, runtime: str, *numbers: str) -> None:
