@@ -74,6 +74,12 @@ def test_memory_evidence_and_goodbye(session):
     assert session.answer(wire.Close()) == wire.Closed()
 
 
+def test_shapes_are_told_without_a_prepared_case(session):
+    found = session.answer(wire.FindShapes(case=CASE))
+    assert found == wire.ShapesFound(shapes={"weight": [64, 256], "bias": [64]})
+    assert session.benchmark is None
+
+
 def test_the_case_before_makes_room_for_the_next(session):
     session.answer(wire.Prepare(case=CASE))
     broken = dataclasses.replace(CASE, image_size=32)
