@@ -94,7 +94,7 @@ def test_no_arguments_show_the_help(command):
 COMPARE = ["compare", "--frameworks", "tiny,tiny", "--models", "tiny-model", "--device", "cpu"]
 MISTAKES = [
     (["comparee"], "unknown command 'comparee'; did you mean compare?"),
-    (["zzz"], "unknown command 'zzz'; there is compare, "),
+    (["zzz"], "unknown command 'zzz'; there is calibrate, compare, "),
     (["compare"], "Missing option '--frameworks'"),
     (["compare", "--frameworks", "tiny"], "compare takes two frameworks or more"),
     (["compare", "--frameworks", "tinny,tiny"], "unknown framework 'tinny'; did you mean tiny?"),
