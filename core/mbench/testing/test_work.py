@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -89,19 +90,19 @@ def test_inference_repeats_itself_and_follows_the_parameters(
     )
     assert first, "inference has no outputs"
     for name, sketch in first.items():
-        np.testing.assert_allclose(same[name], sketch, rtol=1e-4, err_msg=f"{name} varies")
-        assert not np.allclose(other[name], sketch, rtol=1e-4), f"{name} is kept"
+        near = 1e-4 * sketch[0]
+        assert np.linalg.norm(same[name] - sketch) < near, f"{name} varies"
+        assert np.linalg.norm(other[name] - sketch) > near, f"{name} is kept"
 
 
 def test_dropout_is_active_in_training(subject: Subject) -> None:
     """It has masks of its own in every step."""
-    for model in subject.cases:
-        case = subject.case(
-            **{name: getattr(model, name) for name in vars(model)} | {"dropout": True}
-        )
-        if case.resolve().config != case.resolve().config.without_dropout():
-            break
-    else:
+    pairs = ((case, replace(case, dropout=True)) for case in subject.cases)
+    dropping = (
+        active for case, active in pairs if active.resolve().config != case.resolve().config
+    )
+    case = next(dropping, None)
+    if case is None:
         pytest.skip("no model that this adapter supports has dropout")
     with subject.worker(case) as worker:
         worker.prepare(case)
