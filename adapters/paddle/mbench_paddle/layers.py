@@ -1,15 +1,30 @@
-"""paddle.nn's layers, made exact in float64 where their kernels hold constants in float32."""
+"""paddle.nn's layers, made exact in float64 where their kernels hold constants in float32.
+
+Shapes: B batch, C channels, H W pixels.
+"""
 
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import paddle
 from paddle import nn
 from paddle.nn import functional as F
 
-__all__ = ["BatchNorm2D", "held"]
+__all__ = ["BatchNorm2D", "BasicConv2D", "LayerNorm", "Normalized", "Projection", "held",
+           "norm", "with_dropout", "with_exact_norms"]  # fmt: skip
+
+
+class Normalized(Protocol):
+    """What a model's dimensions say of its batch norms; `momentum` weighs the new statistic."""
+
+    @property
+    def epsilon(self) -> float: ...
+
+    @property
+    def momentum(self) -> float: ...
 
 
 class BatchNorm2D(nn.BatchNorm2D):
@@ -21,15 +36,12 @@ class BatchNorm2D(nn.BatchNorm2D):
 
     def __init__(self, channels: int, *, momentum: float, epsilon: float) -> None:
         super().__init__(channels, momentum=momentum, epsilon=epsilon)
-        self.stretch = math.sqrt(held(epsilon) / epsilon)
+        self.stretch = stretch(epsilon)
 
     def forward(self, x: paddle.Tensor) -> paddle.Tensor:
         """(B, C, H, W) -> (B, C, H, W)."""
-        if x.dtype == paddle.float64:
-            # A tensor, for a static graph multiplies by plain numbers in float32.
-            x = x * paddle.full([1], self.stretch, dtype="float64")
         return F.batch_norm(
-            x,
+            stretched(x, self.stretch),
             self._mean,
             self._variance,
             weight=self.weight,
@@ -40,6 +52,73 @@ class BatchNorm2D(nn.BatchNorm2D):
         )
 
 
+class LayerNorm(nn.LayerNorm):
+    """paddle.nn's own; in float64 with an input stretched to suit the kernel's epsilon."""
+
+    def __init__(self, features: int, *, epsilon: float) -> None:
+        super().__init__(features, epsilon)
+        self.stretch = stretch(epsilon)
+
+    def forward(self, x: paddle.Tensor) -> paddle.Tensor:
+        return super().forward(stretched(x, self.stretch))
+
+
+class BasicConv2D(nn.Layer):
+    """A convolution without bias, batch norm and ReLU, as all convolutions of an inception."""
+
+    def __init__(
+        self,
+        config: Normalized,
+        inputs: int,
+        outputs: int,
+        kernel: int | tuple[int, int],
+        **options: Any,
+    ) -> None:
+        super().__init__()
+        self.conv = nn.Conv2D(inputs, outputs, kernel, bias_attr=False, **options)
+        self.bn = norm(config, outputs)
+
+    def forward(self, x: paddle.Tensor) -> paddle.Tensor:
+        return F.relu(self.bn(self.conv(x)))
+
+
+class Projection(nn.Linear):
+    """paddle.nn's own, for weights that are (in, out) canonically too, as in GPT-2."""
+
+
+def norm(config: Normalized, channels: int) -> BatchNorm2D:
+    """PaddlePaddle's momentum is the weight of the old statistic, not of the new one."""
+    return BatchNorm2D(channels, momentum=1 - config.momentum, epsilon=config.epsilon)
+
+
+def with_exact_norms(model: nn.Layer, config: Normalized) -> nn.Layer:
+    """`model`, one of paddle.vision's, each batch norm of which becomes `norm`'s."""
+    for parent in model.sublayers(include_self=True):
+        for name, layer in list(parent.named_children()):
+            if isinstance(layer, nn.BatchNorm2D):
+                parent.add_sublayer(name, norm(config, layer._num_features))
+    return model
+
+
+def with_dropout(model: nn.Layer, rate: float) -> nn.Layer:
+    """`model`, one of paddle.vision's, each dropout of which gets this rate."""
+    for layer in model.sublayers():
+        if isinstance(layer, nn.Dropout):
+            layer.p = rate
+    return model
+
+
 def held(constant: float) -> float:
     """What is left of a constant that a kernel takes as float32."""
     return float(np.float32(constant))
+
+
+def stretch(epsilon: float) -> float:
+    return math.sqrt(held(epsilon) / epsilon)
+
+
+def stretched(x: paddle.Tensor, factor: float) -> paddle.Tensor:
+    if x.dtype != paddle.float64:
+        return x
+    # A tensor, for a static graph multiplies by plain numbers in float32.
+    return x * paddle.full([1], factor, dtype="float64")

@@ -9,6 +9,8 @@ import numpy as np
 import paddle
 from paddle import nn
 
+from mbench_paddle.layers import Projection
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -16,8 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ["load", "named", "read", "to_numpy", "trainable"]
 
+ENCODER = "encoder.layers."
 CANONICAL = (
-    ("encoder.layers.", "encoder.layer."),
+    (ENCODER, "encoder.layer."),
     (".self_attn.q_proj.", ".attention.self.query."),
     (".self_attn.k_proj.", ".attention.self.key."),
     (".self_attn.v_proj.", ".attention.self.value."),
@@ -26,10 +29,9 @@ CANONICAL = (
     (".linear1.", ".intermediate.dense."),
     (".linear2.", ".output.dense."),
     (".norm2.", ".output.LayerNorm."),
-    ("._mean", ".running_mean"),
-    ("._variance", ".running_var"),
 )
-"""Parts of PaddlePaddle's names beside what they are canonically."""
+"""Parts of the names in paddle.nn's transformer beside what they are canonically."""
+STATISTICS = (("._mean", ".running_mean"), ("._variance", ".running_var"))
 
 
 @dataclass(frozen=True)
@@ -56,16 +58,22 @@ def trainable(model: nn.Layer) -> dict[str, paddle.Tensor]:
 
 
 def named(model: nn.Layer) -> dict[str, Native]:
-    """All parameters and running statistics by canonical name; a tied one appears once."""
-    found = {}
+    """All parameters and running statistics by canonical name.
+
+    A tied one appears once, and so does an LSTM's, which its cells have under other names.
+    """
+    found: dict[str, Native] = {}
+    seen: set[int] = set()
     for prefix, layer in model.named_sublayers(include_self=True):
-        linear = isinstance(layer, nn.Linear)
+        linear = isinstance(layer, nn.Linear) and not isinstance(layer, Projection)
         tensors = (
             *layer.named_parameters(prefix, include_sublayers=False),
             *layer.named_buffers(prefix, include_sublayers=False),
         )
         for name, tensor in tensors:
-            found[canonical(name)] = Native(tensor, linear and tensor.ndim == 2)
+            if id(tensor) not in seen:
+                seen.add(id(tensor))
+                found[canonical(name)] = Native(tensor, linear and tensor.ndim == 2)
     return found
 
 
@@ -110,6 +118,6 @@ def to_numpy(tensor: paddle.Tensor) -> np.ndarray:
 
 
 def canonical(name: str) -> str:
-    for native, known in CANONICAL:
+    for native, known in CANONICAL if ENCODER in name else STATISTICS:
         name = name.replace(native, known)
     return name

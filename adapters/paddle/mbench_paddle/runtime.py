@@ -21,7 +21,7 @@ from mbench_paddle.probes import Accumulate, MatMul
 from mbench_paddle.statistics import RunningStatistics
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from types import ModuleType
 
     import numpy as np
@@ -86,6 +86,18 @@ class Runtime:
         return {"train": Training, "inference": Inference}[case.mode](
             case, workload, compiler, resolve(case.precision, compiler)
         )
+
+    def shapes(self, workload: Workload) -> dict[str, Sequence[int]]:
+        """Of a model whose tensors have no memory yet; paddle.nn.LSTM cannot wait for its own."""
+        family = family_of(workload)
+        try:
+            with paddle.LazyGuard():
+                model = family.build(workload.config)
+        except ValueError as error:
+            raise Unsupported(
+                f"PaddlePaddle cannot build {workload.name} without its memory"
+            ) from error
+        return {name: native.shape for name, native in parameters.named(model).items()}
 
     def matmul(self, size: int, precision: str) -> MatMul:
         compiler = Eager(self.device)

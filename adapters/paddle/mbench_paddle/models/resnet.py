@@ -1,47 +1,56 @@
-"""ResNet v1.5: paddle.vision's.
+"""ResNet, wide and grouped ones too: paddle.vision's.
 
 Shapes: B batch, C channels, H W pixels, K classes.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from paddle import nn
 from paddle.nn import functional as F
-from paddle.vision.models.resnet import BottleneckBlock, ResNet
+from paddle.vision.models.resnet import BasicBlock, BottleneckBlock, ResNet
 
-from mbench_paddle.layers import BatchNorm2D
+from mbench_paddle.layers import with_exact_norms
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import paddle
+    from paddle import nn
 
     from mbench.workloads.resnet import ResNetConfig
 
 __all__ = ["build", "forward", "loss"]
 
-DEPTHS = {(3, 4, 6, 3): 50, (3, 4, 23, 3): 101, (3, 8, 36, 3): 152}
+DEPTHS = {(2, 2, 2, 2): 18, (3, 4, 6, 3): 50, (3, 4, 23, 3): 101, (3, 8, 36, 3): 152}
+
+
+class BottleneckV1(BottleneckBlock):
+    """The paper's, with the stride in its first convolution."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.conv1._stride, self.conv2._stride = self.conv2._stride, self.conv1._stride
 
 
 def build(config: ResNetConfig) -> nn.Layer:
     """Raises ValueError for widths or blocks other than paddle.vision's, which are fixed."""
-    if (config.widths, config.expansion, config.stem) != ((64, 128, 256, 512), 4, 64):
+    if (config.widths, config.stem) != ((64, 128, 256, 512), 64):
         raise ValueError(f"paddle.vision's ResNet has no such widths: {config}")
     if config.blocks not in DEPTHS:
         raise ValueError(f"paddle.vision's ResNet has no such blocks: {config}")
-    model = ResNet(BottleneckBlock, DEPTHS[config.blocks], num_classes=config.classes)
-    for parent in model.sublayers(include_self=True):
-        for name, layer in list(parent.named_children()):
-            if isinstance(layer, nn.BatchNorm2D):
-                parent.add_sublayer(name, norm(config, channels=layer._num_features))
-    return model
-
-
-def norm(config: ResNetConfig, *, channels: int) -> BatchNorm2D:
-    """PaddlePaddle's momentum is the weight of the old statistic, not of the new one."""
-    return BatchNorm2D(channels, momentum=1 - config.momentum, epsilon=config.epsilon)
+    if not config.bottleneck:
+        block = BasicBlock
+    else:
+        block = BottleneckV1 if config.stride_first else BottleneckBlock
+    model = ResNet(
+        block,
+        DEPTHS[config.blocks],
+        width=config.group_width,
+        num_classes=config.classes,
+        groups=config.groups,
+    )
+    return with_exact_norms(model, config)
 
 
 def forward(model: nn.Layer, batch: Mapping[str, paddle.Tensor]) -> dict[str, paddle.Tensor]:

@@ -1,0 +1,105 @@
+"""MnasNet-B1, which paddle.vision lacks.
+
+Shapes: B batch, C channels, H W pixels, K classes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from paddle import nn
+from paddle.nn import functional as F
+
+from mbench.workloads.mnasnet import LAST
+from mbench_paddle.layers import norm
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    import paddle
+
+    from mbench.workloads.mnasnet import MnasNetConfig, Stack
+
+__all__ = ["build", "forward", "loss"]
+
+
+class MnasNet(nn.Layer):
+    def __init__(self, config: MnasNetConfig) -> None:
+        super().__init__()
+        stem, inputs = config.stem, config.separable
+        layers = [
+            *convolution(config, 3, stem, 3, stride=2),
+            nn.ReLU(),
+            *convolution(config, stem, stem, 3, groups=stem),
+            nn.ReLU(),
+            *convolution(config, stem, inputs, 1),
+        ]
+        for stack in config.stacks:
+            layers.append(nn.Sequential(*blocks(config, stack, inputs)))
+            inputs = stack.outputs
+        self.layers = nn.Sequential(*layers, *convolution(config, inputs, LAST, 1), nn.ReLU())
+        self.classifier = nn.Sequential(
+            nn.Dropout(config.dropout), nn.Linear(LAST, config.classes)
+        )
+
+    def forward(self, images: paddle.Tensor) -> paddle.Tensor:
+        """(B, C, H, W) -> (B, K)."""
+        return self.classifier(self.layers(images).mean([2, 3]))
+
+
+class InvertedResidual(nn.Layer):
+    def __init__(self, config: MnasNetConfig, stack: Stack, inputs: int, *, stride: int) -> None:
+        super().__init__()
+        inner = inputs * stack.expansion
+        self.layers = nn.Sequential(
+            *convolution(config, inputs, inner, 1),
+            nn.ReLU(),
+            *convolution(config, inner, inner, stack.kernel, stride=stride, groups=inner),
+            nn.ReLU(),
+            *convolution(config, inner, stack.outputs, 1),
+        )
+        self.summed = stride == 1 and inputs == stack.outputs
+
+    def forward(self, x: paddle.Tensor) -> paddle.Tensor:
+        return x + self.layers(x) if self.summed else self.layers(x)
+
+
+def blocks(config: MnasNetConfig, stack: Stack, inputs: int) -> Iterator[InvertedResidual]:
+    yield InvertedResidual(config, stack, inputs, stride=stack.stride)
+    for _ in range(stack.repeats - 1):
+        yield InvertedResidual(config, stack, stack.outputs, stride=1)
+
+
+def convolution(
+    config: MnasNetConfig,
+    inputs: int,
+    outputs: int,
+    kernel: int,
+    *,
+    stride: int = 1,
+    groups: int = 1,
+) -> tuple[nn.Layer, nn.Layer]:
+    """A convolution and its batch norm; at stride 1, it keeps the image's size."""
+    made = nn.Conv2D(
+        inputs,
+        outputs,
+        kernel,
+        stride=stride,
+        padding=kernel // 2,
+        groups=groups,
+        bias_attr=False,
+    )
+    return made, norm(config, outputs)
+
+
+def build(config: MnasNetConfig) -> nn.Layer:
+    return MnasNet(config)
+
+
+def forward(model: nn.Layer, batch: Mapping[str, paddle.Tensor]) -> dict[str, paddle.Tensor]:
+    """images (B, C, H, W) -> logits (B, K)."""
+    return {"logits": model(batch["images"])}
+
+
+def loss(outputs: Mapping[str, paddle.Tensor], batch: Mapping[str, paddle.Tensor]) -> paddle.Tensor:
+    return F.cross_entropy(outputs["logits"], batch["labels"])

@@ -1,0 +1,110 @@
+"""ShuffleNetV2, since paddle.vision's of width 2.0 has fewer channels than the reference.
+
+Shapes: B batch, C channels, H W pixels, K classes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import paddle
+from paddle import nn
+from paddle.nn import functional as F
+
+from mbench_paddle.layers import norm
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mbench.workloads.shufflenet import ShuffleNetConfig
+
+__all__ = ["build", "forward", "loss"]
+
+
+class ShuffleNetV2(nn.Layer):
+    def __init__(self, config: ShuffleNetConfig) -> None:
+        super().__init__()
+        self.conv1 = nn.Sequential(
+            nn.Conv2D(3, config.stem, 3, stride=2, padding=1, bias_attr=False),
+            norm(config, config.stem),
+            nn.ReLU(),
+        )
+        self.maxpool = nn.MaxPool2D(3, stride=2, padding=1)
+        widths = (config.stem, *config.widths)
+        self.stage2, self.stage3, self.stage4 = (
+            nn.Sequential(
+                Downsampling(config, inputs, width),
+                *(InvertedResidual(config, width) for _ in range(blocks - 1)),
+            )
+            for blocks, inputs, width in zip(config.blocks, widths, config.widths, strict=False)
+        )
+        self.conv5 = nn.Sequential(
+            nn.Conv2D(widths[-1], config.last, 1, bias_attr=False),
+            norm(config, config.last),
+            nn.ReLU(),
+        )
+        self.fc = nn.Linear(config.last, config.classes)
+
+    def forward(self, images: paddle.Tensor) -> paddle.Tensor:
+        """(B, C, H, W) -> (B, K)."""
+        x = self.maxpool(self.conv1(images))
+        x = self.stage4(self.stage3(self.stage2(x)))
+        return self.fc(self.conv5(x).mean([2, 3]))
+
+
+class InvertedResidual(nn.Layer):
+    """Works on the second half of the channels."""
+
+    def __init__(self, config: ShuffleNetConfig, width: int) -> None:
+        super().__init__()
+        self.branch2 = branch(config, width // 2, width // 2, stride=1)
+
+    def forward(self, x: paddle.Tensor) -> paddle.Tensor:
+        kept, used = x.chunk(2, axis=1)
+        return F.channel_shuffle(paddle.concat([kept, self.branch2(used)], axis=1), 2)
+
+
+class Downsampling(nn.Layer):
+    """Two branches of stride 2, each of which makes half of the channels."""
+
+    def __init__(self, config: ShuffleNetConfig, inputs: int, width: int) -> None:
+        super().__init__()
+        self.branch1 = nn.Sequential(
+            *depthwise(config, inputs, stride=2), *pointwise(config, inputs, width // 2)
+        )
+        self.branch2 = branch(config, inputs, width // 2, stride=2)
+
+    def forward(self, x: paddle.Tensor) -> paddle.Tensor:
+        return F.channel_shuffle(paddle.concat([self.branch1(x), self.branch2(x)], axis=1), 2)
+
+
+def branch(config: ShuffleNetConfig, inputs: int, outputs: int, *, stride: int) -> nn.Sequential:
+    return nn.Sequential(
+        *pointwise(config, inputs, outputs),
+        *depthwise(config, outputs, stride=stride),
+        *pointwise(config, outputs, outputs),
+    )
+
+
+def pointwise(config: ShuffleNetConfig, inputs: int, outputs: int) -> tuple[nn.Layer, ...]:
+    return nn.Conv2D(inputs, outputs, 1, bias_attr=False), norm(config, outputs), nn.ReLU()
+
+
+def depthwise(config: ShuffleNetConfig, channels: int, *, stride: int) -> tuple[nn.Layer, ...]:
+    convolution = nn.Conv2D(
+        channels, channels, 3, stride=stride, padding=1, groups=channels, bias_attr=False
+    )
+    return convolution, norm(config, channels)
+
+
+def build(config: ShuffleNetConfig) -> nn.Layer:
+    return ShuffleNetV2(config)
+
+
+def forward(model: nn.Layer, batch: Mapping[str, paddle.Tensor]) -> dict[str, paddle.Tensor]:
+    """images (B, C, H, W) -> logits (B, K)."""
+    return {"logits": model(batch["images"])}
+
+
+def loss(outputs: Mapping[str, paddle.Tensor], batch: Mapping[str, paddle.Tensor]) -> paddle.Tensor:
+    return F.cross_entropy(outputs["logits"], batch["labels"])

@@ -1,0 +1,68 @@
+"""SqueezeNet, since paddle.vision's max pooling lets no window jut out.
+
+Shapes: B batch, C channels, H W pixels, K classes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import paddle
+from paddle import nn
+from paddle.nn import functional as F
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mbench.workloads.squeezenet import Fire as FireConfig
+    from mbench.workloads.squeezenet import SqueezeNetConfig
+
+__all__ = ["build", "forward", "loss"]
+
+
+class SqueezeNet(nn.Layer):
+    def __init__(self, config: SqueezeNetConfig) -> None:
+        super().__init__()
+        layers = [nn.Conv2D(3, config.stem, config.kernel, stride=2), nn.ReLU()]
+        inputs = config.stem
+        for group in config.groups:
+            layers.append(nn.MaxPool2D(3, stride=2, ceil_mode=True))
+            for fire in group:
+                layers.append(Fire(fire, inputs))
+                inputs = 2 * fire.expand
+        self.features = nn.Sequential(*layers)
+        self.classifier = nn.Sequential(
+            nn.Dropout(config.dropout),
+            nn.Conv2D(inputs, config.classes, 1),
+            nn.ReLU(),
+            nn.AdaptiveAvgPool2D(1),
+        )
+
+    def forward(self, images: paddle.Tensor) -> paddle.Tensor:
+        """(B, C, H, W) -> (B, K)."""
+        return self.classifier(self.features(images)).flatten(1)
+
+
+class Fire(nn.Layer):
+    def __init__(self, config: FireConfig, inputs: int) -> None:
+        super().__init__()
+        self.squeeze = nn.Conv2D(inputs, config.squeeze, 1)
+        self.expand1x1 = nn.Conv2D(config.squeeze, config.expand, 1)
+        self.expand3x3 = nn.Conv2D(config.squeeze, config.expand, 3, padding=1)
+
+    def forward(self, x: paddle.Tensor) -> paddle.Tensor:
+        x = F.relu(self.squeeze(x))
+        return paddle.concat([F.relu(self.expand1x1(x)), F.relu(self.expand3x3(x))], axis=1)
+
+
+def build(config: SqueezeNetConfig) -> nn.Layer:
+    return SqueezeNet(config)
+
+
+def forward(model: nn.Layer, batch: Mapping[str, paddle.Tensor]) -> dict[str, paddle.Tensor]:
+    """images (B, C, H, W) -> logits (B, K)."""
+    return {"logits": model(batch["images"])}
+
+
+def loss(outputs: Mapping[str, paddle.Tensor], batch: Mapping[str, paddle.Tensor]) -> paddle.Tensor:
+    return F.cross_entropy(outputs["logits"], batch["labels"])
