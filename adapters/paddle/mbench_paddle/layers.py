@@ -6,15 +6,15 @@ Shapes: B batch, C channels, H W pixels.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import paddle
 from paddle import nn
 from paddle.nn import functional as F
 
-__all__ = ["BatchNorm2D", "BasicConv2D", "LayerNorm", "Normalized", "Projection", "held",
-           "norm", "with_dropout", "with_exact_norms"]  # fmt: skip
+__all__ = ["BasicConv2D", "BatchNorm2D", "LayerNorm", "Normalized", "Projection", "averaged",
+           "held", "norm", "with_dropout", "with_exact_norms"]  # fmt: skip
 
 
 class Normalized(Protocol):
@@ -84,6 +84,19 @@ class BasicConv2D(nn.Layer):
 
 class Projection(nn.Linear):
     """paddle.nn's own, for weights that are (in, out) canonically too, as in GPT-2."""
+
+
+def averaged(x: paddle.Tensor, kernel: int, *, stride: int = 1, padding: int = 0) -> paddle.Tensor:
+    """Averages of windows, in which zeros of the padding count.
+
+    In float64, the gradient is made up for what the kernel loses of 1 / area, a float32 there.
+    """
+    pooled = F.avg_pool2d(x, kernel, stride=stride, padding=padding, exclusive=False)
+    if x.dtype != paddle.float64:
+        return pooled
+    share = 1 / kernel**2
+    lost = paddle.full([1], share / held(share) - 1, dtype="float64")
+    return pooled + (pooled - pooled.detach()) * lost
 
 
 def norm(config: Normalized, channels: int) -> BatchNorm2D:

@@ -60,7 +60,8 @@ def trainable(model: nn.Layer) -> dict[str, paddle.Tensor]:
 def named(model: nn.Layer) -> dict[str, Native]:
     """All parameters and running statistics by canonical name.
 
-    A tied one appears once, and so does an LSTM's, which its cells have under other names.
+    A tied one appears once, and so does an LSTM's, which its cells have under other names. What
+    is not of numbers (an LSTM's state of dropout) is left out.
     """
     found: dict[str, Native] = {}
     seen: set[int] = set()
@@ -71,7 +72,7 @@ def named(model: nn.Layer) -> dict[str, Native]:
             *layer.named_buffers(prefix, include_sublayers=False),
         )
         for name, tensor in tensors:
-            if id(tensor) not in seen:
+            if tensor.is_floating_point() and id(tensor) not in seen:
                 seen.add(id(tensor))
                 found[canonical(name)] = Native(tensor, linear and tensor.ndim == 2)
     return found

@@ -62,12 +62,19 @@ class Precision:
             found.append("dynamic loss scaling by GradScaler, which skips steps that overflow")
         return found
 
-    def apply(self, model: nn.Layer) -> None:
-        """Give the model's tensors their types."""
+    def built(self, build: Callable[[], nn.Layer]) -> nn.Layer:
+        """The model, its tensors of this precision's types from the start: nn.LSTM has a buffer
+        that cannot be cast.
+        """
+        before = paddle.get_default_dtype()
+        paddle.set_default_dtype("float32" if self.level == "O2" else self.parameters)
+        try:
+            model = build()
+        finally:
+            paddle.set_default_dtype(before)
         if self.level == "O2":
             paddle.amp.decorate(models=model, level="O2", dtype=self.products, master_weight=False)
-        else:
-            model.to(dtype=self.parameters)
+        return model
 
     def autocast(self, function: Callable) -> Callable:
         """`function`, under autocast where this precision has it."""
@@ -85,7 +92,7 @@ class Precision:
     ) -> None:
         """Raise Unsupported unless a forward pass of one sample has products in this precision.
 
-        What the compiler lowers, it checks itself.
+        What the compiler lowers, it checks itself. Batch norms keep their statistics.
         """
         found = set()
 
@@ -94,12 +101,13 @@ class Precision:
 
         products = (layer for layer in model.sublayers() if isinstance(layer, PRODUCTS))
         hooks = [layer.register_forward_post_hook(see) for layer in products]
-        training = model.training
-        model.eval()
+        norms = [layer for layer in model.sublayers() if isinstance(layer, nn.BatchNorm2D)]
+        for norm in norms:
+            norm.eval()
         with paddle.no_grad():
             self.autocast(forward)(model, {name: tensor[:1] for name, tensor in batch.items()})
-        if training:
-            model.train()
+        for norm in norms:
+            norm.training = model.training
         for hook in hooks:
             hook.remove()
         if getattr(paddle, self.parameters if self.lowered else self.products) not in found:

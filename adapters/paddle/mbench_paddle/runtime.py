@@ -8,6 +8,7 @@ import importlib.metadata
 import io
 import os
 import platform
+from functools import partial
 from typing import TYPE_CHECKING
 
 import paddle
@@ -117,8 +118,7 @@ class Prepared:
         paddle.seed(case.seed)
         self._family = family_of(workload)
         self._config = workload.config
-        self._model = self._family.build(workload.config)
-        precision.apply(self._model)
+        self._model = precision.built(partial(self._family.build, workload.config))
         if case.mode == "train":
             self._model.train()
         else:
@@ -135,10 +135,11 @@ class Prepared:
             precision.check(self._family.forward, self._model, self._batch)
         self.differences = [*precision.differences(), *compiler.differences]
         if self._statistics:
-            self.differences += [
-                "running variances are biased: they are converted to unbiased ones",
-                "images are NCHW, the only layout of paddle.vision's models",
-            ]
+            self.differences.append(
+                "running variances are biased: they are converted to unbiased ones"
+            )
+        if "images" in self._batch:
+            self.differences.append("images are NCHW, the only layout of paddle.vision's models")
         if precision.parameters == "float64":
             self.differences.append(
                 "constants that kernels hold in float32 are made exact around them in float64"

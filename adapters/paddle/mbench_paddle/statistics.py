@@ -101,8 +101,10 @@ class RunningStatistics:
         """The canonical statistic, of `array`'s type, for what the model keeps."""
         statistic = self._statistics[name]
         found = array.astype(np.float64) / statistic.unit
-        values = self._values[statistic.layer]
-        if statistic.is_variance and values > 1:  # a single value has no variance: B is 0
-            old = self._starts[name] * statistic.momentum**self._steps
-            found = old + (found - old) * (values / (values - 1))
+        # Without a step, B is 0; an auxiliary head does not even run in inference.
+        if statistic.is_variance and self._steps:
+            values = self._values[statistic.layer]
+            if values > 1:  # a single value has no variance: B is 0
+                old = self._starts[name] * statistic.momentum**self._steps
+                found = old + (found - old) * (values / (values - 1))
         return found.astype(array.dtype)

@@ -13,7 +13,7 @@ from paddle import nn
 from paddle.nn import functional as F
 
 from mbench.workloads.inception import AUXILIARY_WEIGHT, TALL, WIDE
-from mbench_paddle.layers import BasicConv2D
+from mbench_paddle.layers import BasicConv2D, averaged
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -80,7 +80,7 @@ class ModuleA(nn.Layer):
             self.branch1x1(x),
             self.branch5x5_2(self.branch5x5_1(x)),
             self.branch3x3dbl_3(self.branch3x3dbl_2(self.branch3x3dbl_1(x))),
-            self.branch_pool(averaged(x)),
+            self.branch_pool(averaged(x, 3, padding=1)),
         ]
         return paddle.concat(branches, axis=1)
 
@@ -130,7 +130,7 @@ class ModuleC(nn.Layer):
             self.branch1x1(x),
             self.branch7x7_3(self.branch7x7_2(self.branch7x7_1(x))),
             self.branch7x7dbl_5(self.branch7x7dbl_4(double)),
-            self.branch_pool(averaged(x)),
+            self.branch_pool(averaged(x, 3, padding=1)),
         ]
         return paddle.concat(branches, axis=1)
 
@@ -185,7 +185,7 @@ class ModuleE(nn.Layer):
             self.branch3x3_2b(single),
             self.branch3x3dbl_3a(double),
             self.branch3x3dbl_3b(double),
-            self.branch_pool(averaged(x)),
+            self.branch_pool(averaged(x, 3, padding=1)),
         ]
         return paddle.concat(branches, axis=1)
 
@@ -198,13 +198,8 @@ class Auxiliary(nn.Layer):
         self.fc = nn.Linear(768, config.classes)
 
     def forward(self, x: paddle.Tensor) -> paddle.Tensor:
-        x = self.conv1(self.conv0(F.avg_pool2d(x, 5, stride=3)))
+        x = self.conv1(self.conv0(averaged(x, 5, stride=3)))
         return self.fc(x.mean([2, 3]))
-
-
-def averaged(x: paddle.Tensor) -> paddle.Tensor:
-    """Over 3x3 pixels each, of which those outside of the image count as zeros."""
-    return F.avg_pool2d(x, 3, stride=1, padding=1, exclusive=False)
 
 
 def build(config: InceptionConfig) -> nn.Layer:

@@ -38,9 +38,7 @@ class MnasNet(nn.Layer):
             layers.append(nn.Sequential(*blocks(config, stack, inputs)))
             inputs = stack.outputs
         self.layers = nn.Sequential(*layers, *convolution(config, inputs, LAST, 1), nn.ReLU())
-        self.classifier = nn.Sequential(
-            nn.Dropout(config.dropout), nn.Linear(LAST, config.classes)
-        )
+        self.classifier = nn.Sequential(nn.Dropout(config.dropout), nn.Linear(LAST, config.classes))
 
     def forward(self, images: paddle.Tensor) -> paddle.Tensor:
         """(B, C, H, W) -> (B, K)."""

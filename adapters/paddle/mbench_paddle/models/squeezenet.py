@@ -35,12 +35,11 @@ class SqueezeNet(nn.Layer):
             nn.Dropout(config.dropout),
             nn.Conv2D(inputs, config.classes, 1),
             nn.ReLU(),
-            nn.AdaptiveAvgPool2D(1),
         )
 
     def forward(self, images: paddle.Tensor) -> paddle.Tensor:
         """(B, C, H, W) -> (B, K)."""
-        return self.classifier(self.features(images)).flatten(1)
+        return self.classifier(self.features(images)).mean([2, 3])
 
 
 class Fire(nn.Layer):
