@@ -35,7 +35,7 @@ CUDA_ONLY = {
 
 
 class PaddlePaddle:
-    """The Adapter of PaddlePaddle, with paddle.vision's ResNet and paddle.nn's transformer."""
+    """The Adapter of PaddlePaddle, with paddle.vision's models where they are the reference's."""
 
     name = "paddle"
     title = "PaddlePaddle"
@@ -65,11 +65,6 @@ class PaddlePaddle:
         known = covers(self, case, models="mbench_paddle.models")
         if not known.supported:
             return known
-        workload = case.resolve()
-        if workload.family == "resnet" and not workload.config.plain:
-            return Support.no(
-                "not provided: PaddlePaddle's adapter has ResNets of plain bottlenecks only"
-            )
         if case.compiler == "engine" and case.mode == "train":
             return Support.no("PaddlePaddle's inference engine does not train: use eager or static")
         if case.device == "cpu" and case.precision in CUDA_ONLY:

@@ -83,8 +83,6 @@ def test_supports_bert():
         ({"compiler": "graph"}, "no compiler graph"),
         ({"device": "tpu"}, "no device tpu"),
         ({"mode": "dream"}, "no mode dream"),
-        ({"model": "resnet18", "workload": "mbench.workloads.resnet:MODELS"}, "bottlenecks only"),
-        ({"model": "resnet50_v1", "workload": "mbench.workloads.resnet:MODELS"}, "plain"),
     ],
 )  # fmt: skip
 def test_says_no_with_the_reason(changes, reason):
