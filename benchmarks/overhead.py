@@ -4,8 +4,8 @@ Usage: python benchmarks/overhead.py [--frameworks torch,tf,mxnet,paddle] [--pro
 
 Both train ResNet-50 in one process, so that they share its settings and its luck, in blocks that
 alternate in random order; fresh processes are the replicates. Blocks are short, one step of some
-60 ms, because the noise of a shared machine has less time to change between two of them. A ratio of 0.995 or better means
-that mbench costs half a percent or less.
+60 ms, because the noise of a shared machine has less time to change between two of them. A ratio
+of 0.995 or better means that mbench costs half a percent or less.
 """
 
 from __future__ import annotations

@@ -22,10 +22,10 @@ __all__ = ["command"]
 @results_option
 @click.pass_context
 def command(context: click.Context, what: str, results: Path) -> None:
-    """List frameworks, models or runs; without a word, the first two.
+    """List frameworks, models or runs; without a word, frameworks and families of models.
 
-    `mbench list models` also tells how each model stands in every framework: proven, if
-    `mbench verify` has proven it here as it comes; not proven yet; or unsupported, and why.
+    `mbench list models` tells the size of each model and how it stands in every framework: proven,
+    if `mbench verify` has proven it here as it comes; not proven yet; or unsupported, and why.
 
     \b
     Examples:
@@ -36,9 +36,11 @@ def command(context: click.Context, what: str, results: Path) -> None:
     found = plugins(context)
     if what in ("all", "frameworks"):
         columns("framework", frameworks(found))
-    if what in ("all", "models"):
+    if what == "all":
+        columns("model", families(found))
+    if what == "models":
         rows = models(found)
-        reasons = stand(found, rows) if what == "models" else []
+        reasons = stand(found, rows)
         columns("model", rows)
         for reason in reasons:
             click.echo(reason)
@@ -70,6 +72,20 @@ def frameworks(found: Plugins) -> list[list[str]]:
         [name, adapter.title, home(adapter), "compilers " + ", ".join(adapter.compilers)]
         for name, adapter in sorted(found.adapters.unique().items())
     ]
+
+
+def families(found: Plugins) -> list[list[str]]:
+    """Family, its models; a broken workload says so."""
+    from mbench.errors import MbenchError
+    from mbench.harness.selection import load_workload
+
+    rows: dict[str, list[str]] = {}
+    for name, reference in found.workloads.unique().items():
+        try:
+            rows.setdefault(load_workload(reference, name).family, []).append(name)
+        except MbenchError as error:
+            rows[name] = [str(error)]
+    return [[family, " ".join(names)] for family, names in rows.items()]
 
 
 def models(found: Plugins) -> list[list[str]]:

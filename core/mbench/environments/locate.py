@@ -1,4 +1,8 @@
-"""Finds the interpreter for a framework: the one given, the running one, or a managed one."""
+"""Finds the interpreter for a framework: the one given, the running one, or a managed one.
+
+What it takes to ask interpreters and to build environments is imported where that is done: to list
+what is there takes neither.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mbench.contract.case import DEVICES
-from mbench.environments import build, interpreters, managed, probe
+from mbench.environments import managed, probe
 from mbench.environments.environment import Environment
 from mbench.errors import EnvironmentUnavailable, UsageError
 
@@ -43,6 +47,8 @@ def find(
 
 
 def _given(spec: FrameworkSpec, python: Path, adapter: Adapter) -> Environment:
+    from mbench.environments import interpreters
+
     try:
         holdings = interpreters.ask(python, adapter.imports, variables={})
     except interpreters.DoesNotRun as error:
@@ -118,6 +124,8 @@ def provide(
     provision: bool = True,
 ) -> Environment:
     """The managed environment of `spec`, whatever else could serve; built unless it is there."""
+    from mbench.environments import build, interpreters
+
     versions = adapter.python(spec.version)
     interpreter = interpreters.satisfying(versions)
     if interpreter is None:
