@@ -7,10 +7,16 @@ import os
 import shutil
 import subprocess
 import sys
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
 
+pytest.importorskip("torch", reason="PyTorch is not installed here")
+pytestmark = pytest.mark.skipif(
+    not any(entry.name == "mbench_pytorch" for entry in entry_points(group="mbench")),
+    reason="mbench itself is not installed here, so that no plugin is found",
+)
 PLUGIN = Path(__file__).parents[2] / "model"
 
 
@@ -21,7 +27,9 @@ def run(tmp_path):
     shutil.copytree(PLUGIN / "mbench_perceptron", site / "mbench_perceptron")
     information = site / "mbench_perceptron-1.0.dist-info"
     information.mkdir()
-    (information / "METADATA").write_text("Name: mbench-perceptron\nVersion: 1.0\n")
+    (information / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: mbench-perceptron\nVersion: 1.0\n"
+    )
     (information / "entry_points.txt").write_text(
         "[mbench]\nmbench_perceptron = mbench_perceptron.plugin\n"
     )
