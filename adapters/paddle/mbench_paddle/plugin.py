@@ -32,6 +32,7 @@ CUDA_ONLY = {
     "amp-fp16": "PaddlePaddle's AMP does nothing on CPU: use bf16 with engine, for inference",
     "fp16": "PaddlePaddle has no float16 on CPU: use bf16 with engine, for inference",
 }
+HALVES = ("amp-bf16", "amp-fp16", "bf16", "fp16")
 
 
 class PaddlePaddle:
@@ -71,6 +72,8 @@ class PaddlePaddle:
             return Support.no(CUDA_ONLY[case.precision])
         if case.device == "cpu" and case.precision == "bf16" and case.compiler != "engine":
             return Support.no("PaddlePaddle has bfloat16 on CPU in its inference engine only")
+        if case.resolve().family == "lstm" and case.precision in HALVES:
+            return Support.no("PaddlePaddle's LSTM has kernels in float32 and float64 only")
         if case.compiler == "engine" and is_mixed(case.precision):
             half = case.precision.removeprefix("amp-")
             return Support.no(f"PaddlePaddle's inference engine has no autocast: use {half}")

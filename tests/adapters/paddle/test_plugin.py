@@ -78,6 +78,8 @@ def test_supports_bert():
          "no autocast: use fp16"),
         ({"precision": "bf16"}, "in its inference engine only"),
         ({"precision": "bf16", "compiler": "static", "mode": "inference"}, "engine only"),
+        ({"model": "lstm", "workload": "mbench.workloads.lstm:MODELS", "precision": "amp-bf16",
+          "device": "cuda"}, "float32 and float64 only"),
         ({"precision": "int3"}, "no precision int3"),
         ({"compiler": "engine"}, "does not train: use eager or static"),
         ({"compiler": "graph"}, "no compiler graph"),

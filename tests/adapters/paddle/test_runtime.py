@@ -12,6 +12,8 @@ import small
 from small import BERT, infer, losses, resnet
 
 from mbench.contract.adapter import Unsupported
+from mbench.worker.limits import peak_resident_bytes
+from mbench.workloads import densenet, googlenet, gpt2, lstm, mobilenet
 from mbench.workloads.resnet import ResNetConfig
 
 paddle = pytest.importorskip("paddle", reason="PaddlePaddle is not installed here")
@@ -19,6 +21,7 @@ paddle = pytest.importorskip("paddle", reason="PaddlePaddle is not installed her
 from paddle.jit.sot.symbolic.compile_cache import CompileSIRCache  # noqa: E402
 
 from mbench_paddle.compiler import OneGraph  # noqa: E402
+from mbench_paddle.models.mobilenet import build as build_mobilenet  # noqa: E402
 from mbench_paddle.precision import PRECISIONS  # noqa: E402
 from mbench_paddle.runtime import Runtime  # noqa: E402
 
@@ -26,7 +29,22 @@ from mbench_paddle.runtime import Runtime  # noqa: E402
 pytestmark = pytest.mark.filterwarnings("ignore:Tensor do not have 'place' interface")
 
 RESNET = resnet(image_size=48)
-WORKLOADS = {"resnet": RESNET, "bert": BERT}
+GPT2 = dataclasses.replace(
+    gpt2.MODELS["gpt2-small"],
+    config=gpt2.GPT2Config(
+        layers=2, hidden=32, heads=2, vocabulary=50, positions=16, sequence_length=12
+    ),
+    optimizer=BERT.optimizer,
+)
+LSTM = dataclasses.replace(
+    lstm.MODELS["lstm"],
+    config=lstm.LSTMConfig(layers=2, features=8, hidden=16, classes=5, sequence_length=6),
+    optimizer=BERT.optimizer,
+)
+WORKLOADS = {"resnet": RESNET, "bert": BERT, "gpt2": GPT2, "lstm": LSTM}
+HEADS = (
+    "fc.weight", "cls.seq_relationship.weight", "transformer.h.1.mlp.c_proj.weight", "linear.weight"
+)  # fmt: skip
 prepare = partial(small.prepare, compiler="eager")
 
 
@@ -59,7 +77,7 @@ def test_native_update_in_fp32_follows_the_rule(runtime, workload):
     for benchmark in (exact, single):
         losses(benchmark, 2)
     begin = dict(workload.parameters(seed=0))
-    head = "fc.weight" if "fc.weight" in begin else "cls.seq_relationship.weight"
+    head = next(name for name in HEADS if name in begin)
     changes = [dict(benchmark.parameters())[head] - begin[head] for benchmark in (exact, single)]
     assert np.linalg.norm(changes[1] - changes[0]) < 1e-2 * np.linalg.norm(changes[0])
 
@@ -204,3 +222,38 @@ def test_resnet_of_other_blocks_is_refused(runtime):
     short = dataclasses.replace(RESNET, config=ResNetConfig(blocks=(1, 1, 1, 1)))
     with pytest.raises(ValueError, match="no such blocks"):
         prepare(runtime, short)
+
+
+@pytest.mark.parametrize(
+    "workload",
+    [*densenet.MODELS.values(), *googlenet.MODELS.values(), *gpt2.MODELS.values(), BERT],
+    ids=lambda workload: workload.name,
+)
+def test_shapes_take_no_memory(runtime, workload):
+    """Of GPT-2 XL alone, parameters would be 6 GB."""
+    before = peak_resident_bytes()
+    found = runtime.shapes(workload)
+    assert {t.name: t.shape for t in workload.tensors()} == found
+    assert peak_resident_bytes() - before < 50e6
+
+
+def test_shapes_of_an_lstm_are_unsupported(runtime):
+    with pytest.raises(Unsupported, match="cannot build lstm without its memory"):
+        runtime.shapes(LSTM)
+
+
+def test_auxiliary_heads_count_their_values_too(runtime):
+    """For their unbiased variances, from a pass that leaves the model in training."""
+    (workload,) = googlenet.MODELS.values()
+    workload = workload.resized(image_size=64, sequence_length=None)
+    benchmark = prepare(runtime, workload, batch_size=2, load=False)
+    assert benchmark._statistics._values["aux1.conv.bn"] == 2 * 4 * 4
+    assert benchmark._model.training
+    assert all(layer.training for layer in benchmark._model.sublayers())
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.3])
+def test_paddle_visions_dropout_gets_its_rate(rate):
+    model = build_mobilenet(mobilenet.MobileNetConfig(dropout=rate))
+    dropouts = [layer for layer in model.sublayers() if isinstance(layer, paddle.nn.Dropout)]
+    assert [layer.p for layer in dropouts] == [rate]
