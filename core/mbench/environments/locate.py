@@ -66,13 +66,14 @@ def _given(spec: FrameworkSpec, python: Path, adapter: Adapter) -> Environment:
 
 def _is_here(adapter: Adapter, *, version: str | None) -> bool:
     """Whether the running interpreter can serve."""
+    if probe.missing(adapter.imports):
+        return False
+
     from packaging.specifiers import SpecifierSet
 
     def allows(specifier: str, found: str) -> bool:
         return SpecifierSet(specifier).contains(found, prereleases=True)
 
-    if probe.missing(adapter.imports):
-        return False
     if not allows(adapter.python(version), platform.python_version()):
         return False
     if version is None:
