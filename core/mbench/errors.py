@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Literal
 
-__all__ = ["EnvironmentUnavailable", "MbenchError", "UsageError"]
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["EnvironmentUnavailable", "MbenchError", "UsageError", "about"]
 
 
 class MbenchError(Exception):
@@ -21,6 +25,16 @@ class UsageError(MbenchError):
     def __init__(self, message: str, *, option: str | None = None) -> None:
         super().__init__(message)
         self.option = option
+
+
+@contextmanager
+def about(option: str) -> Iterator[None]:
+    """Usage errors raised within name `option` as the one to mend."""
+    try:
+        yield
+    except UsageError as error:
+        error.option = error.option or option
+        raise
 
 
 class EnvironmentUnavailable(MbenchError):

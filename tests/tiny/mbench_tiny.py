@@ -13,7 +13,7 @@ import signal
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -240,6 +240,8 @@ class FlakyRuntime(Runtime):
             time.sleep(3600)
 
     def prepare(self, case, workload):
+        if case.compiler == "steady":
+            return super().prepare(replace(case, compiler="eager"), workload)
         check_toggles(case)
         kind = HastyModel if self.fault == "hasty" else Model
         return kind(case, workload, self.before_step, self.fault)
@@ -295,6 +297,7 @@ class Flaky(Tiny):
     name = "flaky"
     title = "Flaky"
     runtime = "mbench_tiny:FlakyRuntime"
+    compilers = {**Tiny.compilers, "steady": "without its faults"}  # noqa: RUF012
 
 
 def mbench_adapters():

@@ -6,10 +6,11 @@ from typing import Any
 
 import click
 
-from mbench.commands.measure import measure
+from mbench.commands.measure import axes_of, measure
 from mbench.commands.options import (
     COMMAS,
     case_options,
+    course_options,
     output_options,
     protocol_options,
     results_option,
@@ -26,6 +27,7 @@ __all__ = ["command"]
 )  # fmt: skip
 @case_options
 @protocol_options
+@course_options
 @results_option
 @output_options
 @click.pass_context
@@ -42,7 +44,9 @@ def command(context: click.Context, /, frameworks: tuple[str, ...], **options: A
       mbench compare --frameworks torch,tf --models resnet50,bert-base --mode train,inference
       mbench compare --frameworks torch,tf --amp --batch-size 8,16
       mbench compare --frameworks torch,torch==2.12.0 --image-size 96 --budget 60
+      mbench compare --frameworks torch,tf --until 2% --budget 1800
+      mbench compare --frameworks torch,tf --compiler best --batch-size max
     """
     if len(frameworks) < 2:
         raise UsageError("compare takes two frameworks or more; for one there is mbench run")
-    context.exit(measure(context, frameworks, options))
+    context.exit(measure(context, [axes_of(frameworks, options)], options))

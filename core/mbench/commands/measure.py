@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mbench.commands.foresee import foresee
 from mbench.commands.options import chosen_outlet, chosen_report, plugins
 from mbench.errors import MbenchError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from mbench.environments.environment import Environment
@@ -63,51 +64,71 @@ def toggle(
     return values
 
 
-def measure(context: click.Context, frameworks: tuple[str, ...], options: dict[str, Any]) -> int:
+def measure(context: click.Context, sweeps: Sequence[Axes], options: dict[str, Any]) -> int:
     """Measure, report, and return the exit code. Ctrl-C reports what was measured so far."""
     report = chosen_report(context, options["format_"], options["layout"])
     outlet = chosen_outlet(context, options["outlet"])
+    if options["dry_run"]:
+        foresee(context, sweeps, options)
+        return 0
     check_writable(options["output"])
-    store, interrupted = conduct(context, frameworks, options)
+    store, interrupted = conduct(context, sweeps, options)
     emit(store.folder, report, options["output"], outlet)
     if interrupted:
-        print(f"mbench: interrupted; what was measured is in {store.folder}", file=sys.stderr)
+        print(
+            f"mbench: interrupted; what was measured is in {store.folder}, and the same command "
+            f"with --resume {store.id} measures the rest",
+            file=sys.stderr,
+        )
         return 130
     print(f"mbench: raw values in {store.folder}", file=sys.stderr)
     return 1 if store.failures else 0
 
 
 def conduct(
-    context: click.Context, frameworks: tuple[str, ...], options: dict[str, Any]
+    context: click.Context, sweeps: Sequence[Axes], options: dict[str, Any]
 ) -> tuple[RunWriter, bool]:
     """Measure, and say whether Ctrl-C ended it; what was measured until then is written down."""
-    from mbench.harness.plan import plan
+    from mbench.harness.plan import plan_all
     from mbench.harness.progress import open_progress
     from mbench.harness.protocol import choose
+    from mbench.harness.resume import take_up
     from mbench.harness.session import Homes, run_plan
     from mbench.harness.system import describe_system
+    from mbench.results.run import load_run, pick_run
     from mbench.results.store import RunWriter, command_line
     from mbench.telemetry.nvml import find_gpu
     from mbench.telemetry.sampler import Sampler
 
-    axes = axes_of(frameworks, options)
-    comparisons = plan(axes, plugins(context))
     protocol = choose(options["protocol_name"], options)
-    store = RunWriter(
-        options["results"], protocol=protocol, system=describe_system(), arguments=command_line()
-    )
+    comparisons = plan_all(sweeps, plugins(context))
     progress = open_progress()
+    device = sweeps[0].device
+    homes = Homes(accelerator=device, provision=options["provision"], progress=progress)
+    system, earlier = describe_system(), None
+    if options.get("resume") is None:
+        store = RunWriter(
+            options["results"], protocol=protocol, system=system, arguments=command_line()
+        )
+    else:
+        earlier = load_run(pick_run(options["results"], options["resume"]))
+        try:
+            comparisons = take_up(
+                earlier, comparisons, protocol=protocol, system=system, homes=homes
+            )
+        finally:
+            progress.close()
+        store = RunWriter.reopen(earlier, arguments=command_line())
     interrupted = False
     try:
-        homes = Homes(accelerator=axes.device, provision=options["provision"], progress=progress)
         prove = None
         if options["verify"]:
             prove = prover(store, progress, timeout=protocol.timeout_seconds,
                            allow_unequal=options["allow_unequal"])  # fmt: skip
-        sampler = Sampler(gpu=find_gpu() if axes.device == "cuda" else None)
+        sampler = Sampler(gpu=find_gpu() if device == "cuda" else None)
         run_plan(
             comparisons, homes=homes, protocol=protocol, store=store, progress=progress,
-            sampler=sampler, mfu=options["mfu"], prove=prove,
+            sampler=sampler, mfu=options["mfu"], prove=prove, earlier=earlier,
         )  # fmt: skip
         store.end("complete")
     except KeyboardInterrupt:

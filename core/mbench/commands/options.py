@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,10 +20,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COMMAS",
-    "POSITIVE_COMMAS",
     "case_options",
     "chosen_outlet",
     "chosen_report",
+    "course_options",
     "output_options",
     "plugins",
     "results_option",
@@ -48,16 +49,35 @@ class Commas(click.ParamType[Any]):
         return text
 
 
-class PositiveCommas(Commas):
-    """A comma-separated list of whole numbers from 1."""
+class BatchSizes(Commas):
+    """A comma-separated list of whole numbers from 1, or "max"."""
 
     name = "numbers"
 
-    def item(self, text: str, param: click.Parameter | None, ctx: click.Context | None) -> int:
+    def item(
+        self, text: str, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int | str:
+        if text == "max":
+            return text
         number = int(text) if text.isdecimal() else 0
         if number < 1:
-            self.fail(f"{text!r} is not a whole number of 1 or more", param, ctx)
+            self.fail(f"{text!r} is not a whole number of 1 or more, nor max", param, ctx)
         return number
+
+
+class Memory(click.ParamType[Any]):
+    """An amount of memory: "6GiB", "500 MB"."""
+
+    name = "size"
+    units = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}  # noqa: RUF012
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?) ?([A-Za-z]+)", str(value).strip())
+        if isinstance(value, int):
+            return value
+        if not found or found[2].upper() not in self.units or float(found[1]) == 0:
+            self.fail(f"{value!r} is no amount of memory like 6GiB or 500MB", param, ctx)
+        return int(float(found[1]) * self.units[found[2].upper()])
 
 
 class Seconds(click.FloatRange):
@@ -93,7 +113,8 @@ class Percent(click.ParamType[Any]):
 
 
 COMMAS = Commas()
-POSITIVE_COMMAS = PositiveCommas()
+BATCH_SIZES = BatchSizes()
+MEMORY = Memory()
 PERCENT = Percent()
 SIZE = click.IntRange(min=1)
 SECONDS = Seconds(min=0, min_open=True)
@@ -133,15 +154,17 @@ case_options = apply(
                      help="Names, patterns, families (vgg), or zoo; see mbench list models."),
         click.option("--mode", "modes", type=COMMAS, default="train", show_default=True,
                      help="train, inference, or both."),
-        click.option("--batch-size", "batch_sizes", type=POSITIVE_COMMAS, default=(),
-                     help="Samples per device and step.  [default: what suits model and device]"),
+        click.option("--batch-size", "batch_sizes", type=BATCH_SIZES, default=(),
+                     help="Samples per device and step; max is the largest that fits all "
+                          "frameworks.  [default: what suits model and device]"),
         click.option("--precision", "precisions", type=COMMAS, default=None,
                      help="fp32, fp64, tf32, amp-bf16, amp-fp16, bf16, fp16.  [default: fp32]"),
         click.option("--amp/--no-amp", default=None,
                      help="Mixed precision: amp-fp16 on CUDA, amp-bf16 on CPU."),
         click.option("--compiler", "compilers", type=COMMAS, default=None,
                      help="Compilers by name; default is the one that a framework's own "
-                          "documentation recommends.  [default: default]"),
+                          "documentation recommends, best is the fastest, beside it.  "
+                          "[default: default]"),
         click.option("--xla/--no-xla", default=None, help="The same as --compiler xla."),
         click.option("--clip/--no-clip", default=True, show_default=True,
                      help="Gradient clipping, in workloads that have it."),
@@ -196,6 +219,9 @@ protocol_options = apply(
         click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True,
                      help="Of weights, data and the order of rounds."),
         timeout_option,
+        click.option("--memory-limit", type=MEMORY, default=None, metavar="SIZE",
+                     help="Most memory of a worker on the CPU, like 6GiB.  "
+                          "[default: nearly all that is free]"),
         provision_option,
         click.option("--mfu/--no-mfu", default=True, show_default=True,
                      help="Measure what the machine can do at most, which MFU is a share of."),
@@ -203,6 +229,15 @@ protocol_options = apply(
                      help="Prove equal work before it is timed; proofs are remembered."),
         click.option("--allow-unequal", is_flag=True,
                      help="Measure and compare even where the proof fails."),
+    ]
+)  # fmt: skip
+
+course_options = apply(
+    [
+        click.option("--resume", default=None, metavar="RUN",
+                     help="Measure what RUN lacks, which the same command began."),
+        click.option("--dry-run", is_flag=True,
+                     help="Print the cases and how long they may take; measure nothing."),
     ]
 )  # fmt: skip
 

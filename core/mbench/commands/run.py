@@ -1,4 +1,4 @@
-"""`mbench run`: one framework, measured alike but compared with nothing."""
+"""`mbench run`: one framework, compared with nothing, or a suite."""
 
 from __future__ import annotations
 
@@ -6,30 +6,59 @@ from typing import Any
 
 import click
 
-from mbench.commands.measure import measure
+from mbench.commands.measure import axes_of, measure
 from mbench.commands.options import (
+    COMMAS,
     case_options,
+    course_options,
     output_options,
+    plugins,
     protocol_options,
     results_option,
 )
+from mbench.errors import UsageError
 
 __all__ = ["command"]
 
 
 @click.command("run")
-@click.argument("framework")
+@click.argument("subject", metavar="FRAMEWORK|SUITE")
+@click.option(
+    "--frameworks", type=COMMAS, default=(),
+    help="Of a suite; the first is the baseline.  [default: the suite's own, else all]",
+)  # fmt: skip
 @case_options
 @protocol_options
+@course_options
 @results_option
 @output_options
 @click.pass_context
-def command(context: click.Context, /, framework: str, **options: Any) -> None:
-    """Measure one framework.
+def command(
+    context: click.Context, /, subject: str, frameworks: tuple[str, ...], **options: Any
+) -> None:
+    """Measure one framework, or a suite.
+
+    A suite is a file in TOML, or one that comes with mbench: quick, dlperf, nvidia-inference.
+    What is given on the command line wins over what the suite says.
 
     \b
     Examples:
       mbench run torch
       mbench run tf --models bert-base --mode inference --batch-size 1,8,32
+      mbench run quick --frameworks torch,tf
+      mbench run my-suite.toml --dry-run
+      mbench run my-suite.toml --resume 20260102-1504
     """
-    context.exit(measure(context, (framework,), options))
+    from mbench.suites.suite import find_suite
+
+    suite = find_suite(subject)
+    if suite is None:
+        if frameworks:
+            raise UsageError("--frameworks is for suites; to compare there is mbench compare")
+        context.exit(measure(context, [axes_of((subject,), options)], options))
+    from mbench.commands.sweeps import axes_of_suite, protocol_options_of
+
+    everything = tuple(sorted(plugins(context).adapters.unique()))
+    chosen = frameworks or suite.frameworks or everything
+    sweeps = axes_of_suite(context, suite, chosen)
+    context.exit(measure(context, sweeps, protocol_options_of(context, suite)))

@@ -18,6 +18,7 @@ from mbench.commands.options import (
     provision_option,
     timeout_option,
 )
+from mbench.errors import UsageError
 
 if TYPE_CHECKING:
     from mbench.harness.plan import Entry
@@ -61,6 +62,8 @@ def command(context: click.Context, /, frameworks: tuple[str, ...], **options: A
     check_writable(options["output"])
     axes = axes_of(frameworks, {**options, "seed": 0})
     comparisons = plan(axes, plugins(context))
+    if any(comparison.best_compiler for comparison in comparisons):
+        raise UsageError("verify takes compilers by name: --compiler best is found by measuring")
     progress = open_progress()
     homes = Homes(accelerator=axes.device, provision=options["provision"], progress=progress)
     results: list[dict[str, Any]] = []

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import psutil
-
 from mbench.contract import wire
 from mbench.engine.local import Worker
+from mbench.engine.memory import worker_limit_bytes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["launch", "thread_variables"]
 
-MEMORY_SHARE = 0.9
-
 
 def thread_variables(threads: int) -> dict[str, str]:
     """The variables by which the usual math libraries are told their threads."""
@@ -28,12 +25,18 @@ def thread_variables(threads: int) -> dict[str, str]:
 
 
 def launch(
-    adapter: Adapter, environment: Environment, case: Case, *, log: Path, timeout: float
+    adapter: Adapter,
+    environment: Environment,
+    case: Case,
+    *,
+    log: Path,
+    timeout: float,
+    memory_limit_bytes: int | None = None,
 ) -> tuple[Worker, FrameworkInfo]:
     """A worker whose framework is imported, and what it found; raises CaseEnded.
 
-    On CPU it may take nearly all memory that is free now, and no more: then it fails by itself
-    instead of making the machine swap.
+    On CPU it may take nearly all memory that is free now, or `memory_limit_bytes` if that is
+    less: then it fails by itself instead of making the machine swap.
     """
     worker = Worker(
         environment.python,
@@ -46,7 +49,7 @@ def launch(
         log=log,
         timeout=timeout,
     )
-    limit = int(psutil.virtual_memory().available * MEMORY_SHARE) if case.device == "cpu" else None
+    limit = worker_limit_bytes(memory_limit_bytes) if case.device == "cpu" else None
     try:
         info = worker.describe(
             wire.Describe(

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mbench.harness.progress import Progress
     from mbench.harness.protocol import Counted, Protocol
     from mbench.harness.warmup import Warmup
+    from mbench.results.run import Run
     from mbench.results.store import RunWriter
     from mbench.telemetry.sampler import Sampler
 
@@ -56,8 +57,12 @@ class Measurement(Generic[Constants]):
         progress: Progress,
         sampler: Sampler,
         ceilings: Ceilings | None = None,
+        earlier: Run | None = None,
     ) -> None:
-        """`environments` by label; entries without one take no part; `ceilings`: find them."""
+        """`environments` by label; entries without one take no part; `ceilings`: find them.
+
+        The processes that `earlier`, the same run, measured to their end are not measured again.
+        """
         self.comparison = comparison
         self.environments = environments
         self.protocol = protocol
@@ -67,6 +72,7 @@ class Measurement(Generic[Constants]):
         self.ceilings = ceilings
         self.entries = [e for e in comparison.entries if e.label in environments]
         self.workers: dict[int, Worker] = {}
+        self.earlier = earlier
 
     def start(
         self,
@@ -84,6 +90,7 @@ class Measurement(Generic[Constants]):
             entry.case,
             log=self.store.log_path(f"{entry.number:03}-{entry.spec.name}-{number + 1}.log"),
             timeout=self.protocol.timeout_seconds,
+            memory_limit_bytes=self.protocol.memory_limit_bytes,
         )
         stack.callback(worker.close)
         self.workers[entry.number] = worker

@@ -5,13 +5,13 @@ from __future__ import annotations
 import itertools
 import os
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from mbench.contract.adapter import SUPPORTED, Support
 from mbench.contract.case import MODES, PRECISIONS, Case
 from mbench.environments.spec import FrameworkSpec, parse
-from mbench.errors import UsageError
+from mbench.errors import UsageError, about
 from mbench.harness.selection import load_workload, select
 from mbench.plugins import nearest
 
@@ -21,17 +21,25 @@ if TYPE_CHECKING:
     from mbench.contract.adapter import Adapter
     from mbench.plugins import Plugins
 
-__all__ = ["Axes", "Comparison", "Entry", "plan"]
+__all__ = ["BEST", "LARGEST", "Axes", "Comparison", "Entry", "plan", "plan_all", "supports"]
+
+LARGEST = "max"
+"""Instead of a batch size: the largest one that fits every framework of the comparison."""
+BEST = "best"
+"""Instead of a compiler: each framework's fastest, beside its default."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Axes:
-    """What multiplies into comparisons. An empty `batch_sizes` means each model's default."""
+    """What multiplies into comparisons. An empty `batch_sizes` means each model's default.
+
+    A batch size may be LARGEST, a compiler BEST.
+    """
 
     frameworks: Sequence[str]
     models: Sequence[str] = ("resnet50",)
     modes: Sequence[str] = ("train",)
-    batch_sizes: Sequence[int] = ()
+    batch_sizes: Sequence[int | str] = ()
     precisions: Sequence[str] = ("fp32",)
     compilers: Sequence[str] = ("default",)
     device: str = "cpu"
@@ -56,41 +64,71 @@ class Entry:
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """Cases that differ in their framework only; the first is the baseline."""
+    """Cases that differ in their framework only; the first is the baseline.
+
+    Where a batch or a compiler is still to be found, the cases have a stand-in.
+    """
 
     number: int
     title: str
     entries: tuple[Entry, ...]
+    largest_batch: bool = False
+    best_compiler: bool = False
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing is to be found before it can be measured."""
+        return not (self.largest_batch or self.best_compiler)
+
+
+def plan_all(sweeps: Sequence[Axes], plugins: Plugins) -> list[Comparison]:
+    """The comparisons of several axes, numbered through."""
+    comparisons: list[Comparison] = []
+    for axes in sweeps:
+        cases = sum(len(comparison.entries) for comparison in comparisons)
+        comparisons += [
+            replace(
+                comparison,
+                number=number,
+                entries=tuple(
+                    replace(entry, number=cases + entry.number) for entry in comparison.entries
+                ),
+            )
+            for number, comparison in enumerate(plan(axes, plugins), start=len(comparisons))
+        ]
+    return comparisons
 
 
 def plan(axes: Axes, plugins: Plugins) -> list[Comparison]:
     """All comparisons; raises UsageError with the nearest names for whatever does not exist."""
-    specs = [parse(text) for text in axes.frameworks]
-    adapters = [plugins.adapter(spec.name) for spec in specs]
-    for spec, adapter in zip(specs, adapters, strict=True):
-        if spec.python is not None and not os.access(spec.python, os.X_OK):
-            raise UsageError(f"{spec.text}: {spec.python} is no program; give a Python's path")
-        try:
-            adapter.requirements(spec.version, axes.device)
-        except ValueError as error:
-            raise UsageError(str(error)) from None
+    with about("--frameworks"):
+        specs = [parse(text) for text in axes.frameworks]
+        adapters = [find_adapter(spec, plugins, device=axes.device) for spec in specs]
     labels = tell_apart([spec.text for spec in specs])
     _check("mode", axes.modes, MODES)
     _check("precision", axes.precisions, PRECISIONS)
     known = {name for adapter in adapters for name in adapter.compilers}
-    _check("compiler", axes.compilers, {*known, "default"})
-    models = select(axes.models, plugins.workloads)
-    references = {model: plugins.workloads.get(model) for model in models}
+    _check("compiler", axes.compilers, {*known, "default", BEST})
+    compilers = [
+        name
+        for given in axes.compilers
+        for name in (["default", BEST] if given == BEST else [given])
+    ]
+    with about("--models"):
+        models = select(axes.models, plugins.workloads)
+        references = {model: plugins.workloads.get(model) for model in models}
     workloads = {model: load_workload(reference, model) for model, reference in references.items()}
     sizes: dict[str, Any] = {"image_size": axes.image_size, "sequence_length": axes.sequence_length}
     for name, size in sizes.items():
         if size is not None and all(workload.size != name for workload in workloads.values()):
             option = name.replace("_", "-")
-            raise UsageError(f"--{option} fits none of the models {', '.join(workloads)}")
+            raise UsageError(
+                f"--{option} fits none of the models {', '.join(workloads)}", option=f"--{option}"
+            )
     comparisons: list[Comparison] = []
     numbers = itertools.count()
     for model, mode, precision, compiler in itertools.product(
-        models, axes.modes, axes.precisions, axes.compilers
+        models, axes.modes, axes.precisions, dict.fromkeys(compilers)
     ):
         workload = workloads[model]
         for batch_size in axes.batch_sizes or [workload.batch_sizes[axes.device]]:
@@ -100,9 +138,11 @@ def plan(axes: Axes, plugins: Plugins) -> list[Comparison]:
                     model=model,
                     workload=references[model],
                     mode=mode,
-                    batch_size=batch_size,
+                    batch_size=batch_size if isinstance(batch_size, int) else 1,
                     precision=precision,
-                    compiler=next(iter(adapter.compilers)) if compiler == "default" else compiler,
+                    compiler=(
+                        next(iter(adapter.compilers)) if compiler in ("default", BEST) else compiler
+                    ),
                     device=axes.device,
                     threads=axes.threads,
                     seed=axes.seed,
@@ -121,10 +161,27 @@ def plan(axes: Axes, plugins: Plugins) -> list[Comparison]:
             title = f"{model} {mode} batch {batch_size} {precision}"
             if compiler != "default":
                 title += f" {compiler}"
+            if not axes.clip:
+                title += " without clipping"
             comparisons.append(
-                Comparison(number=len(comparisons), title=title, entries=tuple(entries))
-            )
+                Comparison(
+                    number=len(comparisons), title=title, entries=tuple(entries),
+                    largest_batch=batch_size == LARGEST, best_compiler=compiler == BEST,
+                )
+            )  # fmt: skip
     return comparisons
+
+
+def find_adapter(spec: FrameworkSpec, plugins: Plugins, *, device: str) -> Adapter:
+    """The adapter of `spec`; raises UsageError where it cannot be what is asked for."""
+    adapter = plugins.adapter(spec.name)
+    if spec.python is not None and not os.access(spec.python, os.X_OK):
+        raise UsageError(f"{spec.text}: {spec.python} is no program; give a Python's path")
+    try:
+        adapter.requirements(spec.version, device)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    return adapter
 
 
 def supports(adapter: Adapter, case: Case) -> Support:
@@ -150,4 +207,4 @@ def _check(
 ) -> None:
     for value in values:
         if value not in known:
-            raise UsageError(f"unknown {kind} {value!r}{nearest(value, known)}")
+            raise UsageError(f"unknown {kind} {value!r}{nearest(value, known)}", option=f"--{kind}")

@@ -28,6 +28,7 @@ class Protocol:
     half_width_goal: relative half-width of the widest interval at which measuring stops; then
         `processes` are the fewest sets and most_processes the most. None: `processes` it is.
     timeout_seconds: longest wait for any one answer of a worker.
+    memory_limit_bytes: most memory of a worker on the CPU; None: nearly all that is free.
     """
 
     name: str = "adaptive"
@@ -39,6 +40,7 @@ class Protocol:
     half_width_goal: float | None = None
     most_processes: int = 30
     timeout_seconds: float = 900.0
+    memory_limit_bytes: int | None = None
     seed: int = 0
     fewest_rounds: int = 3
     most_rounds: int = 10
@@ -76,7 +78,8 @@ class Counted:
     epochs: of a process; the first warmup_epochs of them are not counted either.
     duration_seconds: of one process's counted steps, whichever ends first; None: no limit.
     step_by_step: modes whose counted steps are each synchronised and timed on their own.
-    timeout_seconds: longest wait for a worker's answer, beyond what its steps should take.
+    timeout_seconds: longest wait for any one answer, or twice what its steps should take.
+    memory_limit_bytes: most memory of a worker on the CPU; None: nearly all that is free.
     """
 
     name: str
@@ -88,6 +91,7 @@ class Counted:
     duration_seconds: float | None = None
     step_by_step: tuple[str, ...] = ()
     timeout_seconds: float = 900.0
+    memory_limit_bytes: int | None = None
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -135,6 +139,7 @@ OPTIONS = {
     "warmup_epochs": "warmup_epochs",
     "duration": "duration_seconds",
     "timeout": "timeout_seconds",
+    "memory_limit": "memory_limit_bytes",
     "seed": "seed",
 }
 """The constant that each option of the command line replaces."""

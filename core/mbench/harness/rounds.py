@@ -11,8 +11,10 @@ from mbench.engine.outcome import CaseEnded
 from mbench.harness.effort import rounds_that_pay
 from mbench.harness.measurement import Measurement, Runner
 from mbench.harness.protocol import Protocol
+from mbench.harness.resume import first_missing
 from mbench.harness.stopping import reason_to_stop, too_small, widest
 from mbench.harness.warmup import warm_up
+from mbench.results.figures import rates
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,11 +35,19 @@ class Interleaved(Measurement[Protocol]):
         self.rates: Rates = {}
         self.costliest_set = 0.0
         self.cut_short = False
+        self.first = first_missing(self.earlier, self.entries)
+        if self.earlier is not None:
+            for entry in self.entries:
+                if entry.number in self.earlier.cases:
+                    of_case = rates(self.earlier.cases[entry.number])
+                    self.rates[entry.number] = {
+                        number: of_case[number] for number in of_case if number < self.first
+                    }
 
     def run(self) -> None:
         """All sets; records why it stopped. Cases that fall short get their outcome and leave."""
         self.begin = time.monotonic()
-        number = 0
+        number = self.first
         while not (reason := self.enough(number)):
             self.measure_set(number, deadline=self.begin + self.protocol.budget_seconds)
             number += 1
@@ -74,7 +84,7 @@ class Interleaved(Measurement[Protocol]):
                 if runner is not None:
                     runner.worker.stop()
                     runners.append(runner)
-                if number == 0 and self.too_slow(runners):
+                if number == self.first and self.too_slow(runners):
                     return
             if not runners:
                 return

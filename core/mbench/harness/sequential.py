@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from mbench.harness.measurement import Measurement, Runner
 from mbench.harness.protocol import Counted
+from mbench.harness.resume import first_missing
 from mbench.harness.warmup import Warmup
 
 if TYPE_CHECKING:
@@ -25,7 +26,8 @@ class Sequential(Measurement[Counted]):
     def run(self) -> None:
         """Every process of every case; cases that fall short get their outcome and leave."""
         for entry in list(self.entries):
-            for number in range(self.protocol.processes):
+            first = first_missing(self.earlier, [entry])
+            for number in range(first, self.protocol.processes):
                 if entry in self.entries:
                     self.guard(entry, self.process, entry, number)
         reason = "all processes measured" if self.entries else "no case left to measure"

@@ -9,7 +9,9 @@ from mbench.environments.locate import find
 from mbench.errors import EnvironmentUnavailable, MbenchError
 from mbench.harness.ceiling import Ceilings
 from mbench.harness.protocol import Counted
+from mbench.harness.resume import is_done, is_ended, is_written
 from mbench.harness.rounds import Interleaved
+from mbench.harness.search import Search
 from mbench.harness.sequential import Sequential
 
 if TYPE_CHECKING:
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from mbench.harness.plan import Comparison, Entry
     from mbench.harness.progress import Progress
     from mbench.harness.protocol import Protocol
+    from mbench.results.run import Run
     from mbench.results.store import RunWriter
     from mbench.telemetry.sampler import Sampler
 
@@ -64,23 +67,42 @@ def run_plan(
     sampler: Sampler,
     mfu: bool,
     prove: Callable[[Entry, Environment], None] | None,
+    earlier: Run | None = None,
 ) -> None:
     """Measure every comparison. `prove` raises CaseEnded where the work is not equal.
 
     `mfu` says whether the machine's ceiling is measured too.
-    Whatever interrupts leaves a readable run behind; workers end with their set.
+    Whatever interrupts leaves a readable run behind; workers end with their set. What `earlier`
+    holds, which is the same run before it was interrupted, is not measured again.
     """
     ceilings = Ceilings(store) if mfu else None
-    tools: dict[str, Any] = {
-        "store": store, "progress": progress, "sampler": sampler, "ceilings": ceilings,
-    }  # fmt: skip
+    tools: dict[str, Any] = {"store": store, "progress": progress}
     for comparison in comparisons:
-        store.comparison(comparison)
+        if earlier is None or comparison.number not in earlier.comparisons:
+            store.comparison(comparison)
+        if comparison.settled and not (earlier and is_written(earlier, comparison)):
+            store.cases(comparison)
     for comparison in comparisons:
+        if earlier is not None and is_done(earlier, comparison):
+            continue
         progress.comparison(comparison.title, [entry.label for entry in comparison.entries])
+        ended: dict[str, CaseEnded] = {}
+        if not comparison.settled:
+            search = Search(comparison, homes=homes, protocol=protocol, **tools)
+            open_one, comparison = comparison, search.settle()
+            ended = search.ended
+            if open_one.best_compiler and not ended and comparison.entries == open_one.entries:
+                reason = "every framework's best compiler is its default"
+                store.append("comparison_end", comparison=comparison.number, reason=reason)
+                continue
+            store.cases(comparison)
         environments = {}
         for entry in comparison.entries:
+            if earlier is not None and is_ended(earlier, entry):
+                continue
             try:
+                if entry.label in ended:
+                    raise ended[entry.label]
                 if not entry.support.supported:
                     raise CaseEnded("unsupported", entry.support.reason)
                 environment = homes.of(entry)
@@ -92,7 +114,8 @@ def run_plan(
                 end = error if isinstance(error, CaseEnded) else CaseEnded("failed", str(error))
                 store.outcome(entry.number, end)
                 progress.ended(entry.label, end)
-        if isinstance(protocol, Counted):
-            Sequential(comparison, environments, protocol=protocol, **tools).run()
-        else:
-            Interleaved(comparison, environments, protocol=protocol, **tools).run()
+        kind: Any = Sequential if isinstance(protocol, Counted) else Interleaved
+        kind(
+            comparison, environments, protocol=protocol, sampler=sampler, ceilings=ceilings,
+            earlier=earlier, **tools,
+        ).run()  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 __all__ = ["case_columns", "case_rows", "disturbance_lines", "number", "plain", "printable",
-           "protocol_line", "verdict_line", "verdict_lines"]  # fmt: skip
+           "protocol_line", "search_lines", "verdict_line", "verdict_lines"]  # fmt: skip
 
 Document = dict[str, Any]
 
@@ -105,6 +105,25 @@ def noise_note(comparison: Document) -> str:
     """How large a difference identical code shows here; empty where that is not known."""
     floor = comparison["noise_floor"]
     return "" if floor is None else f"; noise floor here {number(100 * floor, 2)} %"
+
+
+def search_lines(document: Document) -> list[str]:
+    """What was tried to find the largest batch or the best compiler, and what came of it."""
+    lines = []
+    for search in document["searches"]:
+        what = "largest batch" if search["what"] == "batch_size" else "best compiler"
+        tried = [
+            f"{trial['value']} {number(trial['step_seconds'] * 1e3, 3)} ms"
+            if trial["outcome"] == "ok"
+            else f"{trial['value']} {trial['outcome']}"
+            for trial in search["tried"]
+        ]
+        chosen = "none" if search["chosen"] is None else search["chosen"]
+        lines.append(
+            f"{search['comparison']}: {search['label']}: {what} {chosen} "
+            f"(tried, step time: {', '.join(tried)})"
+        )
+    return lines
 
 
 def protocol_line(document: Document) -> str:

@@ -11,11 +11,13 @@ from mbench.reports.cells import (
     disturbance_lines,
     printable,
     protocol_line,
+    search_lines,
     verdict_lines,
 )
 
 __all__ = ["render"]
 
+REMARKS = (search_lines, disturbance_lines, verdict_lines)
 SIGNS = re.compile(r"[\\`*_\[\]|]")
 
 
@@ -27,7 +29,7 @@ def render(document: dict[str, Any]) -> str:
         *(line(row) for row in case_rows(document)),
         "",
         *([escape(protocol), ""] if (protocol := protocol_line(document)) else []),
-        *(f"- {escape(text)}" for text in [*disturbance_lines(document), *verdict_lines(document)]),
+        *(f"- {escape(text)}" for lines in REMARKS for text in lines(document)),
     ]
     return "\n".join(lines).rstrip() + "\n"
 

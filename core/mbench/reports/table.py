@@ -12,6 +12,7 @@ from mbench.reports.cells import (
     disturbance_lines,
     plain,
     protocol_line,
+    search_lines,
     verdict_lines,
 )
 from mbench.stats import PERCENTILES
@@ -45,7 +46,7 @@ def render(document: dict[str, Any]) -> str:
     for row in rows:
         table.add_row(*(Text(row[at]) for at in kept))
     console.print(table)
-    remarks = [latency_lines, difference_lines, disturbance_lines]
+    remarks = [latency_lines, difference_lines, search_lines, disturbance_lines]
     for line in [line for lines in remarks for line in lines(document)]:
         console.print(Text(line))
     if protocol := protocol_line(document):

@@ -73,6 +73,28 @@ class Probed:
 
 
 @dataclass(frozen=True)
+class Tried:
+    """One value of a search, tried in a worker of its own."""
+
+    value: Any
+    outcome: str
+    reason: str
+    step_seconds: float | None
+    peak_bytes: int | None
+
+
+@dataclass(frozen=True)
+class Found:
+    """A search for the largest batch or the fastest compiler; `chosen` is None where none ran."""
+
+    comparison: int
+    label: str
+    what: str
+    chosen: Any
+    tried: list[Tried]
+
+
+@dataclass(frozen=True)
 class Verdict:
     """What is read of a proof of equal work."""
 
@@ -115,6 +137,7 @@ class Run:
     header: dict[str, Any]
     comparisons: dict[int, dict[str, Any]] = field(default_factory=dict)
     cases: dict[int, CaseRecord] = field(default_factory=dict)
+    searches: list[Found] = field(default_factory=list)
     status: str = "unfinished"
     finished: str | None = None
     cut_off: bool = False
@@ -220,6 +243,12 @@ def _apply(run: Run, event: dict[str, Any]) -> None:
         run.comparisons[event["comparison"]] = {"title": event["title"], "reason": None}
     elif kind == "comparison_end":
         run.comparisons[event["comparison"]]["reason"] = event["reason"]
+    elif kind == "search":
+        found: Found = _read(Found, event)
+        run.comparisons[found.comparison]  # or there is none
+        run.searches.append(found)
+    elif kind == "resumed":
+        run.status, run.finished = "unfinished", None
     elif kind == "end":
         run.status, run.finished = event["status"], event["finished"]
     elif kind == "case":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import secrets
 import sys
 from contextlib import suppress
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from mbench.environments.locate import Environment
     from mbench.harness.plan import Comparison
     from mbench.harness.protocol import Counted, Protocol
+    from mbench.results.run import Run
 
 __all__ = ["SCHEMA", "RunWriter", "command_line"]
 
@@ -73,9 +75,29 @@ class RunWriter:
         self._file.write(line + "\n")
         self._file.flush()
 
+    @classmethod
+    def reopen(cls, run: Run, *, arguments: list[str]) -> RunWriter:
+        """Go on with a run that was interrupted; a line that was cut off is cut away."""
+        writer = cls.__new__(cls)
+        writer.id, writer.folder, writer.ended = run.id, run.folder, False
+        writer.failures = sum(case.outcome is not None for case in run.cases.values())
+        path = run.folder / EVENTS_FILE
+        try:
+            whole = path.read_bytes()
+            writer._file = path.open("r+", encoding="utf-8")
+            writer._file.truncate(len(whole) if not run.cut_off else whole.rfind(b"\n", 0, -1) + 1)
+            writer._file.seek(0, os.SEEK_END)
+        except OSError as error:
+            raise MbenchError(f"cannot write {path}: {error.strerror}") from None
+        writer.append("resumed", arguments=arguments, mbench=mbench.__version__, at=timestamp())
+        return writer
+
     def comparison(self, comparison: Comparison) -> None:
         """Write down what is going to be compared."""
         self.append("comparison", comparison=comparison.number, title=comparison.title)
+
+    def cases(self, comparison: Comparison) -> None:
+        """Write down its cases, in which nothing is open any more."""
         for entry in comparison.entries:
             workload = entry.case.resolve()
             self.append(
@@ -129,9 +151,12 @@ class RunWriter:
         if not self.ended:
             self.ended = True
             with suppress(OSError):
-                finished = datetime.now(timezone.utc).isoformat(timespec="seconds")
-                self.append("end", status=status, finished=finished)
+                self.append("end", status=status, finished=timestamp())
                 self._file.close()
+
+
+def timestamp() -> str:
+    return datetime.now(timezone.utc).isoformat(timespec="seconds")
 
 
 def loss_gate(case: Case) -> float:

@@ -35,13 +35,23 @@ def summarize(run: Run) -> Document:
         "cut_off": run.cut_off,
         "protocol": protocol_of(run),
         "system": run.header["system"],
-        "cases": [summarize_case(run, case) for case in run.cases.values()],
+        "searches": [
+            {**asdict(found), "comparison": run.comparisons[found.comparison]["title"]}
+            for found in run.searches
+        ],
+        "cases": [summarize_case(run, run.cases[number]) for number in sorted(run.cases)],
         "comparisons": [
             document
             for number in run.comparisons
-            for document in compare(run, [c for c in run.cases.values() if c.comparison == number])
+            for document in compare(run, cases_of(run, number))
         ],
     }
+
+
+def cases_of(run: Run, comparison: int) -> list[CaseRecord]:
+    """In the order of the frameworks as they were named, whenever each was written down."""
+    found = [case for case in run.cases.values() if case.comparison == comparison]
+    return sorted(found, key=lambda case: case.number)
 
 
 def protocol_of(run: Run) -> Document:
@@ -155,7 +165,7 @@ def compare(run: Run, cases: list[CaseRecord]) -> list[Document]:
     if len(cases) < 2:
         return []
     baseline, *others = cases
-    positions = {number: at for at, number in enumerate(run.cases)}
+    positions = {number: at for at, number in enumerate(sorted(run.cases))}
     documents = []
     for other in others:
         interval, why_not = ratio(baseline, other, protocol=protocol_of(run)["name"])

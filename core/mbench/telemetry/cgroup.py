@@ -1,4 +1,4 @@
-"""What Linux's control groups allow this process of the processor."""
+"""The control groups of Linux that hold this process, and what they allow it of the processor."""
 
 from __future__ import annotations
 
@@ -7,21 +7,24 @@ from pathlib import Path
 
 from mbench.telemetry.kernel import read
 
-__all__ = ["cpu_limit", "throttled_seconds"]
+__all__ = ["cpu_limit", "folders", "throttled_seconds"]
 
 SELF = Path("/proc/self/cgroup")
 MOUNT = Path("/sys/fs/cgroup")
 
 
-def folders() -> list[Path]:
-    """The folders of our own group and of all above it, as far as they can be seen."""
+def folders(controller: str = "cpu") -> list[Path]:
+    """The folders of our own group and of all above it, as far as they can be seen.
+
+    `controller` picks the hierarchy where each has its own (version 1).
+    """
     found: list[Path] = []
     for line in (read(SELF) or "").splitlines():
         _, controllers, name = line.split(":", 2)
         if controllers == "":  # version 2
             root = MOUNT
-        elif "cpu" in controllers.split(","):
-            root = MOUNT / "cpu"
+        elif controller in controllers.split(","):
+            root = MOUNT / controller
         else:
             continue
         inner = root / name.lstrip("/")

@@ -36,7 +36,7 @@ class World:
         self.noise = None
         """The step time of each worker from the first, instead of the one above."""
 
-    def launch(self, adapter, environment, case, *, log, timeout):
+    def launch(self, adapter, environment, case, *, log, timeout, memory_limit_bytes):
         label = environment
         number = sum(worker.label == label for worker in self.workers)
         self.now += self.start_seconds

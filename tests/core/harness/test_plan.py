@@ -103,7 +103,7 @@ def test_sizes_go_to_the_models_that_have_them(plugins):
         ({"modes": ("training",)}, "unknown mode 'training'; did you mean train?"),
         ({"precisions": ("fp31",)}, "unknown precision 'fp31'; did you mean fp32"),
         ({"compilers": ("grph",)}, "unknown compiler 'grph'; did you mean graph?"),
-        ({"compilers": ("zzz",)}, "'zzz'; there is default, eager, graph, imaginary"),
+        ({"compilers": ("zzz",)}, "'zzz'; there is best, default, eager, graph, imaginary"),
         ({"image_size": 96}, "--image-size fits none of the models tiny-model"),
         ({"models": ("resnet50",), "sequence_length": 9}, "--sequence-length fits none"),
         ({"models": ("resnet50",), "image_size": 9}, "resnet50 needs images of 32 pixels"),

@@ -1,0 +1,118 @@
+"""From a suite to what its options would mean if one had typed them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from mbench.commands.measure import axes_of
+from mbench.commands.options import plugins
+from mbench.errors import UsageError
+from mbench.plugins import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mbench.harness.plan import Axes
+    from mbench.suites.suite import Suite
+
+__all__ = ["axes_of_suite", "protocol_options_of"]
+
+AXES = ("models", "mode", "batch-size", "precision", "amp", "compiler", "xla", "clip",
+        "image-size", "sequence-length")  # fmt: skip
+EITHER = ({"precisions", "amp"}, {"compilers", "xla"})
+"""Options that say the same thing: where one is typed, a suite's other is not asked."""
+
+
+def axes_of_suite(context: click.Context, suite: Suite, frameworks: tuple[str, ...]) -> list[Axes]:
+    """The axes of each sweep. What was typed wins over the suite.
+
+    They are planned to see whether they can be, so that what cannot has its line and key.
+    """
+    from mbench.harness.plan import plan
+
+    found = []
+    for number, sweep in enumerate(suite.sweeps):
+
+        def wrong(message: str, key: str, at: int = number) -> UsageError:
+            return suite.wrong(message, key=key, sweep=at)
+
+        try:
+            axes = axes_of(frameworks, merged(context, sweep, known=AXES, wrong=wrong))
+            plan(axes, plugins(context))
+        except UsageError as error:
+            key = (error.option or "").removeprefix("--")
+            if key in sweep or (key == "frameworks" and frameworks == suite.frameworks):
+                raise wrong(str(error), key) from None
+            raise
+        found.append(axes)
+    return found
+
+
+def protocol_options_of(context: click.Context, suite: Suite) -> dict[str, Any]:
+    """All options of `context` with the suite's protocol. What was typed wins over the suite."""
+    from mbench.harness.protocol import OPTIONS, choose
+
+    known = ["name", *(option.replace("_", "-") for option in OPTIONS)]
+    given = dict(suite.protocol)
+    typed = context.get_parameter_source("protocol_name") is ParameterSource.COMMANDLINE
+    if typed and given.get("name") != context.params["protocol_name"]:
+        given = {}  # constants of another protocol
+
+    def wrong(message: str, key: str) -> UsageError:
+        return suite.wrong(message, key=key)
+
+    options = merged(context, given, known=known, wrong=wrong)
+    try:
+        choose(options["protocol_name"], options)
+    except UsageError as error:
+        key = (error.option or "").removeprefix("--")
+        key = "name" if key == "protocol" else key
+        raise (wrong(str(error), key) if key in given else error) from None
+    return options
+
+
+def merged(
+    context: click.Context,
+    table: dict[str, Any],
+    *,
+    known: tuple[str, ...] | list[str],
+    wrong: Callable[[str, str], UsageError],
+) -> dict[str, Any]:
+    """The options of `context` with those of `table` put in, each read as if it were typed."""
+    flags = {flag: p for p in context.command.params for flag in p.opts}
+    options = dict(context.params)
+    typed = {
+        name
+        for name in options
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+    }
+    for group in EITHER:
+        if group & typed:
+            typed |= group
+    for key, value in table.items():
+        if key not in known:
+            raise wrong(f"unknown key{nearest(key, known)}", key)
+        parameter = flags["--protocol" if key == "name" else f"--{key}"]
+        assert parameter.name is not None
+        if parameter.name not in typed:
+            try:
+                options[parameter.name] = as_typed(context, parameter, value)
+            except click.BadParameter as error:
+                raise wrong(error.message, key) from None
+    return options
+
+
+def as_typed(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
+    """What a TOML value means to an option; raises click.BadParameter."""
+    if getattr(parameter, "is_flag", False):
+        if not isinstance(value, bool):
+            raise click.BadParameter(f"{value!r} is not true or false")
+        return value
+    items = value if isinstance(value, list) else [value]
+    for item in items:
+        if isinstance(item, bool) or not isinstance(item, (str, int, float)):
+            raise click.BadParameter(f"{item!r} is neither text nor a number")
+    return parameter.type_cast_value(context, ",".join(str(item) for item in items))

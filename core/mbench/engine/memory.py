@@ -1,0 +1,110 @@
+"""How much memory there is to give, and a watch that takes it back from who takes too much."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import threading
+from typing import TYPE_CHECKING
+
+import psutil
+
+from mbench.telemetry.cgroup import folders
+from mbench.telemetry.kernel import read
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+__all__ = ["MemoryWatch", "available_bytes", "worker_limit_bytes"]
+
+SHARE = 0.9
+"""Of the memory that is free, what workers may take."""
+RESERVE = 0.04
+"""Of all memory, what must stay free; below it the machine would swap or kill."""
+SECONDS = 0.02
+
+
+def available_bytes() -> int:
+    """Memory that can be had without swapping: of the machine, within our control groups."""
+    available = [psutil.virtual_memory().available]
+    for folder in folders("memory"):
+        limit = read(folder / "memory.max") or read(folder / "memory.limit_in_bytes") or ""
+        used = read(folder / "memory.current") or read(folder / "memory.usage_in_bytes") or ""
+        if limit.isdecimal() and used.isdecimal():
+            statistics = dict(
+                line.split(" ", 1) for line in (read(folder / "memory.stat") or "").splitlines()
+            )
+            cache = statistics.get("total_inactive_file") or statistics.get("inactive_file") or "0"
+            available.append(int(limit) - int(used) + int(cache))
+    return max(0, min(available))
+
+
+def worker_limit_bytes(asked: int | None, *, workers: int = 1) -> int:
+    """What one of `workers` that live side by side may take on the CPU."""
+    free = int(available_bytes() * SHARE / workers)
+    return free if asked is None else min(asked, free)
+
+
+class MemoryWatch:
+    """Kills a worker's process group before it takes what the machine cannot give.
+
+    A limit on allocations is not enough: memory that is shared or mapped from files escapes it.
+    The watch looks every 20 ms from a thread of ours, so it is for workers that are tried, not
+    for those that are timed.
+    """
+
+    def __init__(self, group: int, *, limit_bytes: int | None) -> None:
+        """`limit_bytes`: most resident memory; without it, only the machine's reserve is kept."""
+        self.group = group
+        self.limit_bytes = limit_bytes
+        self.reserve_bytes = int(psutil.virtual_memory().total * RESERVE)
+        self.reason = ""
+        self.largest_bytes = 0
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> MemoryWatch:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._done.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._done.wait(SECONDS):
+            used, free = resident_bytes(self.group), available_bytes()
+            self.largest_bytes = max(self.largest_bytes, used)
+            if self.limit_bytes is not None and used > self.limit_bytes:
+                self.reason = (
+                    f"it held {mib(used)} of memory, and {mib(self.limit_bytes)} is its limit"
+                )
+            elif free < self.reserve_bytes:
+                self.reason = (
+                    f"it held {mib(used)} of memory, and {mib(free)} was left for all others"
+                )
+            if self.reason:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.killpg(self.group, signal.SIGKILL)
+                return
+
+
+def resident_bytes(pid: int) -> int:
+    """Resident memory of a process and its children; 0 where it is gone."""
+    total = 0
+    with contextlib.suppress(psutil.Error):
+        process = psutil.Process(pid)
+        for one in (process, *process.children(recursive=True)):
+            with contextlib.suppress(psutil.Error):
+                total += one.memory_info().rss
+    return total
+
+
+def mib(count: int) -> str:
+    return f"{count / 2**20:,.0f} MiB"

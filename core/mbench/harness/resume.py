@@ -1,0 +1,148 @@
+"""Takes up a run that was interrupted: what it lacks, and whether it is still the same run."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
+
+from mbench.contract.case import Case
+from mbench.engine.outcome import CaseEnded
+from mbench.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from mbench.harness.plan import Comparison, Entry
+    from mbench.harness.protocol import Counted, Protocol
+    from mbench.harness.session import Homes
+    from mbench.results.run import Run
+
+__all__ = ["first_missing", "is_done", "is_ended", "is_written", "take_up"]
+
+MACHINE = ("hostname", "os", "cpu", "physical_cores", "logical_cores", "usable_cores", "governor",
+           "transparent_huge_pages", "memory_bytes", "gpus")  # fmt: skip
+FREE = ("timeout_seconds",)
+"""Constants of a protocol that change no figure."""
+
+
+def is_done(run: Run, comparison: Comparison) -> bool:
+    """Whether a comparison was measured to its end."""
+    known = run.comparisons.get(comparison.number)
+    return known is not None and known["reason"] is not None
+
+
+def is_written(run: Run, comparison: Comparison) -> bool:
+    """Whether all cases of a comparison stand in `run`."""
+    return all(entry.number in run.cases for entry in comparison.entries)
+
+
+def is_ended(run: Run, entry: Entry) -> bool:
+    """Whether a case fell short. That is a result, which is not made again."""
+    known = run.cases.get(entry.number)
+    return known is not None and known.outcome is not None
+
+
+def first_missing(run: Run | None, entries: Sequence[Entry]) -> int:
+    """The first process that not all of `entries` have measured to its end."""
+    if run is None:
+        return 0
+    number = 0
+    records = [run.cases[entry.number] for entry in entries if entry.number in run.cases]
+    while len(records) == len(entries) and all(
+        (process := record.processes.get(number)) and process.peak_bytes is not None
+        for record in records
+    ):
+        number += 1
+    return number
+
+
+def take_up(
+    run: Run,
+    comparisons: Sequence[Comparison],
+    *,
+    protocol: Protocol | Counted,
+    system: dict[str, Any],
+    homes: Homes,
+) -> list[Comparison]:
+    """`comparisons` with what `run` had found for them already.
+
+    Raises UsageError with all differences where it would not be the same run: other cases, other
+    constants, another machine, other versions.
+    """
+    differences = [
+        *changes(run.header["protocol"], json_of(asdict(protocol)), leave=FREE),
+        *changes(
+            {key: run.header["system"].get(key) for key in MACHINE},
+            {key: json_of(system.get(key)) for key in MACHINE},
+        ),
+    ]
+    settled = []
+    for comparison in comparisons:
+        title = run.comparisons.get(comparison.number, {"title": comparison.title})["title"]
+        if title != comparison.title:
+            differences.append(
+                f"comparison {comparison.number + 1} was {title}, is {comparison.title}"
+            )
+        settled.append(as_found(run, comparison, differences))
+    if len(run.comparisons) > len(comparisons):
+        differences.append(f"{len(run.comparisons)} comparisons are now {len(comparisons)}")
+    if not differences:  # environments are looked for where all else is the same
+        missing = [c for c in settled if not is_done(run, c)]
+        for entry in {e.spec.text: e for c in missing for e in c.entries}.values():
+            differences += environment_changes(run, entry, homes)
+    if differences:
+        raise UsageError(f"{run.id} cannot be resumed: {'; '.join(differences)}")
+    return settled
+
+
+def as_found(run: Run, comparison: Comparison, differences: list[str]) -> Comparison:
+    """`comparison` as the run wrote it down: with the batch and compilers that it had found."""
+    if not is_written(run, comparison):
+        return comparison  # it had not begun, or was still searching
+    known = [run.cases[entry.number] for entry in comparison.entries]
+    entries = []
+    for entry, record in zip(comparison.entries, known, strict=True):
+        open_axes = ("compiler", "batch_size") if not comparison.settled else ()
+        before = {**record.axes, "spec": record.spec or entry.spec.text}
+        now = {**asdict(entry.case), "spec": entry.spec.text}
+        if found := changes(before, now, leave=open_axes):
+            differences.append(f"{comparison.title}, {entry.label}: {', '.join(found)}")
+        entries.append(replace(entry, case=Case(**record.axes)))
+    return replace(comparison, entries=tuple(entries), largest_batch=False, best_compiler=False)
+
+
+def environment_changes(run: Run, entry: Entry, homes: Homes) -> list[str]:
+    """What is installed otherwise than when `run` measured."""
+    recorded = [
+        record.environment
+        for record in run.cases.values()
+        if record.environment and (record.spec or record.framework) == entry.spec.text
+    ]
+    if not recorded:
+        return []
+    try:
+        now = homes.of(entry)
+    except CaseEnded as end:
+        return [f"{entry.spec.text}: {end.reason}"]
+    before = recorded[-1]
+    found = changes(before["packages"], dict(now.packages))
+    if before["python"] != str(now.python):
+        found.append(f"python was {before['python']}, is {now.python}")
+    return [f"{entry.spec.text}: {', '.join(found)}"] if found else []
+
+
+def changes(
+    before: Mapping[str, Any], now: Mapping[str, Any], *, leave: Sequence[str] = ()
+) -> list[str]:
+    """What differs, each as "key was a, is b"."""
+    return [
+        f"{key} was {before.get(key)}, is {now.get(key)}"
+        for key in dict.fromkeys((*before, *now))
+        if key not in leave and before.get(key) != now.get(key)
+    ]
+
+
+def json_of(value: Any) -> Any:
+    """`value` as it is read back: tuples become lists."""
+    return json.loads(json.dumps(value))

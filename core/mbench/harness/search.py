@@ -1,0 +1,168 @@
+"""Finds what a comparison leaves open: the largest batch that fits, the fastest compiler."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
+
+from mbench.engine.memory import worker_limit_bytes
+from mbench.engine.outcome import CaseEnded
+from mbench.errors import MbenchError
+from mbench.harness.plan import supports
+from mbench.harness.trial import Trial, try_case
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mbench.contract.case import Case
+    from mbench.environments.locate import Environment
+    from mbench.harness.plan import Comparison, Entry
+    from mbench.harness.progress import Progress
+    from mbench.harness.protocol import Counted, Protocol
+    from mbench.harness.session import Homes
+    from mbench.results.store import RunWriter
+
+__all__ = ["Search", "largest"]
+
+RESOLUTION = 16
+
+
+def largest(fits: Callable[[int], bool], *, start: int) -> int:
+    """The largest size that fits, by doubling and then bisection; 0 where not even 1 does.
+
+    It ends once the next size known not to fit is less than a sixteenth larger.
+    """
+    low, high, size = 0, 0, start
+    while True:
+        if fits(size):
+            low = size
+        else:
+            high = size
+        if not high:
+            size = 2 * low
+        elif high - low <= max(1, low // RESOLUTION):
+            return low
+        else:
+            size = (low + high) // 2
+
+
+class Search:
+    """What is open in one comparison, found in throw-away workers, one at a time."""
+
+    def __init__(
+        self,
+        comparison: Comparison,
+        *,
+        homes: Homes,
+        protocol: Protocol | Counted,
+        store: RunWriter,
+        progress: Progress,
+    ) -> None:
+        self.comparison = comparison
+        self.homes = homes
+        self.protocol = protocol
+        self.store = store
+        self.progress = progress
+        self.ended: dict[str, CaseEnded] = {}
+        """By label: what fell short here, and will not be measured."""
+        self.logs = 0
+        self.limit_bytes: int | None = None
+        """Workers that are to live side by side share the memory."""
+        if comparison.entries[0].case.device == "cpu":
+            together = len(comparison.entries) if protocol.name == "adaptive" else 1
+            self.limit_bytes = worker_limit_bytes(protocol.memory_limit_bytes, workers=together)
+
+    def settle(self) -> Comparison:
+        """The comparison with nothing left open. Cases that fall short are in `ended`."""
+        comparison = self.comparison
+        entries = comparison.entries
+        if comparison.best_compiler:
+            entries = tuple(self.guarded(entry, self.with_best_compiler) for entry in entries)
+        if comparison.largest_batch:
+            found = {entry.label: self.guarded(entry, self.with_largest_batch) for entry in entries}
+            sizes = [e.case.batch_size for label, e in found.items() if label not in self.ended]
+            common = min(sizes, default=1)
+            entries = tuple(
+                replace(entry, case=replace(entry.case, batch_size=common)) for entry in entries
+            )
+        return replace(comparison, entries=entries, largest_batch=False, best_compiler=False)
+
+    def guarded(self, entry: Entry, find: Callable[[Entry, Environment], Entry]) -> Entry:
+        """`entry` with what `find` finds; unchanged where that ends the case."""
+        if entry.label not in self.ended:
+            try:
+                if not entry.support.supported:
+                    raise CaseEnded("unsupported", entry.support.reason)
+                return find(entry, self.homes.of(entry))
+            except (CaseEnded, MbenchError) as error:
+                end = error if isinstance(error, CaseEnded) else CaseEnded("failed", str(error))
+                self.ended[entry.label] = end
+        return entry
+
+    def with_best_compiler(self, entry: Entry, environment: Environment) -> Entry:
+        """The compiler with the shortest steps, of those that run."""
+        case = entry.case
+        if self.comparison.largest_batch:  # a batch of one is no case to be fast at
+            case = replace(case, batch_size=case.resolve().batch_sizes[case.device])
+        tried = []
+        for compiler in entry.adapter.compilers:
+            candidate = replace(case, compiler=compiler)
+            support = supports(entry.adapter, candidate)
+            if not support.supported:
+                tried.append(Trial(value=compiler, outcome="unsupported", reason=support.reason))
+                continue
+            tried.append(self.attempt(compiler, entry, environment, candidate, steady=True))
+        chosen = str(self.chosen(entry, "compiler", tried, key=lambda t: -(t.step_seconds or 0)))
+        found = replace(entry.case, compiler=chosen)
+        return replace(entry, case=found, support=supports(entry.adapter, found))
+
+    def with_largest_batch(self, entry: Entry, environment: Environment) -> Entry:
+        """The largest batch of which two steps run within the memory that a worker may take."""
+        tried: list[Trial] = []
+
+        def fits(size: int) -> bool:
+            case = replace(entry.case, batch_size=size)
+            tried.append(self.attempt(size, entry, environment, case, steady=False))
+            return tried[-1].outcome == "ok"
+
+        largest(fits, start=entry.case.resolve().batch_sizes[entry.case.device])
+        size = self.chosen(entry, "batch_size", tried, key=lambda trial: trial.value)
+        return replace(entry, case=replace(entry.case, batch_size=size))
+
+    def attempt(
+        self, value: int | str, entry: Entry, environment: Environment, case: Case, *, steady: bool
+    ) -> Trial:
+        """One throw-away worker."""
+        self.logs += 1
+        log = f"{entry.number:03}-{entry.spec.name}-trial-{self.logs}.log"
+        what = "compiler" if isinstance(value, str) else "batch"
+        self.progress.phase(entry.label, f"trying {what} {value}")
+        trial = try_case(
+            value,
+            entry,
+            environment,
+            case,
+            log=self.store.log_path(log),
+            timeout=self.protocol.timeout_seconds,
+            limit_bytes=self.limit_bytes,
+            steady=steady,
+        )
+        self.progress.phase(entry.label, f"tried {what} {trial.said()}")
+        return trial
+
+    def chosen(
+        self, entry: Entry, what: str, tried: list[Trial], *, key: Callable[[Trial], Any]
+    ) -> Any:
+        """The best of those that ran, written down with all of them; raises CaseEnded."""
+        ran = [trial for trial in tried if trial.outcome == "ok"]
+        value = max(ran, key=key).value if ran else None
+        self.store.append(
+            "search", comparison=self.comparison.number, label=entry.label, what=what,
+            chosen=value, tried=[asdict(trial) for trial in tried],
+        )  # fmt: skip
+        if value is None:
+            worst = next((t for t in reversed(tried) if t.outcome != "unsupported"), tried[-1])
+            raise CaseEnded(
+                worst.outcome, f"{what.replace('_', ' ')} {worst.value}: {worst.reason}"
+            )
+        return value

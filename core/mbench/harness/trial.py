@@ -1,0 +1,90 @@
+"""Tries a case in a throw-away worker: does it run, how fast, and with how much memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import median
+from typing import TYPE_CHECKING
+
+from mbench.contract import wire
+from mbench.engine.launch import launch
+from mbench.engine.memory import MemoryWatch
+from mbench.engine.outcome import CaseEnded
+from mbench.harness.warmup import warm_up
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mbench.contract.case import Case
+    from mbench.environments.locate import Environment
+    from mbench.harness.plan import Entry
+
+__all__ = ["Trial", "try_case"]
+
+QUICK_SECONDS = 0.5
+BLOCKS = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trial:
+    """One value tried: how it ended, and what it took where it ended well."""
+
+    value: int | str
+    outcome: str = "ok"
+    reason: str = ""
+    step_seconds: float | None = None
+    peak_bytes: int | None = None
+
+    def said(self) -> str:
+        """In a few words, for whoever waits."""
+        if self.outcome != "ok":
+            return f"{self.value}: {self.outcome}"
+        assert self.step_seconds is not None
+        assert self.peak_bytes is not None
+        return f"{self.value}: {self.step_seconds * 1e3:.3g} ms, {self.peak_bytes / 2**20:,.0f} MiB"
+
+
+def try_case(
+    value: int | str,
+    entry: Entry,
+    environment: Environment,
+    case: Case,
+    *,
+    log: Path,
+    timeout: float,
+    limit_bytes: int | None,
+    steady: bool,
+) -> Trial:
+    """Two steps of `case`, or with `steady` a short measurement, in a worker that ends with it.
+
+    The second step holds what the first one made: momenta, gradients, compiled programs.
+    """
+    try:
+        worker, _ = launch(
+            entry.adapter,
+            environment,
+            case,
+            log=log,
+            timeout=timeout,
+            memory_limit_bytes=limit_bytes,
+        )
+    except CaseEnded as end:
+        return Trial(value=value, outcome=end.outcome, reason=end.reason)
+    with MemoryWatch(worker.process.pid, limit_bytes=limit_bytes) as watch:
+        try:
+            worker.prepare(case)
+            if steady:
+                warmup = warm_up(lambda count: worker.run(count).nanoseconds[0],
+                                 shortest_seconds=QUICK_SECONDS)  # fmt: skip
+                count = max(1, round(QUICK_SECONDS / BLOCKS / warmup.step_seconds))
+                blocks = [worker.run(count).nanoseconds[0] / count for _ in range(BLOCKS)]
+            else:
+                blocks = [float(worker.run(1).nanoseconds[0]) for _ in range(2)][1:]
+            used = worker.ask(wire.Memory(), wire.MemoryUsed).peak_bytes
+            return Trial(value=value, step_seconds=median(blocks) / 1e9, peak_bytes=used)
+        except CaseEnded as end:
+            if watch.reason:
+                return Trial(value=value, outcome="oom", reason=watch.reason)
+            return Trial(value=value, outcome=end.outcome, reason=end.reason)
+        finally:
+            worker.close()

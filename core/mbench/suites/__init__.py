@@ -1,0 +1,1 @@
+"""Suites: what to measure, written down in TOML, ours beside this file."""

@@ -1,0 +1,155 @@
+"""Taking up a run that was interrupted, through the command line."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CASE = ["compare", "--frameworks", "tiny,flaky", "--models", "tiny-model", "--threads", "1"]
+CASE += ["--no-verify", "--batch-size", "4,8", "--format", "json"]
+WAYS = {
+    "adaptive": ["--processes", "2", "--rounds", "1", "--block", "0.02"],
+    "dlperf": ["--protocol", "dlperf", "--processes", "2", "--steps", "3"],
+}
+
+
+def mbench(folder, *arguments):
+    return subprocess.run(
+        [sys.executable, "-m", "mbench", *arguments],
+        cwd=folder, capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+
+
+def run_file(folder: Path) -> Path:
+    (path,) = (folder / "results").rglob("run.jsonl")
+    return path
+
+
+def events(path: Path) -> list[dict]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def cut(path: Path, *, before: int) -> None:
+    """Leave the run as if it had been killed: so many events, and half of the next one."""
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(lines[:before]) + lines[before][:20])
+
+
+def test_what_is_missing_is_measured_wherever_it_was_cut(tmp_path):
+    for way, options in WAYS.items():
+        folder = tmp_path / way
+        folder.mkdir()
+        whole = mbench(folder, *CASE, *options, "--results", "results")
+        assert whole.returncode == 0, whole.stderr
+        path = run_file(folder)
+        all_events = events(path)
+        kinds = [event["event"] for event in all_events]
+        blocks = [at for at, kind in enumerate(kinds) if kind == "block"]
+        for before in (kinds.index("process"), blocks[2], blocks[-1], len(kinds) - 1):
+            cut(path, before=before)
+            name = path.parent.name
+            again = mbench(folder, *CASE, *options, "--results", "results", "--resume", name[:15])
+            assert again.returncode == 0, again.stderr
+            document = json.loads(again.stdout)
+            assert (document["run"], document["status"]) == (name, "complete")
+            assert document["cut_off"] is False
+            for case in document["cases"]:
+                assert case["processes"] == 2
+                assert len(case["throughput"]["processes"]) == 2
+            old, new = all_events[:before], events(path)
+            assert new[:before] == old, "nothing that was measured is lost"
+            assert new[before]["event"] == "resumed"
+            done = {e["comparison"] for e in old if e["event"] == "comparison_end"}
+            of = {e["case"]: e["comparison"] for e in new if e["event"] == "case"}
+            measured = {of[e["case"]] for e in new[before:] if e["event"] == "block"}
+            assert not measured & done, "nothing is measured twice"
+
+
+def test_a_run_that_lacks_nothing_stays_as_it_is(tmp_path):
+    options = WAYS["adaptive"]
+    first = mbench(tmp_path, *CASE, *options)
+    again = mbench(tmp_path, *CASE, *options, "--resume", run_file(tmp_path).parent.name)
+    assert again.returncode == 0
+    old, new = json.loads(first.stdout), json.loads(again.stdout)
+    assert old["cases"] == new["cases"]
+    assert old["comparisons"] == new["comparisons"]
+
+
+def test_what_fell_short_is_a_result_and_stays(tmp_path):
+    options = [*CASE, *WAYS["adaptive"], "--compiler", "imaginary"]
+    first = mbench(tmp_path, *options)
+    assert first.returncode == 1
+    path = run_file(tmp_path)
+    cut(path, before=len(events(path)) - 2)
+    again = mbench(tmp_path, *options, "--resume", path.parent.name)
+    assert again.returncode == 1, again.stderr
+    assert {case["outcome"] for case in json.loads(again.stdout)["cases"]} == {"unsupported"}
+
+
+@pytest.fixture
+def interrupted(tmp_path):
+    """A run without its last comparison's end; gives its file."""
+    result = mbench(tmp_path, *CASE, *WAYS["adaptive"])
+    assert result.returncode == 0, result.stderr
+    path = run_file(tmp_path)
+    cut(path, before=len(events(path)) - 2)
+    return path
+
+
+def changed(path: Path, change) -> None:
+    """Rewrite the events of a run."""
+    lines = path.read_text().splitlines()
+    made = [json.loads(line) for line in lines[:-1]]
+    for event in made:
+        change(event)
+    path.write_text("".join(json.dumps(event) + "\n" for event in made))
+
+
+def other_machine(event):
+    if event["event"] == "run":
+        event["system"]["cpu"] = "Abacus"
+
+
+def other_version(event):
+    if event["event"] == "environment":
+        event["packages"]["numpy"] = "1.0"
+
+
+def test_another_machine_or_version_is_refused_with_the_difference(interrupted, tmp_path):
+    original = interrupted.read_text()
+    for change, words in ((other_machine, "cpu was Abacus, is "),
+                          (other_version, "tiny: numpy was 1.0, is ")):  # fmt: skip
+        interrupted.write_text(original)
+        changed(interrupted, change)
+        before = interrupted.read_text()
+        result = mbench(tmp_path, *CASE, *WAYS["adaptive"], "--resume", interrupted.parent.name)
+        assert result.returncode == 2
+        assert f"{interrupted.parent.name} cannot be resumed: {words}" in result.stderr
+        assert "Traceback" not in result.stderr
+        assert interrupted.read_text() == before, "a refused run is left as it is"
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--processes", "3"], "processes was 2, is 3"),
+        (["--seed", "9"], "seed was 0, is 9"),
+        (["--batch-size", "4"], "2 comparisons are now 1"),
+        (["--batch-size", "4,9"], "batch_size was 8, is 9"),
+        (["--threads", "2"], "threads was 1, is 2"),
+        (["--frameworks", "flaky,tiny"], "spec was tiny, is flaky"),
+        (["--resume", "2001"], "no run in"),
+    ],
+)
+def test_another_command_is_refused_with_the_difference(interrupted, tmp_path, options, words):
+    arguments = [*CASE, *WAYS["adaptive"], "--resume", interrupted.parent.name, *options]
+    result = mbench(tmp_path, *arguments)
+    assert result.returncode == 2
+    assert words in result.stderr

@@ -1,0 +1,188 @@
+"""Suites, dry runs and searches as a user meets them: through the command line."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+SUITE = """\
+frameworks = ["tiny", "flaky"]
+
+[protocol]
+name = "dlperf"
+processes = 2
+steps = 5
+
+[[sweep]]
+models = ["tiny-model"]
+batch-size = [8]
+
+[[sweep]]
+models = ["tiny-model"]
+mode = ["inference"]
+batch-size = [4, 8]
+precision = ["fp32", "amp-bf16"]
+"""
+
+
+@pytest.fixture
+def mbench(tmp_path):
+    def mbench(*arguments):
+        return subprocess.run(
+            [sys.executable, "-m", "mbench", *arguments],
+            cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False,
+        )  # fmt: skip
+
+    return mbench
+
+
+@pytest.fixture
+def suite(tmp_path):
+    (tmp_path / "my.toml").write_text(SUITE)
+    return "my.toml"
+
+
+def test_a_suite_measures_all_its_sweeps_by_its_protocol(mbench, suite):
+    result = mbench("run", suite, "--no-verify", "--threads", "1", "--format", "json")
+    assert result.returncode == 1, result.stderr  # amp-bf16 is unsupported
+    document = json.loads(result.stdout)
+    assert (document["protocol"]["name"], document["protocol"]["steps"]) == ("dlperf", 5)
+    cases = document["cases"]
+    assert [case["mode"] for case in cases] == ["train"] * 2 + ["inference"] * 8
+    assert {case["outcome"] for case in cases if case["precision"] == "fp32"} == {"ok"}
+    for comparison in document["comparisons"]:
+        one, other = (cases[at] for at in comparison["cases"])
+        assert (one["label"], other["label"]) == ("tiny", "flaky")
+        assert one["batch_size"] == other["batch_size"] == comparison["batch_size"]
+
+
+def test_what_is_typed_wins_over_the_suite(mbench, suite):
+    result = mbench("run", suite, "--dry-run", "--mode", "train", "--batch-size", "2",
+                    "--frameworks", "flaky", "--no-amp", "--protocol", "adaptive")  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    assert "2 comparisons, 2 cases: at most 6 min" in result.stdout
+    assert "inference" not in result.stdout
+    assert "amp" not in result.stdout
+    assert "tiny-model train batch 2 fp32: flaky" in result.stdout
+
+
+def test_a_dry_run_prints_cases_and_measures_nothing(mbench, suite, tmp_path):
+    result = mbench("run", suite, "--dry-run")
+    assert result.returncode == 0, result.stderr
+    assert "tiny-model train batch 8 fp32: tiny (eager), flaky (eager): unknown" in result.stdout
+    assert "  tiny: unsupported: tiny knows fp32 and fp64 only" in result.stdout
+    assert "5 comparisons, 10 cases, 4 of them unsupported;" in result.stdout
+    assert not (tmp_path / "results").exists()
+
+
+def test_a_dry_run_learns_from_earlier_runs(mbench, tmp_path):
+    case = ["tiny", "--models", "tiny-model", "--threads", "1", "--no-verify"]
+    case += ["--protocol", "superbench", "--steps", "50"]
+    assert mbench("run", *case).returncode == 0
+    result = mbench("run", *case, "--dry-run")
+    assert "tiny (eager): about 0 s, and the starting of 1 workers" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ('models = ["tiny-modle"]', "line 9, models: unknown model 'tiny-modle'"),
+        ('batch-size = ["most"]', "line 9, batch-size: 'most' is not a whole number"),
+        ('mode = ["trian"]', "line 9, mode: unknown mode 'trian'; did you mean train?"),
+        ("mood = 1", "line 9, mood: unknown key; did you mean mode or models?"),
+        ("amp = 1", "line 9, amp: 1 is not true or false"),
+        ("models = [{}]", "line 9, models: {} is neither text nor a number"),
+        ("image-size = 32", "line 9, image-size: --image-size fits none of the models"),
+        ('compiler = ["eagre"]', "line 9, compiler: unknown compiler 'eagre'; did you mean eager?"),
+    ],
+)
+def test_an_impossible_sweep_names_its_line_and_key(mbench, tmp_path, line, words):
+    head, _, rest = SUITE.partition('models = ["tiny-model"]\n')
+    models = "" if line.startswith("models") else 'models = ["tiny-model"]\n'
+    (tmp_path / "bad.toml").write_text(
+        f"{head}{line}\n{models}{rest}".replace("batch-size = [8]\n", "")
+    )
+    result = mbench("run", "bad.toml")
+    assert result.returncode == 2
+    assert words in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1
+    assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('"dlperf"', '"dlperv"', "line 4, name: unknown protocol 'dlperv'; did you mean dlperf?"),
+        ("steps = 5", "rounds = 5", "line 6, rounds: --rounds is not for the protocol dlperf"),
+        ("steps = 5", "steps = 0", "line 6, steps: 0 is not in the range x>=1"),
+        ('"flaky"]', '"flakey"]', "line 1, frameworks: unknown framework 'flakey'"),
+    ],
+)
+def test_an_impossible_protocol_names_its_line_and_key(mbench, tmp_path, old, new, words):
+    (tmp_path / "bad.toml").write_text(SUITE.replace(old, new))
+    result = mbench("run", "bad.toml")
+    assert result.returncode == 2
+    assert words in result.stderr
+
+
+def test_frameworks_of_a_framework_make_no_sense(mbench):
+    result = mbench("run", "tiny", "--frameworks", "flaky")
+    assert result.returncode == 2
+    assert "to compare there is mbench compare" in result.stderr
+
+
+def test_the_largest_batch_within_a_limit_is_found_and_measured(mbench):
+    result = mbench(
+        "compare", "--frameworks", "tiny,flaky", "--models", "tiny-model", "--mode", "inference",
+        "--batch-size", "max", "--memory-limit", "120MiB", "--protocol", "dlperf", "--steps", "2",
+        "--processes", "1", "--warmup-steps", "1", "--no-verify", "--threads", "1",
+        "--format", "json",
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    document = json.loads(result.stdout)
+    sizes = {case["batch_size"] for case in document["cases"]}
+    found = [search["chosen"] for search in document["searches"]]
+    assert sizes == {min(found)}
+    assert 1024 < min(found) < 120 * 2**20 / (4 * 256)  # the features alone
+    for search in document["searches"]:
+        assert search["what"] == "batch_size"
+        assert {trial["outcome"] for trial in search["tried"]} == {"ok", "oom"}
+        larger = [t["value"] for t in search["tried"] if t["outcome"] == "oom"]
+        assert search["chosen"] < min(larger) <= search["chosen"] * 17 / 16 + 1
+    assert "tiny: tried batch 64:" in result.stderr
+
+
+def test_the_best_compiler_stands_beside_the_default(mbench, monkeypatch):
+    monkeypatch.setenv("FLAKY", "slow")
+    quick = ["--models", "tiny-model", "--threads", "1", "--no-verify", "--processes", "2"]
+    quick += ["--rounds", "1", "--block", "0.05"]
+    result = mbench("compare", "--frameworks", "tiny,flaky", *quick, "--compiler", "best",
+                    "--format", "json")  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    document = json.loads(result.stdout)
+    compilers = [case["compiler"] for case in document["cases"]]
+    assert compilers == ["eager", "eager", "eager", "steady"]
+    assert document["comparisons"][0]["compilers"] == {"tiny": "eager", "flaky": "eager"}
+    assert document["comparisons"][1]["compilers"] == {"tiny": "eager", "flaky": "steady"}
+    shown = mbench("show").stdout
+    assert "flaky: best compiler steady (tried, step time: eager" in " ".join(shown.split())
+
+
+def test_where_the_default_is_the_best_it_is_measured_once(mbench):
+    result = mbench("run", "tiny", "--models", "tiny-model", "--threads", "1", "--no-verify",
+                    "--processes", "1", "--rounds", "1", "--block", "0.05",
+                    "--compiler", "best")  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    assert "best compiler eager" in result.stdout
+    assert result.stdout.count("samples/s") == 1
+
+
+def test_verify_has_no_best_compiler(mbench):
+    result = mbench(
+        "verify", "--frameworks", "tiny", "--models", "tiny-model", "--compiler", "best"
+    )
+    assert result.returncode == 2
+    assert "verify takes compilers by name" in result.stderr
