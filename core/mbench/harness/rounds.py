@@ -14,7 +14,6 @@ from mbench.harness.protocol import Protocol
 from mbench.harness.resume import first_missing
 from mbench.harness.stopping import reason_to_stop, too_small, widest
 from mbench.harness.warmup import warm_up
-from mbench.results.figures import rates
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,7 +38,7 @@ class Interleaved(Measurement[Protocol]):
         if self.earlier is not None:
             for entry in self.entries:
                 if entry.number in self.earlier.cases:
-                    of_case = rates(self.earlier.cases[entry.number])
+                    of_case = self.earlier.cases[entry.number].rates()
                     self.rates[entry.number] = {
                         number: of_case[number] for number in of_case if number < self.first
                     }

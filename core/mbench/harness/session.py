@@ -80,7 +80,7 @@ def run_plan(
     for comparison in comparisons:
         if earlier is None or comparison.number not in earlier.comparisons:
             store.comparison(comparison)
-        if comparison.settled and not (earlier and is_written(earlier, comparison)):
+        elif comparison.settled and not is_written(earlier, comparison):
             store.cases(comparison)
     for comparison in comparisons:
         if earlier is not None and is_done(earlier, comparison):

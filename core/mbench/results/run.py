@@ -128,6 +128,12 @@ class CaseRecord:
     ceiling: list[Probed] = field(default_factory=list)
     calibration: Calibration | None = None
 
+    def rates(self) -> dict[int, dict[int, float]]:
+        """process -> round -> samples per second."""
+        from mbench.results.figures import rates
+
+        return rates(self)
+
 
 @dataclass
 class Run:

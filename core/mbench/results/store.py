@@ -93,8 +93,10 @@ class RunWriter:
         return writer
 
     def comparison(self, comparison: Comparison) -> None:
-        """Write down what is going to be compared."""
+        """Write down what is going to be compared, and its cases unless some are to be found."""
         self.append("comparison", comparison=comparison.number, title=comparison.title)
+        if comparison.settled:
+            self.cases(comparison)
 
     def cases(self, comparison: Comparison) -> None:
         """Write down its cases, in which nothing is open any more."""
