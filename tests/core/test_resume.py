@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CASE = ["compare", "--frameworks", "tiny,flaky", "--models", "tiny-model", "--threads", "1"]
-CASE += ["--no-verify", "--batch-size", "4,8", "--format", "json"]
+CASE += ["--no-mfu", "--no-verify", "--batch-size", "4,8", "--format", "json"]
 WAYS = {
     "adaptive": ["--processes", "2", "--rounds", "1", "--block", "0.02"],
     "dlperf": ["--protocol", "dlperf", "--processes", "2", "--steps", "3"],
@@ -49,10 +49,11 @@ def test_what_is_missing_is_measured_wherever_it_was_cut(tmp_path):
         whole = mbench(folder, *CASE, *options, "--results", "results")
         assert whole.returncode == 0, whole.stderr
         path = run_file(folder)
-        all_events = events(path)
+        text, all_events = path.read_text(), events(path)
         kinds = [event["event"] for event in all_events]
         blocks = [at for at, kind in enumerate(kinds) if kind == "block"]
         for before in (kinds.index("process"), blocks[2], blocks[-1], len(kinds) - 1):
+            path.write_text(text)
             cut(path, before=before)
             name = path.parent.name
             again = mbench(folder, *CASE, *options, "--results", "results", "--resume", name[:15])

@@ -78,8 +78,9 @@ class RunWriter:
     @classmethod
     def reopen(cls, run: Run, *, arguments: list[str]) -> RunWriter:
         """Go on with a run that was interrupted; a line that was cut off is cut away."""
-        writer = cls.__new__(cls)
+        writer = cls.__new__(cls)  # without the folder and the header of a new run
         writer.id, writer.folder, writer.ended = run.id, run.folder, False
+        writer._system = run.header["system"]
         writer.failures = sum(case.outcome is not None for case in run.cases.values())
         path = run.folder / EVENTS_FILE
         try:
