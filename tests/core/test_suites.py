@@ -171,7 +171,8 @@ def test_the_best_compiler_stands_beside_the_default(mbench, monkeypatch):
     assert "flaky: best compiler steady (tried, step time: eager" in " ".join(shown.split())
 
 
-def test_where_the_default_is_the_best_it_is_measured_once(mbench):
+def test_where_the_default_is_the_best_it_is_measured_once(mbench, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
     result = mbench("run", "tiny", "--models", "tiny-model", "--threads", "1", "--no-verify",
                     "--processes", "1", "--rounds", "1", "--block", "0.05",
                     "--compiler", "best")  # fmt: skip
