@@ -1,11 +1,47 @@
-"""Layers that Keras 3 has only in a slower or a different form."""
+"""Layers that Keras 3 has only in a slower or a different form, and what image models share.
+
+Shapes: B batch, H W pixels, C channels.
+"""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
 
 import keras
 import tensorflow as tf
 
-__all__ = ["BatchNormalization"]
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    Layer = Callable[[tf.Tensor], tf.Tensor]
+
+__all__ = [
+    "CHANNELS_LAST",
+    "FUSED_NORM",
+    "BatchNormalization",
+    "Convolution",
+    "NormedConvolution",
+    "cross_entropy",
+    "dense",
+    "flatten",
+    "max_pool",
+    "normalization",
+    "regions",
+    "through",
+]
+
+CHANNELS_LAST = "images are channels last (NHWC), TensorFlow's own layout"
+FUSED_NORM = "batch norm is TensorFlow's fused kernel: Keras composes it of elementwise operations"
+
+
+class NormConfig(Protocol):
+    """`momentum` is the weight of the new statistics."""
+
+    @property
+    def epsilon(self) -> float: ...
+
+    @property
+    def momentum(self) -> float: ...
 
 
 class BatchNormalization(keras.layers.BatchNormalization):
@@ -68,3 +104,133 @@ class BatchNormalization(keras.layers.BatchNormalization):
         unbiased = batch_variance * (count / (count - 1))
         keep = self.momentum
         return y, keep * mean + (1 - keep) * batch_mean, keep * variance + (1 - keep) * unbiased
+
+
+class Convolution(keras.layers.Conv2D):
+    """Padded by `padding` zeros on every side; where none are named, by half its kernel.
+
+    By half a kernel at stride 1 is TensorFlow's "same"; at stride 2 "same" would pad one side more
+    than the other. Explicit paddings would do, but their gradients are slow on CPU.
+
+    Its kernel is (height, width, C / groups, filters), that of a depthwise convolution too.
+    """
+
+    def __init__(
+        self,
+        filters: int,
+        kernel: int | tuple[int, int],
+        *,
+        strides: int = 1,
+        padding: int | None = None,
+        groups: int = 1,
+        bias: bool = False,
+        name: str,
+    ) -> None:
+        sides = (kernel, kernel) if isinstance(kernel, int) else kernel
+        halves = [side // 2 for side in sides]
+        margins = halves if padding is None else [padding, padding]
+        same = strides == 1 and margins == halves
+        super().__init__(
+            filters,
+            kernel,
+            strides=strides,
+            padding="same" if same else "valid",
+            groups=groups,
+            use_bias=bias,
+            kernel_initializer="zeros",  # values are loaded
+            name=name,
+        )
+        self.margins = None
+        if any(margins) and not same:
+            self.margins = [(0, 0), *((margin, margin) for margin in margins), (0, 0)]
+
+    def convolution_op(self, x: tf.Tensor, kernel: tf.Tensor) -> tf.Tensor:
+        if self.margins is not None:
+            x = tf.pad(x, self.margins)
+        kernel = tf.convert_to_tensor(kernel)
+        padding = self.padding.upper()
+        if self.groups == 1:
+            return tf.nn.conv2d(x, kernel, self.strides, padding)
+        if self.groups == x.shape[-1] == self.filters:
+            filters = tf.transpose(kernel, (0, 1, 3, 2))  # (height, width, C, 1)
+            return tf.nn.depthwise_conv2d(x, filters, (1, *self.strides, 1), padding)
+        if x.dtype != tf.float64:
+            # Keras would have XLA compile it, whose gradients on CPU are some 500 times slower
+            # than those of TensorFlow's own kernels.
+            return tf.nn.conv2d(x, kernel, self.strides, padding)
+        # float64 has no kernel for the gradients of groups on CPU.
+        inputs, kernels = (tf.split(whole, self.groups, axis=-1) for whole in (x, kernel))
+        pairs = zip(inputs, kernels, strict=True)
+        parts = [tf.nn.conv2d(part, own, self.strides, padding) for part, own in pairs]
+        return tf.concat(parts, axis=-1)
+
+
+class NormedConvolution(keras.layers.Layer):
+    """A convolution "conv", its batch norm "bn" and a ReLU."""
+
+    def __init__(
+        self,
+        config: NormConfig,
+        filters: int,
+        kernel: int | tuple[int, int],
+        name: str,
+        *,
+        strides: int = 1,
+        padding: int | None = None,
+    ) -> None:
+        super().__init__(name=name)
+        self.conv = Convolution(filters, kernel, strides=strides, padding=padding, name="conv")
+        self.bn = normalization(config, "bn")
+
+    def call(self, x: tf.Tensor) -> tf.Tensor:
+        return tf.nn.relu(self.bn(self.conv(x)))
+
+
+def normalization(config: NormConfig, name: str) -> BatchNormalization:
+    return BatchNormalization(epsilon=config.epsilon, momentum=1 - config.momentum, name=name)
+
+
+def dense(units: int, name: str) -> keras.layers.Dense:
+    return keras.layers.Dense(units, kernel_initializer="zeros", name=name)  # values are loaded
+
+
+def through(layers: Iterable[Layer], x: tf.Tensor) -> tf.Tensor:
+    """`x` through one layer after another."""
+    for layer in layers:
+        x = layer(x)
+    return x
+
+
+def max_pool(
+    x: tf.Tensor, size: int, *, strides: int = 2, padding: int = 0, ceil: bool = False
+) -> tf.Tensor:
+    """Of square images that come out of a ReLU: padding with 0 stands for padding with -inf.
+
+    `ceil` lets the last window jut out. At stride 2 it does so by one pixel or not at all, and one
+    pixel is what "same" adds, behind the last.
+    """
+    if padding:
+        margin = (padding, padding)
+        x = tf.pad(x, ((0, 0), margin, margin, (0, 0)))
+    juts = ceil and (x.shape[1] - size) % strides > 0
+    return tf.nn.max_pool2d(x, size, strides, "SAME" if juts else "VALID")
+
+
+def regions(x: tf.Tensor, count: int) -> tf.Tensor:
+    """(B, H, W, C) -> (B, count, count, C): means over as many regions per side.
+
+    They overlap where `count` does not divide the side. See PyTorch's AdaptiveAvgPool2d.
+    """
+    if x.shape[1] == x.shape[2] == count:
+        return x
+    return keras.layers.AdaptiveAveragePooling2D(count)(x)
+
+
+def flatten(x: tf.Tensor) -> tf.Tensor:
+    """(B, H, W, C) -> (B, C * H * W): the order in which PyTorch's linear layers take pixels."""
+    return tf.reshape(tf.transpose(x, (0, 3, 1, 2)), (x.shape[0], -1))
+
+
+def cross_entropy(logits: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
+    """Its mean over all labels."""
+    return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits))

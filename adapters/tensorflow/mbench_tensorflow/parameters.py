@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     import keras
 
-__all__ = ["load", "named", "read", "to_numpy", "trainable"]
+__all__ = ["load", "named", "read", "shapes", "to_numpy", "trainable"]
 
 LEAVES = {
     "kernel": "weight",
@@ -23,6 +23,8 @@ LEAVES = {
     "moving_variance": "running_var",
 }
 """Keras' names of variables that have another one in PyTorch."""
+KERNELS = ("kernel", "weight_ih", "weight_hh")
+"""Beginnings of the names of variables with another layout than PyTorch's."""
 
 
 def trainable(model: keras.Model) -> dict[str, tf.Variable]:
@@ -41,6 +43,11 @@ def named(model: keras.Model) -> dict[str, keras.Variable]:
         _, *layers, leaf = variable.path.split("/")
         found[".".join([*layers, LEAVES.get(leaf, leaf)])] = variable
     return found
+
+
+def shapes(model: keras.Model) -> dict[str, tuple[int, ...]]:
+    """Canonical shapes by canonical name."""
+    return {name: canonical_shape(variable) for name, variable in named(model).items()}
 
 
 def load(model: keras.Model, arrays: Iterable[tuple[str, np.ndarray]]) -> None:
@@ -78,7 +85,8 @@ def to_numpy(tensor: tf.Tensor | tf.Variable) -> np.ndarray:
 
 
 def is_kernel(variable: keras.Variable) -> bool:
-    return variable.path.endswith("/kernel")
+    """Whether its last two axes are (in, out), which are PyTorch's first two, (out, in)."""
+    return variable.name.startswith(KERNELS)
 
 
 def canonical_shape(variable: keras.Variable) -> tuple[int, ...]:

@@ -19,7 +19,7 @@ from mbench_tensorflow.precision import resolve, widened
 from mbench_tensorflow.probes import Accumulate, MatMul
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from types import ModuleType
 
     import numpy as np
@@ -102,6 +102,15 @@ class Runtime:
     def accumulate(self, elements: int, precision: str) -> Accumulate:
         compiler = Eager(self.device)
         return Accumulate(elements, resolve(precision, self.device), compiler)
+
+    def shapes(self, workload: Workload) -> dict[str, Sequence[int]]:
+        """In a graph that never runs, where variables have no memory."""
+        family = family_of(workload)
+        with tf.Graph().as_default():
+            model = family.build(workload.config)
+            sample = {name: native(a) for name, a in workload.batch(1, seed=0).items()}
+            family.forward(model, sample, training=False)
+        return parameters.shapes(model)
 
 
 class Prepared:
@@ -212,10 +221,8 @@ class Inference(Prepared):
 
 def place(array: np.ndarray, compiler: Eager, precision: Precision) -> tf.Tensor:
     """One input on the device: floats in the precision's type, images channels last."""
-    if array.ndim == 4:
-        array = array.transpose(0, 2, 3, 1)
     with tf.device(compiler.placement):
-        tensor = tf.identity(tf.constant(array))
+        tensor = tf.identity(native(array))
         return tf.cast(tensor, precision.parameters) if tensor.dtype.is_floating else tensor
 
 
@@ -223,3 +230,8 @@ def family_of(workload: Workload) -> ModuleType:
     """The module with this model's `build`, `forward` and `loss`."""
     file = model_file(workload, framework="tf", models="mbench_tensorflow.models")
     return importlib.import_module(file)
+
+
+def native(array: np.ndarray) -> tf.Tensor:
+    """(B, C, H, W) -> (B, H, W, C); what is no image stays as it is."""
+    return tf.constant(array.transpose(0, 2, 3, 1) if array.ndim == 4 else array)

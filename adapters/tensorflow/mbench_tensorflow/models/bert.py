@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 import keras
 import tensorflow as tf
 
+from mbench_tensorflow.layers import dense
+
 if TYPE_CHECKING:
     from mbench.workloads.bert import BertConfig
 
@@ -139,10 +141,6 @@ class Output(keras.layers.Layer):
 
     def call(self, x: tf.Tensor, residual: tf.Tensor, training: bool = False) -> tf.Tensor:
         return self.LayerNorm(self.dropout(self.dense(x), training=training) + residual)
-
-
-def dense(units: int, name: str) -> keras.layers.Dense:
-    return keras.layers.Dense(units, kernel_initializer="zeros", name=name)  # values are loaded
 
 
 def embedding(config: BertConfig, rows: int, name: str) -> keras.layers.Embedding:

@@ -1,0 +1,104 @@
+"""DenseNet in Keras; names as in torchvision's.
+
+Shapes: B batch, H W pixels, C channels, K classes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import keras
+import tensorflow as tf
+
+from mbench_tensorflow.layers import (
+    CHANNELS_LAST,
+    FUSED_NORM,
+    Convolution,
+    cross_entropy,
+    dense,
+    max_pool,
+    normalization,
+    through,
+)
+
+if TYPE_CHECKING:
+    from mbench.workloads.densenet import DenseNetConfig
+
+    Tensors = dict[str, tf.Tensor]
+
+__all__ = ["DIFFERENCES", "build", "forward", "loss"]
+
+DIFFERENCES = (CHANNELS_LAST, FUSED_NORM)
+
+
+class DenseNet(keras.Model):
+    def __init__(self, config: DenseNetConfig) -> None:
+        super().__init__(name="densenet")
+        self.conv0 = Convolution(config.stem, 7, strides=2, name="features.conv0")
+        self.norm0 = normalization(config, "features.norm0")
+        self.blocks, channels = [], config.stem
+        for block, depth in enumerate(config.blocks, start=1):
+            if block > 1:
+                channels //= 2
+                name = f"features.transition{block - 1}"
+                self.blocks.append(Transition(config, channels, name=name))
+            self.blocks += [
+                DenseLayer(config, name=f"features.denseblock{block}.denselayer{layer}")
+                for layer in range(1, depth + 1)
+            ]
+            channels += depth * config.growth
+        self.norm5 = normalization(config, "features.norm5")
+        self.avgpool = keras.layers.GlobalAveragePooling2D()
+        self.classifier = dense(config.classes, "classifier")
+
+    def call(self, images: tf.Tensor) -> tf.Tensor:
+        """(B, H, W, 3) -> (B, K)."""
+        x = tf.nn.relu(self.norm0(self.conv0(images)))  # (B, H/2, W/2, C)
+        x = max_pool(x, 3, padding=1)  # (B, H/4, W/4, C)
+        x = through(self.blocks, x)
+        return self.classifier(self.avgpool(tf.nn.relu(self.norm5(x))))
+
+
+class DenseLayer(keras.layers.Layer):
+    """Adds `config.growth` channels to what came before it in its block."""
+
+    def __init__(self, config: DenseNetConfig, *, name: str) -> None:
+        super().__init__(name=name)
+        self.layers = [
+            normalization(config, "norm1"),
+            tf.nn.relu,
+            Convolution(config.bottleneck * config.growth, 1, name="conv1"),
+            normalization(config, "norm2"),
+            tf.nn.relu,
+            Convolution(config.growth, 3, name="conv2"),
+        ]
+
+    def call(self, x: tf.Tensor) -> tf.Tensor:
+        """(B, H, W, C) -> (B, H, W, C + growth)."""
+        return tf.concat((x, through(self.layers, x)), axis=-1)
+
+
+class Transition(keras.layers.Layer):
+    """Halves channels and sides."""
+
+    def __init__(self, config: DenseNetConfig, channels: int, *, name: str) -> None:
+        super().__init__(name=name)
+        self.norm = normalization(config, "norm")
+        self.conv = Convolution(channels, 1, name="conv")
+        self.pool = keras.layers.AveragePooling2D(2)
+
+    def call(self, x: tf.Tensor) -> tf.Tensor:
+        return self.pool(self.conv(tf.nn.relu(self.norm(x))))
+
+
+def build(config: DenseNetConfig) -> keras.Model:
+    return DenseNet(config)
+
+
+def forward(model: keras.Model, batch: Tensors, *, training: bool) -> Tensors:
+    """images (B, H, W, 3) -> logits (B, K)."""
+    return {"logits": model(batch["images"], training=training)}
+
+
+def loss(outputs: Tensors, batch: Tensors) -> tf.Tensor:
+    return cross_entropy(outputs["logits"], batch["labels"])

@@ -1,0 +1,78 @@
+"""A deep LSTM that classifies sequences, in Keras; names as in PyTorch's.
+
+Shapes: B batch, L sequence, F features, H hidden, K classes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import keras
+
+from mbench_tensorflow.layers import cross_entropy, dense, through
+
+if TYPE_CHECKING:
+    import tensorflow as tf
+
+    from mbench.workloads.lstm import LSTMConfig
+
+    Tensors = dict[str, tf.Tensor]
+
+__all__ = ["DIFFERENCES", "build", "forward", "loss"]
+
+DIFFERENCES = ("a cell's two biases are added up before its steps, for Keras' cell has one",)
+
+
+class Classifier(keras.Model):
+    def __init__(self, config: LSTMConfig) -> None:
+        super().__init__(name="classifier")
+        last = config.layers - 1
+        self.lstm = [
+            LSTM(config.hidden, number, return_sequences=number < last)
+            for number in range(config.layers)
+        ]
+        self.linear = dense(config.classes, "linear")
+
+    def call(self, features: tf.Tensor) -> tf.Tensor:
+        """(B, L, F) -> (B, K)."""
+        return self.linear(through(self.lstm, features))
+
+
+class LSTM(keras.layers.LSTM):
+    """Keras' layer, which on CUDA is cuDNN's kernel, with two biases and PyTorch's names.
+
+    Its gates are in PyTorch's order; its kernels are (in, 4 * H) and (H, 4 * H).
+    """
+
+    def __init__(self, hidden: int, number: int, *, return_sequences: bool) -> None:
+        super().__init__(hidden, return_sequences=return_sequences, name="lstm")
+        self.number = number
+
+    def build(self, shape: tuple[int, ...]) -> None:
+        columns = 4 * self.cell.units
+        self.cell.kernel = self.variable("weight_ih", shape[-1], columns)
+        self.cell.recurrent_kernel = self.variable("weight_hh", self.cell.units, columns)
+        self.bias_ih = self.variable("bias_ih", columns)
+        self.bias_hh = self.variable("bias_hh", columns)
+        self.cell.built = True
+
+    def variable(self, name: str, *shape: int) -> keras.Variable:
+        return self.add_weight(shape=shape, initializer="zeros", name=f"{name}_l{self.number}")
+
+    def call(self, sequences: tf.Tensor, training: bool = False) -> tf.Tensor:
+        """(B, L, in) -> (B, L, H), or (B, H) of the last step alone."""
+        self.cell.bias = self.bias_ih + self.bias_hh
+        return super().call(sequences, training=training)
+
+
+def build(config: LSTMConfig) -> keras.Model:
+    return Classifier(config)
+
+
+def forward(model: keras.Model, batch: Tensors, *, training: bool) -> Tensors:
+    """features (B, L, F) -> logits (B, K)."""
+    return {"logits": model(batch["features"], training=training)}
+
+
+def loss(outputs: Tensors, batch: Tensors) -> tf.Tensor:
+    return cross_entropy(outputs["logits"], batch["labels"])

@@ -1,0 +1,106 @@
+"""MnasNet in Keras; names as in torchvision's.
+
+Shapes: B batch, H W pixels, C channels, K classes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import keras
+import tensorflow as tf
+
+from mbench.workloads.mnasnet import LAST
+from mbench_tensorflow.layers import (
+    CHANNELS_LAST,
+    FUSED_NORM,
+    Convolution,
+    cross_entropy,
+    dense,
+    normalization,
+    through,
+)
+
+if TYPE_CHECKING:
+    from mbench.workloads.mnasnet import MnasNetConfig, Stack
+
+    Tensors = dict[str, tf.Tensor]
+
+__all__ = ["DIFFERENCES", "build", "forward", "loss"]
+
+DIFFERENCES = (CHANNELS_LAST, FUSED_NORM)
+
+
+class MnasNet(keras.Model):
+    def __init__(self, config: MnasNetConfig) -> None:
+        super().__init__(name="mnasnet")
+        self.features = [
+            Convolution(config.stem, 3, strides=2, name="layers.0"),
+            normalization(config, "layers.1"),
+            tf.nn.relu,
+            Convolution(config.stem, 3, groups=config.stem, name="layers.3"),
+            normalization(config, "layers.4"),
+            tf.nn.relu,
+            Convolution(config.separable, 1, name="layers.6"),
+            normalization(config, "layers.7"),
+        ]
+        inputs = config.separable
+        for number, stack in enumerate(config.stacks, start=8):
+            for block in range(stack.repeats):
+                strides = stack.stride if block == 0 else 1
+                name = f"layers.{number}.{block}.layers"
+                self.features.append(
+                    InvertedResidual(config, inputs, stack, strides=strides, name=name)
+                )
+                inputs = stack.outputs
+        self.features += [
+            Convolution(LAST, 1, name="layers.14"),
+            normalization(config, "layers.15"),
+            tf.nn.relu,
+        ]
+        self.avgpool = keras.layers.GlobalAveragePooling2D()
+        self.dropout = keras.layers.Dropout(config.dropout)
+        self.classifier = dense(config.classes, "classifier.1")
+
+    def call(self, images: tf.Tensor) -> tf.Tensor:
+        """(B, H, W, 3) -> (B, K)."""
+        x = self.avgpool(through(self.features, images))  # (B, C)
+        return self.classifier(self.dropout(x))
+
+
+class InvertedResidual(keras.layers.Layer):
+    """1x1 to more channels, a depthwise convolution, 1x1 to fewer, without ReLU at the end."""
+
+    def __init__(
+        self, config: MnasNetConfig, inputs: int, stack: Stack, *, strides: int, name: str
+    ) -> None:
+        super().__init__(name=name)
+        inner = inputs * stack.expansion
+        self.layers = [
+            Convolution(inner, 1, name="0"),
+            normalization(config, "1"),
+            tf.nn.relu,
+            Convolution(inner, stack.kernel, strides=strides, groups=inner, name="3"),
+            normalization(config, "4"),
+            tf.nn.relu,
+            Convolution(stack.outputs, 1, name="6"),
+            normalization(config, "7"),
+        ]
+        self.summed = strides == 1 and inputs == stack.outputs
+
+    def call(self, x: tf.Tensor) -> tf.Tensor:
+        y = through(self.layers, x)
+        return x + y if self.summed else y
+
+
+def build(config: MnasNetConfig) -> keras.Model:
+    return MnasNet(config)
+
+
+def forward(model: keras.Model, batch: Tensors, *, training: bool) -> Tensors:
+    """images (B, H, W, 3) -> logits (B, K)."""
+    return {"logits": model(batch["images"], training=training)}
+
+
+def loss(outputs: Tensors, batch: Tensors) -> tf.Tensor:
+    return cross_entropy(outputs["logits"], batch["labels"])

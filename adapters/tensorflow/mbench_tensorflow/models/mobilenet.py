@@ -1,0 +1,117 @@
+"""MobileNetV2 in Keras; names as in torchvision's.
+
+Shapes: B batch, H W pixels, C channels, K classes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import keras
+import tensorflow as tf
+
+from mbench_tensorflow.layers import (
+    CHANNELS_LAST,
+    FUSED_NORM,
+    Convolution,
+    cross_entropy,
+    dense,
+    normalization,
+    through,
+)
+
+if TYPE_CHECKING:
+    from mbench.workloads.mobilenet import MobileNetConfig
+
+    Tensors = dict[str, tf.Tensor]
+
+__all__ = ["DIFFERENCES", "build", "forward", "loss"]
+
+DIFFERENCES = (CHANNELS_LAST, FUSED_NORM)
+
+
+class MobileNetV2(keras.Model):
+    def __init__(self, config: MobileNetConfig) -> None:
+        super().__init__(name="mobilenet")
+        self.features = [
+            Convolution(config.stem, 3, strides=2, name="features.0.0"),
+            normalization(config, "features.0.1"),
+            tf.nn.relu6,
+        ]
+        inputs, number = config.stem, 1
+        for stack in config.stacks:
+            for block in range(stack.repeats):
+                self.features.append(
+                    InvertedResidual(
+                        config,
+                        inputs,
+                        stack.outputs,
+                        expansion=stack.expansion,
+                        strides=stack.stride if block == 0 else 1,
+                        name=f"features.{number}.conv",
+                    )
+                )
+                inputs, number = stack.outputs, number + 1
+        self.features += [
+            Convolution(config.last, 1, name=f"features.{number}.0"),
+            normalization(config, f"features.{number}.1"),
+            tf.nn.relu6,
+        ]
+        self.avgpool = keras.layers.GlobalAveragePooling2D()
+        self.dropout = keras.layers.Dropout(config.dropout)
+        self.classifier = dense(config.classes, "classifier.1")
+
+    def call(self, images: tf.Tensor) -> tf.Tensor:
+        """(B, H, W, 3) -> (B, K)."""
+        x = self.avgpool(through(self.features, images))  # (B, C)
+        return self.classifier(self.dropout(x))
+
+
+class InvertedResidual(keras.layers.Layer):
+    """1x1 to more channels if there are to be more, depthwise 3x3, 1x1 to fewer."""
+
+    def __init__(
+        self,
+        config: MobileNetConfig,
+        inputs: int,
+        outputs: int,
+        *,
+        expansion: int,
+        strides: int,
+        name: str,
+    ) -> None:
+        super().__init__(name=name)
+        inner, number = inputs * expansion, 0
+        self.layers = []
+        if expansion > 1:
+            self.layers = [
+                Convolution(inner, 1, name="0.0"),
+                normalization(config, "0.1"),
+                tf.nn.relu6,
+            ]
+            number = 1
+        self.layers += [
+            Convolution(inner, 3, strides=strides, groups=inner, name=f"{number}.0"),
+            normalization(config, f"{number}.1"),
+            tf.nn.relu6,
+            Convolution(outputs, 1, name=f"{number + 1}"),
+            normalization(config, f"{number + 2}"),
+        ]
+        self.summed = strides == 1 and inputs == outputs
+
+    def call(self, x: tf.Tensor) -> tf.Tensor:
+        y = through(self.layers, x)
+        return x + y if self.summed else y
+
+
+def build(config: MobileNetConfig) -> keras.Model:
+    return MobileNetV2(config)
+
+
+def forward(model: keras.Model, batch: Tensors, *, training: bool) -> Tensors:
+    """images (B, H, W, 3) -> logits (B, K)."""
+    return {"logits": model(batch["images"], training=training)}
+
+
+def loss(outputs: Tensors, batch: Tensors) -> tf.Tensor:
+    return cross_entropy(outputs["logits"], batch["labels"])
