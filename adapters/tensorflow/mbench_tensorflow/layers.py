@@ -152,11 +152,11 @@ class Convolution(keras.layers.Conv2D):
         if self.groups == 1:
             return tf.nn.conv2d(x, kernel, self.strides, padding)
         if self.groups == x.shape[-1] == self.filters:
-            filters = tf.transpose(kernel, (0, 1, 3, 2))  # (height, width, C, 1)
+            filters = tf.reshape(kernel, (*self.kernel_size, self.groups, 1))
             return tf.nn.depthwise_conv2d(x, filters, (1, *self.strides, 1), padding)
         if x.dtype != tf.float64:
-            # Keras would have XLA compile it, whose gradients on CPU are some 500 times slower
-            # than those of TensorFlow's own kernels.
+            # Keras has XLA compile it, whose gradients on CPU take hundreds of times as long as
+            # those of TensorFlow's own kernels.
             return tf.nn.conv2d(x, kernel, self.strides, padding)
         # float64 has no kernel for the gradients of groups on CPU.
         inputs, kernels = (tf.split(whole, self.groups, axis=-1) for whole in (x, kernel))
@@ -223,7 +223,7 @@ def regions(x: tf.Tensor, count: int) -> tf.Tensor:
     """
     if x.shape[1] == x.shape[2] == count:
         return x
-    return keras.layers.AdaptiveAveragePooling2D(count)(x)
+    return keras.ops.adaptive_average_pool(x, count, data_format="channels_last")
 
 
 def flatten(x: tf.Tensor) -> tf.Tensor:

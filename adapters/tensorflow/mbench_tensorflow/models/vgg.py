@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DIFFERENCES", "build", "forward", "loss"]
 
-DIFFERENCES = (CHANNELS_LAST, FUSED_NORM)
+DIFFERENCES = (CHANNELS_LAST, f"where there is any, {FUSED_NORM}")
 
 
 class VGG(keras.Model):
