@@ -1,16 +1,45 @@
-"""Layers whose native kernels have constants in float32, made exact in float64."""
+"""Layers that model files share, and those whose native kernels have constants in float32, made
+exact in float64.
+
+Shapes: B batch, C channels, H W pixels, K classes.
+"""
 
 # ruff: noqa: N803 (Gluon hands its operators over as F)
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+from mxnet import gluon
 from mxnet.gluon import nn
 
-__all__ = ["GELU", "BatchNorm"]
+if TYPE_CHECKING:
+
+    class Normalized(Protocol):
+        """Dimensions of a model with batch norms; `momentum` is the share of a new statistic."""
+
+        @property
+        def epsilon(self) -> float: ...
+
+        @property
+        def momentum(self) -> float: ...
+
+
+__all__ = [
+    "GELU",
+    "AdaptiveAvgPool2D",
+    "BatchNorm",
+    "LayerNorm",
+    "NormedConvolution",
+    "Projection",
+    "convolution",
+    "cross_entropy",
+    "normalization",
+    "relu",
+    "sequence",
+]
 
 # erf's gradient kernel takes the root of pi in float32, in float64 too.
 ERF_GRADIENT = math.sqrt(math.pi) / float(np.sqrt(np.float32(math.pi)))
@@ -32,6 +61,29 @@ class BatchNorm(nn.BatchNorm):
         self._kwargs["momentum"] = 0.0 if np.dtype(dtype) == np.float64 else self.momentum
 
 
+class LayerNorm(nn.LayerNorm):
+    """Over the last axis.
+
+    The kernel's epsilon is a float32. In float64 the input is scaled until it fits: for any c,
+    the norm of x with epsilon e is that of c * x with epsilon c * c * e.
+    """
+
+    def __init__(self, *, epsilon: float, in_channels: int) -> None:
+        super().__init__(epsilon=epsilon, in_channels=in_channels)
+        self._scaled: float | None = None
+
+    def cast(self, dtype: Any) -> None:
+        super().cast(dtype)
+        exact = np.dtype(dtype) == np.float64
+        rounded = float(np.float32(self._epsilon))
+        self._scaled = math.sqrt(rounded / self._epsilon) if exact else None
+
+    def hybrid_forward(self, F: Any, x: Any, **parameters: Any) -> Any:
+        if self._scaled is not None:
+            x = x * self._scaled
+        return super().hybrid_forward(F, x, **parameters)
+
+
 class GELU(nn.GELU):
     """The exact one, by MXNet's fused kernel; in float64 composed."""
 
@@ -50,3 +102,89 @@ class GELU(nn.GELU):
         # The same value, with a gradient that takes the kernel's error back.
         erf = erf / ERF_GRADIENT + F.BlockGrad(erf) * (1 - 1 / ERF_GRADIENT)
         return 0.5 * x * (1 + erf)
+
+
+class Projection(nn.Dense):
+    """A dense layer on the last axis whose canonical weight is (in, out); its own is (out, in)."""
+
+    def __init__(self, inputs: int, outputs: int) -> None:
+        super().__init__(outputs, in_units=inputs, flatten=False)
+
+
+class AdaptiveAvgPool2D(gluon.HybridBlock):
+    """Averages over `size` x `size` regions, which overlap where they do not divide the image."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self._size = size
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """(B, C, H, W) -> (B, C, size, size)."""
+        return F.contrib.AdaptiveAvgPooling2D(x, output_size=self._size)
+
+
+class NormedConvolution(gluon.HybridBlock):
+    """Convolution, batch norm, ReLU."""
+
+    def __init__(
+        self,
+        config: Normalized,
+        inputs: int,
+        outputs: int,
+        kernel: int | tuple[int, int],
+        *,
+        strides: int = 1,
+        padding: int | None = None,
+    ) -> None:
+        super().__init__()
+        self.conv = convolution(inputs, outputs, kernel, strides=strides, padding=padding)
+        self.bn = normalization(config, outputs)
+        self.relu = relu()
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        return self.relu(self.bn(self.conv(x)))
+
+
+def convolution(
+    inputs: int,
+    outputs: int,
+    kernel: int | tuple[int, int],
+    *,
+    strides: int = 1,
+    padding: int | None = None,
+    groups: int = 1,
+    bias: bool = False,
+) -> nn.Conv2D:
+    """Unless told otherwise, padded so that stride 1 keeps height and width."""
+    sides = kernel if isinstance(kernel, tuple) else (kernel, kernel)
+    return nn.Conv2D(
+        outputs,
+        sides,
+        strides,
+        padding=tuple(side // 2 for side in sides) if padding is None else padding,
+        groups=groups,
+        use_bias=bias,
+        in_channels=inputs,
+    )
+
+
+def normalization(config: Normalized, channels: int) -> BatchNorm:
+    return BatchNorm(momentum=1 - config.momentum, epsilon=config.epsilon, in_channels=channels)
+
+
+def relu() -> nn.Activation:
+    return nn.Activation("relu")
+
+
+def sequence(*blocks: gluon.HybridBlock, **named: gluon.HybridBlock) -> nn.HybridSequential:
+    """One after the other; those without a name are numbered."""
+    found = nn.HybridSequential()
+    found.add(*blocks)
+    for name, block in named.items():
+        found.register_child(block, name)
+    return found
+
+
+def cross_entropy(logits: Any, labels: Any) -> Any:
+    """The mean over all labels, each of which is a class number; the last axis is K."""
+    return gluon.loss.SoftmaxCrossEntropyLoss()(logits, labels).mean()

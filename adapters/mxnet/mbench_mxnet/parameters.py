@@ -7,14 +7,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 from mxnet import nd
 
-from mbench_mxnet.layers import BatchNorm
+from mbench_mxnet.layers import BatchNorm, Projection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from mxnet import gluon
 
-__all__ = ["ExactStatistics", "Statistics", "load", "named", "read", "to_numpy", "trainable"]
+__all__ = [
+    "ExactStatistics",
+    "Statistics",
+    "load",
+    "named",
+    "read",
+    "shapes",
+    "to_numpy",
+    "trainable",
+]
 
 LEAVES = {"gamma": "weight", "beta": "bias"}
 """Gluon's names of parameters that have another one in PyTorch."""
@@ -40,6 +49,27 @@ def named(model: gluon.HybridBlock) -> dict[str, gluon.Parameter]:
     return found
 
 
+def turned(model: gluon.HybridBlock) -> set[gluon.Parameter]:
+    """Weights whose canonical layout is (in, out), where Gluon's is (out, in)."""
+    found = set()
+
+    def note(block: gluon.Block) -> None:
+        if isinstance(block, Projection):
+            found.add(block.weight)
+
+    model.apply(note)
+    return found
+
+
+def shapes(model: gluon.HybridBlock) -> dict[str, tuple[int, ...]]:
+    """Canonical shapes by canonical name; the model need not be initialized."""
+    transposed = turned(model)
+    return {
+        name: parameter.shape[::-1] if parameter in transposed else parameter.shape
+        for name, parameter in named(model).items()
+    }
+
+
 def load(
     model: gluon.HybridBlock, arrays: Iterable[tuple[str, np.ndarray]], statistics: Statistics
 ) -> None:
@@ -48,14 +78,16 @@ def load(
     Raises ValueError for a name that the model lacks or that comes twice, for a wrong shape,
     and for a tensor left out.
     """
-    missing = named(model)
+    missing, expected, transposed = named(model), shapes(model), turned(model)
     statistics.reset()
     for name, array in arrays:
         parameter = missing.pop(name, None)
         if parameter is None:
             raise ValueError(f"the model has no {name}, or it came before")
-        if parameter.shape != array.shape:
-            raise ValueError(f"{name} is {parameter.shape} in the model, not {array.shape}")
+        if expected[name] != array.shape:
+            raise ValueError(f"{name} is {expected[name]} in the model, not {array.shape}")
+        if parameter in transposed:
+            array = array.T
         # Not from NumPy at once: oneDNN may have laid the parameter out its own way.
         parameter.set_data(nd.array(array, dtype=parameter.dtype))
         statistics.begin(parameter, array)
@@ -65,8 +97,10 @@ def load(
 
 def read(model: gluon.HybridBlock, statistics: Statistics) -> Iterator[tuple[str, np.ndarray]]:
     """Copies of all tensors, one at a time; half precision widened to float32."""
+    transposed = turned(model)
     for name, parameter in named(model).items():
-        yield name, statistics.canonical(parameter, to_numpy(parameter.data()))
+        array = statistics.canonical(parameter, to_numpy(parameter.data()))
+        yield name, array.T if parameter in transposed else array
 
 
 def to_numpy(tensor: nd.NDArray) -> np.ndarray:

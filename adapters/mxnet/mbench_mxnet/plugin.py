@@ -60,12 +60,11 @@ class MXNet:
         known = covers(self, case, models="mbench_mxnet.models")
         if not known.supported:
             return known
-        workload = case.resolve()
-        if workload.family == "resnet" and not workload.config.plain:
-            return Support.no("not provided: MXNet's adapter has ResNets of plain bottlenecks only")
         lacking = NOWHERE | (CUDA_ONLY if case.device == "cpu" else CPU_ONLY)
         if case.precision in lacking:
             return Support.no(lacking[case.precision])
+        if case.precision == "amp-bf16" and case.resolve().family == "lstm":
+            return Support.no("MXNet's LSTM has no bfloat16: use fp32")
         if case.compiler == "onednn":
             return without_onednn(case)
         return SUPPORTED

@@ -11,16 +11,20 @@ import numpy as np
 from mxnet.contrib import amp
 from mxnet.contrib.amp.amp import bfloat16
 from mxnet.contrib.amp.loss_scaler import LossScaler
+from mxnet.gluon import nn, rnn
 
 from mbench.contract.adapter import Unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     import mxnet as mx
+    from mxnet import gluon
 
 __all__ = ["Precision", "resolve"]
 
+LAYERS = (nn.Dense, nn.Conv2D, rnn.LSTM)
+"""Layers that are matrix products, whose type counts."""
 FLOAT16, FLOAT32, FLOAT64 = (np.dtype(name) for name in ("float16", "float32", "float64"))
 
 
@@ -73,12 +77,23 @@ class Precision:
             return outputs
         return {name: F.amp_cast(output, dtype="float32") for name, output in outputs.items()}
 
-    def check(self, outputs: Mapping[str, mx.nd.NDArray]) -> None:
-        """Raise Unsupported unless `outputs` of dense layers are in this precision."""
-        for name, output in outputs.items():
+    def check(self, model: gluon.HybridBlock, forward: Callable[[], object]) -> None:
+        """Raise Unsupported unless layers put out this precision when `forward` runs `model`."""
+        hooks = []
+
+        def note(layer: gluon.Block, inputs: tuple[mx.nd.NDArray], output: mx.nd.NDArray) -> None:
             if np.dtype(output.dtype) != self.products:
                 found = type_name(np.dtype(output.dtype))
-                raise Unsupported(f"{self.name} has no effect here: {name} is {found}")
+                raise Unsupported(f"{self.name} has no effect here: {layer.name} is {found}")
+
+        def attach(block: gluon.Block) -> None:
+            if isinstance(block, LAYERS):
+                hooks.append(block.register_forward_hook(note))
+
+        model.apply(attach)
+        forward()
+        for hook in hooks:
+            hook.detach()
 
 
 PRECISIONS = {

@@ -28,7 +28,7 @@ from mbench_mxnet.precision import resolve
 from mbench_mxnet.probes import Accumulate, MatMul
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from types import ModuleType
 
     import numpy as np
@@ -82,6 +82,10 @@ class Runtime:
         kind = Training if case.mode == "train" else Inference
         return kind(case, workload, compiler, precision)
 
+    def shapes(self, workload: Workload) -> dict[str, Sequence[int]]:
+        """Of a model that is not initialized, whose parameters have no memory."""
+        return parameters.shapes(family_of(workload).build(workload.config))
+
     def matmul(self, size: int, precision: str) -> MatMul:
         compiler = Eager(self.device)
         return MatMul(size, resolve(precision, compiler.device), compiler)
@@ -110,15 +114,19 @@ class Prepared:
             for name, array in workload.batch(case.batch_size, seed=case.seed).items()
         }
         sample = {name: tensor[:1] for name, tensor in self._batch.items()}
+        mode = autograd.train_mode if case.mode == "train" else autograd.predict_mode
 
-        def check() -> None:
-            precision.check(family.forward(model, sample))
+        def forward() -> None:
+            with mode():
+                family.forward(model, sample)
 
+        precision.check(model, forward)
         statistics = ExactStatistics if precision.exact else Statistics
-        self._statistics = statistics(model, check, case.batch_size)
+        self._statistics = statistics(model, forward, case.batch_size)
         self.differences = [
             *precision.differences(),
             *compiler.differences,
+            *getattr(family, "DIFFERENCES", ()),
             *self._statistics.differences(),
         ]
 

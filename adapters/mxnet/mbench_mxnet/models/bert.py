@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from mxnet import gluon
 from mxnet.gluon import nn
 
-from mbench_mxnet.layers import GELU
+from mbench_mxnet.layers import GELU, LayerNorm, cross_entropy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from mbench.workloads.bert import BertConfig
 
 __all__ = ["build", "forward", "loss"]
+
+DIFFERENCES = ("attention is two matrix products around a softmax, not one fused kernel",)
 
 
 class BertForPreTraining(gluon.HybridBlock):
@@ -212,8 +214,8 @@ def dense(inputs: int, outputs: int) -> nn.Dense:
     return nn.Dense(outputs, in_units=inputs, flatten=False)
 
 
-def normalization(config: BertConfig) -> nn.LayerNorm:
-    return nn.LayerNorm(epsilon=config.epsilon, in_channels=config.hidden)
+def normalization(config: BertConfig) -> LayerNorm:
+    return LayerNorm(epsilon=config.epsilon, in_channels=config.hidden)
 
 
 def build(config: BertConfig) -> gluon.HybridBlock:
@@ -227,6 +229,5 @@ def forward(model: gluon.HybridBlock, batch: Mapping[str, Any]) -> dict[str, Any
 
 
 def loss(outputs: Mapping[str, Any], batch: Mapping[str, Any]) -> Any:
-    cross_entropy = gluon.loss.SoftmaxCrossEntropyLoss()
-    masked = cross_entropy(outputs["mlm_logits"], batch["masked_labels"]).mean()
-    return masked + cross_entropy(outputs["nsp_logits"], batch["next_sentence_labels"]).mean()
+    masked = cross_entropy(outputs["mlm_logits"], batch["masked_labels"])
+    return masked + cross_entropy(outputs["nsp_logits"], batch["next_sentence_labels"])

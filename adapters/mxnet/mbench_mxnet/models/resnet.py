@@ -1,4 +1,4 @@
-"""ResNet v1.5 in Gluon; names as in torchvision's.
+"""ResNet in Gluon, wide and grouped ones too; names as in torchvision's.
 
 Shapes: B batch, C channels, H W pixels, K classes.
 """
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from mxnet import gluon
 from mxnet.gluon import nn
 
-from mbench_mxnet.layers import BatchNorm
+from mbench_mxnet.layers import convolution, cross_entropy, normalization, relu, sequence
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,17 +27,16 @@ class ResNet(gluon.HybridBlock):
         super().__init__()
         self.conv1 = convolution(3, config.stem, 7, strides=2)
         self.bn1 = normalization(config, config.stem)
-        self.relu = nn.Activation("relu")
+        self.relu = relu()
         self.maxpool = nn.MaxPool2D(3, strides=2, padding=1)
-        inputs = config.stem
-        self.layers = []
-        for stage, (blocks, width) in enumerate(
-            zip(config.blocks, config.widths, strict=False), start=1
-        ):
-            layer = nn.HybridSequential(prefix="")
+        kind = Bottleneck if config.bottleneck else Basic
+        self.layers, inputs = [], config.stem
+        stages = zip(config.blocks, config.widths, strict=True)
+        for stage, (blocks, width) in enumerate(stages, start=1):
+            layer = sequence()
             for block in range(blocks):
                 strides = 2 if stage > 1 and block == 0 else 1
-                layer.add(Bottleneck(config, inputs, width, strides, downsample=block == 0))
+                layer.add(kind(config, inputs, width, strides))
                 inputs = width * config.expansion
             setattr(self, f"layer{stage}", layer)
             self.layers.append(layer)
@@ -52,26 +51,38 @@ class ResNet(gluon.HybridBlock):
         return self.fc(self.avgpool(x))
 
 
-class Bottleneck(gluon.HybridBlock):
-    """1x1, 3x3 with the stride (hence v1.5), 1x1; the first of a stage has its own shortcut."""
+class Basic(gluon.HybridBlock):
+    """Two of 3x3, the first with the stride; a shortcut of its own where shapes change."""
 
-    def __init__(
-        self, config: ResNetConfig, inputs: int, width: int, strides: int, *, downsample: bool
-    ) -> None:
+    def __init__(self, config: ResNetConfig, inputs: int, width: int, strides: int) -> None:
         super().__init__()
-        outputs = width * config.expansion
-        self.conv1 = convolution(inputs, width, 1)
+        self.conv1 = convolution(inputs, width, 3, strides=strides)
         self.bn1 = normalization(config, width)
-        self.conv2 = convolution(width, width, 3, strides=strides)
+        self.conv2 = convolution(width, width, 3)
         self.bn2 = normalization(config, width)
-        self.conv3 = convolution(width, outputs, 1)
+        self.relu = relu()
+        self.downsample = shortcut(config, inputs, width, strides)
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        y = self.relu(self.bn1(self.conv1(x)))
+        return self.relu(self.bn2(self.conv2(y)) + self.downsample(x))
+
+
+class Bottleneck(gluon.HybridBlock):
+    """1x1, 3x3 with the stride (in v1 the first has it), 1x1."""
+
+    def __init__(self, config: ResNetConfig, inputs: int, width: int, strides: int) -> None:
+        super().__init__()
+        inner, outputs = config.inner(width), width * config.expansion
+        first, second = (strides, 1) if config.stride_first else (1, strides)
+        self.conv1 = convolution(inputs, inner, 1, strides=first)
+        self.bn1 = normalization(config, inner)
+        self.conv2 = convolution(inner, inner, 3, strides=second, groups=config.groups)
+        self.bn2 = normalization(config, inner)
+        self.conv3 = convolution(inner, outputs, 1)
         self.bn3 = normalization(config, outputs)
-        self.relu = nn.Activation("relu")
-        self.downsample = nn.HybridSequential(prefix="")
-        if downsample:
-            self.downsample.add(
-                convolution(inputs, outputs, 1, strides=strides), normalization(config, outputs)
-            )
+        self.relu = relu()
+        self.downsample = shortcut(config, inputs, outputs, strides)
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         y = self.relu(self.bn1(self.conv1(x)))
@@ -79,14 +90,13 @@ class Bottleneck(gluon.HybridBlock):
         return self.relu(self.bn3(self.conv3(y)) + self.downsample(x))
 
 
-def convolution(inputs: int, outputs: int, kernel: int, *, strides: int = 1) -> nn.Conv2D:
-    return nn.Conv2D(
-        outputs, kernel, strides, padding=kernel // 2, use_bias=False, in_channels=inputs
+def shortcut(config: ResNetConfig, inputs: int, outputs: int, strides: int) -> nn.HybridSequential:
+    """Empty where its output has the shape of its input."""
+    if strides == 1 and inputs == outputs:
+        return sequence()
+    return sequence(
+        convolution(inputs, outputs, 1, strides=strides), normalization(config, outputs)
     )
-
-
-def normalization(config: ResNetConfig, channels: int) -> BatchNorm:
-    return BatchNorm(momentum=1 - config.momentum, epsilon=config.epsilon, in_channels=channels)
 
 
 def build(config: ResNetConfig) -> gluon.HybridBlock:
@@ -99,5 +109,4 @@ def forward(model: gluon.HybridBlock, batch: Mapping[str, Any]) -> dict[str, Any
 
 
 def loss(outputs: Mapping[str, Any], batch: Mapping[str, Any]) -> Any:
-    cross_entropy = gluon.loss.SoftmaxCrossEntropyLoss()
-    return cross_entropy(outputs["logits"], batch["labels"]).mean()
+    return cross_entropy(outputs["logits"], batch["labels"])

@@ -1,0 +1,97 @@
+"""MobileNetV2 in Gluon; names as in torchvision's.
+
+Shapes: B batch, C channels, H W pixels, K classes.
+"""
+
+# ruff: noqa: N803 (Gluon hands its operators over as F)
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mxnet import gluon
+from mxnet.gluon import nn
+
+from mbench_mxnet.layers import convolution, cross_entropy, normalization, sequence
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mbench.workloads.mobilenet import MobileNetConfig, Stack
+
+__all__ = ["build", "forward", "loss"]
+
+
+class MobileNet(gluon.HybridBlock):
+    def __init__(self, config: MobileNetConfig) -> None:
+        super().__init__()
+        self.features = sequence(normed(config, 3, config.stem, 3, strides=2))
+        inputs = config.stem
+        for stack in config.stacks:
+            for block in range(stack.repeats):
+                strides = stack.stride if block == 0 else 1
+                self.features.add(InvertedResidual(config, inputs, stack, strides))
+                inputs = stack.outputs
+        self.features.add(normed(config, inputs, config.last, 1))
+        self.avgpool = nn.GlobalAvgPool2D()
+        self.classifier = sequence(
+            nn.Dropout(config.dropout), nn.Dense(config.classes, in_units=config.last)
+        )
+
+    def hybrid_forward(self, F: Any, images: Any) -> Any:
+        """(B, 3, H, W) -> (B, K)."""
+        return self.classifier(self.avgpool(self.features(images)))
+
+
+class InvertedResidual(gluon.HybridBlock):
+    """1x1 to more channels if there are to be more, depthwise 3x3, 1x1 to fewer."""
+
+    def __init__(self, config: MobileNetConfig, inputs: int, stack: Stack, strides: int) -> None:
+        super().__init__()
+        inner = inputs * stack.expansion
+        self.conv = sequence()
+        if stack.expansion > 1:
+            self.conv.add(normed(config, inputs, inner, 1))
+        self.conv.add(
+            normed(config, inner, inner, 3, strides=strides, groups=inner),
+            convolution(inner, stack.outputs, 1),
+            normalization(config, stack.outputs),
+        )
+        self._summed = strides == 1 and inputs == stack.outputs
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        return x + self.conv(x) if self._summed else self.conv(x)
+
+
+class ReLU6(gluon.HybridBlock):
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        return F.clip(x, 0, 6)
+
+
+def normed(
+    config: MobileNetConfig,
+    inputs: int,
+    outputs: int,
+    kernel: int,
+    *,
+    strides: int = 1,
+    groups: int = 1,
+) -> nn.HybridSequential:
+    return sequence(
+        convolution(inputs, outputs, kernel, strides=strides, groups=groups),
+        normalization(config, outputs),
+        ReLU6(),
+    )
+
+
+def build(config: MobileNetConfig) -> gluon.HybridBlock:
+    return MobileNet(config)
+
+
+def forward(model: gluon.HybridBlock, batch: Mapping[str, Any]) -> dict[str, Any]:
+    """images (B, 3, H, W) -> logits (B, K)."""
+    return {"logits": model(batch["images"])}
+
+
+def loss(outputs: Mapping[str, Any], batch: Mapping[str, Any]) -> Any:
+    return cross_entropy(outputs["logits"], batch["labels"])
