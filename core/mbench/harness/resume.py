@@ -45,7 +45,7 @@ def is_ended(run: Run, entry: Entry) -> bool:
 
 def first_missing(run: Run | None, entries: Sequence[Entry]) -> int:
     """The first process that not all of `entries` have measured to its end."""
-    if run is None:
+    if run is None or not entries:  # where all cases fell short there is none
         return 0
     number = 0
     records = [run.cases[entry.number] for entry in entries if entry.number in run.cases]
