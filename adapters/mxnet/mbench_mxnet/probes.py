@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING
 
 import mxnet as mx
 
-from mbench_mxnet.precision import type_name
-
 if TYPE_CHECKING:
     from mbench_mxnet.compiler import Eager
     from mbench_mxnet.precision import Precision
@@ -21,9 +19,8 @@ class Bare:
     def __init__(self, shape: tuple[int, ...], precision: Precision, compiler: Eager) -> None:
         self._compiler = compiler
         self._a, self._b = (
-            mx.nd.amp_cast(
-                mx.nd.random.uniform(shape=shape, ctx=compiler.device),
-                dtype=type_name(precision.products),
+            mx.nd.cast(
+                mx.nd.random.uniform(shape=shape, ctx=compiler.device), dtype=precision.products
             )
             for _ in range(2)
         )
