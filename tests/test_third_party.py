@@ -40,7 +40,7 @@ def test_a_strangers_adapter_is_installed_and_passes_the_kit_and_is_measured(tmp
     listed = run("list")
     assert listed.returncode == 0
     assert "Tiny" in listed.stdout
-    assert "Softmax regression" in listed.stdout
+    assert "tiny-model" in listed.stdout
     assert "problem" not in listed.stderr, listed.stderr
 
     kit = ("--pyargs", "mbench.testing", "--adapter", "tiny")

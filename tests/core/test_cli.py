@@ -103,7 +103,7 @@ MISTAKES = [
     (["env", "create", "flakey"], "unknown framework 'flakey'; did you mean flaky?"),
     (["compare", "--frameworks", "tiny,,tiny"], "'tiny,,tiny' holds an empty item"),
     (["compare", "--frameworks", "tiny==,tiny"], "names no framework"),
-    (["run"], "Missing argument 'FRAMEWORK'"),
+    (["run"], "Missing argument 'FRAMEWORK|SUITE'"),
     (["run", "tiny", "flaky"], "unexpected extra argument (flaky)"),
     ([*COMPARE, "--models", "resnet51"], "unknown model 'resnet51'; did you mean resnet50"),
     ([*COMPARE, "--mode", "trian"], "unknown mode 'trian'; did you mean train?"),
