@@ -11,7 +11,7 @@ import keras
 import tensorflow as tf
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     Layer = Callable[[tf.Tensor], tf.Tensor]
 
@@ -143,6 +143,16 @@ class Convolution(keras.layers.Conv2D):
         self.margins = None
         if any(margins) and not same:
             self.margins = [(0, 0), *((margin, margin) for margin in margins), (0, 0)]
+
+    def compute_output_shape(self, input_shape: Sequence[int]) -> tuple[int, ...]:
+        """Keras refuses an input that is smaller than the kernel, and knows of no margins."""
+        margins = self.margins or [(0, 0)] * len(input_shape)
+        padded = [
+            side if side is None else side + before + after
+            for side, (before, after) in zip(input_shape, margins, strict=True)
+        ]
+        shape: tuple[int, ...] = super().compute_output_shape(tuple(padded))
+        return shape
 
     def convolution_op(self, x: tf.Tensor, kernel: tf.Tensor) -> tf.Tensor:
         if self.margins is not None:

@@ -9,6 +9,9 @@ mx = pytest.importorskip("mxnet", reason="MXNet is not installed here")
 
 from mbench_mxnet.layers import LayerNorm  # noqa: E402
 
+# It imports parts of SciPy, where that is installed, when it first meets an array.
+pytestmark = pytest.mark.filterwarnings("ignore:Please import .csr_matrix.:DeprecationWarning")
+
 EPSILON = 1e-5
 
 
