@@ -41,7 +41,9 @@ class Trial:
             return f"{self.value}: {self.outcome}"
         assert self.step_seconds is not None
         assert self.peak_bytes is not None
-        return f"{self.value}: {self.step_seconds * 1e3:.3g} ms, {self.peak_bytes / 2**20:,.0f} MiB"
+        milliseconds = self.step_seconds * 1e3
+        step = f"{milliseconds:,.0f}" if milliseconds >= 100 else f"{milliseconds:.3g}"
+        return f"{self.value}: {step} ms, {self.peak_bytes / 2**20:,.0f} MiB"
 
 
 def try_case(
