@@ -14,7 +14,7 @@ from paddle import nn
 from paddle.nn import functional as F
 
 __all__ = ["BasicConv2D", "BatchNorm2D", "LayerNorm", "Normalized", "Projection", "averaged",
-           "held", "norm", "with_dropout", "with_exact_norms"]  # fmt: skip
+           "exactly", "held", "norm", "with_dropout", "with_exact_norms"]  # fmt: skip
 
 
 class Normalized(Protocol):
@@ -95,8 +95,7 @@ def averaged(x: paddle.Tensor, kernel: int, *, stride: int = 1, padding: int = 0
     if x.dtype != paddle.float64:
         return pooled
     share = 1 / kernel**2
-    lost = paddle.full([1], share / held(share) - 1, dtype="float64")
-    return pooled + (pooled - pooled.detach()) * lost
+    return pooled + (pooled - pooled.detach()) * exactly(share / held(share) - 1, like=x)
 
 
 def norm(config: Normalized, channels: int) -> BatchNorm2D:
@@ -121,6 +120,11 @@ def with_dropout(model: nn.Layer, rate: float) -> nn.Layer:
     return model
 
 
+def exactly(number: float, *, like: paddle.Tensor) -> paddle.Tensor:
+    """`number` in the type of `like`: a static graph multiplies by plain numbers in float32."""
+    return paddle.full([], number, dtype=like.dtype)
+
+
 def held(constant: float) -> float:
     """What is left of a constant that a kernel takes as float32."""
     return float(np.float32(constant))
@@ -131,7 +135,4 @@ def stretch(epsilon: float) -> float:
 
 
 def stretched(x: paddle.Tensor, factor: float) -> paddle.Tensor:
-    if x.dtype != paddle.float64:
-        return x
-    # A tensor, for a static graph multiplies by plain numbers in float32.
-    return x * paddle.full([1], factor, dtype="float64")
+    return x * exactly(factor, like=x) if x.dtype == paddle.float64 else x

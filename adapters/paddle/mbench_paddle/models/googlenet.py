@@ -12,7 +12,7 @@ from paddle import nn
 from paddle.nn import functional as F
 
 from mbench.workloads.googlenet import AUXILIARY_SIDE, AUXILIARY_WEIGHT
-from mbench_paddle.layers import BasicConv2D
+from mbench_paddle.layers import BasicConv2D, exactly
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,7 +41,7 @@ class GoogLeNet(nn.Layer):
         self.dropout = nn.Dropout(config.dropout)
         self.fc = nn.Linear(inputs, config.classes)
 
-    def forward(self, images: paddle.Tensor) -> tuple[paddle.Tensor, ...]:
+    def forward(self, images: paddle.Tensor) -> paddle.Tensor | tuple[paddle.Tensor, ...]:
         """(B, C, H, W) -> (B, K); in training also of both auxiliary heads."""
         x = self.maxpool1(self.conv1(images))
         x = self.maxpool2(self.conv3(self.conv2(x)))
@@ -53,7 +53,7 @@ class GoogLeNet(nn.Layer):
         x = self.maxpool4(self.inception4e(x))
         x = self.inception5b(self.inception5a(x))
         logits = self.fc(self.dropout(x.mean([2, 3])))
-        return (logits, first, second) if self.training else (logits,)
+        return (logits, first, second) if self.training else logits
 
 
 class Inception(nn.Layer):
@@ -99,8 +99,10 @@ def build(config: GoogLeNetConfig) -> nn.Layer:
 
 def forward(model: nn.Layer, batch: Mapping[str, paddle.Tensor]) -> dict[str, paddle.Tensor]:
     """images (B, C, H, W) -> logits (B, K); in training both auxiliary heads' too."""
-    names = ("logits", "aux1_logits", "aux2_logits")
-    return dict(zip(names, model(batch["images"]), strict=False))
+    if not model.training:
+        return {"logits": model(batch["images"])}
+    logits, first, second = model(batch["images"])
+    return {"logits": logits, "aux1_logits": first, "aux2_logits": second}
 
 
 def loss(outputs: Mapping[str, paddle.Tensor], batch: Mapping[str, paddle.Tensor]) -> paddle.Tensor:
@@ -108,4 +110,4 @@ def loss(outputs: Mapping[str, paddle.Tensor], batch: Mapping[str, paddle.Tensor
         F.cross_entropy(outputs[name], batch["labels"])
         for name in ("logits", "aux1_logits", "aux2_logits")
     )
-    return main + AUXILIARY_WEIGHT * (first + second)
+    return main + (first + second) * exactly(AUXILIARY_WEIGHT, like=main)

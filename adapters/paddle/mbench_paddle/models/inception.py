@@ -13,7 +13,7 @@ from paddle import nn
 from paddle.nn import functional as F
 
 from mbench.workloads.inception import AUXILIARY_WEIGHT, TALL, WIDE
-from mbench_paddle.layers import BasicConv2D, averaged
+from mbench_paddle.layers import BasicConv2D, averaged, exactly
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,7 +50,7 @@ class InceptionV3(nn.Layer):
         self.dropout = nn.Dropout(config.dropout)
         self.fc = nn.Linear(2048, config.classes)
 
-    def forward(self, images: paddle.Tensor) -> tuple[paddle.Tensor, ...]:
+    def forward(self, images: paddle.Tensor) -> paddle.Tensor | tuple[paddle.Tensor, ...]:
         """(B, C, H, W) -> (B, K); in training also of the auxiliary head."""
         x = self.Conv2d_2b_3x3(self.Conv2d_2a_3x3(self.Conv2d_1a_3x3(images)))
         x = self.Conv2d_4a_3x3(self.Conv2d_3b_1x1(self.maxpool1(x)))
@@ -60,7 +60,7 @@ class InceptionV3(nn.Layer):
         auxiliary = self.AuxLogits(x) if self.training else None
         x = self.Mixed_7c(self.Mixed_7b(self.Mixed_7a(x)))
         logits = self.fc(self.dropout(x.mean([2, 3])))
-        return (logits, auxiliary) if self.training else (logits,)
+        return (logits, auxiliary) if self.training else logits
 
 
 class ModuleA(nn.Layer):
@@ -208,11 +208,14 @@ def build(config: InceptionConfig) -> nn.Layer:
 
 def forward(model: nn.Layer, batch: Mapping[str, paddle.Tensor]) -> dict[str, paddle.Tensor]:
     """images (B, C, H, W) -> logits (B, K); in training the auxiliary head's too."""
-    return dict(zip(("logits", "aux_logits"), model(batch["images"]), strict=False))
+    if not model.training:
+        return {"logits": model(batch["images"])}
+    logits, auxiliary = model(batch["images"])
+    return {"logits": logits, "aux_logits": auxiliary}
 
 
 def loss(outputs: Mapping[str, paddle.Tensor], batch: Mapping[str, paddle.Tensor]) -> paddle.Tensor:
     main, auxiliary = (
         F.cross_entropy(outputs[name], batch["labels"]) for name in ("logits", "aux_logits")
     )
-    return main + AUXILIARY_WEIGHT * auxiliary
+    return main + auxiliary * exactly(AUXILIARY_WEIGHT, like=main)
