@@ -11,6 +11,7 @@ import platform
 from functools import partial
 from typing import TYPE_CHECKING
 
+import numpy as np
 import paddle
 
 from mbench.contract.adapter import FrameworkInfo, Unsupported, model_file
@@ -24,8 +25,6 @@ from mbench_paddle.statistics import RunningStatistics
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from types import ModuleType
-
-    import numpy as np
 
     from mbench.contract.case import Case
     from mbench.workloads.workload import Workload
@@ -229,7 +228,8 @@ class Inference(Prepared):
 
 def place(array: np.ndarray, precision: Precision) -> paddle.Tensor:
     """One input on the device, floats in the precision's type."""
-    tensor = paddle.to_tensor(array)
+    # Paddle aborts where it finds no memory to make an array contiguous; NumPy raises.
+    tensor = paddle.to_tensor(np.ascontiguousarray(array))
     return tensor.astype(precision.parameters) if tensor.is_floating_point() else tensor
 
 

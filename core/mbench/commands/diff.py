@@ -3,40 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
 from mbench.commands.measure import check_writable, deliver
-from mbench.commands.options import results_option
+from mbench.commands.options import Percent, results_option
 
 __all__ = ["command"]
-
-
-class Share(click.ParamType[float]):
-    """A percentage, as a share: 3% is 0.03."""
-
-    name = "percent"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
-        if isinstance(value, float):
-            return value
-        number, sign, rest = str(value).partition("%")
-        try:
-            share = float(number) / 100
-        except ValueError:
-            share = -1.0
-        if not (sign and not rest and 0 <= share < 1):
-            self.fail(f"{value!r} is no percentage from 0% to below 100%", param, ctx)
-        return share
 
 
 @click.command("diff")
 @click.argument("base")
 @click.argument("new")
-@click.option("--threshold", type=Share(), default="3%", show_default=True,
+@click.option("--threshold", type=Percent(zero=True), default="3%", show_default=True,
               help="A case that is slower by less is no regression.")  # fmt: skip
 @results_option
 @click.option("--format", "format_", type=click.Choice(["table", "markdown", "json", "junit"]),

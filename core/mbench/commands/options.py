@@ -93,21 +93,24 @@ class Seconds(click.FloatRange):
 
 
 class Percent(click.ParamType[Any]):
-    """A share written as "2%", above 0 and below 100 %."""
+    """A percentage below 100 %, as a share: "2%" is 0.02. 0 % only where `zero` allows it."""
 
     name = "percent"
+
+    def __init__(self, *, zero: bool = False) -> None:
+        self.zero = zero
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
         if isinstance(value, float):
             return value
-        number, sign, rest = value.partition("%")
+        number, sign, rest = str(value).partition("%")
         try:
             share = float(number) / 100
         except ValueError:
-            share = 0.0
-        if not sign or rest or not 0 < share < 1:
+            share = -1.0
+        if not sign or rest or not (0 < share < 1 or (self.zero and share == 0)):
             self.fail(f"{value!r} is not a percentage like 2% or 0.5%", param, ctx)
         return share
 
@@ -115,7 +118,6 @@ class Percent(click.ParamType[Any]):
 COMMAS = Commas()
 BATCH_SIZES = BatchSizes()
 MEMORY = Memory()
-PERCENT = Percent()
 SIZE = click.IntRange(min=1)
 SECONDS = Seconds(min=0, min_open=True)
 
@@ -194,8 +196,8 @@ protocol_options = apply(
                           "[default: 1]"),
         click.option("--budget", type=SECONDS, default=None,
                      help="Seconds that one comparison may take (adaptive).  "
-                          "[default: 180]"),
-        click.option("--until", type=PERCENT, default=None, metavar="PERCENT",
+                          "[default: 160]"),
+        click.option("--until", type=Percent(), default=None, metavar="PERCENT",
                      help="Add processes until all intervals are within plus or minus so much, "
                           "or the budget is spent (adaptive)."),
         click.option("--max-processes", type=SIZE, default=None,

@@ -127,7 +127,7 @@ def verify(
             raise CaseEnded("not-equal", "; ".join(proof["failures"]))
         progress.phase(entry.label, "proven before" if proof["remembered"] else "proven")
     except (CaseEnded, MbenchError) as error:
-        end = error if isinstance(error, CaseEnded) else CaseEnded("failed", str(error))
+        end = CaseEnded.of(error)
         result |= {"outcome": end.outcome, "reason": end.reason}
         progress.ended(entry.label, end)
         if end.log and end.outcome in ("crashed", "failed", "timeout"):

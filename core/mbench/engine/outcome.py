@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from mbench.errors import MbenchError
+
 __all__ = ["OUTCOMES", "CaseEnded"]
 
 OUTCOMES = {
@@ -29,3 +31,8 @@ class CaseEnded(Exception):
         self.outcome = outcome
         self.reason = reason
         self.log = log
+
+    @classmethod
+    def of(cls, error: CaseEnded | MbenchError) -> CaseEnded:
+        """`error` as the end of a case: what mbench refuses is a failure of that case."""
+        return error if isinstance(error, CaseEnded) else cls("failed", str(error))

@@ -34,7 +34,7 @@ class Protocol:
     name: str = "adaptive"
     processes: int = 5
     rounds: int | None = None
-    budget_seconds: float = 180.0
+    budget_seconds: float = 160.0
     block_seconds: float = 1.0
     lead_seconds: float = 0.25
     half_width_goal: float | None = None

@@ -95,7 +95,7 @@ class Search:
                     raise CaseEnded("unsupported", entry.support.reason)
                 return find(entry, self.homes.of(entry))
             except (CaseEnded, MbenchError) as error:
-                end = error if isinstance(error, CaseEnded) else CaseEnded("failed", str(error))
+                end = CaseEnded.of(error)
                 self.ended[entry.label] = end
         return entry
 

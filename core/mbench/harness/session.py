@@ -111,7 +111,7 @@ def run_plan(
                     prove(entry, environment)
                 environments[entry.label] = environment
             except (CaseEnded, MbenchError) as error:
-                end = error if isinstance(error, CaseEnded) else CaseEnded("failed", str(error))
+                end = CaseEnded.of(error)
                 store.outcome(entry.number, end)
                 progress.ended(entry.label, end)
         kind: Any = Sequential if isinstance(protocol, Counted) else Interleaved

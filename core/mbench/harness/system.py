@@ -12,6 +12,8 @@ from typing import Any
 
 import psutil
 
+from mbench.telemetry.kernel import read
+
 __all__ = ["describe_system", "find_device", "usable_cores"]
 
 NVIDIA_DRIVER = Path("/proc/driver/nvidia/version")
@@ -41,24 +43,17 @@ def describe_system() -> dict[str, Any]:
         "physical_cores": psutil.cpu_count(logical=False),
         "logical_cores": psutil.cpu_count(),
         "usable_cores": usable_cores(),
-        "governor": read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        "governor": read(Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")),
         "current_mhz": frequency.current if frequency else None,
-        "transparent_huge_pages": read("/sys/kernel/mm/transparent_hugepage/enabled"),
+        "transparent_huge_pages": read(Path("/sys/kernel/mm/transparent_hugepage/enabled")),
         "memory_bytes": psutil.virtual_memory().total,
         "load_average": list(os.getloadavg()),
         "gpus": gpus(),
     }
 
 
-def read(path: str) -> str | None:
-    try:
-        return Path(path).read_text().strip()
-    except OSError:
-        return None
-
-
 def cpu_model() -> str:
-    for line in (read("/proc/cpuinfo") or "").splitlines():
+    for line in (read(Path("/proc/cpuinfo")) or "").splitlines():
         if line.startswith("model name"):
             return line.partition(":")[2].strip()
     return platform.processor() or platform.machine()

@@ -31,8 +31,8 @@ def test_every_case_has_an_answer(adapter: Adapter, subject: Subject) -> None:
     )
     for (model, workload), mode, precision, compiler, device in axes:
         case = replace(
-            subject.case(), model=model, workload=workload, mode=mode, precision=precision,
-            compiler=compiler, device=device,
+            subject.case(), model=model, workload=workload, image_size=None, sequence_length=None,
+            mode=mode, precision=precision, compiler=compiler, device=device,
         )  # fmt: skip
         check(adapter.supports(case), case)
 

@@ -148,5 +148,6 @@ def failure(error: Exception) -> wire.Failure:
 def is_out_of_memory(error: Exception, text: str) -> bool:
     """Frameworks name it differently; these words are what theirs have in common."""
     words = ("out of memory", "outofmemory", "resourceexhausted", "oom when", "bad_alloc",
-             "can't allocate memory", "cannot allocate memory", "failed to allocate")  # fmt: skip
+             "can't allocate memory", "cannot allocate memory", "failed to allocate",
+             "trying to allocate is larger")  # fmt: skip
     return isinstance(error, MemoryError) or any(word in text.lower() for word in words)

@@ -82,5 +82,5 @@ def test_no_tool_no_gpu(monkeypatch, tmp_path):
 
 
 def test_files_that_are_not_there_read_as_none(tmp_path):
-    assert system.read(str(tmp_path / "none")) is None
-    assert system.read(str(tmp_path)) is None
+    assert system.read(tmp_path / "none") is None
+    assert system.read(tmp_path) is None

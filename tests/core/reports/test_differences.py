@@ -68,7 +68,7 @@ def test_nothing_compared_is_no_success(diff, write_run):
 def test_thresholds_that_are_none_are_refused(diff, runs, text):
     found = diff(*runs, f"--threshold={text}")
     assert found.exit_code == 2
-    assert "is no percentage" in found.stderr
+    assert "is not a percentage like 2%" in found.stderr
 
 
 def test_json_is_the_document(diff, runs):

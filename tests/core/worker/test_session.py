@@ -153,6 +153,7 @@ class ResourceExhaustedError(Exception):
         (ResourceExhaustedError(""), "oom", "ResourceExhaustedError"),
         (RuntimeError("std::bad_alloc"), "oom", "RuntimeError: std::bad_alloc"),
         (OSError(12, "Cannot allocate memory"), "oom", "OSError: [Errno 12]"),
+        (Exception("Size of tensor you are trying to allocate is larger than 2^31"), "oom", ""),
         (ValueError("a\n  b\tc"), "failed", "ValueError: a b c"),
         (KeyError("memory"), "failed", "KeyError: 'memory'"),
         (RuntimeError("x" * 10_000), "failed", "RuntimeError: xxx"),
