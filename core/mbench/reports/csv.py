@@ -20,6 +20,7 @@ def render(document: dict[str, Any]) -> str:
     ratios = {comparison["cases"][1]: comparison for comparison in document["comparisons"]}
     for number, case in enumerate(document["cases"]):
         speed, times = case["throughput"] or {}, case["step_time_ms"] or {}
+        energy = case["energy"] or {}
         against = ratios.get(number, {})
         rows.append(
             {name: case[name] for name in PLAIN}
@@ -37,6 +38,9 @@ def render(document: dict[str, Any]) -> str:
                 ),
                 "first_step_seconds": case["first_step_seconds"],
                 "peak_memory_bytes": case["peak_memory_bytes"],
+                "mfu": case["mfu"],
+                "joules_per_sample": energy.get("joules_per_sample"),
+                "disturbances": "; ".join(found["text"] for found in case["disturbances"]),
                 "baseline": against.get("baseline"),
                 "ratio": against.get("ratio"),
                 "ratio_low": against.get("low"),

@@ -66,6 +66,8 @@ def test_all_formats_show_the_same_numbers(full, monkeypatch):
             "step_time_ms": times.get("mean"),
             "first_step_seconds": case["first_step_seconds"],
             "peak_memory_bytes": case["peak_memory_bytes"],
+            "mfu": case["mfu"],
+            "joules_per_sample": (case["energy"] or {}).get("joules_per_sample"),
             "step_time_ms_p50": times.get("p50"),
             "step_time_ms_p95": times.get("p95"),
             "step_time_ms_p99.9": times.get("p99.9"),
@@ -114,6 +116,16 @@ def test_csv_says_which_percentiles_lack_and_why(full):
     row = csv_rows(csv_report.render(full))[0]
     assert row["step_time_ms_p99"] == ""
     assert row["percentiles_lacking"].startswith("p99 takes 100 steps, there are 20; p99.9 takes")
+
+
+def test_csv_says_what_disturbed_and_what_a_sample_cost(full):
+    full["cases"][0]["disturbances"] = [{"text": "others computed"}, {"text": "memory was full"}]
+    full["cases"][0]["energy"] = {"joules_per_sample": 2.5}
+    first, second, _ = csv_rows(csv_report.render(full))
+    assert (first["disturbances"], second["disturbances"]) == (
+        "others computed; memory was full", "",
+    )  # fmt: skip
+    assert (first["joules_per_sample"], second["joules_per_sample"]) == ("2.5", "")
 
 
 @pytest.mark.parametrize(

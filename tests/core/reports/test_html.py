@@ -85,6 +85,13 @@ def test_every_chart_has_its_data_and_a_table(full):
             assert "<table>" in figure
 
 
+def test_a_percentile_that_lacks_says_why(full):
+    cells = [cell for row in Reader(html_report.render(full)).rows for cell in row]
+    lacking = full["cases"][0]["step_time_ms"]["lacking"]
+    assert lacking["p99"] == "takes 100 steps, there are 20"
+    assert set(lacking.values()) <= set(cells)
+
+
 def test_links_within_the_page_lead_somewhere(full):
     read = Reader(html_report.page([full, full]))
     assert len(read.ids) == len(set(read.ids))

@@ -162,7 +162,8 @@ def latency(document: Document) -> Section | None:
             known = {name: times[name] for name in names if times[name] is not None}
             table.append(
                 [*case_cells(case), str(times["samples"]), number(times["latency_mean"]),
-                 *(number(times[name]) if name in known else "too few steps" for name in names)]
+                 *(number(times[name]) if name in known else times["lacking"][name]
+                   for name in names)]
             )  # fmt: skip
             rows.append({**row(case, cases), "values": known})
         figures.append(
