@@ -63,7 +63,7 @@ def test_what_is_typed_wins_over_the_suite(mbench, suite):
     result = mbench("run", suite, "--dry-run", "--mode", "train", "--batch-size", "2",
                     "--frameworks", "flaky", "--no-amp", "--protocol", "adaptive")  # fmt: skip
     assert result.returncode == 0, result.stderr
-    assert "2 comparisons, 2 cases: at most 6 min" in result.stdout
+    assert "2 comparisons, 2 cases: at most 5 min" in result.stdout
     assert "inference" not in result.stdout
     assert "amp" not in result.stdout
     assert "tiny-model train batch 2 fp32: flaky" in result.stdout
