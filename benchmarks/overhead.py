@@ -3,9 +3,10 @@
 Usage: python benchmarks/overhead.py [--frameworks torch,tf,mxnet,paddle] [--processes 6]
 
 Both train ResNet-50 in one process, so that they share its settings and its luck, in blocks that
-alternate in random order; fresh processes are the replicates. Blocks are short, one step of some
-60 ms, because the noise of a shared machine has less time to change between two of them. A ratio
-of 0.995 or better means that mbench costs half a percent or less.
+alternate in random order; fresh processes are the replicates. Blocks last some 0.8 s, nearly as
+long as mbench's own: in shorter ones what comes before a block, a collection of garbage in which
+the framework's threads fall asleep, weighs more than it does in use. A ratio of 0.995 or better
+means that mbench costs half a percent or less.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="mbench against a bare loop")
     parser.add_argument("--frameworks", default="torch,tf,mxnet,paddle")
     parser.add_argument("--processes", type=int, default=6)
-    parser.add_argument("--rounds", type=int, default=200)
-    parser.add_argument("--steps", type=int, default=1, help="per block")
+    parser.add_argument("--rounds", type=int, default=16)
+    parser.add_argument("--steps", type=int, default=12, help="per block")
     parser.add_argument("--threads", type=int, default=usable_cores())
     arguments = parser.parse_args()
     plugins = Plugins()
