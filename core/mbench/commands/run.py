@@ -17,6 +17,7 @@ from mbench.commands.options import (
     results_option,
 )
 from mbench.errors import UsageError
+from mbench.plugins import nearest
 
 __all__ = ["command"]
 
@@ -49,10 +50,15 @@ def command(
       mbench run my-suite.toml --dry-run
       mbench run my-suite.toml --resume 20260102-1504
     """
-    from mbench.suites.suite import find_suite
+    from mbench.environments.spec import parse
+    from mbench.suites.suite import find_suite, suite_names
 
     suite = find_suite(subject)
     if suite is None:
+        known, name = plugins(context).adapters.by_name, parse(subject).name
+        if name not in known:
+            hint = nearest(name, [*known, *suite_names()])
+            raise UsageError(f"unknown framework or suite {name!r}{hint}")
         if frameworks:
             raise UsageError("--frameworks is for suites; to compare there is mbench compare")
         context.exit(measure(context, [axes_of((subject,), options)], options))
