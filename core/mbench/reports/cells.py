@@ -36,7 +36,14 @@ def plain(text: str) -> str:
 
 
 def interval(low: float | None, high: float | None) -> str:
-    return f"{number(low)} .. {number(high)}" if low is not None and high is not None else ""
+    """Both ends, with as many digits as tell them from 1: a verdict hangs on that."""
+    if low is None or high is None:
+        return ""
+    ends = [
+        next(text for digits in range(4, 18) if (text := number(end, digits)) != "1" or end == 1)
+        for end in (low, high)
+    ]
+    return " .. ".join(ends)
 
 
 def case_rows(document: Document) -> list[list[str]]:
@@ -170,7 +177,7 @@ def verdict_line(comparison: Document) -> str:
     if comparison["low"] is None:
         why = f"no interval: {comparison['no_interval']}"
         return f"{what}: {pair}: {ratio}, {comparison['verdict']} ({why})"
-    ends = f"95 % interval {number(comparison['low'])} .. {number(comparison['high'])}"
+    ends = f"95 % interval {interval(comparison['low'], comparison['high'])}"
     pairs = f"{comparison['process_pairs']} process pairs"
     if comparison["reason"] not in (None, "all processes measured"):
         pairs += f"; {comparison['reason']}"

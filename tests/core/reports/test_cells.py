@@ -7,6 +7,7 @@ import pytest
 from mbench.reports.cells import (
     case_columns,
     case_rows,
+    interval,
     noise_note,
     number,
     verdict_line,
@@ -37,6 +38,19 @@ def test_numbers_have_four_digits_and_no_needless_exponent(value, text):
 
 def test_numbers_of_fewer_digits():
     assert number(1.23456, 3) == "1.23"
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "text"),
+    [
+        (1.00004, 1.186, "1.00004 .. 1.186"),
+        (0.9, 0.99997, "0.9 .. 0.99997"),
+        (1.0, 1.186, "1 .. 1.186"),
+        (None, 1.186, ""),
+    ],
+)
+def test_an_end_next_to_one_is_told_from_one(low, high, text):
+    assert interval(low, high) == text
 
 
 def test_rows(full):
