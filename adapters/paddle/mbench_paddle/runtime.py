@@ -15,7 +15,7 @@ import numpy as np
 import paddle
 
 from mbench.contract.adapter import FrameworkInfo, Unsupported, model_file
-from mbench_paddle import parameters
+from mbench_paddle import blas, parameters
 from mbench_paddle.compiler import COMPILERS, Eager
 from mbench_paddle.optimizer import Update
 from mbench_paddle.precision import resolve, widened
@@ -139,6 +139,8 @@ class Prepared:
             )
         if "images" in self._batch:
             self.differences.append("images are NCHW, the only layout of paddle.vision's models")
+        if case.device == "cpu":
+            self.differences += blas.differences()
         if precision.parameters == "float64":
             self.differences.append(
                 "constants that kernels hold in float32 are made exact around them in float64"

@@ -1,0 +1,29 @@
+"""The matrix products of PaddlePaddle's CPU build, and the variable that they obey."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+__all__ = ["VARIABLE", "differences"]
+
+VARIABLE = "MKL_DEBUG_CPU_TYPE"
+"""Read by the MKL of 2019 that PaddlePaddle brings (libmklml_intel): 5 is its path for AVX2."""
+PROCESSOR = Path("/proc/cpuinfo")
+
+
+def differences() -> list[str]:
+    """What a reader must know of MKL's choice on this processor; nothing on Intel's own.
+
+    MKL of that age takes its slowest path on processors of other makers. PaddlePaddle's
+    documentation does not speak of it, so its users get that path, and so does mbench.
+    """
+    if chosen := os.environ.get(VARIABLE):
+        return [f"{VARIABLE}={chosen} chooses the path of MKL's matrix products"]
+    try:
+        made_by_intel = "GenuineIntel" in PROCESSOR.read_text()
+    except OSError:
+        return []
+    if made_by_intel:
+        return []
+    return [f"MKL takes its slowest path, this being no Intel processor: {VARIABLE}=5 is faster"]
