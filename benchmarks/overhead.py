@@ -1,12 +1,15 @@
 """Throughput through mbench against a bare hand-written loop of the same framework.
 
-Usage: python benchmarks/overhead.py [--frameworks torch,tf,mxnet,paddle] [--processes 6]
+Usage: python benchmarks/overhead.py [--frameworks torch,tf,mxnet,paddle] [--processes 4]
 
 Both train ResNet-50 in one process, so that they share its settings and its luck, in blocks that
-alternate in random order; fresh processes are the replicates. Blocks last some 0.8 s, nearly as
-long as mbench's own: in shorter ones what comes before a block, a collection of garbage in which
-the framework's threads fall asleep, weighs more than it does in use. A ratio of 0.995 or better
-means that mbench costs half a percent or less.
+alternate in random order. What they do not share is how their memory is laid out, which may make
+either of them a few per cent faster by chance. So each process builds both several times, and a
+build is the replicate.
+
+Blocks last some 0.8 s, nearly as long as mbench's own: in shorter ones what comes before a block, a
+collection of garbage in which the framework's threads fall asleep, weighs more than it does in use.
+A ratio of 0.995 or better means that mbench costs half a percent or less.
 """
 
 from __future__ import annotations
@@ -31,8 +34,9 @@ FOLDERS = {"torch": "pytorch", "tf": "tensorflow", "mxnet": "mxnet", "paddle": "
 def main() -> None:
     parser = argparse.ArgumentParser(description="mbench against a bare loop")
     parser.add_argument("--frameworks", default="torch,tf,mxnet,paddle")
-    parser.add_argument("--processes", type=int, default=6)
-    parser.add_argument("--rounds", type=int, default=16)
+    parser.add_argument("--processes", type=int, default=4)
+    parser.add_argument("--builds", type=int, default=4, help="in each process")
+    parser.add_argument("--rounds", type=int, default=8, help="of each build")
     parser.add_argument("--steps", type=int, default=12, help="per block")
     parser.add_argument("--threads", type=int, default=usable_cores())
     arguments = parser.parse_args()
@@ -54,21 +58,25 @@ def main() -> None:
         for process in range(arguments.processes):
             command = [
                 str(environment.python), "-m", "bare.child", FOLDERS[spec.name], adapter.runtime,
-                *map(str, (arguments.threads, arguments.rounds, arguments.steps, process)),
+                *map(str, (arguments.threads, arguments.builds, arguments.rounds,
+                           arguments.steps, process)),
             ]  # fmt: skip
             answer = subprocess.run(
                 command, env=variables, check=True, stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL, text=True,
             )  # fmt: skip
-            rounds = json.loads(answer.stdout.splitlines()[-1])
-            bare[process] = {r: 1 / seconds for r, (seconds, _) in enumerate(rounds)}
-            ours[process] = {r: 1 / seconds for r, (_, seconds) in enumerate(rounds)}
-            pair = ratio({0: bare[process]}, {0: ours[process]})
-            assert pair is not None
-            print(f"{text} process {process + 1}: {pair.value:.4f}", flush=True)
+            pairs = []
+            for rounds in json.loads(answer.stdout.splitlines()[-1]):
+                build = len(bare)
+                bare[build] = {r: 1 / seconds for r, (seconds, _) in enumerate(rounds)}
+                ours[build] = {r: 1 / seconds for r, (_, seconds) in enumerate(rounds)}
+                pair = ratio({0: bare[build]}, {0: ours[build]})
+                assert pair is not None
+                pairs.append(f"{pair.value:.4f}")
+            print(f"{text} process {process + 1}: {' '.join(pairs)}", flush=True)
         total = ratio(bare, ours)
         assert total is not None
-        ends = f"{total.low:.4f} .. {total.high:.4f}" if total.low else "one process, no interval"
+        ends = f"{total.low:.4f} .. {total.high:.4f}" if total.low else "one build, no interval"
         print(f"{text}: mbench / bare throughput {total.value:.4f} ({ends})", flush=True)
 
 

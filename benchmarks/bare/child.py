@@ -1,10 +1,11 @@
-"""In the framework's interpreter: times both loops and prints [[bare, mbench] seconds, ...].
+"""In the framework's interpreter: times both loops, prints [[bare, mbench] seconds, ...] per build.
 
-Usage: python -m bare.child FOLDER RUNTIME THREADS ROUNDS STEPS SEED
+Usage: python -m bare.child FOLDER RUNTIME THREADS BUILDS ROUNDS STEPS SEED
 """
 
 from __future__ import annotations
 
+import gc
 import importlib
 import json
 import random
@@ -19,7 +20,7 @@ WARMUP_STEPS = 10
 
 
 def main(folder: str, runtime: str, *numbers: str) -> None:
-    threads, rounds, steps, seed = map(int, numbers)
+    threads, builds, rounds, steps, seed = map(int, numbers)
     by_hand = importlib.import_module(f"bare.{folder}")
     case = Case(
         model="resnet50",
@@ -34,41 +35,50 @@ def main(folder: str, runtime: str, *numbers: str) -> None:
     )
     module, _, name = runtime.partition(":")
     adapter = getattr(importlib.import_module(module), name)(device="cpu", threads=threads)
+    order = random.Random(seed)
 
-    def prepare_ours():
+    def loop_of_mbench():
         benchmark = adapter.prepare(case, case.resolve())
         benchmark.load_parameters(case.resolve().parameters(seed=0))
-        return benchmark
 
-    # Which of them is built first is chance too: memory is laid out in that order.
-    order = random.Random(seed)
-    if order.random() < 0.5:
-        bare = by_hand.build(batch_size=BATCH_SIZE, image_size=IMAGE_SIZE, threads=threads)
-        benchmark = prepare_ours()
-    else:
-        benchmark = prepare_ours()
-        bare = by_hand.build(batch_size=BATCH_SIZE, image_size=IMAGE_SIZE, threads=threads)
+        def seconds(count: int) -> float:
+            benchmark.step()  # untimed: the other loop has left caches cold
+            elapsed = time_steps(benchmark.step, benchmark.synchronize, count=count)
+            return elapsed.nanoseconds[0] / 1e9
 
-    def time_bare(count: int) -> float:
-        bare(1)  # untimed: the other loop has left caches cold
-        begin = time.perf_counter()
-        bare(count)
-        return time.perf_counter() - begin
+        return seconds
 
-    def time_ours(count: int) -> float:
-        benchmark.step()
-        elapsed = time_steps(benchmark.step, benchmark.synchronize, count=count)
-        return elapsed.nanoseconds[0] / 1e9
+    def loop_by_hand():
+        train = by_hand.build(batch_size=BATCH_SIZE, image_size=IMAGE_SIZE, threads=threads)
 
-    for loop in (time_bare, time_ours):
-        loop(WARMUP_STEPS)
-    pairs = []
-    for _ in range(rounds):
-        loops = [time_bare, time_ours]
-        order.shuffle(loops)
-        seconds = {loop: loop(steps) for loop in loops}
-        pairs.append([seconds[time_bare], seconds[time_ours]])
-    print(json.dumps(pairs), flush=True)
+        def seconds(count: int) -> float:
+            train(1)
+            begin = time.perf_counter()
+            train(count)
+            return time.perf_counter() - begin
+
+        return seconds
+
+    def pairs() -> list[list[float]]:
+        """[bare, mbench] seconds of each round, of loops that are built anew."""
+        makers = [loop_by_hand, loop_of_mbench]
+        order.shuffle(makers)  # memory is laid out in that order, and that is luck too
+        loops = {maker: maker() for maker in makers}
+        for loop in loops.values():
+            loop(WARMUP_STEPS)
+        found = []
+        for _ in range(rounds):
+            order.shuffle(makers)
+            seconds = {maker: loops[maker](steps) for maker in makers}
+            found.append([seconds[loop_by_hand], seconds[loop_of_mbench]])
+        return found
+
+    measured = []
+    for _ in range(builds):
+        measured.append(pairs())
+        gc.unfreeze()  # by the timed loop; the next build begins with the memory of this one
+        gc.collect()
+    print(json.dumps(measured), flush=True)
 
 
 if __name__ == "__main__":
