@@ -5,19 +5,25 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import paddle
+
 __all__ = ["VARIABLE", "differences"]
 
 VARIABLE = "MKL_DEBUG_CPU_TYPE"
 """Read by the MKL of 2019 that PaddlePaddle brings (libmklml_intel): 5 is its path for AVX2."""
+LIBRARY = Path(paddle.__file__).parent / "libs" / "libmklml_intel.so"
 PROCESSOR = Path("/proc/cpuinfo")
 
 
 def differences() -> list[str]:
-    """What a reader must know of MKL's choice on this processor; nothing on Intel's own.
+    """What a reader must know of MKL's choice on this processor; nothing on Intel's own, and
+    nothing of a build that does not bring it.
 
     MKL of that age takes its slowest path on processors of other makers. PaddlePaddle's
     documentation does not speak of it, so its users get that path, and so does mbench.
     """
+    if not LIBRARY.exists():
+        return []
     if chosen := os.environ.get(VARIABLE):
         return [f"{VARIABLE}={chosen} chooses the path of MKL's matrix products"]
     try:

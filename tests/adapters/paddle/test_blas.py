@@ -32,6 +32,12 @@ def test_where_the_processor_is_not_known_nothing_is_claimed(processor):
     assert blas.differences() == []
 
 
+def test_nothing_is_said_of_a_build_without_mkl(processor, monkeypatch, tmp_path):
+    processor("AuthenticAMD")
+    monkeypatch.setattr(blas, "LIBRARY", tmp_path / "none.so")
+    assert blas.differences() == []
+
+
 def test_a_choice_of_the_users_is_told(processor, monkeypatch):
     processor("AuthenticAMD")
     monkeypatch.setenv(blas.VARIABLE, "5")
