@@ -1,0 +1,20 @@
+"""Where comparisons run: in a folder of their own, in which they leave nothing behind."""
+
+from __future__ import annotations
+
+import pytest
+from comparing import assert_no_workers
+
+
+@pytest.fixture
+def surroundings(tmp_path, monkeypatch):
+    """A folder of its own to work in, and nothing remembered from elsewhere."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MBENCH_PROOFS", str(tmp_path / "proofs"))
+    monkeypatch.setenv("MBENCH_ENVIRONMENTS", str(tmp_path / "environments"))
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.delenv("MBENCH_RESULTS", raising=False)
+    yield tmp_path
+    assert list((tmp_path / "tmp").iterdir()) == [], "temporary files were left behind"
+    assert_no_workers(tmp_path)

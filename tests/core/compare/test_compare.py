@@ -1,0 +1,191 @@
+"""What `mbench compare` says, as a user meets it: real processes, through the command line."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+from comparing import MBENCH, QUICK, compare, documents, one_line
+
+
+def test_the_same_against_itself_shows_no_difference(surroundings):
+    result = compare("--frameworks", "tiny,tiny", *QUICK, "--processes", "3", "--format", "json")
+    assert result.returncode == 0, result.stderr
+    document, cases = documents(result)
+    assert list(cases) == ["tiny#1", "tiny#2"]
+    (comparison,) = document["comparisons"]
+    assert comparison["process_pairs"] == 3
+    assert comparison["low"] <= comparison["ratio"] <= comparison["high"]
+    # 19 times of 20 the interval holds 1; always it is near.
+    assert 0.5 < comparison["ratio"] < 2
+    for case in cases.values():
+        assert case["outcome"] == "ok"
+        assert case["equal_work"]["proven"] is True
+        assert case["throughput"]["low"] <= case["throughput"]["high"]
+        assert case["rounds"] == 6
+        assert case["peak_memory_bytes"] > 2**20
+        assert case["first_step_seconds"] > 0
+    assert "raw values in mbench-results" in one_line(result)
+
+
+def test_a_planted_slowness_is_found(surroundings):
+    result = compare(
+        "--frameworks", "tiny,flaky", *QUICK, "--processes", "4", "--format", "json", fault="slow"
+    )
+    document, _ = documents(result)
+    (comparison,) = document["comparisons"]
+    assert comparison["verdict"] == "slower"
+    assert comparison["high"] < 0.5
+
+
+def test_a_planted_load_is_told_in_result_and_table(surroundings):
+    load = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(4)]
+    try:
+        result = compare("--frameworks", "tiny,tiny", *QUICK, "--block", "0.3")
+    finally:
+        for process in load:
+            process.kill()
+            process.wait()
+    assert result.returncode == 0, result.stderr
+    told = r"DISTURBED, tiny#1: .*other processes used [\d.]+ of \d+ cores in \d+ % of the rounds"
+    assert re.search(told, result.stdout)
+    assert "; DISTURBED" in " ".join(result.stdout.split())
+    shown = subprocess.run(
+        [*MBENCH, "show", "--format", "json"], capture_output=True, text=True, check=True
+    )
+    document, cases = documents(shown)
+    for case in cases.values():
+        assert "other-load" in [disturbance["kind"] for disturbance in case["disturbances"]]
+        assert case["telemetry"]["other_cores"]["highest"] > 0.1
+        assert case["telemetry"]["rounds"] == 4
+    (comparison,) = document["comparisons"]
+    assert [text.partition(":")[0] for text in comparison["disturbances"]][:1] == ["tiny#1"]
+
+
+def test_the_machines_ceiling_is_found_once_and_mfu_is_a_share_of_it(surroundings):
+    result = compare(
+        "--frameworks", "tiny,tiny", *QUICK, "--mfu", "--batch-size", "32,64", "--format", "json"
+    )
+    assert result.returncode == 0, result.stderr
+    document = json.loads(result.stdout)
+    ceilings = [case["ceiling"] for case in document["cases"]]
+    assert ceilings == ceilings[:1] * 4
+    assert ceilings[0]["flops_per_second"] > 1e7
+    assert ceilings[0]["bytes_per_second"] > 1e7
+    assert ceilings[0]["reason"] == ""
+    for case in document["cases"]:
+        spent = case["throughput"]["median"] * case["flops_per_sample"]
+        assert case["mfu"] == pytest.approx(spent / ceilings[0]["flops_per_second"])
+        assert 0 < case["mfu"] < 1
+    assert result.stderr.count("measuring the machine's ceiling") == 1
+
+
+def test_a_noise_floor_is_kept_and_stands_beside_later_verdicts(surroundings, monkeypatch):
+    monkeypatch.setenv("MBENCH_CALIBRATIONS", str(surroundings / "calibrations"))
+    before = compare("--frameworks", "tiny,flaky", *QUICK)
+    assert "noise floor" not in before.stdout
+    calibrated = subprocess.run(
+        [*MBENCH, "calibrate", "tiny", *QUICK, "--processes", "3"],
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert calibrated.returncode == 0, calibrated.stderr
+    assert re.match(r"tiny \S+, tiny-model train, batch 64, fp32, eager: noise floor [\d.]+ % with "
+                    "3 process pairs", calibrated.stdout)  # fmt: skip
+    after = compare("--frameworks", "tiny,flaky", *QUICK, "--format", "json")
+    document, cases = documents(after)
+    assert len(cases["tiny"]["calibration"]["ratios"]) == 3
+    assert cases["flaky"]["calibration"] is None
+    assert document["comparisons"][0]["noise_floor"] > 0
+    other = compare("--frameworks", "tiny,flaky", *QUICK, "--batch-size", "32")
+    assert "noise floor" not in other.stdout, "another case has another floor"
+
+
+def test_one_process_pair_gives_no_interval_and_no_winner(surroundings):
+    result = compare(
+        "--frameworks", "tiny,flaky", *QUICK, "--processes", "1", "--format", "json", fault="slow"
+    )
+    (comparison,) = documents(result)[0]["comparisons"]
+    assert comparison["verdict"] == "undetermined"
+    assert comparison["low"] is None
+
+
+@pytest.mark.parametrize(
+    ("lie", "culprit"),
+    [
+        ("frozen", "updates: change of bias"),
+        ("no-decay", "optimizer: change of weight"),
+        ("unscaled", "common factor 8"),
+        ("extra", "surplus is too many"),
+    ],
+)
+def test_unequal_work_is_not_compared(surroundings, lie, culprit):
+    result = compare("--frameworks", "tiny,flaky", *QUICK, "--format", "json", fault=lie)
+    assert result.returncode == 1
+    document, cases = documents(result)
+    assert cases["flaky"]["outcome"] == "not-equal"
+    assert culprit in cases["flaky"]["reason"]
+    assert cases["tiny"]["outcome"] == "ok"
+    assert document["comparisons"][0]["verdict"] is None
+
+
+def test_unequal_work_is_compared_on_demand_and_marked(surroundings):
+    result = compare("--frameworks", "tiny,flaky", *QUICK, "--allow-unequal", fault="no-decay")
+    assert result.returncode == 0
+    assert "equal work: NOT PROVEN, flaky: optimizer" in " ".join(result.stdout.split())
+
+
+def test_what_is_not_verified_says_so_loudly(surroundings):
+    result = compare("--frameworks", "tiny,flaky", *QUICK, "--no-verify")
+    assert result.returncode == 0
+    assert "equal work: NOT CHECKED" in " ".join(result.stdout.split())
+
+
+def test_a_proof_is_made_once(surroundings):
+    first = compare("--frameworks", "tiny,flaky", *QUICK)
+    again = compare("--frameworks", "tiny,flaky", *QUICK)
+    assert "proving" in first.stderr
+    assert "proving" not in again.stderr
+
+
+def test_lists_multiply_and_what_cannot_be_is_unsupported(surroundings):
+    result = compare(
+        "--frameworks", "tiny,flaky", *QUICK, "--mode", "train,inference", "--precision",
+        "fp32,amp-bf16", "--batch-size", "8,16", "--format", "json",
+    )  # fmt: skip
+    assert result.returncode == 1
+    document = json.loads(result.stdout)
+    assert len(document["cases"]) == 2 * 2 * 2 * 2
+    for case in document["cases"]:
+        expected = "ok" if case["precision"] == "fp32" else "unsupported"
+        assert case["outcome"] == expected
+        if expected == "unsupported":
+            assert case["reason"] == "tiny knows fp32 and fp64 only"
+        elif case["mode"] == "inference":
+            assert case["step_time_ms"]["p50"] <= case["step_time_ms"]["p99"]
+        else:
+            assert case["step_time_ms"]["p50"] is None
+
+
+def test_the_budget_ends_a_comparison_early_and_says_so(surroundings):
+    result = compare(
+        "--frameworks", "tiny,flaky", "--models", "tiny-model", "--threads", "1", "--block", "0.2",
+        "--processes", "50", "--budget", "8", "--format", "json",
+    )  # fmt: skip
+    document, cases = documents(result)
+    assert result.returncode == 0
+    assert document["comparisons"][0]["reason"] == "budget of 8 s spent"
+    assert 1 <= cases["tiny"]["processes"] < 50
+
+
+def test_run_measures_one_framework(surroundings):
+    result = subprocess.run(
+        [*MBENCH, "run", "tiny", *QUICK, "--format", "json"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    document, cases = documents(result)
+    assert result.returncode == 0
+    assert list(cases) == ["tiny"]
+    assert document["comparisons"] == []
