@@ -1,0 +1,138 @@
+"""What makes identical processes differ, and what each remedy is worth.
+
+Usage: python benchmarks/offset.py [--framework torch] [--sets 12] [--settings default,huge-pages]
+
+Every set starts a fresh pair of workers under each setting, and measures all of them in turn, in
+shuffled order, round by round. Within a setting the two are identical, so the scatter of their
+ratio over the sets, less what the rounds within a set explain, is the offset between processes;
+it is told per process. Between settings, the ratio tells what a setting does to speed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import math
+import os
+import random
+from contextlib import ExitStack, contextmanager
+from statistics import fmean, variance
+from typing import TYPE_CHECKING
+
+from workers import warm_workers
+
+from mbench.harness.plan import Axes
+from mbench.harness.system import usable_cores
+from mbench.stats import pair_ratios, ratio
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Rates = dict[int, float]
+
+TUNABLES = {
+    "default": "",
+    "huge-pages": "glibc.malloc.hugetlb=1",
+    # Freed blocks stay with the process; by default large ones go back to the kernel at each step
+    # and come again as other pages.
+    "kept-memory": "glibc.malloc.mmap_threshold=4294967296:glibc.malloc.trim_threshold=68719476736",
+}
+TUNABLES["huge-kept"] = f"{TUNABLES['huge-pages']}:{TUNABLES['kept-memory']}"
+SETTINGS = {
+    **{name: {"GLIBC_TUNABLES": text} if text else {} for name, text in TUNABLES.items()},
+    "pinned": {"OMP_PROC_BIND": "true", "OMP_PLACES": "cores"},
+    "fixed-addresses": {},
+}
+NO_RANDOM_ADDRESSES = 0x0040000  # personality(2): ADDR_NO_RANDOMIZE
+
+
+@contextmanager
+def setting(name: str) -> Iterator[None]:
+    """What children are started with."""
+    before = dict(os.environ)
+    libc = ctypes.CDLL(None)
+    persona = libc.personality(0xFFFFFFFF)
+    os.environ.update(SETTINGS[name])
+    if name == "fixed-addresses":
+        libc.personality(persona | NO_RANDOM_ADDRESSES)
+    try:
+        yield
+    finally:
+        libc.personality(persona)
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def one_set(
+    names: list[str], axes: Axes, *, rounds: int, seconds: float, order: random.Random
+) -> dict[str, tuple[Rates, Rates]]:
+    """The rates of a fresh pair of workers under each setting, by round."""
+    with ExitStack() as stack:
+        pairs = {}
+        for name in order.sample(names, len(names)):
+            with setting(name):
+                pairs[name] = stack.enter_context(warm_workers(2, axes=axes, block_seconds=seconds))
+        rates: dict[str, tuple[Rates, Rates]] = {name: ({}, {}) for name in names}
+        everyone = [(name, number) for name in names for number in (0, 1)]
+        for at in range(rounds):
+            for name, number in order.sample(everyone, len(everyone)):
+                workers, steps = pairs[name]
+                workers[number].resume()
+                nanoseconds = workers[number].run(steps).nanoseconds[0]
+                workers[number].stop()
+                rates[name][number][at] = steps * 1e9 / nanoseconds
+    return rates
+
+
+def offset(pairs: list[tuple[Rates, Rates]]) -> tuple[float, float]:
+    """Standard deviations: of one process's offset, and of a pair's ratio with all its noise."""
+    whole = fmean(math.log(pair_ratios({0: a}, {0: b})[0]) ** 2 for a, b in pairs)
+    # The variance of a median of normal values is pi / 2 times that of their mean.
+    within = fmean(
+        math.pi / 2 / len(a) * variance([math.log(b[at] / a[at]) for at in a]) for a, b in pairs
+    )
+    return math.sqrt(max(0.0, whole - within) / 2), math.sqrt(whole)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="the offset between identical processes")
+    parser.add_argument("--framework", default="torch")
+    parser.add_argument("--settings", default=",".join(SETTINGS))
+    parser.add_argument("--sets", type=int, default=12)
+    parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--block", type=float, default=0.4, help="seconds")
+    parser.add_argument("--image-size", type=int, default=64)
+    parser.add_argument("--batch-size", type=int, default=4)
+    parser.add_argument("--threads", type=int, default=usable_cores())
+    arguments = parser.parse_args()
+    names = arguments.settings.split(",")
+    axes = Axes(
+        frameworks=(arguments.framework,), batch_sizes=(arguments.batch_size,),
+        image_size=arguments.image_size, threads=arguments.threads,
+    )  # fmt: skip
+    order = random.Random(0)
+    sets = []
+    for number in range(arguments.sets):
+        sets.append(
+            one_set(names, axes, rounds=arguments.rounds, seconds=arguments.block, order=order)
+        )
+        seen = (f"{name} {pair_ratios({0: a}, {0: b})[0]:.4f}" for name, (a, b) in sets[-1].items())
+        print(f"set {number + 1}: ratios of the pairs {', '.join(seen)}", flush=True)
+    for name in names:
+        process, pair = offset([rates[name] for rates in sets])
+        # Either worker of a setting against its like under the first: two replicates per set.
+        sides = [
+            dict(enumerate(side for rates in sets for side in rates[which]))
+            for which in (names[0], name)
+        ]
+        speed = ratio(*sides)
+        assert speed is not None
+        ends = f"{speed.low:.4f} .. {speed.high:.4f}" if speed.low else "one set, no interval"
+        print(
+            f"{name:<16} offset of a process {100 * process:.2f} %, pair with noise "
+            f"{100 * pair:.2f} %, throughput {speed.value:.4f} of {names[0]} ({ends})"
+        )
+
+
+if __name__ == "__main__":
+    main()
