@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["case_columns", "case_rows", "disturbance_lines", "number", "plain", "printable",
-           "protocol_line", "search_lines", "verdict_line", "verdict_lines"]  # fmt: skip
+__all__ = ["case_columns", "case_rows", "disturbance_lines", "named_cases", "number", "plain",
+           "printable", "protocol_line", "search_lines", "verdict_line",
+           "verdict_lines"]  # fmt: skip
 
 Document = dict[str, Any]
 
@@ -83,16 +84,24 @@ def size_note(case: Document) -> str:
     return f" (non-standard size {size})"
 
 
+def named_cases(document: Document) -> list[tuple[str, Document]]:
+    """Every case under its label, with its axes where a label stands for several cases."""
+    labels = [case["label"] for case in document["cases"]]
+    found = []
+    for case in document["cases"]:
+        name = case["label"]
+        if labels.count(name) > 1:
+            name += f" ({case['model']} {case['mode']}, batch {case['batch_size']}, "
+            name += f"{case['precision']}, {case['compiler']})"
+        found.append((name, case))
+    return found
+
+
 def disturbance_lines(document: Document) -> list[str]:
     """What disturbed each case, one line for each that was."""
     lines = []
-    labels = [case["label"] for case in document["cases"]]
-    for case in document["cases"]:
+    for name, case in named_cases(document):
         if case["disturbances"]:
-            name = case["label"]
-            if labels.count(name) > 1:
-                name += f" ({case['model']} {case['mode']}, batch {case['batch_size']}, "
-                name += f"{case['precision']}, {case['compiler']})"
             texts = "; ".join(disturbance["text"] for disturbance in case["disturbances"])
             lines.append(f"DISTURBED, {name}: {texts}")
     return lines

@@ -10,6 +10,7 @@ from mbench.reports.cells import (
     case_columns,
     case_rows,
     disturbance_lines,
+    named_cases,
     plain,
     protocol_line,
     search_lines,
@@ -62,14 +63,14 @@ def render(document: dict[str, Any]) -> str:
 def latency_lines(document: dict[str, Any]) -> list[str]:
     """Percentiles of step time per inference case; what the sample does not support is said."""
     lines = []
-    for case in document["cases"]:
+    for name, case in named_cases(document):
         times = case["step_time_ms"]
         if times and times["samples"]:
             known = {rank: times[f"p{rank:g}"] for rank in PERCENTILES}
             shown = [f"p{rank:g} {value:.4g}" for rank, value in known.items() if value is not None]
-            line = f"{case['label']}: step ms over {times['samples']} steps: {', '.join(shown)}"
-            for name, why in times["lacking"].items():
-                line += f"; {name} {why}"
+            line = f"{name}: step ms over {times['samples']} steps: {', '.join(shown)}"
+            for rank, why in times["lacking"].items():
+                line += f"; {rank} {why}"
             lines.append(line)
     return lines
 

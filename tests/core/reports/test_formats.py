@@ -181,6 +181,14 @@ def test_the_table_shows_latencies_and_what_the_sample_does_not_support(full, mo
     assert shown.rstrip().endswith("complete")
 
 
+def test_latencies_of_one_framework_in_several_cases_are_told_apart(full):
+    case = full["cases"][0]
+    full["cases"].append(case | {"precision": "fp64"})
+    shown = " ".join(table.render(full).split())
+    for precision in (case["precision"], "fp64"):
+        assert f"tiny (tiny-model inference, batch 8, {precision}, eager): step ms over" in shown
+
+
 def test_the_table_fits_eighty_columns_and_loses_nothing(full, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     shown = table.render(full)
