@@ -20,7 +20,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from mbench.engine.launch import thread_variables
+from mbench.engine.variables import thread_variables
 from mbench.environments.locate import find
 from mbench.environments.spec import parse
 from mbench.harness.system import usable_cores

@@ -271,6 +271,7 @@ class Tiny:
     imports = ("numpy",)
     runtime = "mbench_tiny:Runtime"
     compilers = {"eager": "NumPy, operation by operation", "imaginary": "for refusals"}  # noqa: RUF012
+    variables = ("TINY_",)
 
     def requirements(self, version, accelerator):
         return [f"numpy=={version}" if version else "numpy>=1.23"]

@@ -42,6 +42,7 @@ class MXNet:
     imports = ("mxnet",)
     runtime = "mbench_mxnet.runtime:Runtime"
     compilers = COMPILERS
+    variables = ("MXNET_",)
 
     def requirements(self, version: str | None, accelerator: str) -> Sequence[str]:
         """One distribution for each accelerator; the one with CUDA is built for its 11.2."""

@@ -42,6 +42,7 @@ class PyTorch:
     imports = ("torch", "torchvision", "transformers")
     runtime = "mbench_pytorch.runtime:Runtime"
     compilers = COMPILERS
+    variables = ("ATEN_", "PYTORCH_", "THP_MEM_ALLOC_ENABLE", "TORCH", "XLA_")
 
     def requirements(self, version: str | None, accelerator: str) -> Sequence[str]:
         """The same for "cpu" and "cuda": which build pip finds is for its index to say.

@@ -37,6 +37,8 @@ class TensorFlow:
     imports = ("tensorflow", "keras")
     runtime = "mbench_tensorflow.runtime:Runtime"
     compilers = COMPILERS
+    variables = ("KERAS_", "TF_CPU_", "TF_CUDNN_", "TF_DETERMINISTIC_", "TF_DISABLE_", "TF_ENABLE_",
+                 "TF_FORCE_", "TF_GPU_", "TF_NUM_", "TF_ONEDNN_", "TF_XLA_", "XLA_")  # fmt: skip
 
     def requirements(self, version: str | None, accelerator: str) -> Sequence[str]:
         """One distribution for each accelerator; Keras comes with it."""

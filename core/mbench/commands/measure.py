@@ -89,6 +89,7 @@ def conduct(
     context: click.Context, sweeps: Sequence[Axes], options: dict[str, Any]
 ) -> tuple[RunWriter, bool]:
     """Measure, and say whether Ctrl-C ended it; what was measured until then is written down."""
+    from mbench.engine.variables import inherited
     from mbench.harness.plan import plan_all
     from mbench.harness.progress import open_progress
     from mbench.harness.protocol import choose
@@ -105,7 +106,8 @@ def conduct(
     progress = open_progress()
     device = sweeps[0].device
     homes = Homes(accelerator=device, provision=options["provision"], progress=progress)
-    system, earlier = describe_system(), None
+    adapters = [entry.adapter for comparison in comparisons for entry in comparison.entries]
+    system, earlier = describe_system(inherited(adapters, device=device)), None
     if options.get("resume") is None:
         store = RunWriter(
             options["results"], protocol=protocol, system=system, arguments=command_line()

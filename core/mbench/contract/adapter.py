@@ -113,6 +113,10 @@ class Adapter(Protocol):
     """The Runtime as "module:Class", resolved in the worker only."""
     compilers: Mapping[str, str]
     """Compiler names and one line on each, the documented default first."""
+    variables: Sequence[str]
+    """How the names of the environment variables begin that tune the framework. They are looked
+    for around mbench and written into results, so they must fit no variable that holds secrets.
+    """
 
     def requirements(self, version: str | None, accelerator: str) -> Sequence[str]:
         """Pinned pip requirements of a managed environment, the framework's own first.

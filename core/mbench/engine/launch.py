@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from mbench.contract import wire
 from mbench.engine.local import Worker
 from mbench.engine.memory import worker_limit_bytes
+from mbench.engine.variables import thread_variables
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -15,13 +16,7 @@ if TYPE_CHECKING:
     from mbench.contract.case import Case
     from mbench.environments.locate import Environment
 
-__all__ = ["launch", "thread_variables"]
-
-
-def thread_variables(threads: int) -> dict[str, str]:
-    """The variables by which the usual math libraries are told their threads."""
-    names = ("OMP", "MKL", "OPENBLAS", "NUMEXPR")
-    return {f"{name}_NUM_THREADS": str(threads) for name in names}
+__all__ = ["launch"]
 
 
 def launch(

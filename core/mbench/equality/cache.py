@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from mbench import workloads
 from mbench.engine.local import package_files
+from mbench.engine.variables import inherited
 
 if TYPE_CHECKING:
     from mbench.contract.adapter import Adapter
@@ -46,6 +47,7 @@ def key(adapter: Adapter, environment: Environment, case: Case) -> str:
         adapter.name,
         str(environment.python),
         sorted(environment.packages.items()),
+        inherited([adapter], device=case.device),
         code_digest(adapter.runtime, case.workload, case.model, case.resolve().family),
     ]
     return hashlib.sha256(json.dumps(whole).encode()).hexdigest()[:24]

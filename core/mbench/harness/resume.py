@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["first_missing", "is_done", "is_ended", "is_written", "take_up"]
 
 MACHINE = ("hostname", "os", "cpu", "physical_cores", "logical_cores", "usable_cores", "governor",
-           "transparent_huge_pages", "memory_bytes", "gpus")  # fmt: skip
+           "transparent_huge_pages", "memory_bytes", "gpus", "variables")  # fmt: skip
 FREE = ("timeout_seconds",)
 """Constants of a protocol that change no figure."""
 

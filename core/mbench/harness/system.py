@@ -32,8 +32,8 @@ def find_device() -> str:
     return "cuda" if NVIDIA_DRIVER.exists() else "cpu"
 
 
-def describe_system() -> dict[str, Any]:
-    """Hardware, kernel and the load before the run began."""
+def describe_system(variables: dict[str, str]) -> dict[str, Any]:
+    """Hardware, kernel, the load before the run began, and `variables` that workers inherit."""
     frequency = psutil.cpu_freq()
     return {
         "hostname": socket.gethostname(),
@@ -49,6 +49,7 @@ def describe_system() -> dict[str, Any]:
         "memory_bytes": psutil.virtual_memory().total,
         "load_average": list(os.getloadavg()),
         "gpus": gpus(),
+        "variables": variables,
     }
 
 

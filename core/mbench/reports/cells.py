@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 __all__ = ["case_columns", "case_rows", "disturbance_lines", "named_cases", "number", "plain",
-           "printable", "protocol_line", "search_lines", "verdict_line",
+           "printable", "protocol_line", "search_lines", "variables_lines", "verdict_line",
            "verdict_lines"]  # fmt: skip
 
 Document = dict[str, Any]
@@ -95,6 +95,13 @@ def named_cases(document: Document) -> list[tuple[str, Document]]:
             name += f"{case['precision']}, {case['compiler']})"
         found.append((name, case))
     return found
+
+
+def variables_lines(document: Document) -> list[str]:
+    """The variables that workers inherited, in one line, if there were any."""
+    found = document["system"].get("variables") or {}
+    said = ", ".join(f"{name}={value}" for name, value in found.items())
+    return [f"workers inherited {said}"] if said else []
 
 
 def disturbance_lines(document: Document) -> list[str]:

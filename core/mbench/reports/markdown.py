@@ -12,12 +12,13 @@ from mbench.reports.cells import (
     printable,
     protocol_line,
     search_lines,
+    variables_lines,
     verdict_lines,
 )
 
 __all__ = ["render"]
 
-REMARKS = (search_lines, disturbance_lines, verdict_lines)
+REMARKS = (variables_lines, search_lines, disturbance_lines, verdict_lines)
 SIGNS = re.compile(r"[\\`*_\[\]|]")
 
 

@@ -14,6 +14,7 @@ from mbench.reports.cells import (
     plain,
     protocol_line,
     search_lines,
+    variables_lines,
     verdict_lines,
 )
 from mbench.stats import PERCENTILES
@@ -47,7 +48,7 @@ def render(document: dict[str, Any]) -> str:
     for row in rows:
         table.add_row(*(Text(row[at]) for at in kept))
     console.print(table)
-    remarks = [latency_lines, difference_lines, search_lines, disturbance_lines]
+    remarks = [latency_lines, difference_lines, variables_lines, search_lines, disturbance_lines]
     for line in [line for lines in remarks for line in lines(document)]:
         console.print(Text(line))
     if protocol := protocol_line(document):

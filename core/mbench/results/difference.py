@@ -17,7 +17,8 @@ KEY = ("model", "mode", "batch_size", "precision", "compiler", "device", "device
        "image_size", "sequence_length", "clip")  # fmt: skip
 # Another machine is another experiment; a new kernel or driver is a change to be judged.
 CONDITIONS = ("protocol", "cpu", "physical_cores", "usable_cores", "gpu")
-SETTINGS = ("mbench", "os", "python", "driver", "governor", "transparent_huge_pages", "hostname")
+SETTINGS = ("mbench", "os", "python", "driver", "governor", "transparent_huge_pages", "hostname",
+            "variables")  # fmt: skip
 
 
 def differ(base: Document, new: Document, *, threshold: float) -> Document:
@@ -99,8 +100,15 @@ def facts(document: Document) -> Document:
         "mbench": document["mbench"],
         "protocol": document["protocol"].get("name"),
         "gpu": ", ".join(str(gpu.get("name")) for gpu in gpus),
+        "variables": variables_of(document),
         "driver": ", ".join(dict.fromkeys(str(gpu.get("driver_version")) for gpu in gpus)),
     }
+
+
+def variables_of(document: Document) -> str:
+    """Empty also for runs of before they were written down."""
+    found = document["system"].get("variables") or {}
+    return ", ".join(f"{name}={value}" for name, value in found.items())
 
 
 def changes(base: Document, new: Document, names: tuple[str, ...]) -> Changes:

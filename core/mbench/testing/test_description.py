@@ -76,6 +76,12 @@ def test_compilers_have_names_and_a_line_each(adapter: Adapter) -> None:
         assert "\n" not in line, name
 
 
+def test_variables_are_those_of_the_framework(adapter: Adapter) -> None:
+    assert not isinstance(adapter.variables, str), "a sequence of prefixes, be it of one"
+    for prefix in adapter.variables:
+        assert re.fullmatch(r"[A-Z][A-Z0-9_]{3,}", prefix), f"{prefix!r} fits too much"
+
+
 @pytest.mark.parametrize("accelerator", DEVICES)
 def test_requirements_can_be_installed(adapter: Adapter, accelerator: str) -> None:
     requirements = [Requirement(text) for text in adapter.requirements(None, accelerator)]

@@ -31,6 +31,7 @@ class ToyAdapter:
     pins: Sequence[str] = ("toy==1.0",)
     pythons: str = ">=3.10"
     compilers: Mapping[str, str] = field(default_factory=dict)
+    variables: Sequence[str] = ()
 
     def requirements(self, version: str | None, accelerator: str) -> Sequence[str]:
         if accelerator == "cuda":

@@ -49,7 +49,10 @@ def adapter(tmp_path, monkeypatch):
     (package / "models" / "other.npz").write_bytes(b"1")
     (package / "notes.txt").write_text("1")
     monkeypatch.syspath_prepend(str(tmp_path))
-    yield SimpleNamespace(name="framed", runtime="framed.runtime:Runtime", package=package)
+    yield SimpleNamespace(
+        name="framed", runtime="framed.runtime:Runtime", package=package, variables=("FRAMED_",),
+        environment=lambda threads, device: {"FRAMED_OWN": "1"},
+    )  # fmt: skip
     sys.modules.pop("framed", None)
 
 
@@ -92,8 +95,24 @@ def test_another_environment_has_another_key(adapter, change):
 
 
 def test_another_adapter_has_another_key(adapter):
-    other = SimpleNamespace(name="other", runtime=adapter.runtime)
+    other = SimpleNamespace(**{**vars(adapter), "name": "other"})
     assert key(adapter) != key(other)
+
+
+@pytest.mark.parametrize("variable", ["FRAMED_FAST_MATH", "MKL_CBWR"])
+def test_another_variable_that_tunes_arithmetic_has_another_key(adapter, variable, monkeypatch):
+    before = key(adapter)
+    monkeypatch.setenv(variable, "1")
+    assert key(adapter) != before
+
+
+@pytest.mark.parametrize("variable", ["EDITOR", "FRAMED_OWN"])
+def test_a_variable_that_does_not_reach_or_tune_workers_changes_nothing(
+    adapter, variable, monkeypatch
+):
+    before = key(adapter)
+    monkeypatch.setenv(variable, "2")
+    assert key(adapter) == before
 
 
 @pytest.mark.parametrize("file", ["runtime.py", "__init__.py", "models/net.py",

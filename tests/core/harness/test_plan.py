@@ -15,6 +15,7 @@ class Graphic(Tiny):
     name = "graphic"
     title = "Graphic"
     compilers = {"graph": "whole graphs", "eager": "one by one"}  # noqa: RUF012
+    variables = ()
 
     def requirements(self, version, accelerator):
         if version == "0.0":

@@ -181,6 +181,14 @@ def test_the_table_shows_latencies_and_what_the_sample_does_not_support(full, mo
     assert shown.rstrip().endswith("complete")
 
 
+def test_variables_that_workers_inherited_are_said(full):
+    assert "inherited" not in table.render(full) + markdown.render(full)
+    full["system"]["variables"] = {"LD_PRELOAD": "a.so", "OMP_DYNAMIC": "1"}
+    for report in (table, markdown):
+        shown = report.render(full).replace("\\", "")
+        assert "workers inherited LD_PRELOAD=a.so, OMP_DYNAMIC=1" in shown
+
+
 def test_latencies_of_one_framework_in_several_cases_are_told_apart(full):
     case = full["cases"][0]
     full["cases"].append(case | {"precision": "fp64"})

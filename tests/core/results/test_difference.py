@@ -84,6 +84,16 @@ def test_another_host_of_the_same_kind_is_said_and_compared(diff):
     assert found["cases"][0]["verdict"] == "no difference shown"
 
 
+def test_another_variable_that_tunes_workers_is_said_and_compared(diff):
+    seconds = {"seconds": {"tiny": STEADY}}
+    found = diff(
+        {**seconds, "system": MACHINE},
+        {**seconds, "system": {**MACHINE, "variables": {"MALLOC_ARENA_MAX": "1"}}},
+    )
+    assert found["changes"] == [{"what": "variables", "base": "none", "new": "MALLOC_ARENA_MAX=1"}]
+    assert found["cases"][0]["verdict"] == "no difference shown"
+
+
 def test_a_new_gpu_is_another_machine_and_a_new_driver_is_not(diff):
     def gpu(name, driver):
         return {"system": {**MACHINE, "gpus": [{"name": name, "driver_version": driver}]}}

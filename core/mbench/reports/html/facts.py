@@ -78,7 +78,7 @@ SYSTEM = {
     "logical_cores": "logical cores", "usable_cores": "usable cores", "governor": "governor",
     "current_mhz": "clock, MHz", "memory_bytes": "memory, GiB",
     "transparent_huge_pages": "transparent huge pages", "load_average": "load before the run",
-    "python": "Python of mbench",
+    "python": "Python of mbench", "variables": "variables that tune workers",
 }  # fmt: skip
 
 
@@ -89,7 +89,7 @@ def machine(document: Document) -> Section | None:
     rows = [
         [title, said(system[name])]
         for name, title in SYSTEM.items()
-        if system.get(name) not in (None, "", [])
+        if system.get(name) not in (None, "", [], {})
     ]
     rows += [[f"GPU {at}", said(gpu)] for at, gpu in enumerate(system.get("gpus") or [])]
     rows.append(["protocol", said(document["protocol"])])
