@@ -57,11 +57,7 @@ def test_a_fingerprint_is_written_over(path, workload, reference):
     same(load(path, workload), other)
 
 
-OURS = {
-    name: reference
-    for name, reference in mbench_workloads().items()
-    if (folder_of(reference) / f"{name}.npz").exists()
-}
+OURS = mbench_workloads()
 
 
 @pytest.mark.parametrize("name", OURS)
@@ -76,8 +72,9 @@ def test_ours_are_sound(name):
     # The first step's loss is before any update: by whichever rule, it is the same.
     assert made.plain.losses[0] == made.own.losses[0]
     names = [tensor.name for tensor in proven.tensors()]
-    moved = made.own.tensors[:, 0] > 0
-    assert moved.all(), [n for n, m in zip(names, moved, strict=True) if not m]
+    still = [n for n, norm in zip(names, made.own.tensors[:, 0], strict=True) if norm == 0]
+    # A bias of keys adds the same to all scores of a query, which softmax takes away again.
+    assert not [name for name in still if not name.endswith("key.bias")]
 
 
 def test_ours_are_small_and_all_of_them_are_used():
