@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from mbench.testing.subject import Subject
 
 REPEATS = 7
+ATTEMPTS = 3
+"""What an adapter does wrong it does again; another program's load comes and goes."""
 SIZES = (1, 2, 4)
 WITHIN = 0.25
 LEFT_OVER = 0.5
@@ -54,24 +56,28 @@ def settle_seconds(worker: Worker, case: Case) -> float:
 
 def test_n_steps_take_n_times_as_long_as_one(worker: Worker, running: Case) -> None:
     base = steps_in(worker, 0.05)
-    seconds: dict[int, list[float]] = {size: [] for size in SIZES}
-    for _ in range(REPEATS):  # in turns, so that a disturbance is everybody's
-        for size in SIZES:
-            seconds[size].append(worker.run(size * base).nanoseconds[0] / 1e9)
-    each = [median(seconds[size]) / size for size in SIZES]
-    assert max(each) <= (1 + WITHIN) * min(each), (
-        f"{base}, {2 * base} and {4 * base} steps take {each} seconds for every {base}"
-    )
+    for _ in range(ATTEMPTS):
+        seconds: dict[int, list[float]] = {size: [] for size in SIZES}
+        for _ in range(REPEATS):  # in turns, so that a disturbance is everybody's
+            for size in SIZES:
+                seconds[size].append(worker.run(size * base).nanoseconds[0] / 1e9)
+        each = [min(seconds[size]) / size for size in SIZES]
+        if max(each) <= (1 + WITHIN) * min(each):
+            return
+    pytest.fail(f"{base}, {2 * base} and {4 * base} steps take {each} seconds for every {base}")
 
 
 def test_nothing_is_left_to_wait_for_after_synchronize(worker: Worker, running: Case) -> None:
     count = steps_in(worker, max(0.3, 2 * settle_seconds(worker, running)))
-    left, blocks = [], []
-    for _ in range(REPEATS):
-        blocks.append(worker.run(count).nanoseconds[0] / 1e9)
-        first, idle = settle_seconds(worker, running), settle_seconds(worker, running)
-        left.append(first - idle)  # both at once: a disturbance seldom hits one of them alone
-    assert median(left) <= LEFT_OVER * median(blocks), (
+    for _ in range(ATTEMPTS):
+        left, blocks = [], []
+        for _ in range(REPEATS):
+            blocks.append(worker.run(count).nanoseconds[0] / 1e9)
+            first, idle = settle_seconds(worker, running), settle_seconds(worker, running)
+            left.append(first - idle)  # both at once: a disturbance seldom hits one of them alone
+        if median(left) <= LEFT_OVER * median(blocks):
+            return
+    pytest.fail(
         f"{count} steps were timed as {median(blocks):.3g} s, and {median(left):.3g} s of work "
         "were left: synchronize does not wait for all that step enqueues"
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from statistics import median
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -81,14 +80,15 @@ def test_a_compiler_does_the_same_before_and_after_loading(
     subject: Subject, exact: dict[str, np.ndarray], compiler: str, mode: str
 ) -> None:
     case = subject.case(compiler=compiler, mode=mode)
-
-    def step_seconds() -> float:
-        return median(worker.run(1).nanoseconds[0] / 1e9 for _ in range(5))
-
     with subject.worker(case) as worker:
+
+        def fastest() -> float:
+            return min(worker.run(1).nanoseconds[0] / 1e9 for _ in range(5))
+
         found = outputs(worker, case)
-        before = step_seconds()
+        before = fastest()
         observe(worker, case)
-        after = step_seconds()
+        # What was lost stays lost; another program's load comes and goes.
+        as_before = any(fastest() < 1.5 * before + 0.05 for _ in range(5))
     assert mode == "train" or worst(found, exact) <= TIMED["fp32"]
-    assert after < 2 * before + 0.05, "steps are slower after load_parameters: compiled again?"
+    assert as_before, "steps are slower after load_parameters: compiled again?"
