@@ -1,4 +1,4 @@
-"""The machine's ceiling as a framework showed it, and how near a case came to it."""
+"""The machine's ceiling as frameworks showed it, and how near a case came to it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from mbench.results.run import CaseRecord, Probed, Run
 
-__all__ = ["ceiling", "mfu"]
+__all__ = ["ceiling", "mfu", "peak"]
 
 Document = dict[str, Any]
 
@@ -34,8 +34,21 @@ def ceiling(run: Run, case: CaseRecord) -> Document | None:
     }
 
 
+def peak(run: Run, case: CaseRecord) -> float | None:
+    """FLOPs per second of the fastest matrix product that any framework of the run made here, in
+    the precision of `case`, on its device, with its threads; None where none was made.
+    """
+    probes = [p for c in run.cases.values() if where(c) == where(case) for p in c.ceiling]
+    product = of_kind(probes, "matmul")
+    return rate(product) if product else None
+
+
 def key(case: CaseRecord) -> tuple[Any, ...]:
-    return (case.spec, *(case.axes[name] for name in ("precision", "device", "threads")))
+    return (case.spec, *where(case))
+
+
+def where(case: CaseRecord) -> tuple[Any, ...]:
+    return tuple(case.axes[name] for name in ("precision", "device", "threads"))
 
 
 def of_kind(probes: Sequence[Probed], kind: str) -> Probed | None:
@@ -49,11 +62,12 @@ def rate(probe: Probed) -> float:
     return probe.amount * probe.steps * 1e9 / min(probe.nanoseconds)
 
 
-def mfu(case: CaseRecord, speed: Document | None, peaks: Document | None) -> float | None:
+def mfu(case: CaseRecord, speed: Document | None, peak: float | None) -> float | None:
     """Model FLOPs utilisation (Chowdhery et al. 2022): FLOPs of the model per second, of the peak.
 
-    The FLOPs are the workload's, so what a framework recomputes or saves does not count.
+    The FLOPs are the workload's, so what a framework recomputes or saves does not count. The peak
+    is the machine's: a framework whose own products are slow does not look better for it.
     """
-    if speed is None or peaks is None or not peaks["flops_per_second"]:
+    if speed is None or not peak:
         return None
-    return float(case.flops_per_sample * speed["median"] / peaks["flops_per_second"])
+    return float(case.flops_per_sample * speed["median"] / peak)

@@ -10,7 +10,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from mbench import stats
-from mbench.results.ceiling import ceiling, mfu
+from mbench.results.ceiling import ceiling, mfu, peak
 from mbench.results.figures import ADAPTIVE, rates, step_times, throughput
 from mbench.results.machine import disturbances, energy, telemetry
 
@@ -70,7 +70,7 @@ def summarize_case(run: Run, case: CaseRecord) -> Document:
     reason = case.reason
     if not measured and case.outcome is None:
         reason = "interrupted before its first round" if run.status != "complete" else "no rounds"
-    speed, limits = throughput(case, protocol=protocol), ceiling(run, case)
+    speed, highest = throughput(case, protocol=protocol), peak(run, case)
     return {
         "framework": case.framework,
         "title": case.title or case.framework,
@@ -89,8 +89,9 @@ def summarize_case(run: Run, case: CaseRecord) -> Document:
         "first_loss": first.first_loss if first else None,
         "peak_memory_bytes": max(peaks) if peaks else None,
         "flops_per_sample": case.flops_per_sample,
-        "ceiling": limits,
-        "mfu": mfu(case, speed, limits),
+        "ceiling": ceiling(run, case),
+        "peak_flops_per_second": highest,
+        "mfu": mfu(case, speed, highest),
         "calibration": asdict(case.calibration) if case.calibration else None,
         "warmup": {
             "steps": 1 + sum(count for count, _ in first.warmup_blocks),

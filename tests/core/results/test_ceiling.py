@@ -58,6 +58,16 @@ def test_a_size_too_large_is_no_lack(document):
     assert case["mfu"] is not None
 
 
+def test_mfu_is_a_share_of_the_fastest_frameworks_peak_in_the_same_precision(document):
+    made = document(
+        seconds={"tiny": [[1.0]], "flaky": [[2.0]], "tiny==1.26": [[1.0]]},
+        ceiling={"tiny": [probe("matmul", 1000, 1_000)], "flaky": [probe("matmul", 4000, 1_000)]},
+    )["cases"]
+    assert [case["peak_flops_per_second"] for case in made] == [4e9] * 3
+    assert made[0]["ceiling"]["flops_per_second"] == 1e9
+    assert made[0]["mfu"] == made[2]["mfu"] == pytest.approx(2 * made[1]["mfu"])
+
+
 def test_cases_share_a_ceiling_of_their_framework_and_precision_only(document):
     axes = {"precisions": ("fp32", "fp64"), "batch_sizes": (8, 16)}
     made = document(

@@ -277,8 +277,8 @@ def joules(case: Document) -> float | None:
 
 
 SINGLE: tuple[tuple[str, str, str, str, float, Callable[[Document], float | None]], ...] = (
-    ("mfu", "Model FLOPs utilisation", "The workload's FLOPs by time, as a share of the ceiling "
-     "that was measured on this device in the same precision.", "% of the ceiling", 100,
+    ("mfu", "Model FLOPs utilisation", "The workload's FLOPs by time, as a share of the fastest "
+     "matrix product of any framework here, in the same precision.", "% of the peak", 100,
      lambda case: case.get("mfu")),
     ("memory", "Peak memory", "The most of all processes: of the device, or on the CPU resident.",
      "MiB", 2**-20, lambda case: case["peak_memory_bytes"]),
