@@ -181,6 +181,16 @@ def test_where_the_default_is_the_best_it_is_measured_once(mbench, monkeypatch):
     assert result.stdout.count("samples/s") == 1
 
 
+def test_a_framework_that_cannot_run_does_not_make_the_others_run_twice(mbench):
+    result = mbench("compare", "--frameworks", "tiny,torch", "--models", "tiny-model",
+                    "--threads", "1", "--no-verify", "--no-mfu", "--processes", "1",
+                    "--rounds", "1", "--block", "0.05", "--compiler", "best",
+                    "--format", "json")  # fmt: skip
+    assert result.returncode == 1, result.stderr
+    document = json.loads(result.stdout)
+    assert [case["outcome"] for case in document["cases"]] == ["ok", "unsupported"]
+
+
 def test_verify_has_no_best_compiler(mbench):
     result = mbench(
         "verify", "--frameworks", "tiny", "--models", "tiny-model", "--compiler", "best"

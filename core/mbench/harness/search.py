@@ -87,37 +87,42 @@ class Search:
             )
         return replace(comparison, entries=entries, largest_batch=False, best_compiler=False)
 
-    def guarded(self, entry: Entry, find: Callable[[Entry, Environment], Entry]) -> Entry:
+    def guarded(self, entry: Entry, find: Callable[[Entry], Entry]) -> Entry:
         """`entry` with what `find` finds; unchanged where that ends the case."""
         if entry.label not in self.ended:
             try:
-                if not entry.support.supported:
-                    raise CaseEnded("unsupported", entry.support.reason)
-                return find(entry, self.homes.of(entry))
+                return find(entry)
             except (CaseEnded, MbenchError) as error:
                 end = CaseEnded.of(error)
                 self.ended[entry.label] = end
         return entry
 
-    def with_best_compiler(self, entry: Entry, environment: Environment) -> Entry:
-        """The compiler with the shortest steps, of those that run."""
+    def with_best_compiler(self, entry: Entry) -> Entry:
+        """The compiler with the shortest steps, of those that run; the default need not."""
         case = entry.case
         if self.comparison.largest_batch:  # a batch of one is no case to be fast at
             case = replace(case, batch_size=case.resolve().batch_sizes[case.device])
+        candidates = [replace(case, compiler=name) for name in entry.adapter.compilers]
+        answers = [supports(entry.adapter, candidate) for candidate in candidates]
+        if not any(support.supported for support in answers):
+            raise CaseEnded("unsupported", entry.support.reason)
+        environment = self.homes.of(entry)
         tried = []
-        for compiler in entry.adapter.compilers:
-            candidate = replace(case, compiler=compiler)
-            support = supports(entry.adapter, candidate)
-            if not support.supported:
-                tried.append(Trial(value=compiler, outcome="unsupported", reason=support.reason))
-                continue
-            tried.append(self.attempt(compiler, entry, environment, candidate, steady=True))
+        for candidate, support in zip(candidates, answers, strict=True):
+            name = candidate.compiler
+            if support.supported:
+                tried.append(self.attempt(name, entry, environment, candidate, steady=True))
+            else:
+                tried.append(Trial(value=name, outcome="unsupported", reason=support.reason))
         chosen = str(self.chosen(entry, "compiler", tried, key=lambda t: -(t.step_seconds or 0)))
         found = replace(entry.case, compiler=chosen)
         return replace(entry, case=found, support=supports(entry.adapter, found))
 
-    def with_largest_batch(self, entry: Entry, environment: Environment) -> Entry:
+    def with_largest_batch(self, entry: Entry) -> Entry:
         """The largest batch of which two steps run within the memory that a worker may take."""
+        if not entry.support.supported:
+            raise CaseEnded("unsupported", entry.support.reason)
+        environment = self.homes.of(entry)
         tried: list[Trial] = []
 
         def fits(size: int) -> bool:

@@ -91,7 +91,8 @@ def run_plan(
             search = Search(comparison, homes=homes, protocol=protocol, **tools)
             open_one, comparison = comparison, search.settle()
             ended = search.ended
-            if open_one.best_compiler and not ended and comparison.entries == open_one.entries:
+            lost = any(end.outcome != "unsupported" for end in ended.values())
+            if open_one.best_compiler and not lost and comparison.entries == open_one.entries:
                 reason = "every framework's best compiler is its default"
                 store.append("comparison_end", comparison=comparison.number, reason=reason)
                 continue

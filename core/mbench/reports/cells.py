@@ -116,8 +116,12 @@ def disturbance_lines(document: Document) -> list[str]:
 
 def verdict_lines(document: Document) -> list[str]:
     """Every comparison's verdict with the state of its proof, and whether it was disturbed."""
+    used: dict[str, set[str]] = {}
+    for case in document["cases"]:
+        used.setdefault(case["label"], set()).add(case["compiler"])
+    several = any(len(compilers) > 1 for compilers in used.values())
     return [
-        f"{verdict_line(comparison)}; {equality(document, comparison)}"
+        f"{verdict_line(comparison, compilers=several)}; {equality(document, comparison)}"
         + noise_note(comparison)
         + ("; DISTURBED" if comparison["disturbances"] else "")
         for comparison in document["comparisons"]
@@ -180,12 +184,14 @@ def equality(document: Document, comparison: Document) -> str:
     return said
 
 
-def verdict_line(comparison: Document) -> str:
-    """One comparison in one sentence."""
+def verdict_line(comparison: Document, *, compilers: bool = False) -> str:
+    """One comparison in one sentence, with both compilers where asked."""
     what = (
         f"{comparison['model']} {comparison['mode']}, batch {comparison['batch_size']}, "
         f"{comparison['precision']}, {comparison['device']}"
     )
+    if compilers:
+        what += f" ({', '.join(map(' '.join, comparison['compilers'].items()))})"
     pair = f"{comparison['framework']} against {comparison['baseline']}"
     if comparison["verdict"] is None:
         return f"{what}: {pair}: not compared, {comparison['reason']}"

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from mbench.contract.adapter import Support
 from mbench.engine.outcome import CaseEnded
 from mbench.harness import search
 from mbench.harness.plan import Axes, plan, plan_all
@@ -135,6 +136,19 @@ def test_each_framework_gets_its_fastest_compiler(settle):
     assert [(t["value"], t["outcome"]) for t in flaky["tried"]] == [
         ("eager", "ok"), ("imaginary", "unsupported"), ("steady", "ok"),
     ]  # fmt: skip
+
+
+def test_the_best_is_found_where_the_default_is_not_supported(settle, monkeypatch):
+    ask = search.supports
+
+    def without_eager(adapter, case):
+        return Support.no("not eager") if case.compiler == "eager" else ask(adapter, case)
+
+    monkeypatch.setattr(search, "supports", without_eager)
+    made = settle(lambda label, case: 0.1, compilers=("best",))
+    assert [e.case.compiler for e in made.comparison_found.entries] == ["eager", "steady"]
+    assert list(made.ended) == ["tiny"]
+    assert [found["label"] for found in made.store.searches] == ["flaky"]
 
 
 def test_a_compiler_that_fails_is_not_the_best(settle):

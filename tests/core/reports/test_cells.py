@@ -119,6 +119,14 @@ def test_verdicts_in_one_sentence(changes, said):
     assert verdict_line(comparison(**changes)) == f"m train, batch 8, fp32, cpu: {said}"
 
 
+def test_verdicts_name_compilers_where_a_framework_ran_under_several(document):
+    made = document(seconds={"tiny": [[1.0]], "flaky": [[1.0]]}, compilers=("eager", "steady"))
+    first, second = verdict_lines(made)
+    assert "fp32, cpu (tiny eager, flaky eager): " in first
+    assert "fp32, cpu (tiny steady, flaky steady): " in second
+    assert "eager" not in verdict_lines(document(seconds={"tiny": [[1.0]], "flaky": [[1.0]]}))[0]
+
+
 @pytest.mark.parametrize(
     ("tiny", "flaky", "said"),
     [
