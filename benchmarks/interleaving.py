@@ -18,7 +18,7 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from workers import warm_workers
+from workers import block, warm_workers
 
 from mbench.harness.plan import Axes
 from mbench.harness.system import usable_cores
@@ -30,14 +30,6 @@ if TYPE_CHECKING:
     from mbench.engine.local import Worker
 
 Rates = dict[int, float]
-
-
-def block(worker: Worker, steps: int) -> float:
-    """Steps per second of one block, the worker stopped before and after."""
-    worker.resume()
-    nanoseconds = worker.run(steps).nanoseconds[0]
-    worker.stop()
-    return steps * 1e9 / nanoseconds
 
 
 @contextmanager

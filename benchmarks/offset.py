@@ -19,7 +19,7 @@ from contextlib import ExitStack, contextmanager
 from statistics import fmean, variance
 from typing import TYPE_CHECKING
 
-from workers import warm_workers
+from workers import block, warm_workers
 
 from mbench.harness.plan import Axes
 from mbench.harness.system import usable_cores
@@ -77,10 +77,7 @@ def one_set(
         for at in range(rounds):
             for name, number in order.sample(everyone, len(everyone)):
                 workers, steps = pairs[name]
-                workers[number].resume()
-                nanoseconds = workers[number].run(steps).nanoseconds[0]
-                workers[number].stop()
-                rates[name][number][at] = steps * 1e9 / nanoseconds
+                rates[name][number][at] = block(workers[number], steps)
     return rates
 
 

@@ -18,7 +18,15 @@ if TYPE_CHECKING:
 
     from mbench.engine.local import Worker
 
-__all__ = ["warm_workers"]
+__all__ = ["block", "warm_workers"]
+
+
+def block(worker: Worker, steps: int) -> float:
+    """Steps per second of one block, the worker stopped before and after."""
+    worker.resume()
+    nanoseconds = worker.run(steps).nanoseconds[0]
+    worker.stop()
+    return steps * 1e9 / nanoseconds
 
 
 @contextmanager

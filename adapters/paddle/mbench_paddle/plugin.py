@@ -43,7 +43,7 @@ class PaddlePaddle:
     imports = ("paddle",)
     runtime = "mbench_paddle.runtime:Runtime"
     compilers = COMPILERS
-    variables = ("CPU_NUM", "FLAGS_", "PADDLE_")
+    variables = ("CPU_NUM", "FLAGS_")
 
     def requirements(self, version: str | None, accelerator: str) -> Sequence[str]:
         """One distribution for each accelerator.

@@ -13,9 +13,10 @@ if TYPE_CHECKING:
 __all__ = ["inherited", "thread_variables"]
 
 COMMON = ("BLIS_", "CUBLAS_", "CUDA_", "CUDNN_", "DNNL_", "GLIBC_TUNABLES", "GOMP_", "KMP_",
-          "LD_LIBRARY_PATH", "LD_PRELOAD", "MALLOC_", "MKL_", "NVIDIA_", "OMP_", "ONEDNN_",
-          "OPENBLAS_", "TCMALLOC_")  # fmt: skip
-"""Prefixes: of the math libraries, the allocators and the devices that frameworks share."""
+          "LD_LIBRARY_PATH", "LD_PRELOAD", "MALLOC_", "MKL_", "NVIDIA_TF32_OVERRIDE",
+          "NVIDIA_VISIBLE_DEVICES", "OMP_", "ONEDNN_", "OPENBLAS_", "TCMALLOC_")  # fmt: skip
+"""Prefixes: of the math libraries, the allocators and the devices that frameworks share. None fits
+a variable that holds a secret, such as NVIDIA_API_KEY: results are published."""
 
 
 def thread_variables(threads: int) -> dict[str, str]:

@@ -99,8 +99,9 @@ def named_cases(document: Document) -> list[tuple[str, Document]]:
 
 def variables_lines(document: Document) -> list[str]:
     """The variables that workers inherited, in one line, if there were any."""
-    found = document["system"].get("variables") or {}
-    said = ", ".join(f"{name}={value}" for name, value in found.items())
+    from mbench.results.difference import variables_of  # which computes: commands start without
+
+    said = variables_of(document)
     return [f"workers inherited {said}"] if said else []
 
 

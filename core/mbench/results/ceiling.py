@@ -62,12 +62,12 @@ def rate(probe: Probed) -> float:
     return probe.amount * probe.steps * 1e9 / min(probe.nanoseconds)
 
 
-def mfu(case: CaseRecord, speed: Document | None, peak: float | None) -> float | None:
+def mfu(case: CaseRecord, speed: Document | None, highest: float | None) -> float | None:
     """Model FLOPs utilisation (Chowdhery et al. 2022): FLOPs of the model per second, of the peak.
 
     The FLOPs are the workload's, so what a framework recomputes or saves does not count. The peak
     is the machine's: a framework whose own products are slow does not look better for it.
     """
-    if speed is None or not peak:
+    if speed is None or not highest:
         return None
-    return float(case.flops_per_sample * speed["median"] / peak)
+    return float(case.flops_per_sample * speed["median"] / highest)

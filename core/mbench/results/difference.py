@@ -7,7 +7,7 @@ from typing import Any
 from mbench import stats
 from mbench.errors import MbenchError
 
-__all__ = ["differ"]
+__all__ = ["differ", "variables_of"]
 
 Document = dict[str, Any]
 Changes = dict[str, tuple[Any, Any]]
@@ -106,7 +106,7 @@ def facts(document: Document) -> Document:
 
 
 def variables_of(document: Document) -> str:
-    """Empty also for runs of before they were written down."""
+    """NAME=VALUE of each, in one text; empty also for runs of before they were written down."""
     found = document["system"].get("variables") or {}
     return ", ".join(f"{name}={value}" for name, value in found.items())
 

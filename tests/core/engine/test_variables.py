@@ -24,7 +24,8 @@ def test_what_tunes_shared_libraries_counts_for_every_framework(monkeypatch):
     monkeypatch.setenv("LD_PRELOAD", "liballoc.so")
     monkeypatch.setenv("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1")
     monkeypatch.setenv("HOME", "/root")
-    monkeypatch.setenv("DATABASE_PASSWORD", "secret")
+    for name in ("DATABASE_PASSWORD", "NVIDIA_API_KEY"):
+        monkeypatch.setenv(name, "secret")
     assert inherited([adapter()], device="cpu") == {
         "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
         "LD_PRELOAD": "liballoc.so",
