@@ -21,6 +21,7 @@ __all__ = [
     "BatchNormalization",
     "Convolution",
     "NormedConvolution",
+    "built_when_called",
     "cross_entropy",
     "dense",
     "flatten",
@@ -194,6 +195,18 @@ class NormedConvolution(keras.layers.Layer):
 
     def call(self, x: tf.Tensor) -> tf.Tensor:
         return tf.nn.relu(self.bn(self.conv(x)))
+
+
+def built_when_called(model: keras.Model) -> keras.Model:
+    """`model`, the layers of which make their variables when they are first called.
+
+    Where layers hold layers, Keras traces every level's call once more to do so beforehand, which
+    takes 4 s for BERT-Base.
+    """
+    for layer in model._flatten_layers():
+        if type(layer).build is keras.layers.Layer.build:  # it has no variables of its own to make
+            layer.built = True
+    return model
 
 
 def normalization(config: NormConfig, name: str) -> BatchNormalization:

@@ -81,7 +81,7 @@ def read(model: keras.Model) -> Iterator[tuple[str, np.ndarray]]:
 def to_numpy(tensor: tf.Tensor | tf.Variable) -> np.ndarray:
     """A copy in float32, or in float64 where `tensor` is."""
     dtype = np.float64 if tensor.dtype == tf.float64 else np.float32
-    return tensor.numpy().astype(dtype)
+    return tensor.numpy().astype(dtype, copy=False)
 
 
 def is_kernel(variable: keras.Variable) -> bool:

@@ -14,6 +14,7 @@ import tensorflow as tf
 from mbench.contract.adapter import FrameworkInfo, Unsupported, model_file
 from mbench_tensorflow import parameters
 from mbench_tensorflow.compiler import COMPILERS, Eager
+from mbench_tensorflow.layers import built_when_called
 from mbench_tensorflow.optimizer import Update
 from mbench_tensorflow.precision import resolve, widened
 from mbench_tensorflow.probes import Accumulate, MatMul
@@ -107,7 +108,7 @@ class Runtime:
         """In a graph that never runs, where variables have no memory."""
         family = family_of(workload)
         with tf.Graph().as_default():
-            model = family.build(workload.config)
+            model = built_when_called(family.build(workload.config))
             sample = {name: native(a) for name, a in workload.batch(1, seed=0).items()}
             family.forward(model, sample, training=False)
         return parameters.shapes(model)
@@ -127,7 +128,7 @@ class Prepared:
             name: place(array, compiler, precision)
             for name, array in workload.batch(case.batch_size, seed=case.seed).items()
         }
-        self._model = family.build(workload.config)
+        self._model = built_when_called(family.build(workload.config))
         precision.check(family.forward, self._model, self._batch)
         self.differences = [*precision.differences(), *compiler.differences, *family.DIFFERENCES]
 

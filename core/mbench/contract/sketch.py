@@ -18,14 +18,30 @@ from mbench.workloads import generator
 __all__ = ["BUCKETS", "sketch"]
 
 BUCKETS = 5  # a prime, so that no stride of a layout falls into one bucket
+BLOCK = BUCKETS * 2**16
+"""Elements worked on at a time, in the same memory: fresh pages cost more than the sums."""
 
 
-def sketch(name: str, array: np.ndarray) -> list[float]:
-    """[norm, p_0 .. p_4] of `array`; raises ValueError, naming it, where it is not finite."""
-    flat = np.ascontiguousarray(array, dtype=np.float64).ravel()
-    norm = math.sqrt(float(np.dot(flat, flat)))
+def sketch(name: str, array: np.ndarray, *, start: np.ndarray | None = None) -> list[float]:
+    """[norm, p_0 .. p_4] of `array`, or of its change since `start`.
+
+    Raises ValueError, naming it, where it is not finite.
+    """
+    flat = np.ascontiguousarray(array).ravel()
+    before = None if start is None else np.ascontiguousarray(start).ravel()
+    signs = generator.signs(f"sketch/{name}", flat.size)
+    room = np.empty(min(BLOCK, -(-flat.size // BUCKETS) * BUCKETS))
+    squares, sums = 0.0, np.zeros(BUCKETS)
+    for at in range(0, flat.size, BLOCK):
+        here = slice(at, at + BLOCK)
+        block = room[: len(signs[here])]
+        np.subtract(flat[here], 0 if before is None else before[here], out=block, dtype=np.float64)
+        squares += float(np.dot(block, block))
+        block *= signs[here]
+        rows = -(-block.size // BUCKETS)
+        room[block.size : rows * BUCKETS] = 0
+        sums += np.ones(rows) @ room[: rows * BUCKETS].reshape(rows, BUCKETS)
+    norm = math.sqrt(squares)
     if not math.isfinite(norm):
         raise ValueError(f"{name} is not finite")
-    signed = np.zeros(-(-flat.size // BUCKETS) * BUCKETS)
-    np.multiply(flat, generator.signs(f"sketch/{name}", flat.size), out=signed[: flat.size])
-    return [norm, *(float(p) for p in signed.reshape(-1, BUCKETS).sum(axis=0))]
+    return [norm, *(float(p) for p in sums)]

@@ -70,9 +70,10 @@ class Describe:
 
 @dataclass(frozen=True, kw_only=True)
 class Prepare:
-    """Build a case and load its canonical parameters."""
+    """Build a case and load its canonical parameters, unless `Observe` follows, which does."""
 
     case: Case
+    load: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -104,8 +104,8 @@ class Worker:
     def describe(self, message: wire.Describe) -> FrameworkInfo:
         return self.ask(message, FrameworkInfo)
 
-    def prepare(self, case: Case) -> wire.Prepared:
-        return self.ask(wire.Prepare(case=case), wire.Prepared)
+    def prepare(self, case: Case, *, load: bool = True) -> wire.Prepared:
+        return self.ask(wire.Prepare(case=case, load=load), wire.Prepared)
 
     def run(self, count: int, *, each: bool = False, timeout: float | None = None) -> wire.Elapsed:
         return self.ask(wire.Run(count=count, each=each), wire.Elapsed, timeout=timeout)

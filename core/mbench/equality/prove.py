@@ -101,7 +101,7 @@ class Prover:
     def observe(
         self, worker: Worker, case: Case, *, seeds: tuple[int, ...] = (0,), steps: int = STEPS
     ) -> list[wire.Observation]:
-        worker.prepare(case)
+        worker.prepare(case, load=False)
         return [
             worker.ask(
                 wire.Observe(seed=seed, steps=steps, training=case.mode == "train"),

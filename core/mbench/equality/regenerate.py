@@ -72,7 +72,7 @@ def fingerprint(worker, case: Case, made: dict[str, str]) -> Reference:  # type:
 
     import numpy as np
 
-    worker.prepare(case)
+    worker.prepare(case, load=False)
     outputs = {
         seed: {
             name: np.array(sketch)
@@ -83,7 +83,7 @@ def fingerprint(worker, case: Case, made: dict[str, str]) -> Reference:  # type:
     trajectories = []
     for plain, keep in ((True, 0), (False, STEPS - 1)):
         training = replace(case, mode="train", plain_sgd=plain)
-        worker.prepare(training)
+        worker.prepare(training, load=False)
         trajectories.append(trajectory(observe(training, 0, STEPS), workload, keep=keep))
     return Reference(
         outputs=outputs,

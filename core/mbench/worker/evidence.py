@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,12 +13,9 @@ from mbench.contract.wire import Observation, StepEvidence
 if TYPE_CHECKING:
     from mbench.contract.adapter import Benchmark
     from mbench.contract.wire import Observe
-    from mbench.workloads.workload import Tensor, Workload
+    from mbench.workloads.workload import Workload
 
 __all__ = ["finite_loss", "observe"]
-
-SKETCHERS = 2
-"""Threads that sketch, each with one tensor in hand; NumPy lets go of the interpreter meanwhile."""
 
 
 def finite_loss(benchmark: Benchmark) -> float:
@@ -43,30 +39,21 @@ def observe(benchmark: Benchmark, workload: Workload, request: Observe) -> Obser
     Training: the loss, and of every tensor the sketch of its change since the start. Inference:
     the sketches of the outputs. Raises ValueError for anything that is not finite.
     """
-    benchmark.load_parameters(workload.parameters(seed=request.seed))
-    initial = {tensor.name: tensor for tensor in workload.tensors()}
+    initial = dict(workload.parameters(seed=request.seed))
+    benchmark.load_parameters(initial.items())
     shapes: dict[str, list[int]] = {}
     steps = []
-
-    def change(array: np.ndarray, tensor: Tensor) -> list[float]:
-        start = workload.initial(tensor, seed=request.seed)
-        return sketch(tensor.name, np.subtract(array, start, dtype=np.float64))
-
     for _ in range(request.steps):
         benchmark.step()
         benchmark.synchronize()
         if request.training:
             loss = finite_loss(benchmark)
-            changes: dict[str, Future[list[float]]] = {}
-            with ThreadPoolExecutor(SKETCHERS) as pool:
-                for name, array in benchmark.parameters():
-                    check_type(name, array)
-                    shapes[name] = list(array.shape)
-                    if name in initial and array.shape == initial[name].shape:
-                        if len(changes) >= SKETCHERS:  # no more arrays than that are kept
-                            list(changes.values())[-SKETCHERS].result()
-                        changes[name] = pool.submit(change, array, initial[name])
-            found = {name: sketched.result() for name, sketched in changes.items()}
+            found = {}
+            for name, array in benchmark.parameters():
+                check_type(name, array)
+                shapes[name] = list(array.shape)
+                if name in initial and array.shape == initial[name].shape:
+                    found[name] = sketch(name, array, start=initial[name])
             steps.append(StepEvidence(loss=loss, outputs={}, parameters=found))
         else:
             outputs = {}

@@ -38,7 +38,7 @@ class Session:
         if isinstance(message, wire.Describe):
             return self.start(message).describe()
         if isinstance(message, wire.Prepare):
-            return self.prepare(message.case)
+            return self.prepare(message.case, load=message.load)
         if isinstance(message, wire.FindShapes):
             return self.find_shapes(message.case)
         if isinstance(message, wire.Probe):
@@ -74,7 +74,7 @@ class Session:
         shapes = self.runtime.shapes(case.resolve())
         return wire.ShapesFound(shapes={name: list(shape) for name, shape in shapes.items()})
 
-    def prepare(self, case: Case) -> wire.Prepared:
+    def prepare(self, case: Case, *, load: bool) -> wire.Prepared:
         assert self.runtime is not None, "describe comes first"
         begin = perf_counter()
         self.benchmark = self.probe = None  # what was before makes room
@@ -82,7 +82,8 @@ class Session:
         gc.collect()  # models refer to themselves
         self.workload = case.resolve()
         benchmark = self.runtime.prepare(case, self.workload)
-        benchmark.load_parameters(self.workload.parameters(seed=case.seed))
+        if load:
+            benchmark.load_parameters(self.workload.parameters(seed=case.seed))
         benchmark.synchronize()
         self.benchmark = benchmark
         return wire.Prepared(

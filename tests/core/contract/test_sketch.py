@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from mbench.contract.sketch import BUCKETS, sketch
+from mbench.contract.sketch import BLOCK, BUCKETS, sketch
 from mbench.workloads import generator
 
 
@@ -67,6 +67,20 @@ def test_layout_and_type_do_not_matter():
     assert sketch("w", np.asfortranarray(array)) == expected
     assert sketch("w", array.astype(np.float64)) == expected
     assert sketch("w", np.repeat(array, 2, axis=1)[:, ::2]) == expected
+
+
+@pytest.mark.parametrize("size", [1, 4, BLOCK - 1, BLOCK + 7, 2 * BLOCK])
+def test_the_sketch_of_a_change_is_that_of_the_difference(size):
+    array = np.random.default_rng(3).standard_normal(size)
+    start = np.random.default_rng(4).standard_normal(size).astype(np.float32)
+    assert sketch("change", array, start=start) == sketch("change", array - start)
+
+
+def test_tensors_longer_than_a_block_are_summed_whole():
+    array = np.random.default_rng(5).standard_normal(2 * BLOCK + 3)
+    signed = array * generator.signs("sketch/long", array.size)
+    expected = [np.linalg.norm(array), *(signed[j::5].sum() for j in range(5))]
+    assert sketch("long", array) == pytest.approx(expected, rel=1e-9)
 
 
 def test_names_have_signs_of_their_own():

@@ -52,6 +52,11 @@ def test_prepare_loads_the_canonical_parameters(session):
         assert np.array_equal(loaded[name], array)
 
 
+def test_what_is_observed_next_is_not_loaded_twice(session):
+    session.answer(wire.Prepare(case=CASE, load=False))
+    assert not dict(session.benchmark.parameters())
+
+
 def test_run_times_the_prepared_case(session):
     session.answer(wire.Prepare(case=CASE))
     assert len(session.answer(wire.Run(count=3)).nanoseconds) == 1
