@@ -10,6 +10,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from mbench.contract.adapter import Adapter
+from mbench.contract.case import Case
 from mbench.plugins import Plugins
 
 ADAPTERS = Plugins(external=False).adapters.unique()
@@ -57,3 +58,21 @@ def test_what_a_listing_needs_imports_no_framework_and_no_numpy():
     )
     loaded = set(answer.stdout.replace("'", "").strip("[]\n").split(", "))
     assert not loaded & {"torch", "tensorflow", "keras", "mxnet", "paddle", "numpy"}
+
+
+@pytest.mark.parametrize("name", ADAPTERS)
+@pytest.mark.parametrize("mode", ["train", "inference"])
+def test_every_adapter_says_that_it_has_the_whole_zoo(name, mode):
+    adapter = ADAPTERS[name]
+    for model, workload in Plugins(external=False).workloads.unique().items():
+        case = Case(
+            model=model,
+            workload=workload,
+            mode=mode,
+            batch_size=1,
+            precision="fp32",
+            compiler=next(iter(adapter.compilers)),
+            device="cpu",
+            threads=1,
+        )
+        assert adapter.supports(case).supported, model

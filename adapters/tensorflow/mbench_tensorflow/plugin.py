@@ -59,11 +59,6 @@ class TensorFlow:
         known = covers(self, case, models="mbench_tensorflow.models")
         if not known.supported:
             return known
-        workload = case.resolve()
-        if workload.family == "resnet" and not workload.config.plain:
-            return Support.no(
-                "not provided: TensorFlow's adapter has ResNets of plain bottlenecks only"
-            )
         if case.device == "cpu" and case.precision in CUDA_ONLY:
             return Support.no(CUDA_ONLY[case.precision])
         return SUPPORTED

@@ -46,12 +46,6 @@ class ResNetConfig:
         """Channels that a block puts out, in widths of its stage."""
         return 4 if self.bottleneck else 1
 
-    @property
-    def plain(self) -> bool:
-        """Whether its blocks are v1.5's bottlenecks, neither grouped nor widened."""
-        kind = (self.bottleneck, self.stride_first, self.groups, self.group_width)
-        return kind == (True, False, 1, 64)
-
     def inner(self, width: int) -> int:
         """Channels of the 3x3 convolution of a bottleneck in a stage of `width`."""
         return width * self.group_width // 64 * self.groups

@@ -70,8 +70,6 @@ def test_supports_bert():
         ({"compiler": "inductor"}, "no compiler inductor"),
         ({"device": "tpu"}, "no device tpu"),
         ({"mode": "dream"}, "no mode dream"),
-        ({"model": "resnet18", "workload": "mbench.workloads.resnet:MODELS"}, "bottlenecks only"),
-        ({"model": "resnet50_v1", "workload": "mbench.workloads.resnet:MODELS"}, "plain"),
     ],
 )
 def test_says_no_with_the_reason(changes, reason):
