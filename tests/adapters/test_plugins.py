@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
 import subprocess
 import sys
+import types
 from importlib.metadata import requires
 
 import pytest
@@ -12,13 +15,91 @@ from packaging.requirements import Requirement
 from mbench.contract.adapter import Adapter
 from mbench.contract.case import Case
 from mbench.plugins import Plugins
+from mbench.workloads.resnet import RESNET50
 
 ADAPTERS = Plugins(external=False).adapters.unique()
+NAMES = {  # title, and compiler by default
+    "torch": ("PyTorch", "eager"),
+    "tf": ("TensorFlow", "graph"),
+    "mxnet": ("MXNet", "hybrid"),
+    "paddle": ("PaddlePaddle", "eager"),
+}
+BOTH = ("train", "inference")
+LSTM = {"model": "lstm", "workload": "mbench.workloads.lstm:MODELS"}
+
+SUPPORTED = (
+    ("torch", {"precision": ("fp32", "fp64", "amp-bf16", "bf16"),
+               "compiler": ("eager", "inductor", "xla"), "mode": BOTH}),
+    ("torch", {"device": ("cuda",), "precision": ("fp32", "tf32", "amp-fp16", "fp16")}),
+    ("tf", {"precision": ("fp32", "fp64", "amp-bf16", "bf16"),
+            "compiler": ("graph", "xla", "eager"), "mode": BOTH}),
+    ("tf", {"device": ("cuda",), "precision": ("fp32", "tf32", "amp-fp16", "fp16")}),
+    ("mxnet", {"precision": ("fp32", "fp64", "amp-bf16"), "compiler": ("hybrid", "eager"),
+               "mode": BOTH}),
+    ("mxnet", {"precision": ("fp32", "fp64"), "compiler": ("onednn",), "mode": ("inference",)}),
+    ("mxnet", {"device": ("cuda",), "precision": ("fp32", "fp64", "amp-fp16", "fp16")}),
+    ("paddle", {"precision": ("fp32", "fp64"), "compiler": ("eager", "static", "cinn"),
+                "mode": BOTH}),
+    ("paddle", {"precision": ("fp32", "fp64", "bf16"), "compiler": ("engine",),
+                "mode": ("inference",)}),
+    ("paddle", {"device": ("cuda",),
+                "precision": ("fp32", "tf32", "amp-fp16", "amp-bf16", "fp16", "bf16")}),
+)  # fmt: skip
+REFUSED_BY_ALL = (
+    ({"precision": "int3"}, "no precision int3"),
+    ({"compiler": "sloth"}, "no compiler sloth"),
+    ({"device": "tpu"}, "no device tpu"),
+    ({"mode": "dream"}, "no mode dream"),
+)
+REFUSED = (
+    ("torch", {"precision": "tf32"}, "CUDA"),
+    ("torch", {"precision": "fp16"}, "use bf16"),
+    ("torch", {"precision": "amp-fp16"}, "use amp-bf16"),
+    ("torch", {"compiler": "xla", "device": "cuda"}, "no CUDA since"),
+    ("tf", {"precision": "tf32"}, "CUDA"),
+    ("tf", {"precision": "fp16"}, "use bf16"),
+    ("tf", {"precision": "amp-fp16"}, "use amp-bf16"),
+    ("mxnet", {"precision": "tf32"}, "no switch for TensorFloat-32"),
+    ("mxnet", {"precision": "tf32", "device": "cuda"}, "no switch for TensorFloat-32"),
+    ("mxnet", {"precision": "bf16"}, "use amp-bf16"),
+    ("mxnet", {"precision": "fp16"}, "use amp-bf16"),
+    ("mxnet", {"precision": "amp-fp16"}, "use amp-bf16"),
+    ("mxnet", {"precision": "amp-bf16", "device": "cuda"}, "use amp-fp16"),
+    ("mxnet", {**LSTM, "precision": "amp-bf16"}, "no bfloat16"),
+    ("mxnet", {"compiler": "onednn"}, "for inference"),
+    ("mxnet", {"compiler": "onednn", "mode": "inference", "device": "cuda"}, "for CPU"),
+    ("mxnet", {"compiler": "onednn", "mode": "inference", "precision": "amp-bf16"}, "amp-bf16"),
+    ("paddle", {"precision": "tf32"}, "CUDA"),
+    ("paddle", {"precision": "fp16"}, "use bf16 with engine"),
+    ("paddle", {"precision": "amp-fp16"}, "AMP does nothing on CPU"),
+    ("paddle", {"precision": "amp-bf16"}, "AMP does nothing on CPU"),
+    ("paddle", {"compiler": "engine", "mode": "inference", "precision": "amp-bf16"}, "use bf16"),
+    ("paddle", {"compiler": "engine", "mode": "inference", "precision": "amp-fp16",
+                "device": "cuda"}, "no autocast: use fp16"),
+    ("paddle", {"precision": "bf16"}, "in its inference engine only"),
+    ("paddle", {"precision": "bf16", "compiler": "static", "mode": "inference"}, "engine only"),
+    ("paddle", {**LSTM, "precision": "amp-bf16", "device": "cuda"}, "float32 and float64 only"),
+    ("paddle", {"compiler": "engine"}, "does not train: use eager or static"),
+)  # fmt: skip
+
+
+def case(name: str, **changes: object) -> Case:
+    values = {
+        "model": "resnet50",
+        "workload": "mbench.workloads.resnet:RESNET50",
+        "mode": "train",
+        "batch_size": 2,
+        "precision": "fp32",
+        "compiler": NAMES[name][1],
+        "device": "cpu",
+        "threads": 1,
+    }
+    return Case(**{**values, **changes})
 
 
 def test_the_four_frameworks_are_there_and_nothing_is_wrong_with_them():
     plugins = Plugins(external=False)
-    assert sorted(plugins.adapters.unique()) == ["mxnet", "paddle", "tf", "torch"]
+    assert set(plugins.adapters.unique()) == set(NAMES)
     assert plugins.problems == []
 
 
@@ -39,7 +120,7 @@ def test_an_extra_is_what_the_adapter_requires(name):
 def test_a_description_is_complete(name):
     adapter = ADAPTERS[name]
     assert isinstance(adapter, Adapter)
-    assert adapter.name == name
+    assert (adapter.name, adapter.title, next(iter(adapter.compilers))) == (name, *NAMES[name])
     assert "eager" in adapter.compilers
     for version in (None, "9.9"):
         assert adapter.python(version).startswith(">=3.")
@@ -61,18 +142,40 @@ def test_what_a_listing_needs_imports_no_framework_and_no_numpy():
 
 
 @pytest.mark.parametrize("name", ADAPTERS)
-@pytest.mark.parametrize("mode", ["train", "inference"])
+@pytest.mark.parametrize("mode", BOTH)
 def test_every_adapter_says_that_it_has_the_whole_zoo(name, mode):
-    adapter = ADAPTERS[name]
     for model, workload in Plugins(external=False).workloads.unique().items():
-        case = Case(
-            model=model,
-            workload=workload,
-            mode=mode,
-            batch_size=1,
-            precision="fp32",
-            compiler=next(iter(adapter.compilers)),
-            device="cpu",
-            threads=1,
-        )
-        assert adapter.supports(case).supported, model
+        answer = ADAPTERS[name].supports(case(name, model=model, workload=workload, mode=mode))
+        assert answer.supported, answer.reason
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        (name, dict(zip(axes, values, strict=True)))
+        for name, axes in SUPPORTED
+        for values in itertools.product(*axes.values())
+    ],
+)
+def test_says_yes(name, changes):
+    answer = ADAPTERS[name].supports(case(name, **changes))
+    assert answer.supported, answer.reason
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "reason"),
+    [*((name, *refusal) for name in ADAPTERS for refusal in REFUSED_BY_ALL), *REFUSED],
+)
+def test_says_no_with_the_reason(name, changes, reason):
+    answer = ADAPTERS[name].supports(case(name, **changes))
+    assert not answer.supported
+    assert reason in answer.reason
+
+
+@pytest.mark.parametrize("name", ADAPTERS)
+def test_says_no_to_a_family_without_a_model_file(name, monkeypatch):
+    strange = types.SimpleNamespace(MODEL=dataclasses.replace(RESNET50, family="strange"))
+    monkeypatch.setitem(sys.modules, "strange", strange)
+    answer = ADAPTERS[name].supports(case(name, workload="strange:MODEL"))
+    assert not answer.supported
+    assert "no strange model" in answer.reason
