@@ -1,4 +1,4 @@
-"""Warm workers of one small case, as the benchmarks that need them start them."""
+"""Workers of one small case, as the benchmarks that need them start them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from mbench.engine.local import Worker
 
-__all__ = ["block", "warm_workers"]
+__all__ = ["block", "fresh_workers", "warm_workers"]
 
 
 def block(worker: Worker, steps: int) -> float:
@@ -30,10 +30,8 @@ def block(worker: Worker, steps: int) -> float:
 
 
 @contextmanager
-def warm_workers(
-    count: int, *, axes: Axes, block_seconds: float
-) -> Iterator[tuple[list[Worker], int]]:
-    """`count` identical stopped workers of the one case of `axes`, and the steps of a block."""
+def fresh_workers(count: int, *, axes: Axes) -> Iterator[list[Worker]]:
+    """`count` identical workers of the one case of `axes`, prepared, not a step done."""
     (comparison,) = plan(axes, Plugins())
     (entry,) = comparison.entries
     environment = find(entry.spec, entry.adapter, accelerator="cpu", provision=True, report=print)
@@ -47,9 +45,19 @@ def warm_workers(
                 )  # fmt: skip
                 workers.append(worker)
                 worker.prepare(entry.case)
-                warmup = warm_up(lambda steps, w=worker: w.run(steps).nanoseconds[0])
-                worker.stop()
-            yield workers, max(1, round(block_seconds / warmup.step_seconds))
+            yield workers
         finally:
             for worker in workers:
                 worker.close()
+
+
+@contextmanager
+def warm_workers(
+    count: int, *, axes: Axes, block_seconds: float
+) -> Iterator[tuple[list[Worker], int]]:
+    """The same, warm and stopped, and the steps of a block."""
+    with fresh_workers(count, axes=axes) as workers:
+        for worker in workers:
+            warmup = warm_up(lambda steps, w=worker: w.run(steps).nanoseconds[0])
+            worker.stop()
+        yield workers, max(1, round(block_seconds / warmup.step_seconds))

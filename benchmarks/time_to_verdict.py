@@ -1,0 +1,103 @@
+"""How long it takes to know a ratio within 2 %: mbench, and processes one after the other.
+
+Usage: python benchmarks/time_to_verdict.py [--frameworks torch,tf] [--within 2] [--trials 2]
+
+In each trial, in random order: `mbench compare --until`, and DLPerf's way, a fresh process per
+measurement, 20 steps and then 100 that count, the frameworks in turn, until the interval of the
+ratio is as narrow. That interval is Welch's on the logarithms of the processes' throughputs.
+DLPerf itself stops after 7 processes and tells no interval, so what it is given here is patience.
+Environments and proofs are made beforehand, and both ways measure the same case on as many threads.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from workers import fresh_workers
+
+from mbench.harness.plan import Axes
+from mbench.harness.system import usable_cores
+from mbench.stats import Interval, contrast
+
+SKIPPED, COUNTED = 20, 100  # DLPerf's README
+FEWEST = 5  # processes per framework before an interval is believed: mbench's default
+
+
+def by_mbench(arguments: argparse.Namespace, *, budget: float) -> tuple[Interval, float]:
+    """The interval, and the seconds it took."""
+    with tempfile.TemporaryDirectory(prefix="mbench-") as folder:
+        report = Path(folder, "report.json")
+        command = [
+            sys.executable, "-m", "mbench", "compare", "--frameworks", arguments.frameworks,
+            "--image-size", str(arguments.image_size), "--batch-size", str(arguments.batch_size),
+            "--threads", str(arguments.threads), "--until", f"{arguments.within}%",
+            "--processes", str(FEWEST), "--max-processes", str(arguments.most),
+            "--budget", str(budget), "--no-mfu", "--results", folder, "--format", "json",
+            "--output", str(report),
+        ]  # fmt: skip
+        begin = time.monotonic()
+        subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
+        seconds = time.monotonic() - begin
+        (found,) = json.loads(report.read_text(encoding="utf-8"))["comparisons"]
+    return Interval(found["ratio"], found["low"], found["high"], found["process_pairs"]), seconds
+
+
+def by_dlperf(arguments: argparse.Namespace) -> tuple[Interval, float]:
+    """The interval, and the seconds it took."""
+    frameworks = arguments.frameworks.split(",")
+    rates: dict[str, list[float]] = {name: [] for name in frameworks}
+    begin = time.monotonic()
+    while True:
+        for name in frameworks:
+            axes = Axes(
+                frameworks=(name,), batch_sizes=(arguments.batch_size,),
+                image_size=arguments.image_size, threads=arguments.threads,
+            )  # fmt: skip
+            with fresh_workers(1, axes=axes) as (worker,):
+                worker.run(SKIPPED)
+                rates[name].append(COUNTED * 1e9 / worker.run(COUNTED).nanoseconds[0])
+        interval = contrast(*rates.values())
+        processes = interval.replicates
+        narrow = 100 * (interval.half_width or math.inf) <= arguments.within
+        if processes >= arguments.most or (processes >= FEWEST and narrow):
+            return interval, time.monotonic() - begin
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="time to a ratio with an honest interval")
+    parser.add_argument("--frameworks", default="torch,tf")
+    parser.add_argument("--within", type=float, default=2.0, help="per cent, to either side")
+    parser.add_argument("--trials", type=int, default=2)
+    parser.add_argument("--most", type=int, default=60, help="processes per framework")
+    parser.add_argument("--image-size", type=int, default=64)
+    parser.add_argument("--batch-size", type=int, default=4)
+    parser.add_argument("--threads", type=int, default=usable_cores())
+    arguments = parser.parse_args()
+    ways = {
+        "mbench": lambda: by_mbench(arguments, budget=7200),
+        "dlperf": lambda: by_dlperf(arguments),
+    }
+    taken: dict[str, list[float]] = {name: [] for name in ways}
+    for trial in range(arguments.trials):
+        for name in random.sample(list(ways), len(ways)):
+            interval, seconds = ways[name]()
+            taken[name].append(seconds)
+            print(
+                f"trial {trial + 1}, {name}: {interval.value:.4f} ({interval.low:.4f} .. "
+                f"{interval.high:.4f}) after {seconds:.0f} s, {interval.replicates} processes each",
+                flush=True,
+            )
+    means = {name: sum(seconds) / len(seconds) for name, seconds in taken.items()}
+    print(f"mbench was there {means['dlperf'] / means['mbench']:.1f} times as soon")
+
+
+if __name__ == "__main__":
+    main()
