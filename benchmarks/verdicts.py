@@ -17,12 +17,13 @@ import random
 from statistics import median
 from typing import TYPE_CHECKING
 
+from offset import Rates, offset
 from scipy.stats import binom
 from workers import block, warm_workers
 
 from mbench.harness.plan import Axes
 from mbench.harness.system import usable_cores
-from mbench.stats import geometric_interval, pair_ratios, stdev, verdict
+from mbench.stats import geometric_interval, pair_ratios, verdict
 
 if TYPE_CHECKING:
     from mbench.engine.local import Worker
@@ -33,16 +34,14 @@ SIZES = (5, 10, 20)  # pairs in a comparison
 
 def one_set(
     workers: list[Worker], steps: int, *, extra: int, rounds: int, order: random.Random
-) -> tuple[float, float]:
-    """The ratios of the second worker and of the third, which does `extra` steps, to the first."""
-    rates: list[dict[int, float]] = [{}, {}, {}]
+) -> list[Rates]:
+    """Of every worker the rates by round; the third does `extra` steps that do not count."""
+    rates: list[Rates] = [{}, {}, {}]
     for at in range(rounds):
         for number in order.sample(range(3), 3):
             more = extra if number == 2 else 0
             rates[number][at] = block(workers[number], steps + more) * steps / (steps + more)
-    first, *others = rates
-    same, slower = (pair_ratios({0: first}, {0: other})[0] for other in others)
-    return same, slower
+    return rates
 
 
 def verdicts(ratios: list[float], size: int) -> tuple[list[str], float]:
@@ -70,18 +69,20 @@ def main() -> None:
         threads=arguments.threads,
     )  # fmt: skip
     order = random.Random(0)
-    same, slower = [], []
+    twins, same, slower = [], [], []
     for number in range(arguments.sets):
         with warm_workers(3, axes=axes, block_seconds=arguments.block) as (workers, fitting):
             # A whole number of steps must be the planted share of a block.
             extra = max(1, round(fitting * arguments.planted / 100))
             steps = round(extra * 100 / arguments.planted)
-            ratios = one_set(workers, steps, extra=extra, rounds=arguments.rounds, order=order)
-        same.append(ratios[0])
-        slower.append(ratios[1])
-        said = f"A/A {ratios[0]:.4f}, planted {ratios[1]:.4f}, {steps} steps a block"
+            rates = one_set(workers, steps, extra=extra, rounds=arguments.rounds, order=order)
+        twins.append((rates[0], rates[1]))
+        same += pair_ratios({0: rates[0]}, {0: rates[1]})
+        slower += pair_ratios({0: rates[0]}, {0: rates[2]})
+        said = f"A/A {same[-1]:.4f}, planted {slower[-1]:.4f}, {steps} steps a block"
         print(f"set {number + 1}: {said}", flush=True)
-    print(f"scatter of a pair {100 * stdev(same):.2f} %, planted {100 * stdev(slower):.2f} %")
+    process, pair = offset(twins)
+    print(f"offset of a process {100 * process:.2f} %, pair with noise {100 * pair:.2f} %")
     for size in SIZES:
         if len(same) < size:
             continue

@@ -62,7 +62,7 @@ class GoogLeNet(keras.Model):
             x = module(x)
             head = self.heads.get(name)
             # The first call makes all variables, whatever it is for.
-            if head is not None and (training or not head.built):
+            if head is not None and (training or not head.classifier[-1].built):
                 outputs[f"{head.name}_logits"] = head(x)
         logits = self.fc(self.dropout(self.avgpool(x)))
         return {"logits": logits, **(outputs if training else {})}

@@ -74,7 +74,7 @@ class Inception3(keras.Model):
         x = through(self.early, through(self.stem, images))
         outputs = {}
         # The first call makes all variables, whatever it is for.
-        if training or not self.auxiliary.built:
+        if training or not self.auxiliary.fc.built:
             outputs["aux_logits"] = self.auxiliary(x)
         x = self.avgpool(through(self.late, x))
         logits = self.fc(self.dropout(x))
