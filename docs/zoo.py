@@ -1,7 +1,9 @@
-"""Writes zoo.md, the table of what is proven equal, from the JSON of a verification.
+"""Writes zoo.md, the table of what is proven equal, from the JSON of verifications.
 
 Usage: mbench verify --frameworks torch,tf,mxnet,paddle --models zoo --format json --output zoo.json
        python docs/zoo.py zoo.json
+
+Of several files the later ones replace cells of those before.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from typing import Any
 __all__ = ["main", "page"]
 
 PAGE = Path(__file__).parent / "zoo.md"
+TIMED_CHECK = ("timed",)
 EXACT = ("outputs", "loss", "updates", "optimizer")
 
 HEAD = """\
@@ -23,21 +26,24 @@ Every model of mbench in every framework, and how far its work lies from the ref
 written by `python docs/zoo.py` from the JSON of
 
 ```console
-$ mbench verify --frameworks {frameworks} --models zoo --format json --output zoo.json
+$ mbench verify --frameworks {frameworks} --models zoo --precision {precision} {output}
 ```
 
-A cell holds two errors. The first is the worst in float64: of evaluation outputs, of losses, and of
-the change of every tensor by gradient descent and by the model's own optimizer (gate 1e-9). The
-second is the worst as timed: of losses in {precision} under the default compiler. What is compared,
-and why these gates, is told in [Equal work](equal-work.md).
+A cell holds the worst relative error in float64: of evaluation outputs, of losses, and of the
+change of every tensor by gradient descent and by the model's own optimizer (gate 1e-9).{timed} What
+is compared, and why by these gates, is told in [Equal work](equal-work.md).
 """
+OUTPUT = "--format json --output zoo.json"
+TIMED = """ Behind the slash is
+the worst as timed: of losses in {precision} under the default compiler."""
 
 
 def page(document: dict[str, Any]) -> str:
     """The page of a verification's JSON document; a row per model, a column per framework."""
     proofs = document["proofs"]
     frameworks = list(dict.fromkeys(proof["framework"] for proof in proofs))
-    precisions = ", ".join(dict.fromkeys(proof["precision"] for proof in proofs))
+    precision = ",".join(dict.fromkeys(proof["precision"] for proof in proofs))
+    timed = TIMED.format(precision=precision) if any(map(was_timed, proofs)) else ""
     titles = [title(name, proofs) for name in frameworks]
     notes: list[str] = []
     rows = []
@@ -48,7 +54,9 @@ def page(document: dict[str, Any]) -> str:
     proven = sum(proof["outcome"] == "ok" for proof in proofs)
     return "\n".join(
         [
-            HEAD.format(frameworks=",".join(frameworks), precision=precisions),
+            HEAD.format(
+                frameworks=",".join(frameworks), precision=precision, output=OUTPUT, timed=timed
+            ),
             f"{proven} of {len(proofs)} cells are proven.",
             "",
             " | ".join(["Model", *titles]),
@@ -72,7 +80,7 @@ def cell(proof: dict[str, Any], notes: list[str]) -> str:
     """Both errors, or the outcome; numbers in brackets lead to `notes`, which grow."""
     found = list(proof["proof"]["notes"]) if proof["proof"] else []
     if proof["outcome"] == "ok":
-        text = f"{worst(proof, EXACT)} / {worst(proof, ('timed',))}"
+        text = worst(proof, EXACT) + (f" / {worst(proof, TIMED_CHECK)}" if was_timed(proof) else "")
     else:
         text = f"**{proof['outcome']}**"
         found.append(proof["reason"])
@@ -83,6 +91,11 @@ def cell(proof: dict[str, Any], notes: list[str]) -> str:
     return text
 
 
+def was_timed(proof: dict[str, Any]) -> bool:
+    """Whether it has a part in the timed precision, beside the one in float64."""
+    return bool(proof["proof"]) and any(f["check"] == "timed" for f in proof["proof"]["findings"])
+
+
 def worst(proof: dict[str, Any], checks: tuple[str, ...]) -> str:
     errors = [f["error"] for f in proof["proof"]["findings"] if f["check"] in checks]
     known = [error for error in errors if error is not None]
@@ -90,11 +103,14 @@ def worst(proof: dict[str, Any], checks: tuple[str, ...]) -> str:
 
 
 def main() -> int:
-    if len(sys.argv) != 2:
+    if len(sys.argv) < 2:
         print(__doc__, file=sys.stderr)
         return 2
-    document = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
-    PAGE.write_text(page(document), encoding="utf-8")
+    cells = {}
+    for file in sys.argv[1:]:
+        document = json.loads(Path(file).read_text(encoding="utf-8"))
+        cells |= {(proof["model"], proof["framework"]): proof for proof in document["proofs"]}
+    PAGE.write_text(page({"proofs": list(cells.values())}), encoding="utf-8")
     return 0
 
 

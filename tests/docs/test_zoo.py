@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -53,6 +55,25 @@ def test_a_row_per_model_a_column_per_framework(zoo):
 def test_a_cell_that_is_missing_is_left_open(zoo):
     page = zoo.page({"proofs": [proof("one", "a", errors=GOOD), proof("two", "b", errors=GOOD)]})
     assert "`a` | 4e-12 / 3e-07 | -\n`b` | - | 4e-12 / 3e-07\n" in page
+
+
+def test_in_float64_alone_a_cell_holds_one_error(zoo):
+    page = zoo.page({"proofs": [proof("one", "a", errors=GOOD[:-1])]})
+    assert "`a` | 4e-12\n" in page
+    assert "slash" not in page
+
+
+def test_later_files_replace_cells(zoo, tmp_path, monkeypatch):
+    files = []
+    for number, found in enumerate(
+        (proof("one", "a", outcome="failed"), proof("one", "a", errors=GOOD))
+    ):
+        files.append(tmp_path / f"{number}.json")
+        files[-1].write_text(json.dumps({"proofs": [found]}))
+    monkeypatch.setattr(zoo, "PAGE", tmp_path / "zoo.md")
+    monkeypatch.setattr(sys, "argv", ["zoo.py", *map(str, files)])
+    assert zoo.main() == 0
+    assert "1 of 1 cells are proven." in zoo.PAGE.read_text()
 
 
 def test_a_failure_is_not_told_as_an_error(zoo):

@@ -144,11 +144,16 @@ class Prepared:
     def trainable_parameters(self) -> int:
         return sum(v.shape.num_elements() for v in parameters.trainable(self._model).values())
 
-    def counted_flops(self) -> float:
-        """By TensorFlow's profiler, which counts elementwise operations as well."""
+    def counted_flops(self) -> float | None:
+        """By TensorFlow's profiler, which counts elementwise operations as well.
+
+        None where there are loops, such as an LSTM's: it counts what is in them once.
+        """
         sample = {name: tensor[:1] for name, tensor in self._batch.items()}
         forward = tf.function(self._family.forward, autograph=False)
         graph = forward.get_concrete_function(self._model, sample, training=False).graph
+        if any("While" in operation.type for operation in graph.get_operations()):
+            return None
         options = tf.compat.v1.profiler.ProfileOptionBuilder.float_operation()
         options["output"] = "none"
         return float(tf.compat.v1.profiler.profile(graph, options=options).total_float_ops)

@@ -12,6 +12,7 @@ import small
 from small import BERT, losses, resnet
 
 from mbench.contract.adapter import Unsupported
+from mbench.workloads.lstm import MODELS, LSTMConfig
 from mbench.workloads.resnet import RESNET50
 
 tf = pytest.importorskip("tensorflow", reason="TensorFlow is not installed here")
@@ -159,3 +160,10 @@ def test_counts_the_flops_that_the_workload_states(runtime):
     workload = RESNET50.resized(image_size=64, sequence_length=None)
     counted = prepare(runtime, workload, mode="inference", load=False).counted_flops()
     assert counted == pytest.approx(workload.forward_flops(), rel=0.02)
+
+
+def test_does_not_count_the_flops_of_loops(runtime):
+    """TensorFlow would count one pass through the loop over an LSTM's sequence."""
+    config = LSTMConfig(layers=2, features=8, hidden=16, classes=5, sequence_length=6)
+    workload = dataclasses.replace(MODELS["lstm"], config=config)
+    assert prepare(runtime, workload, mode="inference", load=False).counted_flops() is None
