@@ -1,8 +1,9 @@
 """The proof in float64 of models that stand for their families, as an adapter's tests make it.
 
 The quickest of each family, in training, which proves its outputs too. Two that take a minute are
-proven in inference alone: their layers are those of GoogLeNet and AlexNet. BERT and ResNet are proven
-by the tests of lies, GPT-2 large with two of its layers, and all by `mbench verify --models zoo`.
+proven in inference alone: their layers are those of GoogLeNet and AlexNet. BERT and ResNet are
+proven by the tests of lies, GPT-2 large with two of its layers, and all models by
+`mbench verify --models zoo`.
 """
 
 from __future__ import annotations
