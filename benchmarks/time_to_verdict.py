@@ -47,6 +47,7 @@ def by_mbench(arguments: argparse.Namespace, *, budget: float) -> tuple[Interval
         subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
         seconds = time.monotonic() - begin
         (found,) = json.loads(report.read_text(encoding="utf-8"))["comparisons"]
+    assert found["ratio"] is not None, found["reason"]
     return Interval(found["ratio"], found["low"], found["high"], found["process_pairs"]), seconds
 
 
@@ -85,6 +86,8 @@ def main() -> None:
         "mbench": lambda: by_mbench(arguments, budget=7200),
         "dlperf": lambda: by_dlperf(arguments),
     }
+    prove = [sys.executable, "-m", "mbench", "verify", "--frameworks", arguments.frameworks]
+    subprocess.run(prove, check=True)  # beforehand, as its users have it from the second run on
     taken: dict[str, list[float]] = {name: [] for name in ways}
     for trial in range(arguments.trials):
         for name in random.sample(list(ways), len(ways)):
