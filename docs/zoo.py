@@ -16,7 +16,6 @@ from typing import Any
 __all__ = ["main", "page"]
 
 PAGE = Path(__file__).parent / "zoo.md"
-TIMED_CHECK = ("timed",)
 EXACT = ("outputs", "loss", "updates", "optimizer")
 
 HEAD = """\
@@ -30,12 +29,11 @@ $ mbench verify --frameworks {frameworks} --models zoo --precision {precision} {
 ```
 
 A cell holds the worst relative error in float64: of evaluation outputs, of losses, and of the
-change of every tensor by gradient descent and by the model's own optimizer (gate 1e-9).{timed} What
-is compared, and why by these gates, is told in [Equal work](equal-work.md).
+change of every tensor by gradient descent and by the model's own optimizer (gate 1e-9). Where a
+second one follows, it is the worst of the losses as timed, in that precision. What is compared, and
+why by these gates, is told in [Equal work](equal-work.md).
 """
 OUTPUT = "--format json --output zoo.json"
-TIMED = """ Behind the slash is
-the worst as timed: of losses in {precision} under the default compiler."""
 
 
 def page(document: dict[str, Any]) -> str:
@@ -43,7 +41,6 @@ def page(document: dict[str, Any]) -> str:
     proofs = document["proofs"]
     frameworks = list(dict.fromkeys(proof["framework"] for proof in proofs))
     precision = ",".join(dict.fromkeys(proof["precision"] for proof in proofs))
-    timed = TIMED.format(precision=precision) if any(map(was_timed, proofs)) else ""
     titles = [title(name, proofs) for name in frameworks]
     notes: list[str] = []
     rows = []
@@ -54,9 +51,7 @@ def page(document: dict[str, Any]) -> str:
     proven = sum(proof["outcome"] == "ok" for proof in proofs)
     return "\n".join(
         [
-            HEAD.format(
-                frameworks=",".join(frameworks), precision=precision, output=OUTPUT, timed=timed
-            ),
+            HEAD.format(frameworks=",".join(frameworks), precision=precision, output=OUTPUT),
             f"{proven} of {len(proofs)} cells are proven.",
             "",
             " | ".join(["Model", *titles]),
@@ -80,7 +75,7 @@ def cell(proof: dict[str, Any], notes: list[str]) -> str:
     """Both errors, or the outcome; numbers in brackets lead to `notes`, which grow."""
     found = list(proof["proof"]["notes"]) if proof["proof"] else []
     if proof["outcome"] == "ok":
-        text = worst(proof, EXACT) + (f" / {worst(proof, TIMED_CHECK)}" if was_timed(proof) else "")
+        text = " / ".join(filter(None, (worst(proof, EXACT), worst(proof, ("timed",)))))
     else:
         text = f"**{proof['outcome']}**"
         found.append(proof["reason"])
@@ -91,15 +86,11 @@ def cell(proof: dict[str, Any], notes: list[str]) -> str:
     return text
 
 
-def was_timed(proof: dict[str, Any]) -> bool:
-    """Whether it has a part in the timed precision, beside the one in float64."""
-    return bool(proof["proof"]) and any(f["check"] == "timed" for f in proof["proof"]["findings"])
-
-
 def worst(proof: dict[str, Any], checks: tuple[str, ...]) -> str:
+    """The largest error of `checks`; empty where there is none."""
     errors = [f["error"] for f in proof["proof"]["findings"] if f["check"] in checks]
     known = [error for error in errors if error is not None]
-    return f"{max(known):.0e}" if known else "-"
+    return f"{max(known):.0e}" if known else ""
 
 
 def main() -> int:

@@ -1,8 +1,8 @@
 """The proof in float64 of models that stand for their families, as an adapter's tests make it.
 
 The quickest of each family, in training, which proves its outputs too. Two that take a minute are
-proven in inference alone: their layers are those of GoogLeNet and AlexNet. BERT and ResNet are
-proven by the tests of lies, GPT-2 large with two of its layers, and all models by
+proven in inference alone: their layers are those of GoogLeNet and AlexNet. BERT and bottlenecks
+are proven by the tests of lies, GPT-2 large with two of its layers, and all models by
 `mbench verify --models zoo`.
 """
 
@@ -28,6 +28,7 @@ REPRESENTATIVES = {
     "lstm": "train",
     "mnasnet0_5": "train",
     "mobilenet_v2": "train",
+    "resnet18": "train",
     "shufflenet_v2_x0_5": "train",
     "squeezenet1_0": "train",
     "vgg11": "inference",
