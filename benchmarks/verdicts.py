@@ -54,13 +54,13 @@ def verdicts(ratios: list[float], size: int) -> tuple[list[str], float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description="false and true verdicts on real workers")
     parser.add_argument("--framework", default="torch")
-    parser.add_argument("--model", default="resnet50")
+    parser.add_argument("--model", default="squeezenet1_1")
     parser.add_argument("--sets", type=int, default=100)
     parser.add_argument("--rounds", type=int, default=8)
     parser.add_argument("--planted", type=float, default=3.0, help="per cent")
     parser.add_argument("--block", type=float, default=0.5, help="seconds")
-    parser.add_argument("--image-size", type=int, default=32)
-    parser.add_argument("--batch-size", type=int, default=2)
+    parser.add_argument("--image-size", type=int, default=64)
+    parser.add_argument("--batch-size", type=int, default=1)
     parser.add_argument("--threads", type=int, default=usable_cores())
     arguments = parser.parse_args()
     axes = Axes(
