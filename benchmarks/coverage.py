@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
+from mbench.harness.stopping import narrow_enough
 from mbench.stats import Interval, geometric_interval, ratio
 
 TRUE_RATIO = 1.1
@@ -52,17 +53,20 @@ def interleaved(
 ) -> Interval:
     """The ratio's interval by mbench's own protocol; `until` a width, if one is given."""
     rates: tuple[dict, dict] = ({}, {})
+    widths: list[float | None] = []
     for process in range(10 * processes):
         machine.go_elsewhere()
         speeds = [math.exp(machine.random.normal(0, offset)) * true for true in (1.0, TRUE_RATIO)]
         for at in range(rounds):
             for which in machine.random.permutation(2):
                 rates[which].setdefault(process, {})[at] = machine.block(speeds[which])
-        if process + 1 >= processes:
-            found = ratio(*rates)
-            assert found is not None
-            if until is None or found.half_width <= until:
-                return found
+        found = ratio(*rates)
+        assert found is not None
+        widths.append(found.half_width)
+        if until is None and process + 1 == processes:
+            break
+        if until is not None and narrow_enough(widths, goal=until, fewest=processes):
+            break
     return found
 
 

@@ -4,8 +4,9 @@ Usage: python benchmarks/time_to_verdict.py [--frameworks torch,tf] [--within 2]
 
 In each trial, in random order: `mbench compare --until`, and DLPerf's way, a fresh process per
 measurement, 20 steps and then 100 that count, the frameworks in turn, until the interval of the
-ratio is as narrow. That interval is Welch's on the logarithms of the processes' throughputs.
-DLPerf itself stops after 7 processes and tells no interval, so what it is given here is patience.
+ratio is as narrow, by the same rule. That interval is Welch's on the logarithms of the processes'
+throughputs. DLPerf itself stops after 7 processes and tells no interval, so what it is given here
+is patience.
 Environments and proofs are made beforehand, and both ways measure the same case on as many threads.
 """
 
@@ -13,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import random
 import subprocess
 import sys
@@ -24,6 +24,7 @@ from pathlib import Path
 from workers import fresh_workers
 
 from mbench.harness.plan import Axes
+from mbench.harness.stopping import narrow_enough
 from mbench.harness.system import usable_cores
 from mbench.stats import Interval, contrast
 
@@ -55,6 +56,7 @@ def by_dlperf(arguments: argparse.Namespace) -> tuple[Interval, float]:
     """The interval, and the seconds it took."""
     frameworks = arguments.frameworks.split(",")
     rates: dict[str, list[float]] = {name: [] for name in frameworks}
+    widths: list[float | None] = []
     begin = time.monotonic()
     while True:
         for name in frameworks:
@@ -66,9 +68,9 @@ def by_dlperf(arguments: argparse.Namespace) -> tuple[Interval, float]:
                 worker.run(SKIPPED)
                 rates[name].append(COUNTED * 1e9 / worker.run(COUNTED).nanoseconds[0])
         interval = contrast(*rates.values())
-        processes = interval.replicates
-        narrow = 100 * (interval.half_width or math.inf) <= arguments.within
-        if processes >= arguments.most or (processes >= FEWEST and narrow):
+        widths.append(interval.half_width)
+        narrow = narrow_enough(widths, goal=arguments.within / 100, fewest=FEWEST)
+        if narrow or len(widths) >= arguments.most:
             return interval, time.monotonic() - begin
 
 

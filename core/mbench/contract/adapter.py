@@ -166,7 +166,10 @@ class Benchmark(Protocol):
         """How many scalars the framework itself counts as trainable in this model."""
 
     def counted_flops(self) -> float | None:
-        """FLOPs of one sample's forward pass by the framework's own counter, None without one."""
+        """FLOPs of one sample's forward pass by the framework's own counter.
+
+        None where it has no counter, or one that miscounts this model, as a loop's body once.
+        """
 
     def loss(self) -> float:
         """The loss of the last training step."""

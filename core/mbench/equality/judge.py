@@ -246,7 +246,7 @@ def along_parameters(
 
 def judge_flops(counted: float | None, workload: Workload) -> Finding:
     if counted is None:
-        return Finding("flops", None, FLOPS, note="the framework has no counter")
+        return Finding("flops", None, FLOPS, note="the framework counted none")
     error = abs(counted - workload.forward_flops()) / workload.forward_flops()
     return Finding("flops", error, FLOPS, f"{counted / 1e9:.4g} GFLOP forward per sample")
 

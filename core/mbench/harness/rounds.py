@@ -12,7 +12,7 @@ from mbench.harness.effort import rounds_that_pay
 from mbench.harness.measurement import Measurement, Runner
 from mbench.harness.protocol import Protocol
 from mbench.harness.resume import first_missing
-from mbench.harness.stopping import reason_to_stop, too_small, widest
+from mbench.harness.stopping import reason_to_stop, too_small, widths
 from mbench.harness.warmup import warm_up
 
 if TYPE_CHECKING:
@@ -58,15 +58,16 @@ class Interleaved(Measurement[Protocol]):
         """Why no set is begun after so many of them; empty if one is."""
         if not self.entries:
             return "no case left to measure"
-        width = None
+        seen: list[float | None] = []
         if self.protocol.half_width_goal is not None:
-            width = widest(self.rates, cases=[entry.number for entry in self.entries])
+            cases = [entry.number for entry in self.entries]
+            seen = widths(self.rates, cases=cases, sets=measured)
         return reason_to_stop(
             self.protocol,
             measured=measured,
             elapsed_seconds=time.monotonic() - self.begin,
             set_seconds=self.costliest_set,
-            width=width,
+            widths=seen,
         )
 
     def measure_set(self, number: int, *, deadline: float) -> None:

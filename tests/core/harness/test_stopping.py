@@ -6,7 +6,7 @@ import pytest
 
 from mbench import stats
 from mbench.harness.protocol import Protocol
-from mbench.harness.stopping import reason_to_stop, too_small, widest
+from mbench.harness.stopping import MORE_SETS, narrow_enough, reason_to_stop, too_small, widths
 
 
 def sets(*values):
@@ -17,42 +17,71 @@ def sets(*values):
 def test_the_widest_ratio_counts():
     rates = {0: sets(10, 10, 10), 1: sets(20, 21, 20), 2: sets(30, 36, 30)}
     wide = stats.ratio(rates[0], rates[2]).half_width
-    assert widest(rates, cases=[0, 1, 2]) == pytest.approx(wide)
-    assert widest(rates, cases=[0, 1]) < wide
+    assert widths(rates, cases=[0, 1, 2], sets=3)[-1] == pytest.approx(wide)
+    assert widths(rates, cases=[0, 1], sets=3)[-1] < wide
+
+
+def test_of_each_moment_only_the_sets_made_by_then_count():
+    rates = {0: sets(10, 10, 10, 10), 1: sets(20, 21, 20, 20)}
+    wide = stats.ratio(sets(10, 10), sets(20, 21)).half_width
+    seen = widths(rates, cases=[0, 1], sets=4)
+    assert seen[0] is None
+    assert seen[1] == pytest.approx(wide)
+    assert seen[1] > seen[2] > seen[3]
+    assert widths(rates, cases=[0, 1], sets=3) == seen[:3]
 
 
 def test_a_single_case_is_judged_by_its_throughput():
     rates = {4: {0: {0: 10.0, 1: 30.0}, 1: {0: 15.0, 1: 15.0}, 2: {0: 16.0, 1: 16.0}}}
     expected = stats.geometric_interval([15.0, 15.0, 16.0]).half_width
-    assert widest(rates, cases=[4]) == pytest.approx(expected)
+    assert widths(rates, cases=[4], sets=3)[-1] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
     "rates", [{}, {0: sets(10)}, {0: sets(10), 1: sets(11)}, {0: sets(1, 2), 1: {}}]
 )
 def test_no_interval_is_not_narrow(rates):
-    assert widest(rates, cases=[0, 1]) is None
+    assert widths(rates, cases=[0, 1], sets=2)[-1] is None
+
+
+@pytest.mark.parametrize(
+    ("seen", "enough"),
+    [
+        ([None, 0.01, 0.01, 0.01], False),  # narrow, but so are few sets by luck
+        ([None, 0.01, 0.01, 0.01, 0.01], True),
+        ([None, 0.01, 0.03, 0.03, 0.03], False),  # was narrow once
+        ([None, 0.01, 0.03, 0.03, 0.01], False),  # among the fewest sets it did not count
+        ([None, None, 0.01, 0.03, 0.01], True),  # need not have been narrow in between
+        ([None, 0.03, 0.01, None, None], False),  # a framework's interval went missing
+        ([], False),
+    ],
+)
+def test_a_width_counts_some_sets_after_it_was_first_reached(seen, enough):
+    assert MORE_SETS == 2
+    assert narrow_enough(seen, goal=0.02, fewest=3) is enough
 
 
 def reason(protocol, **state):
-    known = {"measured": 5, "elapsed_seconds": 10.0, "set_seconds": 2.0, "width": None}
+    known = {"measured": 5, "elapsed_seconds": 10.0, "set_seconds": 2.0, "widths": ()}
     return reason_to_stop(protocol, **{**known, **state})
 
 
-def test_without_a_goal_the_count_decides_whatever_the_width():
+def test_without_a_goal_the_count_decides():
     protocol = Protocol(processes=5)
-    assert reason(protocol, measured=4, width=0.0001) == ""
-    assert reason(protocol, measured=5, width=0.9) == "all processes measured"
+    assert reason(protocol, measured=4) == ""
+    assert reason(protocol, measured=5) == "all processes measured"
 
 
 def test_with_a_goal_the_width_decides_after_the_fewest_processes():
     protocol = Protocol(processes=5, half_width_goal=0.02, most_processes=8)
-    assert reason(protocol, measured=4, width=0.001) == ""
-    assert reason(protocol, measured=5, width=0.021) == ""
-    assert reason(protocol, measured=5, width=0.019) == (
-        "as narrow as asked for, intervals within ±1.9 % where ±2 % was asked for"
+    before = [None, 0.001, 0.001, 0.001]
+    assert reason(protocol, measured=4, widths=before) == ""
+    assert reason(protocol, measured=7, widths=[*before, 0.019, 0.018, 0.021]) == ""
+    assert reason(protocol, measured=7, widths=[*before, 0.019, 0.021, 0.018]) == (
+        "as narrow as asked for, intervals within ±1.8 % where ±2 % was asked for"
     )
-    assert reason(protocol, measured=8, width=0.03).startswith("all processes measured, intervals")
+    said = reason(protocol, measured=8, widths=[*before, 0.019, 0.021, 0.021, 0.03])
+    assert said.startswith("all processes measured, intervals within ±3 % where ±2 %")
 
 
 def test_the_budget_decides_before_a_set_that_would_not_fit():
