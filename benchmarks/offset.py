@@ -4,8 +4,9 @@ Usage: python benchmarks/offset.py [--framework torch] [--sets 12] [--settings d
 
 Every set starts a fresh pair of workers under each setting, and measures all of them in turn, in
 shuffled order, round by round. Within a setting the two are identical, so the scatter of their
-ratio over the sets, less what the rounds within a set explain, is the offset between processes;
-it is told per process. Between settings, the ratio tells what a setting does to speed.
+ratio over the sets, as far as even and odd rounds agree in it, is the offset between processes;
+it is told per process. Between settings, the ratio tells what a setting does to speed. Page faults
+per step tell how much memory a framework gives back to the kernel and takes anew.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import math
 import os
 import random
 from contextlib import ExitStack, contextmanager
-from statistics import fmean, variance
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 from workers import block, warm_workers
@@ -24,6 +25,7 @@ from workers import block, warm_workers
 from mbench.harness.plan import Axes
 from mbench.harness.system import usable_cores
 from mbench.stats import pair_ratios, ratio
+from mbench.telemetry.kernel import page_faults
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,30 +67,42 @@ def setting(name: str) -> Iterator[None]:
 
 def one_set(
     names: list[str], axes: Axes, *, rounds: int, seconds: float, order: random.Random
-) -> dict[str, tuple[Rates, Rates]]:
-    """The rates of a fresh pair of workers under each setting, by round."""
+) -> tuple[dict[str, tuple[Rates, Rates]], dict[str, float]]:
+    """The rates of a fresh pair of workers under each setting, by round; page faults per step."""
     with ExitStack() as stack:
         pairs = {}
         for name in order.sample(names, len(names)):
             with setting(name):
                 pairs[name] = stack.enter_context(warm_workers(2, axes=axes, block_seconds=seconds))
         rates: dict[str, tuple[Rates, Rates]] = {name: ({}, {}) for name in names}
+        faults = dict.fromkeys(names, 0.0)
         everyone = [(name, number) for name in names for number in (0, 1)]
         for at in range(rounds):
             for name, number in order.sample(everyone, len(everyone)):
                 workers, steps = pairs[name]
+                pid = workers[number].process.pid
+                before = page_faults([pid]) or 0
                 rates[name][number][at] = block(workers[number], steps)
-    return rates
+                faults[name] += ((page_faults([pid]) or 0) - before) / steps / rounds / 2
+    return rates, faults
 
 
 def offset(pairs: list[tuple[Rates, Rates]]) -> tuple[float, float]:
-    """Standard deviations: of one process's offset, and of a pair's ratio with all its noise."""
-    whole = fmean(math.log(pair_ratios({0: a}, {0: b})[0]) ** 2 for a, b in pairs)
-    # The variance of a median of normal values is pi / 2 times that of their mean.
-    within = fmean(
-        math.pi / 2 / len(a) * variance([math.log(b[at] / a[at]) for at in a]) for a, b in pairs
-    )
-    return math.sqrt(max(0.0, whole - within) / 2), math.sqrt(whole)
+    """Standard deviations: of one process's offset, and of a pair's ratio with all its noise.
+
+    What the even rounds and the odd rounds of a pair agree in is its offset: the true ratio is 1,
+    so the mean product of their logarithms is its variance, however the noise is distributed.
+    """
+    logs = [
+        [
+            math.log(pair_ratios({0: a}, {0: {at: b[at] for at in b if at % 2 in kept}})[0])
+            for kept in ((0, 1), (0,), (1,))
+        ]
+        for a, b in pairs
+    ]
+    whole = fmean(both**2 for both, _, _ in logs)
+    shared = fmean(even * odd for _, even, odd in logs)
+    return math.sqrt(max(0.0, shared) / 2), math.sqrt(whole)
 
 
 def main() -> None:
@@ -108,11 +122,11 @@ def main() -> None:
         image_size=arguments.image_size, threads=arguments.threads,
     )  # fmt: skip
     order = random.Random(0)
-    sets = []
+    sets, faults = [], []
     for number in range(arguments.sets):
-        sets.append(
-            one_set(names, axes, rounds=arguments.rounds, seconds=arguments.block, order=order)
-        )
+        found = one_set(names, axes, rounds=arguments.rounds, seconds=arguments.block, order=order)
+        sets.append(found[0])
+        faults.append(found[1])
         seen = (f"{name} {pair_ratios({0: a}, {0: b})[0]:.4f}" for name, (a, b) in sets[-1].items())
         print(f"set {number + 1}: ratios of the pairs {', '.join(seen)}", flush=True)
     for name in names:
@@ -127,7 +141,8 @@ def main() -> None:
         ends = f"{speed.low:.4f} .. {speed.high:.4f}" if speed.low else "one set, no interval"
         print(
             f"{name:<16} offset of a process {100 * process:.2f} %, pair with noise "
-            f"{100 * pair:.2f} %, throughput {speed.value:.4f} of {names[0]} ({ends})"
+            f"{100 * pair:.2f} %, {fmean(one[name] for one in faults):,.0f} page faults per step, "
+            f"throughput {speed.value:.4f} of {names[0]} ({ends})"
         )
 
 

@@ -21,9 +21,11 @@ if TYPE_CHECKING:
 __all__ = ["block", "fresh_workers", "warm_workers"]
 
 
-def block(worker: Worker, steps: int) -> float:
-    """Steps per second of one block, the worker stopped before and after."""
+def block(worker: Worker, steps: int, *, lead: int = 0) -> float:
+    """Steps per second of one block after `lead` steps, the worker stopped before and after."""
     worker.resume()
+    if lead:
+        worker.run(lead)
     nanoseconds = worker.run(steps).nanoseconds[0]
     worker.stop()
     return steps * 1e9 / nanoseconds

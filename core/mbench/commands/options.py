@@ -190,7 +190,7 @@ protocol_options = apply(
                           "[default: 5; dlperf 7, superbench and nvidia 1]"),
         click.option("--rounds", type=SIZE, default=None,
                      help="Blocks per worker (adaptive).  [default: as many as the budget allows, "
-                          "3 to 10]"),
+                          "3 to 30]"),
         click.option("--block", type=SECONDS, default=None,
                      help="Seconds that a block takes, one step at least (adaptive).  "
                           "[default: 1]"),

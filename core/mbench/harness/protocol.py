@@ -22,7 +22,9 @@ class Protocol:
     rounds: blocks per worker; None fills the budget, between fewest_rounds and most_rounds, or
         where a width is the goal, is as many as pay (harness/effort.py).
     budget_seconds: of one comparison, starting and warming up included.
-    block_seconds: length of a block between two synchronisations, at least one step.
+    block_seconds: length of a block between two synchronisations, at least one step. Short, for
+        a machine's noise is as large between adjacent blocks of any length, and more rounds
+        average more of it away (benchmarks/turns.py).
     lead_seconds: of untimed steps before a block, if that makes a step; a worker that was stopped
         finds caches cold and threads asleep.
     half_width_goal: relative half-width of the widest interval at which measuring stops; then
@@ -35,15 +37,15 @@ class Protocol:
     processes: int = 5
     rounds: int | None = None
     budget_seconds: float = 160.0
-    block_seconds: float = 1.0
-    lead_seconds: float = 0.25
+    block_seconds: float = 0.25
+    lead_seconds: float = 0.1
     half_width_goal: float | None = None
     most_processes: int = 30
     timeout_seconds: float = 900.0
     memory_limit_bytes: int | None = None
     seed: int = 0
     fewest_rounds: int = 3
-    most_rounds: int = 10
+    most_rounds: int = 30
 
     def __post_init__(self) -> None:
         if self.half_width_goal is not None and self.most_processes < self.processes:
@@ -64,7 +66,7 @@ class Protocol:
             wanted, most = self.budget_seconds / self.processes - setup_seconds, self.most_rounds
             paying = wanted / round_seconds
         else:
-            most = 3 * self.most_rounds
+            most = 2 * self.most_rounds
         return max(self.fewest_rounds, int(min(most, paying)))
 
 

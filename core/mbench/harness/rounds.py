@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Interleaved"]
 
+WARMUP_BLOCKS = 4  # at least, one second by default
+
 
 class Interleaved(Measurement[Protocol]):
     """All cases of a comparison side by side, one of them running at a time."""
@@ -75,7 +77,7 @@ class Interleaved(Measurement[Protocol]):
         begin = time.monotonic()
 
         def warm(run: Callable[[int], int]) -> Warmup:
-            return warm_up(run, shortest_seconds=self.protocol.block_seconds)
+            return warm_up(run, shortest_seconds=WARMUP_BLOCKS * self.protocol.block_seconds)
 
         with ExitStack() as stack:
             runners = []

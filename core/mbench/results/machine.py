@@ -80,6 +80,7 @@ def telemetry(case: CaseRecord) -> Document | None:
         "stolen_cores": load(blocks, lambda block: block.stolen_cores),
         "available_memory_bytes": min(block.available_bytes for block in blocks),
         "swapped_bytes": total(blocks, lambda block: block.swapped_bytes),
+        "page_faults_per_second": page_faults(blocks),
         "cpu_limited": mean(blocks, lambda block: block.throttled),
         "cpu_stalled": mean(blocks, lambda block: block.cpu_stalled),
         "memory_stalled": mean(blocks, lambda block: block.memory_stalled),
@@ -127,6 +128,13 @@ def energy(case: CaseRecord) -> Document | None:
         "mean_watts": joules / seconds,
         "source": "processor packages (RAPL)" if on_cpu else "GPU (NVML)",
     }
+
+
+def page_faults(blocks: Sequence[Usage]) -> float | None:
+    """Per second of the blocks in which they were counted; None where none were."""
+    counted = [block for block in blocks if block.page_faults is not None]
+    faults = total(counted, lambda block: block.page_faults)
+    return None if faults is None else faults / sum(block.seconds for block in counted)
 
 
 def known(blocks: Sequence[Usage], read: Callable[[Usage], float | None]) -> list[float]:

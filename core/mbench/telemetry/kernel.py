@@ -13,8 +13,8 @@ import psutil
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Joules", "clock_mhz", "core_seconds", "cores_of", "read", "stalled_seconds",
-           "swapped_bytes"]  # fmt: skip
+__all__ = ["Joules", "clock_mhz", "core_seconds", "cores_of", "page_faults", "read",
+           "stalled_seconds", "swapped_bytes"]  # fmt: skip
 
 PRESSURE = Path("/proc/pressure")
 VMSTAT = Path("/proc/vmstat")
@@ -63,6 +63,16 @@ def swapped_bytes() -> int | None:
     """All that was ever swapped in or out."""
     pages = re.findall(r"^pswp(?:in|out) (\d+)$", read(VMSTAT) or "", re.MULTILINE)
     return sum(map(int, pages)) * os.sysconf("SC_PAGE_SIZE") if pages else None
+
+
+def page_faults(pids: Iterable[int]) -> int | None:
+    """Pages that processes and their ended children had from the kernel so far, without the disk.
+
+    They are the fields minflt and cminflt of proc(5).
+    """
+    found = [read(Path(f"/proc/{pid}/stat")) for pid in pids]
+    counts = [text.rpartition(")")[2].split()[7:9] for text in found if text]
+    return sum(int(count) for pair in counts for count in pair) if counts else None
 
 
 def clock_mhz(cores: Iterable[int]) -> float | None:

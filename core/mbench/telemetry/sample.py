@@ -38,6 +38,7 @@ class Sample:
     throttled_seconds: for how long a cgroup's limit held its processes up.
     *_stalled_seconds: for how long some process waited for that resource (PSI).
     swapped_bytes: in and out together.
+    page_faults: of the worker and its children, those that needed no disk.
     mhz: mean of the worker's cores.
     joules: of all processor packages (RAPL).
     """
@@ -52,6 +53,7 @@ class Sample:
     memory_stalled_seconds: float | None = None
     io_stalled_seconds: float | None = None
     swapped_bytes: int | None = None
+    page_faults: int | None = None
     mhz: float | None = None
     joules: float | None = None
     gpu: GpuSample | None = None

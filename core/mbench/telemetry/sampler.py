@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Sampler", "Watch"]
 
-FIRST_SECONDS = 0.5
+FIRST_SECONDS = 0.1
 EVERY_SECONDS = 1.0
 
 
@@ -85,6 +85,7 @@ class Sampler:
             memory_stalled_seconds=kernel.stalled_seconds("memory"),
             io_stalled_seconds=kernel.stalled_seconds("io"),
             swapped_bytes=kernel.swapped_bytes(),
+            page_faults=kernel.page_faults(process.pid for process in processes),
             mhz=kernel.clock_mhz(cores),
             joules=self._joules(),
             gpu=self.gpu.sample() if self.gpu else None,

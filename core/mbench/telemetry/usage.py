@@ -39,6 +39,7 @@ class Usage:
     memory_stalled: float | None
     io_stalled: float | None
     swapped_bytes: int | None
+    page_faults: float | None
     mhz: float | None
     joules: float | None
     gpu_utilization: float | None
@@ -95,6 +96,7 @@ def usage(samples: Sequence[Sample]) -> Usage | None:
         memory_stalled=share(lambda sample: sample.memory_stalled_seconds),
         io_stalled=share(lambda sample: sample.io_stalled_seconds),
         swapped_bytes=None if swapped is None else int(swapped),
+        page_faults=grown(lambda sample: sample.page_faults),
         mhz=level(lambda sample: sample.mhz),
         joules=grown(lambda sample: sample.joules),
         gpu_utilization=level(of_gpu(lambda gpu: gpu.utilization)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mbench.engine.outcome import CaseEnded
+from mbench.harness.protocol import Protocol
 from mbench.harness.rounds import Interleaved
 
 
@@ -50,12 +51,12 @@ def test_blocks_are_as_long_as_the_protocol_says(measure, world):
         assert block["each"] is False
 
 
-@pytest.mark.parametrize(("step_seconds", "lead"), [(0.05, 5), (0.2, 1), (0.6, 0)])
+@pytest.mark.parametrize(("step_seconds", "lead"), [(0.02, 5), (0.1, 1), (0.6, 0)])
 def test_a_turn_begins_with_steps_that_are_not_timed(measure, world, step_seconds, lead):
     world.step_seconds = step_seconds
     counts = world.counts = []
     measure(processes=1, rounds=2, mode="train", frameworks=("tiny", "flaky"))
-    block = max(1, round(1 / step_seconds))
+    block = max(1, round(Protocol().block_seconds / step_seconds))
     assert counts[-4 * (2 if lead else 1) :] == ([lead, block] if lead else [block]) * 4
 
 
@@ -67,7 +68,7 @@ def test_rounds_are_as_many_as_pay_once_that_shows(measure, world):
         budget_seconds=1e6,
     )  # fmt: skip
     rounds = [max(at for number, at in store.order() if number == n) + 1 for n in range(6)]
-    assert rounds[:2] == [10, 10]
+    assert rounds[:2] == [Protocol().most_rounds] * 2
     assert rounds[3:] == [3, 3, 3]
 
 
@@ -179,7 +180,7 @@ def test_a_budget_without_a_round_says_what_it_takes(measure, world):
     assert [outcome for _, outcome, _ in store.outcomes] == ["timeout"] * 3
     (reason,) = {reason for _, _, reason in store.outcomes}
     assert "the budget of 30 s is too small for one round: 2 of 3 workers" in reason
-    assert "give --budget 67 for one round, or 371 for 5 processes of 3 rounds" in reason
+    assert "give --budget 65 for one round, or 330 for 5 processes of 3 rounds" in reason
     assert len(world.workers) == 2, "the third would be in vain"
     assert store.of("comparison_end")[0]["reason"] == "no case left to measure"
 

@@ -10,7 +10,7 @@ STEPS, BATCH = 10, 8
 def samples(*, seconds=1.0, busy=0.0, worker=0.0, **grown):
     """Of one block, as a run's file has them."""
     zero = {"at_nanoseconds": 5, "busy_seconds": 3.0, "stolen_seconds": 0.0, "worker_seconds": 1.0,
-            "available_bytes": 100, **dict.fromkeys(grown, 0.0)}  # fmt: skip
+            "available_bytes": 100, **dict.fromkeys(grown, 0)}  # fmt: skip
     last = {**zero, "at_nanoseconds": 5 + round(seconds * 1e9), "busy_seconds": 3.0 + busy,
             "worker_seconds": 1.0 + worker, **grown}  # fmt: skip
     return [zero, last]
@@ -58,6 +58,14 @@ def test_loads_are_means_and_extremes_of_the_blocks(document):
     assert seen["other_cores"]["mean"] == pytest.approx(seen["other_cores"]["highest"] / 2)
     assert seen["available_memory_bytes"] == 100
     assert seen["cpu_mhz"] is seen["gpu"] is seen["memory_stalled"] is None
+
+
+def test_page_faults_are_per_second_of_the_blocks_that_counted_them(document):
+    counted = samples(seconds=2.0, page_faults=500)
+    (case,) = document(seconds={"tiny": [[1.0] * 2]}, watched={"tiny": [[counted, QUIET]]})["cases"]
+    assert case["telemetry"]["page_faults_per_second"] == pytest.approx(250)
+    (case,) = document(seconds={"tiny": [[1.0]]}, watched={"tiny": [[QUIET]]})["cases"]
+    assert case["telemetry"]["page_faults_per_second"] is None
 
 
 def test_energy_is_per_sample_of_the_blocks_that_were_metered(document):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import sys
 from collections import namedtuple
@@ -72,6 +73,18 @@ def test_there_is_no_energy_where_it_may_not_be_read(write):
     assert kernel.Joules()() is None
     write("powercap/intel-rapl:0/name", "package-0")
     assert kernel.Joules()() is None
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads Linux's own files")
+def test_memory_that_is_touched_for_the_first_time_faults():
+    before = kernel.page_faults([os.getpid()])
+    pages = 300
+    with mmap.mmap(-1, pages * mmap.PAGESIZE) as fresh:
+        fresh.madvise(mmap.MADV_NOHUGEPAGE)
+        for page in range(pages):
+            fresh[page * mmap.PAGESIZE] = 1
+        assert pages <= kernel.page_faults([os.getpid()]) - before < 2 * pages
+    assert kernel.page_faults([2**22 + 1]) is None
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads Linux's own files")

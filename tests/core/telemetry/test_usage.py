@@ -26,16 +26,19 @@ def test_the_counters_resolution_is_no_load(sample):
 def test_counters_are_read_at_the_ends_and_gauges_in_between(sample):
     seen = usage([
         sample(0, mhz=800.0, swapped_bytes=5, cpu_stalled_seconds=1.0, available_bytes=9,
+               page_faults=50,
                gpu={"sm_mhz": 300, "joules": 10.0, "slowed_by": 0x8, "celsius": 50}),
         sample(1, mhz=3000.0, swapped_bytes=6, cpu_stalled_seconds=1.1, available_bytes=7,
                gpu={"sm_mhz": 1700, "joules": 99.0, "slowed_by": 0x24, "celsius": 70}),
         sample(2, mhz=3200.0, swapped_bytes=7, cpu_stalled_seconds=1.2, available_bytes=8,
                gpu={"sm_mhz": 1500, "joules": 100.0, "slowed_by": 0, "celsius": 60}),
         sample(4, mhz=900.0, swapped_bytes=25, cpu_stalled_seconds=1.4, available_bytes=9,
+               page_faults=90,
                gpu={"sm_mhz": 400, "joules": 410.0, "slowed_by": 0x8, "celsius": 60}),
     ])  # fmt: skip
     assert seen.mhz == 3100.0
     assert seen.swapped_bytes == 20
+    assert seen.page_faults == 40
     assert seen.cpu_stalled == pytest.approx(0.1)
     assert seen.available_bytes == 7
     assert seen.gpu_mhz == 1600
@@ -46,7 +49,8 @@ def test_counters_are_read_at_the_ends_and_gauges_in_between(sample):
 
 def test_what_is_not_known_stays_unknown(sample):
     seen = usage([sample(0, mhz=1.0), sample(1, mhz=1.0)])
-    for name in ("throttled", "memory_stalled", "swapped_bytes", "joules", "gpu_mhz", "gpu_watts"):
+    for name in ("throttled", "memory_stalled", "swapped_bytes", "page_faults", "joules",
+                 "gpu_mhz", "gpu_watts"):  # fmt: skip
         assert getattr(seen, name) is None
     assert seen.mhz is None, "an idle machine's clock says nothing of the block"
     assert seen.gpu_slowed_by == ()
