@@ -193,7 +193,7 @@ protocol_options = apply(
                           "3 to 30]"),
         click.option("--block", type=SECONDS, default=None,
                      help="Seconds that a block takes, one step at least (adaptive).  "
-                          "[default: 1]"),
+                          "[default: 0.25]"),
         click.option("--budget", type=SECONDS, default=None,
                      help="Seconds that one comparison may take (adaptive).  "
                           "[default: 160]"),
