@@ -4,8 +4,8 @@ Usage: python benchmarks/telemetry.py [--framework torch] [--processes 5] [--rou
 
 One worker at a time; in every round a watched block and one that is not, in random order; fresh
 processes are the replicates. A ratio of 0.995 or better means that watching costs half a percent
-or less. Noise hides so little for hours, so the processor time that watching takes is told too: a
-worker that uses all cores is held up by no more than that.
+or less. Noise hides so little for hours, so the processor time of the looks that fall within blocks
+is told too: a worker that uses all cores is held up by no more than that.
 """
 
 from __future__ import annotations
@@ -18,9 +18,13 @@ from contextlib import nullcontext
 from workers import warm_workers
 
 from mbench.harness.plan import Axes
+from mbench.harness.protocol import Protocol
 from mbench.harness.system import usable_cores
 from mbench.stats import ratio
-from mbench.telemetry.sampler import Sampler
+from mbench.telemetry.kernel import cores_of
+from mbench.telemetry.sampler import Sampler, family
+
+LOOKS = 200
 
 
 def main() -> None:
@@ -28,7 +32,7 @@ def main() -> None:
     parser.add_argument("--framework", default="torch")
     parser.add_argument("--processes", type=int, default=5)
     parser.add_argument("--rounds", type=int, default=10)
-    parser.add_argument("--block", type=float, default=2.0, help="seconds")
+    parser.add_argument("--block", type=float, default=Protocol().block_seconds, help="seconds")
     parser.add_argument("--threads", type=int, default=usable_cores())
     arguments = parser.parse_args()
     axes = Axes(
@@ -37,24 +41,32 @@ def main() -> None:
     )  # fmt: skip
     order, sampler = random.Random(0), Sampler()
     rates: dict[bool, dict[int, dict[int, float]]] = {False: {}, True: {}}
-    busy, elapsed = {False: 0.0, True: 0.0}, {False: 0.0, True: 0.0}
+    within, watched_seconds = 0, 0.0
     for process in range(arguments.processes):
         with warm_workers(1, axes=axes, block_seconds=arguments.block) as ((worker,), steps):
             worker.resume()
             for at in range(arguments.rounds):
                 for watched in order.sample((False, True), 2):
-                    began, used = time.perf_counter(), time.process_time()
-                    with sampler.watching(worker.process.pid) if watched else nullcontext():
+                    with sampler.watching(worker.process.pid) if watched else nullcontext() as seen:
                         nanoseconds = worker.run(steps).nanoseconds[0]
-                    busy[watched] += time.process_time() - used
-                    elapsed[watched] += time.perf_counter() - began
+                    if seen is not None:
+                        within += len(seen.samples) - 2
+                        watched_seconds += nanoseconds / 1e9
                     rates[watched].setdefault(process, {})[at] = steps * 1e9 / nanoseconds
+            used, cores = time.process_time(), cores_of(worker.process.pid)
+            members = family(worker.process.pid)
+            for _ in range(LOOKS):
+                sampler.sample(members, cores)
+            cost = (time.process_time() - used) / LOOKS
         print(f"process {process + 1} measured", flush=True)
     total = ratio(rates[False], rates[True])
     assert total is not None
     ends = f"{total.low:.4f} .. {total.high:.4f}" if total.low else "one process, no interval"
-    more = busy[True] / elapsed[True] - busy[False] / elapsed[False]
-    print(f"watching takes {1e3 * more:.2f} ms of a core per second, {100 * more:.3f} %")
+    share = within / watched_seconds
+    print(
+        f"a look takes {1e3 * cost:.2f} ms of a core; {share:.2f} of them fell into each second of "
+        f"blocks: {100 * share * cost:.3f} % of a core"
+    )
     print(f"{arguments.framework}: watched / not watched {total.value:.4f} ({ends})")
 
 

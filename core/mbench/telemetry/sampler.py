@@ -37,12 +37,14 @@ class Sampler:
 
     The counters are read before the worker is asked for its block and after it has answered, so
     that most looks fall outside of what is timed. A thread looks in between, for the gauges: the
-    clock of a machine that idles, before and after, says nothing of the block.
+    clock of a machine that idles, before and after, says nothing of the block. That is once a
+    second, however many blocks there are in it.
     """
 
     def __init__(self, *, gpu: Gpu | None = None) -> None:
         self.gpu = gpu
         self._joules = kernel.Joules()
+        self._due = 0.0  # when the next look within a block is
 
     @contextmanager
     def watching(self, pid: int) -> Iterator[Watch]:
@@ -56,10 +58,11 @@ class Sampler:
             watch.samples.append(self.sample(processes, cores))
 
         def go_on() -> None:
-            wait = FIRST_SECONDS
+            wait = max(FIRST_SECONDS, self._due - time.monotonic())
             while not over.wait(wait):
                 look()
                 wait = EVERY_SECONDS
+                self._due = time.monotonic() + wait
 
         thread = threading.Thread(target=go_on, name="telemetry", daemon=True)
         look()

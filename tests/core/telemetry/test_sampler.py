@@ -51,6 +51,17 @@ def test_samples_are_taken_before_after_and_in_between(run, monkeypatch):
     assert watch.cores >= 1
 
 
+def test_short_blocks_share_the_looks_in_between(run, monkeypatch):
+    monkeypatch.setattr(module, "FIRST_SECONDS", 0.01)
+    monkeypatch.setattr(module, "EVERY_SECONDS", 1000.0)
+    pid, sampler = run(BUSY), Sampler()
+    with sampler.watching(pid) as first:
+        wait_until(lambda: len(first.samples) > 1)
+    with sampler.watching(pid) as second:
+        time.sleep(0.3)
+    assert (len(first.samples), len(second.samples)) == (3, 2)
+
+
 def test_a_block_that_fails_is_watched_to_its_end(run):
     with pytest.raises(RuntimeError), Sampler().watching(run(BUSY)) as watch:
         raise RuntimeError
