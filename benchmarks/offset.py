@@ -92,6 +92,7 @@ def offset(pairs: list[tuple[Rates, Rates]]) -> tuple[float, float]:
 
     What the even rounds and the odd rounds of a pair agree in is its offset: the true ratio is 1,
     so the mean product of their logarithms is its variance, however the noise is distributed.
+    It takes two rounds at least.
     """
     logs = [
         [

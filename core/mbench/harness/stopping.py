@@ -16,7 +16,7 @@ __all__ = ["Rates", "narrow_enough", "reason_to_stop", "too_small", "widths"]
 MORE_SETS = 2
 """Made after a width was first reached. It was reached by luck too, and intervals reported at that
 very moment hold the truth in 92 of 100 cases instead of 95 (benchmarks/coverage.py). A fixed number
-of sets more mends that (Simons 1968, On the cost of not knowing the variance when making a
+of sets more mends most of that (Simons 1968, On the cost of not knowing the variance when making a
 fixed-width confidence interval for the mean)."""
 
 Rates = dict[int, dict[int, dict[int, float]]]

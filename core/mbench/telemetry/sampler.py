@@ -33,7 +33,7 @@ class Watch:
 
 
 class Sampler:
-    """Looks at the machine; one look costs about half a millisecond of the parent's time.
+    """Looks at the machine; one look costs the parent half a millisecond to one.
 
     The counters are read before the worker is asked for its block and after it has answered, so
     that most looks fall outside of what is timed. A thread looks in between, for the gauges: the
