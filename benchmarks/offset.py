@@ -44,7 +44,12 @@ SETTINGS = {
     **{name: {"GLIBC_TUNABLES": text} if text else {} for name, text in TUNABLES.items()},
     "pinned": {"OMP_PROC_BIND": "true", "OMP_PLACES": "cores"},
     "fixed-addresses": {},
-}
+    # Everything that can be made alike at once.
+    "alike": {
+        "GLIBC_TUNABLES": TUNABLES["huge-kept"], "OMP_PROC_BIND": "true", "OMP_PLACES": "cores",
+    },
+}  # fmt: skip
+FIXED_ADDRESSES = {"fixed-addresses", "alike"}
 NO_RANDOM_ADDRESSES = 0x0040000  # personality(2): ADDR_NO_RANDOMIZE
 
 
@@ -55,7 +60,7 @@ def setting(name: str) -> Iterator[None]:
     libc = ctypes.CDLL(None)
     persona = libc.personality(0xFFFFFFFF)
     os.environ.update(SETTINGS[name])
-    if name == "fixed-addresses":
+    if name in FIXED_ADDRESSES:
         libc.personality(persona | NO_RANDOM_ADDRESSES)
     try:
         yield

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from statistics import fmean, variance
+from statistics import fmean, median, variance
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -13,17 +13,15 @@ if TYPE_CHECKING:
 
 __all__ = ["rounds_that_pay", "variances"]
 
-MEDIAN = math.pi / 2
-"""A median's variance is that of a mean times this, where noise is normal."""
-
 
 def variances(
     baseline: Mapping[int, Mapping[int, float]], other: Mapping[int, Mapping[int, float]]
 ) -> tuple[float, float] | None:
-    """The variance of a round's log ratio within a process pair, and that between pairs.
+    """What a round adds to the variance of a pair's log ratio, and the variance between pairs.
 
-    Both map process -> round -> throughput. None before two pairs have two rounds each. What the
-    noise of its rounds adds to the scatter of the pairs is taken off; what is left may be 0.
+    Both map process -> round -> throughput. None before two pairs have two rounds each. The first
+    is that of a pair's median times its rounds; what rounds add to the scatter of the pairs is
+    taken off the second, which may be left with 0.
     """
     pairs = [
         [math.log(other[p][r] / baseline[p][r]) for r in set(baseline[p]) & set(other[p])]
@@ -32,10 +30,26 @@ def variances(
     pairs = [rounds for rounds in pairs if len(rounds) > 1]
     if len(pairs) < 2:
         return None
-    freedom = sum(len(rounds) - 1 for rounds in pairs)
-    within = sum((len(rounds) - 1) * variance(rounds) for rounds in pairs) / freedom
-    noise = within * fmean(1 / len(rounds) for rounds in pairs)
-    return within, max(0.0, variance([fmean(rounds) for rounds in pairs]) - noise)
+    noises = [variance_of_median(rounds) for rounds in pairs]
+    within = fmean(len(rounds) * noise for rounds, noise in zip(pairs, noises, strict=True))
+    return within, max(0.0, variance([median(rounds) for rounds in pairs]) - fmean(noises))
+
+
+def variance_of_median(values: Sequence[float]) -> float:
+    """Of at least two values: the smaller of two estimates, both of which rather err upwards.
+
+    Where noise is normal it is pi / 2 times a mean's. Bursts, and steps of two levels, enlarge that
+    but do not move the median; then the distance of two values about the median tells better
+    (Price & Bonett 2001, Estimating the variance of the sample median, Journal of Statistical
+    Computation and Simulation 68).
+    """
+    from scipy.special import bdtr, ndtri
+
+    count = len(values)
+    beyond = max(1, round((count + 1) / 2 - math.sqrt(count)))
+    low, high = (sorted(values)[at] for at in (beyond - 1, count - beyond))
+    distance = (high - low) / (2 * float(ndtri(bdtr(beyond - 1, count, 0.5))))
+    return min(math.pi / 2 * variance(values) / count, distance**2)
 
 
 def rounds_that_pay(
@@ -53,8 +67,6 @@ def rounds_that_pay(
     if not found or len(found) < len(others):
         return None
     return max(
-        math.sqrt(setup_seconds / round_seconds * MEDIAN * within / between)
-        if between > 0
-        else math.inf
+        math.sqrt(setup_seconds / round_seconds * within / between) if between > 0 else math.inf
         for within, between in found
     )
