@@ -6,6 +6,7 @@ import os
 import time
 from typing import TYPE_CHECKING
 
+from mbench.doctor import pace
 from mbench.doctor.check import Check, ok, warn
 from mbench.telemetry import cgroup, kernel
 from mbench.telemetry.disturbances import OTHER_CORES
@@ -26,6 +27,7 @@ def examine() -> Iterator[Check]:
     yield from governor(cores)
     yield from turbo()
     yield from load(cores)
+    yield pace.examine(cores)
     yield limit(cores)
     yield threads()
 

@@ -7,14 +7,17 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
-from mbench.doctor import gpu, memory, processor
+from mbench.doctor import gpu, memory, pace, processor
 from mbench.telemetry import cgroup, kernel
 
 
 @pytest.fixture
 def machine(tmp_path, monkeypatch):
-    """`write(name, text)` writes one of the kernel's files; `used` and `stolen` are cores."""
-    machine = SimpleNamespace(used=0.0, stolen=0.0, now=100.0, root=tmp_path)
+    """`write(name, text)` writes one of the kernel's files; `used` and `stolen` are cores.
+
+    `loops` are the times of equal loops on any of its cores.
+    """
+    machine = SimpleNamespace(used=0.0, stolen=0.0, now=100.0, root=tmp_path, loops=[100] * 50)
 
     def write(name: str, text: str | int) -> None:
         path = tmp_path / name
@@ -36,6 +39,7 @@ def machine(tmp_path, monkeypatch):
     )
     monkeypatch.setattr(processor, "time",
                         SimpleNamespace(monotonic=lambda: machine.now, sleep=sleep))  # fmt: skip
+    monkeypatch.setattr(pace, "loop_nanoseconds", lambda core: machine.loops)
     monkeypatch.setattr(cgroup, "SELF", tmp_path / "cgroup")
     monkeypatch.setattr(cgroup, "MOUNT", tmp_path / "groups")
     monkeypatch.setattr(memory, "HUGE_PAGES", tmp_path / "huge")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
 
 from mbench.cli import group
-from mbench.doctor import gpu
+from mbench.doctor import gpu, pace
 from mbench.doctor.examine import examine
 from mbench.telemetry.sample import GpuSample
 
@@ -68,6 +69,37 @@ def test_load_of_others(machine, cores, status):
     assert found(machine)["stolen time"].status == status
 
 
+@pytest.mark.parametrize(
+    ("slow", "status"), [(0, "ok"), (3, "ok"), (25, "warn"), (50, "ok")], ids=str
+)
+def test_cores_of_two_speeds(machine, slow, status):
+    machine.loops = [100] * (50 - slow) + [170] * slow
+    check = found(machine)["core speed"]
+    assert check.status == status
+    assert ("1.70, 1.70" in check.found) is (status == "warn")
+
+
+def test_loops_run_on_the_core_that_is_asked_for(monkeypatch):
+    before = os.sched_getaffinity(0)
+    bound_to = []
+    monkeypatch.setattr(pace, "SECONDS", 0.02)
+    monkeypatch.setattr(pace, "TURNS", Turns(lambda: bound_to.append(os.sched_getaffinity(0))))
+    taken = pace.loop_nanoseconds(min(before))
+    assert len(taken) > 1
+    assert min(taken) > 0
+    assert set(map(frozenset, bound_to)) == {frozenset({min(before)})}
+    assert os.sched_getaffinity(0) == before
+
+
+def test_cores_are_looked_at_all_over_the_machine(machine, monkeypatch):
+    seen = []
+    monkeypatch.setattr(pace, "loop_nanoseconds", lambda core: seen.append(core) or [100] * 50)
+    for count, expected in ((1, [0]), (4, [0, 1, 2, 3]), (64, [0, 16, 32, 48]), (6, [0, 2, 4])):
+        seen.clear()
+        pace.examine(range(count))
+        assert seen == expected
+
+
 @pytest.mark.parametrize(("quota", "status"), [("max", "ok"), ("200000", "ok"), ("150000", "warn")])
 def test_a_limit_below_the_cores_holds_threads_up(machine, quota, status):
     machine.write("cgroup", "0::/box")
@@ -106,6 +138,17 @@ def test_a_results_folder_that_cannot_be_made(machine):
 def test_a_driver_that_does_not_answer(machine):
     machine.write("nvidia", "550.1")
     assert found(machine)["GPU"].status == "warn"
+
+
+class Turns:
+    """A number that tells when it is used."""
+
+    def __init__(self, tell):
+        self.tell = tell
+
+    def __index__(self):
+        self.tell()
+        return 10
 
 
 class Gpu:
