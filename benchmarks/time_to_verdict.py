@@ -69,9 +69,16 @@ def by_dlperf(arguments: argparse.Namespace) -> tuple[Interval, float]:
                 rates[name].append(COUNTED * 1e9 / worker.run(COUNTED).nanoseconds[0])
         interval = contrast(*rates.values())
         widths.append(interval.half_width)
+        if len(widths) % 10 == 0:
+            print(f"dlperf: {told(interval)} after {time.monotonic() - begin:.0f} s", flush=True)
         narrow = narrow_enough(widths, goal=arguments.within / 100, fewest=FEWEST)
         if narrow or len(widths) >= arguments.most:
             return interval, time.monotonic() - begin
+
+
+def told(interval: Interval) -> str:
+    ends = f"{interval.low:.4f} .. {interval.high:.4f}"
+    return f"{interval.value:.4f} ({ends}), {interval.replicates} processes each,"
 
 
 def main() -> None:
@@ -98,12 +105,9 @@ def main() -> None:
             taken[name].append(seconds)
             wide = (interval.half_width or 1.0) > arguments.within / 100
             short[name] += wide
-            print(
-                f"trial {trial + 1}, {name}: {interval.value:.4f} ({interval.low:.4f} .. "
-                f"{interval.high:.4f}) after {seconds:.0f} s, {interval.replicates} processes each"
-                f"{', too wide still' if wide else ''}",
-                flush=True,
-            )
+            still = ", too wide still" if wide else ""
+            print(f"trial {trial + 1}, {name}: {told(interval)} after {seconds:.0f} s{still}",
+                  flush=True)  # fmt: skip
     means = {name: sum(seconds) / len(seconds) for name, seconds in taken.items()}
     least = " at least" if short["dlperf"] else ""
     if short["mbench"]:
