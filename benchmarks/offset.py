@@ -44,12 +44,13 @@ SETTINGS = {
     **{name: {"GLIBC_TUNABLES": text} if text else {} for name, text in TUNABLES.items()},
     "pinned": {"OMP_PROC_BIND": "true", "OMP_PLACES": "cores"},
     "fixed-addresses": {},
+    "fixed-pinned": {"OMP_PROC_BIND": "true", "OMP_PLACES": "cores"},
     # Everything that can be made alike at once.
     "alike": {
         "GLIBC_TUNABLES": TUNABLES["huge-kept"], "OMP_PROC_BIND": "true", "OMP_PLACES": "cores",
     },
 }  # fmt: skip
-FIXED_ADDRESSES = {"fixed-addresses", "alike"}
+FIXED_ADDRESSES = {"fixed-addresses", "fixed-pinned", "alike"}
 NO_RANDOM_ADDRESSES = 0x0040000  # personality(2): ADDR_NO_RANDOMIZE
 
 
