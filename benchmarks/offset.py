@@ -40,16 +40,15 @@ TUNABLES = {
     "kept-memory": "glibc.malloc.mmap_threshold=4294967296:glibc.malloc.trim_threshold=68719476736",
 }
 TUNABLES["huge-kept"] = f"{TUNABLES['huge-pages']}:{TUNABLES['kept-memory']}"
+BOUND = {"OMP_PROC_BIND": "true", "OMP_PLACES": "cores"}
 SETTINGS = {
     **{name: {"GLIBC_TUNABLES": text} if text else {} for name, text in TUNABLES.items()},
-    "pinned": {"OMP_PROC_BIND": "true", "OMP_PLACES": "cores"},
+    "pinned": BOUND,
     "fixed-addresses": {},
-    "fixed-pinned": {"OMP_PROC_BIND": "true", "OMP_PLACES": "cores"},
+    "fixed-pinned": BOUND,
     # Everything that can be made alike at once.
-    "alike": {
-        "GLIBC_TUNABLES": TUNABLES["huge-kept"], "OMP_PROC_BIND": "true", "OMP_PLACES": "cores",
-    },
-}  # fmt: skip
+    "alike": {"GLIBC_TUNABLES": TUNABLES["huge-kept"], **BOUND},
+}
 FIXED_ADDRESSES = {"fixed-addresses", "fixed-pinned", "alike"}
 NO_RANDOM_ADDRESSES = 0x0040000  # personality(2): ADDR_NO_RANDOMIZE
 

@@ -39,8 +39,8 @@ def examine(cores: Sequence[int]) -> Check:
     if max(levels) <= UNEVEN:
         return ok("core speed", said)
     mend = (
-        "neighbours on the same host's cores, or heat, slow them down at times: take a machine of "
-        "your own, or another hour; expect wide intervals here, and give --until"
+        "what no counter shows slows them at times, neighbours on the host's cores or heat: take a "
+        "machine of your own, or another hour; expect wide intervals here, and give --until"
     )
     return warn("core speed", said, mend)
 
