@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING
 
 from workers import block, warm_workers
 
-from mbench.harness.plan import Axes
-from mbench.harness.system import usable_cores
+from mbench.plan.plan import Axes
 from mbench.stats import pair_ratios
+from mbench.telemetry.system import usable_cores
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -23,9 +23,9 @@ from pathlib import Path
 from mbench.engine.variables import thread_variables
 from mbench.environments.locate import find
 from mbench.environments.spec import parse
-from mbench.harness.system import usable_cores
 from mbench.plugins import Plugins
 from mbench.stats import ratio
+from mbench.telemetry.system import usable_cores
 
 ROOT = Path(__file__).resolve().parent
 FOLDERS = {"torch": "pytorch", "tf": "tensorflow", "mxnet": "mxnet", "paddle": "paddle"}

@@ -17,12 +17,12 @@ from contextlib import nullcontext
 
 from workers import warm_workers
 
-from mbench.harness.plan import Axes
-from mbench.harness.protocol import Protocol
-from mbench.harness.system import usable_cores
+from mbench.plan.plan import Axes
+from mbench.plan.protocol import Protocol
 from mbench.stats import ratio
 from mbench.telemetry.kernel import cores_of
 from mbench.telemetry.sampler import Sampler, family
+from mbench.telemetry.system import usable_cores
 
 LOOKS = 200
 

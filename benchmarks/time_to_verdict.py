@@ -23,10 +23,10 @@ from pathlib import Path
 
 from workers import fresh_workers
 
-from mbench.harness.plan import Axes
 from mbench.harness.stopping import narrow_enough
-from mbench.harness.system import usable_cores
+from mbench.plan.plan import Axes
 from mbench.stats import Interval, contrast
+from mbench.telemetry.system import usable_cores
 
 SKIPPED, COUNTED = 20, 100  # DLPerf's README
 FEWEST = 5  # processes per framework before an interval is believed: mbench's default

@@ -22,10 +22,10 @@ from offset import Rates, offset
 from scipy.stats import binom
 from workers import block, warm_workers
 
-from mbench.harness.plan import Axes
-from mbench.harness.protocol import Protocol
-from mbench.harness.system import usable_cores
+from mbench.plan.plan import Axes
+from mbench.plan.protocol import Protocol
 from mbench.stats import geometric_interval, pair_ratios, verdict
+from mbench.telemetry.system import usable_cores
 
 if TYPE_CHECKING:
     from mbench.engine.local import Worker

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from mbench.engine.launch import launch
 from mbench.environments.locate import find
-from mbench.harness.plan import Axes, plan
 from mbench.harness.warmup import warm_up
+from mbench.plan.plan import Axes, plan
 from mbench.plugins import Plugins
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ def load(*runs: str | PathLike[str]) -> pd.DataFrame:
     """
     from pathlib import Path
 
-    from mbench.results.engine import files_of
+    from mbench.results.database import files_of
     from mbench.results.folder import default_folder
     from mbench.results.run import pick_run
     from mbench.results.samples import frame

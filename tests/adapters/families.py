@@ -15,7 +15,7 @@ from mbench.builtin import mbench_workloads
 from mbench.contract.case import Case
 from mbench.environments.environment import Environment
 from mbench.equality.prove import prove
-from mbench.harness.system import usable_cores
+from mbench.telemetry.system import usable_cores
 
 __all__ = ["REPRESENTATIVES", "assert_proven"]
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from mbench.harness.plan import Axes, plan
-from mbench.harness.protocol import Counted, Protocol
+from mbench.plan.plan import Axes, plan
+from mbench.plan.protocol import Counted, Protocol
 from mbench.plugins import Plugins
 from mbench.results.run import load_run
 from mbench.results.store import RunWriter

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from mbench.cli import group
 from mbench.errors import MbenchError, UsageError
-from mbench.harness.plan import Axes, plan
+from mbench.plan.plan import Axes, plan
 from mbench.plugins import DISABLE_EXTERNAL, Plugins, nearest
 
 if TYPE_CHECKING:

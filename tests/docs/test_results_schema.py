@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mbench.harness.system import GPU_FIELDS
 from mbench.reports.csv import render
 from mbench.results.run import load_run
 from mbench.results.summary import summarize
+from mbench.telemetry.system import GPU_FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

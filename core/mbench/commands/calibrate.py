@@ -12,7 +12,7 @@ import click
 from mbench.commands.measure import axes_of, check_writable, conduct, deliver
 from mbench.commands.options import case_options, protocol_options, results_option
 from mbench.errors import UsageError
-from mbench.reports.cells import number
+from mbench.reports.text import number
 
 __all__ = ["command"]
 

@@ -45,7 +45,7 @@ def create(context: click.Context, frameworks: tuple[str, ...], device: str) -> 
     from mbench.environments.locate import provide
     from mbench.environments.spec import parse
     from mbench.errors import UsageError
-    from mbench.harness.system import find_device
+    from mbench.telemetry.system import find_device
 
     specs = [parse(text) for text in frameworks]
     adapters = [plugins(context).adapter(spec.name) for spec in specs]

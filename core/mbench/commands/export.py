@@ -29,7 +29,7 @@ def command(run: tuple[str, ...], format_: str, output: Path, results: Path) -> 
       mbench export --output samples.parquet
       mbench export 20260102-1504 --format csv --output samples.csv
     """
-    from mbench.results.engine import files_of
+    from mbench.results.database import files_of
     from mbench.results.run import pick_run
     from mbench.results.samples import export
 

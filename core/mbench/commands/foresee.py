@@ -13,16 +13,16 @@ from mbench.commands.options import plugins
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mbench.harness.plan import Axes
+    from mbench.plan.plan import Axes
 
 __all__ = ["foresee"]
 
 
 def foresee(context: click.Context, sweeps: Sequence[Axes], options: dict[str, Any]) -> None:
     """Print every comparison, its unsupported cases with the reason, and the sum."""
-    from mbench.harness.estimate import estimate, span
-    from mbench.harness.plan import plan_all
-    from mbench.harness.protocol import Counted, choose
+    from mbench.plan.estimate import estimate, span
+    from mbench.plan.plan import plan_all
+    from mbench.plan.protocol import Counted, choose
     from mbench.results.past import past_step_seconds
 
     protocol = choose(options["protocol_name"], options)

@@ -36,7 +36,7 @@ def command(
       mbench history --model resnet50 --framework torch --format csv --output trend.csv
     """
     from mbench.reports.history import FORMATS
-    from mbench.results.engine import files_of
+    from mbench.results.database import files_of
     from mbench.results.history import trace
 
     check_writable(output)

@@ -77,7 +77,7 @@ def frameworks(found: Plugins) -> list[list[str]]:
 def families(found: Plugins) -> list[list[str]]:
     """Family, its models; a broken workload says so."""
     from mbench.errors import MbenchError
-    from mbench.harness.selection import load_workload
+    from mbench.plan.selection import load_workload
 
     rows: dict[str, list[str]] = {}
     for name, reference in found.workloads.unique().items():
@@ -91,7 +91,7 @@ def families(found: Plugins) -> list[list[str]]:
 def models(found: Plugins) -> list[list[str]]:
     """Name, title, parameters, forward GFLOPs per sample; a broken workload says so."""
     from mbench.errors import MbenchError
-    from mbench.harness.selection import load_workload
+    from mbench.plan.selection import load_workload
 
     rows = []
     for name, reference in found.workloads.unique().items():

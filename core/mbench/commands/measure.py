@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mbench.environments.environment import Environment
-    from mbench.harness.plan import Axes, Entry
     from mbench.harness.progress import Progress
     from mbench.outlets.outlet import Outlet
+    from mbench.plan.plan import Axes, Entry
     from mbench.reports.report import Report
     from mbench.results.store import RunWriter
 
@@ -27,8 +27,8 @@ __all__ = ["axes_of", "check_writable", "conduct", "deliver", "emit", "measure",
 
 def axes_of(frameworks: tuple[str, ...], options: dict[str, Any]) -> Axes:
     """The axes of command-line options; raises UsageError where toggles contradict."""
-    from mbench.harness.plan import Axes
-    from mbench.harness.system import find_device, usable_cores
+    from mbench.plan.plan import Axes
+    from mbench.telemetry.system import find_device, usable_cores
 
     device = find_device() if options["device"] == "auto" else options["device"]
     mixed = "amp-fp16" if device == "cuda" else "amp-bf16"
@@ -90,16 +90,16 @@ def conduct(
 ) -> tuple[RunWriter, bool]:
     """Measure, and say whether Ctrl-C ended it; what was measured until then is written down."""
     from mbench.engine.variables import inherited
-    from mbench.harness.plan import plan_all
     from mbench.harness.progress import open_progress
-    from mbench.harness.protocol import choose
     from mbench.harness.resume import take_up
     from mbench.harness.session import Homes, run_plan
-    from mbench.harness.system import describe_system
+    from mbench.plan.plan import plan_all
+    from mbench.plan.protocol import choose
     from mbench.results.run import load_run, pick_run
     from mbench.results.store import RunWriter, command_line
     from mbench.telemetry.nvml import find_gpu
     from mbench.telemetry.sampler import Sampler
+    from mbench.telemetry.system import describe_system
 
     protocol = choose(options["protocol_name"], options)
     comparisons = plan_all(sweeps, plugins(context))

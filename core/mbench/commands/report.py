@@ -39,7 +39,7 @@ def command(run: tuple[str, ...], output: Path, history: bool, results: Path) ->
     documents = [read(pick_run(results, name)) for name in run or (None,)]
     trends = None
     if history:
-        from mbench.results.engine import files_of
+        from mbench.results.database import files_of
         from mbench.results.history import trace
 
         trends = trace(files_of(results))

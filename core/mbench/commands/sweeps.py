@@ -15,7 +15,7 @@ from mbench.plugins import nearest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mbench.harness.plan import Axes
+    from mbench.plan.plan import Axes
     from mbench.suites.suite import Suite
 
 __all__ = ["axes_of_suite", "protocol_options_of"]
@@ -31,7 +31,7 @@ def axes_of_suite(context: click.Context, suite: Suite, frameworks: tuple[str, .
 
     They are planned to see whether they can be, so that what cannot has its line and key.
     """
-    from mbench.harness.plan import plan
+    from mbench.plan.plan import plan
 
     found = []
     for number, sweep in enumerate(suite.sweeps):
@@ -53,7 +53,7 @@ def axes_of_suite(context: click.Context, suite: Suite, frameworks: tuple[str, .
 
 def protocol_options_of(context: click.Context, suite: Suite) -> dict[str, Any]:
     """All options of `context` with the suite's protocol. What was typed wins over the suite."""
-    from mbench.harness.protocol import OPTIONS, choose
+    from mbench.plan.protocol import OPTIONS, choose
 
     known = ["name", *(option.replace("_", "-") for option in OPTIONS)]
     given = dict(suite.protocol)

@@ -21,9 +21,9 @@ from mbench.commands.options import (
 from mbench.errors import UsageError
 
 if TYPE_CHECKING:
-    from mbench.harness.plan import Entry
     from mbench.harness.progress import Progress
     from mbench.harness.session import Homes
+    from mbench.plan.plan import Entry
 
 __all__ = ["command"]
 
@@ -55,9 +55,9 @@ def command(context: click.Context, /, frameworks: tuple[str, ...], **options: A
       mbench verify --frameworks torch,tf,mxnet,paddle --models zoo
       mbench verify --frameworks torch --precision amp-bf16 --mode train,inference
     """
-    from mbench.harness.plan import plan
     from mbench.harness.progress import open_progress
     from mbench.harness.session import Homes
+    from mbench.plan.plan import plan
 
     check_writable(options["output"])
     axes = axes_of(frameworks, {**options, "seed": 0})

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 import mbench
 from mbench.contract import wire
 from mbench.contract.adapter import FrameworkInfo
+from mbench.contract.reading import Malformed
 from mbench.engine.outcome import OUTCOMES, CaseEnded
 
 if TYPE_CHECKING:
@@ -127,8 +128,8 @@ class Worker:
         try:
             message = wire.decode(line)
             if isinstance(message, wire.Failure) and message.outcome not in OUTCOMES:
-                raise wire.MalformedMessage(f"no outcome is called {message.outcome!r:.60}")
-        except wire.MalformedMessage as error:
+                raise Malformed(f"no outcome is called {message.outcome!r:.60}")
+        except Malformed as error:
             self.kill()
             raise CaseEnded(
                 "failed", f"the worker answered nonsense: {error}", log=self.log

@@ -20,8 +20,8 @@ from mbench.environments.locate import find
 from mbench.environments.spec import parse
 from mbench.equality.proof_case import proof_case
 from mbench.equality.reference import SEEDS, STEPS, Reference, folder_of, save, trajectory
-from mbench.harness.system import usable_cores
 from mbench.plugins import Plugins
+from mbench.telemetry.system import usable_cores
 
 __all__ = ["main"]
 

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 from mbench.environments.locate import present
 from mbench.equality import cache
 from mbench.equality.proof_case import proof_case
-from mbench.harness.plan import Axes, plan
-from mbench.harness.system import find_device, usable_cores
+from mbench.plan.plan import Axes, plan
+from mbench.telemetry.system import find_device, usable_cores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from mbench.environments.environment import Environment
-    from mbench.harness.plan import Entry
+    from mbench.plan.plan import Entry
     from mbench.plugins import Plugins
 
 __all__ = ["Standing", "standings"]

@@ -10,7 +10,7 @@ from mbench.engine.outcome import CaseEnded
 
 if TYPE_CHECKING:
     from mbench.engine.local import Worker
-    from mbench.harness.plan import Entry
+    from mbench.plan.plan import Entry
     from mbench.results.store import RunWriter
 
 __all__ = ["Ceilings"]

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from mbench.engine.local import Worker
     from mbench.environments.locate import Environment
     from mbench.harness.ceiling import Ceilings
-    from mbench.harness.plan import Comparison, Entry
     from mbench.harness.progress import Progress
-    from mbench.harness.protocol import Counted, Protocol
     from mbench.harness.warmup import Warmup
+    from mbench.plan.plan import Comparison, Entry
+    from mbench.plan.protocol import Counted, Protocol
     from mbench.results.run import Run
     from mbench.results.store import RunWriter
     from mbench.telemetry.sampler import Sampler

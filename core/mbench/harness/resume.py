@@ -13,9 +13,9 @@ from mbench.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from mbench.harness.plan import Comparison, Entry
-    from mbench.harness.protocol import Counted, Protocol
     from mbench.harness.session import Homes
+    from mbench.plan.plan import Comparison, Entry
+    from mbench.plan.protocol import Counted, Protocol
     from mbench.results.run import Run
 
 __all__ = ["first_missing", "is_done", "is_ended", "is_written", "take_up"]

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 from mbench.engine.outcome import CaseEnded
 from mbench.harness.effort import rounds_that_pay
 from mbench.harness.measurement import Measurement, Runner
-from mbench.harness.protocol import Protocol
 from mbench.harness.resume import first_missing
 from mbench.harness.stopping import reason_to_stop, too_small, widths
 from mbench.harness.warmup import warm_up
+from mbench.plan.protocol import Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mbench.harness.plan import Comparison
     from mbench.harness.stopping import Rates
     from mbench.harness.warmup import Warmup
+    from mbench.plan.plan import Comparison
 
 __all__ = ["Interleaved"]
 

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 from mbench.engine.memory import worker_limit_bytes
 from mbench.engine.outcome import CaseEnded
 from mbench.errors import MbenchError
-from mbench.harness.plan import supports
 from mbench.harness.trial import Trial, try_case
+from mbench.plan.plan import supports
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mbench.contract.case import Case
     from mbench.environments.locate import Environment
-    from mbench.harness.plan import Comparison, Entry
     from mbench.harness.progress import Progress
-    from mbench.harness.protocol import Counted, Protocol
     from mbench.harness.session import Homes
+    from mbench.plan.plan import Comparison, Entry
+    from mbench.plan.protocol import Counted, Protocol
     from mbench.results.store import RunWriter
 
 __all__ = ["Search", "largest"]

@@ -6,14 +6,14 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from mbench.harness.measurement import Measurement, Runner
-from mbench.harness.protocol import Counted
 from mbench.harness.resume import first_missing
 from mbench.harness.warmup import Warmup
+from mbench.plan.protocol import Counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mbench.harness.plan import Entry
+    from mbench.plan.plan import Entry
 
 __all__ = ["Sequential", "warm_up"]
 

@@ -8,19 +8,19 @@ from mbench.engine.outcome import CaseEnded
 from mbench.environments.locate import find
 from mbench.errors import EnvironmentUnavailable, MbenchError
 from mbench.harness.ceiling import Ceilings
-from mbench.harness.protocol import Counted
 from mbench.harness.resume import is_done, is_ended, is_written
 from mbench.harness.rounds import Interleaved
 from mbench.harness.search import Search
 from mbench.harness.sequential import Sequential
+from mbench.plan.protocol import Counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from mbench.environments.locate import Environment
-    from mbench.harness.plan import Comparison, Entry
     from mbench.harness.progress import Progress
-    from mbench.harness.protocol import Protocol
+    from mbench.plan.plan import Comparison, Entry
+    from mbench.plan.protocol import Protocol
     from mbench.results.run import Run
     from mbench.results.store import RunWriter
     from mbench.telemetry.sampler import Sampler

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from mbench.harness.protocol import Protocol
+    from mbench.plan.protocol import Protocol
 
 __all__ = ["Rates", "narrow_enough", "reason_to_stop", "too_small", "widths"]
 

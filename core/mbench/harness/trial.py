@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from mbench.contract.case import Case
     from mbench.environments.locate import Environment
-    from mbench.harness.plan import Entry
+    from mbench.plan.plan import Entry
 
 __all__ = ["Trial", "try_case"]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mbench.errors import MbenchError
-from mbench.reports.cells import verdict_lines
+from mbench.reports.remarks import verdict_lines
 from mbench.results.folder import EVENTS_FILE
 
 if TYPE_CHECKING:

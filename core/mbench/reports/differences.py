@@ -6,11 +6,11 @@ import json
 from typing import Any
 from xml.etree import ElementTree
 
-from mbench.reports.cells import number, printable
-from mbench.reports.layouts.grid import Grid
-from mbench.reports.layouts.grid import markdown as markdown_table
-from mbench.reports.layouts.grid import table as terminal_table
+from mbench.reports.grid import Grid
+from mbench.reports.grid import markdown as markdown_table
+from mbench.reports.grid import table as terminal_table
 from mbench.reports.markdown import escape
+from mbench.reports.text import number, printable
 
 __all__ = ["FORMATS", "headline"]
 

@@ -6,8 +6,8 @@ import json
 from typing import Any
 
 from mbench.errors import MbenchError
-from mbench.reports.cells import interval, number
-from mbench.reports.layouts.grid import Cell, Grid, write
+from mbench.reports.grid import Cell, Grid, write
+from mbench.reports.text import interval, number
 
 __all__ = ["FORMATS", "lines"]
 

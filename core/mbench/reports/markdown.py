@@ -5,16 +5,15 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from mbench.reports.cells import (
-    case_columns,
-    case_rows,
+from mbench.reports.cells import case_columns, case_rows
+from mbench.reports.remarks import (
     disturbance_lines,
-    printable,
     protocol_line,
     search_lines,
     variables_lines,
     verdict_lines,
 )
+from mbench.reports.text import printable
 
 __all__ = ["render"]
 

@@ -7,7 +7,7 @@ import shutil
 from typing import Any
 
 from mbench.equality.judge import CHECKS
-from mbench.reports.cells import plain
+from mbench.reports.text import plain
 
 __all__ = ["render"]
 

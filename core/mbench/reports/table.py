@@ -6,18 +6,17 @@ import io
 import shutil
 from typing import Any
 
-from mbench.reports.cells import (
-    case_columns,
-    case_rows,
+from mbench.reports.cells import case_columns, case_rows
+from mbench.reports.remarks import (
+    difference_lines,
     disturbance_lines,
-    named_cases,
-    plain,
+    latency_lines,
     protocol_line,
     search_lines,
     variables_lines,
     verdict_lines,
 )
-from mbench.stats import PERCENTILES
+from mbench.reports.text import plain
 
 __all__ = ["render"]
 
@@ -59,27 +58,3 @@ def render(document: dict[str, Any]) -> str:
             console.print(Text(line))
     console.print(Text(f"\nrun {document['run']}, {document['status']}"))
     return plain(out.getvalue())
-
-
-def latency_lines(document: dict[str, Any]) -> list[str]:
-    """Percentiles of step time per inference case; what the sample does not support is said."""
-    lines = []
-    for name, case in named_cases(document):
-        times = case["step_time_ms"]
-        if times and times["samples"]:
-            known = {rank: times[f"p{rank:g}"] for rank in PERCENTILES}
-            shown = [f"p{rank:g} {value:.4g}" for rank, value in known.items() if value is not None]
-            line = f"{name}: step ms over {times['samples']} steps: {', '.join(shown)}"
-            for rank, why in times["lacking"].items():
-                line += f"; {rank} {why}"
-            lines.append(line)
-    return lines
-
-
-def difference_lines(document: dict[str, Any]) -> list[str]:
-    """What each framework does its own way, once per framework and set of differences."""
-    seen: dict[tuple[str, str], None] = {}
-    for case in document["cases"]:
-        if case["differences"]:
-            seen[(case["label"], "; ".join(case["differences"]))] = None
-    return [f"{label}: {text}" for label, text in seen]

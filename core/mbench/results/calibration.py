@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mbench.contract.wire import read_fields
+from mbench.contract.reading import read_fields
 from mbench.errors import MbenchError
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from mbench import stats
-from mbench.results.engine import open_runs
+from mbench.results.database import open_runs
 from mbench.results.figures import ADAPTIVE
 
 if TYPE_CHECKING:

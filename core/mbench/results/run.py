@@ -10,7 +10,7 @@ from typing import Any
 
 from mbench.contract.adapter import FrameworkInfo
 from mbench.contract.case import Case
-from mbench.contract.wire import read_fields
+from mbench.contract.reading import read_fields
 from mbench.errors import MbenchError, UsageError
 from mbench.results.calibration import Calibration
 from mbench.results.folder import EVENTS_FILE

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mbench.errors import MbenchError
-from mbench.results.engine import open_runs
+from mbench.results.database import open_runs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from mbench.contract.case import Case
     from mbench.engine.outcome import CaseEnded
     from mbench.environments.locate import Environment
-    from mbench.harness.plan import Comparison
-    from mbench.harness.protocol import Counted, Protocol
+    from mbench.plan.plan import Comparison
+    from mbench.plan.protocol import Counted, Protocol
     from mbench.results.run import Run
 
 __all__ = ["SCHEMA", "RunWriter", "command_line"]

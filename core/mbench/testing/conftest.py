@@ -8,8 +8,8 @@ import pytest
 
 from mbench.environments import find, parse
 from mbench.errors import MbenchError
-from mbench.harness.system import find_device
 from mbench.plugins import Plugins
+from mbench.telemetry.system import find_device
 from mbench.testing.subject import Subject
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from mbench.contract.case import Case
 from mbench.engine.launch import launch
 from mbench.engine.outcome import CaseEnded
 from mbench.equality.proof_case import proof_case
-from mbench.harness.system import usable_cores
+from mbench.telemetry.system import usable_cores
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

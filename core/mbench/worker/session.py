@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from mbench.contract import wire
 from mbench.contract.adapter import Unsupported
+from mbench.contract.reading import Malformed
 from mbench.worker import evidence
 from mbench.worker.clock import time_steps
 from mbench.worker.limits import limit_memory
@@ -57,7 +58,7 @@ class Session:
             return wire.MemoryUsed(peak_bytes=self.benchmark.peak_memory_bytes())
         if isinstance(message, wire.Observe):
             return evidence.observe(self.benchmark, self.workload, message)
-        raise wire.MalformedMessage(f"a worker does not take {type(message).__name__}")
+        raise Malformed(f"a worker does not take {type(message).__name__}")
 
     def start(self, message: wire.Describe) -> Runtime:
         module, _, name = message.runtime.partition(":")

@@ -12,7 +12,8 @@ import pytest
 from mbench.contract import wire
 from mbench.contract.adapter import FrameworkInfo
 from mbench.contract.case import Case
-from mbench.contract.wire import MalformedMessage, decode, encode
+from mbench.contract.reading import Malformed
+from mbench.contract.wire import decode, encode
 
 CASE = Case(
     model="m",
@@ -108,7 +109,7 @@ def body(message: object, **changes: object) -> bytes:
     ],
 )
 def test_malformed_messages_are_named(line, named):
-    with pytest.raises(MalformedMessage, match=named) as caught:
+    with pytest.raises(Malformed, match=named) as caught:
         decode(line)
     assert len(str(caught.value)) < 300
 
@@ -117,12 +118,12 @@ def test_malformed_messages_are_named(line, named):
 def test_what_is_not_finite_is_refused_on_both_ends(value):
     with pytest.raises(ValueError, match="JSON"):
         encode(wire.Prepared(seconds=value, differences=[], trainable_parameters=0))
-    with pytest.raises(MalformedMessage, match=r"Prepared\.seconds"):
+    with pytest.raises(Malformed, match=r"Prepared\.seconds"):
         decode(body(MESSAGES[5], seconds=value))
 
 
 def test_a_number_too_large_for_a_float_is_not_finite():
-    with pytest.raises(MalformedMessage, match=r"Prepared\.seconds"):
+    with pytest.raises(Malformed, match=r"Prepared\.seconds"):
         decode(encode(MESSAGES[5]).replace(b"0.1", b"1e999"))
 
 
@@ -150,7 +151,7 @@ def test_a_damaged_line_is_a_message_or_malformed_and_nothing_else(message):
                 damaged = damaged or bytearray(b" ")
         try:
             read = decode(bytes(damaged))
-        except MalformedMessage:
+        except Malformed:
             continue
         assert type(read) in wire.MESSAGES.values()
         encode(read)

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from mbench.equality.standing import Standing, standings
-from mbench.harness import system
+from mbench.telemetry import system
 
 VERIFY = [
     sys.executable,

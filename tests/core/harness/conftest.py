@@ -11,10 +11,10 @@ import pytest
 from mbench.contract import wire
 from mbench.contract.adapter import FrameworkInfo
 from mbench.harness import measurement, rounds
-from mbench.harness.plan import Axes, plan
-from mbench.harness.protocol import Counted, Protocol
 from mbench.harness.rounds import Interleaved
 from mbench.harness.sequential import Sequential
+from mbench.plan.plan import Axes, plan
+from mbench.plan.protocol import Counted, Protocol
 from mbench.telemetry.sample import Sample
 from mbench.telemetry.sampler import Watch
 

@@ -9,7 +9,7 @@ from mbench.contract.case import PRECISIONS, product_bytes
 from mbench.engine.outcome import CaseEnded
 from mbench.harness import ceiling
 from mbench.harness.ceiling import BLOCKS, Ceilings, amount
-from mbench.harness.plan import Axes, plan
+from mbench.plan.plan import Axes, plan
 
 
 class Worker:

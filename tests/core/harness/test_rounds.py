@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from mbench.engine.outcome import CaseEnded
-from mbench.harness.protocol import Protocol
 from mbench.harness.rounds import Interleaved
+from mbench.plan.protocol import Protocol
 
 
 def test_every_round_of_every_set_has_every_case_once(measure):

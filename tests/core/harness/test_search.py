@@ -9,10 +9,10 @@ import pytest
 from mbench.contract.adapter import Support
 from mbench.engine.outcome import CaseEnded
 from mbench.harness import search
-from mbench.harness.plan import Axes, plan, plan_all
-from mbench.harness.protocol import PRESETS, Protocol
 from mbench.harness.search import Search, largest
 from mbench.harness.trial import Trial
+from mbench.plan.plan import Axes, plan, plan_all
+from mbench.plan.protocol import PRESETS, Protocol
 
 
 @pytest.mark.parametrize("start", [1, 4, 64, 300])

@@ -7,8 +7,8 @@ from itertools import groupby
 import pytest
 
 from mbench.engine.outcome import CaseEnded
-from mbench.harness.protocol import PRESETS, Counted, choose
 from mbench.harness.sequential import warm_up
+from mbench.plan.protocol import PRESETS, Counted, choose
 
 
 def by_process(store):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from mbench import stats
-from mbench.harness.protocol import Protocol
 from mbench.harness.stopping import MORE_SETS, narrow_enough, reason_to_stop, too_small, widths
+from mbench.plan.protocol import Protocol
 
 
 def sets(*values):

@@ -11,7 +11,7 @@ from mbench.cli import group
 from mbench.engine.outcome import CaseEnded
 from mbench.errors import MbenchError, UsageError
 from mbench.outlets.mlflow import send
-from mbench.reports.cells import verdict_lines
+from mbench.reports.remarks import verdict_lines
 from mbench.results.run import load_run
 from mbench.results.summary import summarize
 

@@ -4,15 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from mbench.reports.cells import (
-    case_columns,
-    case_rows,
-    interval,
-    noise_note,
-    number,
-    verdict_line,
-    verdict_lines,
-)
+from mbench.reports.cells import case_columns, case_rows
+from mbench.reports.remarks import noise_note, verdict_line, verdict_lines
+from mbench.reports.text import interval, number
 
 
 @pytest.mark.parametrize(

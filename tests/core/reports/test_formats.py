@@ -10,12 +10,14 @@ import re
 import pytest
 
 from mbench.builtin import FORMATS
-from mbench.harness.protocol import PRESETS
+from mbench.plan.protocol import PRESETS
 from mbench.reports import csv as csv_report
 from mbench.reports import html as html_report
 from mbench.reports import json as json_report
 from mbench.reports import markdown, table
-from mbench.reports.cells import case_columns, case_rows, number, verdict_lines
+from mbench.reports.cells import case_columns, case_rows
+from mbench.reports.remarks import verdict_lines
+from mbench.reports.text import number
 
 EVERY = {"table": table, "json": json_report, "csv": csv_report, "markdown": markdown,
          "html": html_report}  # fmt: skip

@@ -16,8 +16,9 @@ from mbench.cli import group
 from mbench.engine.outcome import CaseEnded
 from mbench.notebook import Result
 from mbench.reports import html as html_report
-from mbench.reports.cells import case_rows, interval, number
+from mbench.reports.cells import case_rows
 from mbench.reports.html.headline import headline
+from mbench.reports.text import interval, number
 
 
 class Reader(HTMLParser):

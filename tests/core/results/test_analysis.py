@@ -13,7 +13,7 @@ import mbench
 from mbench.cli import group
 from mbench.engine.outcome import CaseEnded
 from mbench.errors import MbenchError, UsageError
-from mbench.results.engine import files_of
+from mbench.results.database import files_of
 from mbench.results.history import trace
 from mbench.results.run import load_run
 from mbench.results.samples import EXPORTS

@@ -10,7 +10,7 @@ import pytest
 import mbench
 from mbench.engine.outcome import CaseEnded
 from mbench.errors import MbenchError
-from mbench.harness.protocol import Protocol
+from mbench.plan.protocol import Protocol
 from mbench.results.store import SCHEMA, RunWriter, command_line
 
 

@@ -12,6 +12,7 @@ from mbench_tiny import TINY
 from mbench.contract import wire
 from mbench.contract.adapter import FrameworkInfo, Unsupported
 from mbench.contract.case import Case
+from mbench.contract.reading import Malformed
 from mbench.worker.session import Session, failure
 
 CASE = Case(
@@ -134,7 +135,7 @@ def test_nothing_runs_before_it_is_prepared(session, message):
 
 def test_a_message_that_is_no_question_is_refused(session):
     session.answer(wire.Prepare(case=CASE))
-    with pytest.raises(wire.MalformedMessage, match="does not take Closed"):
+    with pytest.raises(Malformed, match="does not take Closed"):
         session.answer(wire.Closed())
 
 

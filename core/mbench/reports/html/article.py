@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 from mbench.reports import history as text_history
-from mbench.reports.cells import interval, number
 from mbench.reports.html import facts, headline, measures
 from mbench.reports.html.parts import Article, Figure, Section, Table
+from mbench.reports.text import interval, number
 
 __all__ = ["article", "trends"]
 

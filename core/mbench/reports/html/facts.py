@@ -5,10 +5,10 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
-from mbench.reports.cells import disturbance_lines, number
 from mbench.reports.html.parts import Figure, Section, Table, title_of
 from mbench.reports.proofs import cell
-from mbench.reports.table import difference_lines
+from mbench.reports.remarks import difference_lines, disturbance_lines
+from mbench.reports.text import number
 
 __all__ = ["sections"]
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from mbench.reports.cells import equality, interval, noise_note, number
 from mbench.reports.html.parts import LONG, Badge, Figure, Section, Table, sized, title_of
+from mbench.reports.remarks import equality, noise_note
+from mbench.reports.text import interval, number
 
 __all__ = ["badges", "comparison_section", "headline", "subject"]
 

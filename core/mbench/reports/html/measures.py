@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mbench import stats
-from mbench.reports.cells import interval, number
 from mbench.reports.html.parts import LONG, Figure, Section, Table, sized, title_of
 from mbench.reports.layouts.select import grouped, is_reduced
+from mbench.reports.text import interval, number
 
 if TYPE_CHECKING:
     from collections.abc import Callable

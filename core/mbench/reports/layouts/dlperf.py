@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mbench.reports.layouts.grid import Cell, Grid, speedup, write
+from mbench.reports.grid import Cell, Grid, speedup, write
 from mbench.reports.layouts.select import (
     Case,
     devices,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from mbench.reports.layouts.grid import Cell, Grid
+    from mbench.reports.grid import Cell, Grid
 
 __all__ = [
     "Case",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from mbench.reports.layouts.grid import Grid, write
+from mbench.reports.grid import Grid, write
 from mbench.reports.layouts.select import Case, devices, throughput
 from mbench.stats import PERCENTILES
 

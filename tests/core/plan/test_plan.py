@@ -6,7 +6,7 @@ import pytest
 from mbench_tiny import Tiny
 
 from mbench.errors import UsageError
-from mbench.harness.plan import Axes, plan, tell_apart
+from mbench.plan.plan import Axes, plan, tell_apart
 
 
 class Graphic(Tiny):

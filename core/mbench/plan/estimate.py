@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mbench.harness.protocol import Counted
+from mbench.plan.protocol import Counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mbench.harness.plan import Comparison
-    from mbench.harness.protocol import Protocol
+    from mbench.plan.plan import Comparison
+    from mbench.plan.protocol import Protocol
 
 __all__ = ["estimate", "span"]
 

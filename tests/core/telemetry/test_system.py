@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
-from mbench.harness import system
+from mbench.telemetry import system
 
 if TYPE_CHECKING:
     from collections.abc import Callable

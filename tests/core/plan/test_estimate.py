@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from mbench.harness.estimate import estimate, span
-from mbench.harness.plan import Axes, plan
-from mbench.harness.protocol import PRESETS, Protocol, choose
+from mbench.plan.estimate import estimate, span
+from mbench.plan.plan import Axes, plan
+from mbench.plan.protocol import PRESETS, Protocol, choose
 
 
 @pytest.fixture

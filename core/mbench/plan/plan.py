@@ -12,7 +12,7 @@ from mbench.contract.adapter import SUPPORTED, Support
 from mbench.contract.case import MODES, PRECISIONS, Case
 from mbench.environments.spec import FrameworkSpec, parse
 from mbench.errors import UsageError, about
-from mbench.harness.selection import load_workload, select
+from mbench.plan.selection import load_workload, select
 from mbench.plugins import nearest
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from mbench.errors import UsageError
-from mbench.harness.protocol import PRESETS, Counted, Protocol, choose
+from mbench.plan.protocol import PRESETS, Counted, Protocol, choose
 
 
 @pytest.mark.parametrize(

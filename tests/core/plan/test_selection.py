@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mbench.errors import UsageError
-from mbench.harness.selection import select
+from mbench.plan.selection import select
 
 
 @pytest.mark.parametrize(

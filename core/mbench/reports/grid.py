@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from mbench.errors import MbenchError
-from mbench.reports.cells import number, plain
 from mbench.reports.markdown import escape, line
+from mbench.reports.text import number, plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

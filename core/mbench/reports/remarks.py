@@ -1,0 +1,156 @@
+"""What reports say in sentences: verdicts, disturbances, searches, percentiles, differences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mbench.reports.cells import named_cases
+from mbench.reports.text import interval, number
+from mbench.stats import PERCENTILES
+
+__all__ = ["difference_lines", "disturbance_lines", "equality", "latency_lines", "noise_note",
+           "protocol_line", "search_lines", "variables_lines", "verdict_line",
+           "verdict_lines"]  # fmt: skip
+
+Document = dict[str, Any]
+
+
+def verdict_lines(document: Document) -> list[str]:
+    """Every comparison's verdict with the state of its proof, and whether it was disturbed."""
+    used: dict[str, set[str]] = {}
+    for case in document["cases"]:
+        used.setdefault(case["label"], set()).add(case["compiler"])
+    several = any(len(compilers) > 1 for compilers in used.values())
+    return [
+        f"{verdict_line(comparison, compilers=several)}; {equality(document, comparison)}"
+        + noise_note(comparison)
+        + ("; DISTURBED" if comparison["disturbances"] else "")
+        for comparison in document["comparisons"]
+    ]
+
+
+def verdict_line(comparison: Document, *, compilers: bool = False) -> str:
+    """One comparison in one sentence, with both compilers where asked."""
+    what = (
+        f"{comparison['model']} {comparison['mode']}, batch {comparison['batch_size']}, "
+        f"{comparison['precision']}, {comparison['device']}"
+    )
+    if compilers:
+        what += f" ({', '.join(map(' '.join, comparison['compilers'].items()))})"
+    pair = f"{comparison['framework']} against {comparison['baseline']}"
+    if comparison["verdict"] is None:
+        return f"{what}: {pair}: not compared, {comparison['reason']}"
+    ratio = f"ratio {number(comparison['ratio'])}"
+    if comparison["low"] is None:
+        why = f"no interval: {comparison['no_interval']}"
+        return f"{what}: {pair}: {ratio}, {comparison['verdict']} ({why})"
+    ends = f"95 % interval {interval(comparison['low'], comparison['high'])}"
+    pairs = f"{comparison['process_pairs']} process pairs"
+    if comparison["reason"] not in (None, "all processes measured"):
+        pairs += f"; {comparison['reason']}"
+    if comparison["verdict"] == "no difference shown":
+        return f"{what}: {pair}: no difference shown ({ratio}, {ends}, {pairs})"
+    factor = comparison["ratio"] if comparison["ratio"] >= 1 else 1 / comparison["ratio"]
+    fast, slow = comparison["framework"], comparison["baseline"]
+    if comparison["verdict"] == "slower":
+        fast, slow = slow, fast
+    said = f"{fast} is {number(factor, 3)} times as fast as {slow}"
+    return f"{what}: {said} ({ratio}, {ends}, {pairs})"
+
+
+def equality(document: Document, comparison: Document) -> str:
+    """What is known of the equality of the two cases' work."""
+    state = comparison["equal_work"]
+    cases = [document["cases"][at] for at in comparison["cases"]]
+    if state == "proven":
+        errors = [e for case in cases if (e := case["equal_work"]["worst"]) is not None]
+        return f"equal work: proven (worst {max(errors):.0e})" if errors else "equal work: proven"
+    said = f"equal work: {state.upper()}"
+    if comparison["verdict"] is not None:
+        for case in cases:
+            if case["equal_work"] and not case["equal_work"]["proven"]:
+                said += f", {case['label']}: {case['equal_work']['failures'][0]}"
+    return said
+
+
+def noise_note(comparison: Document) -> str:
+    """How large a difference identical code shows here; empty where that is not known."""
+    floor = comparison["noise_floor"]
+    return "" if floor is None else f"; noise floor here {number(100 * floor, 2)} %"
+
+
+def latency_lines(document: Document) -> list[str]:
+    """Percentiles of step time per inference case; what the sample does not support is said."""
+    lines = []
+    for name, case in named_cases(document):
+        times = case["step_time_ms"]
+        if times and times["samples"]:
+            known = {rank: times[f"p{rank:g}"] for rank in PERCENTILES}
+            shown = [f"p{rank:g} {value:.4g}" for rank, value in known.items() if value is not None]
+            line = f"{name}: step ms over {times['samples']} steps: {', '.join(shown)}"
+            for rank, why in times["lacking"].items():
+                line += f"; {rank} {why}"
+            lines.append(line)
+    return lines
+
+
+def difference_lines(document: Document) -> list[str]:
+    """What each framework does its own way, once per framework and set of differences."""
+    seen: dict[tuple[str, str], None] = {}
+    for case in document["cases"]:
+        if case["differences"]:
+            seen[(case["label"], "; ".join(case["differences"]))] = None
+    return [f"{label}: {text}" for label, text in seen]
+
+
+def variables_lines(document: Document) -> list[str]:
+    """The variables that workers inherited, in one line, if there were any."""
+    from mbench.results.difference import variables_of  # which computes: commands start without
+
+    said = variables_of(document)
+    return [f"workers inherited {said}"] if said else []
+
+
+def search_lines(document: Document) -> list[str]:
+    """What was tried to find the largest batch or the best compiler, and what came of it."""
+    lines = []
+    for search in document["searches"]:
+        what = "largest batch" if search["what"] == "batch_size" else "best compiler"
+        tried = [
+            f"{trial['value']} {number(trial['step_seconds'] * 1e3, 3)} ms"
+            if trial["outcome"] == "ok"
+            else f"{trial['value']} {trial['outcome']}"
+            for trial in search["tried"]
+        ]
+        chosen = "none" if search["chosen"] is None else search["chosen"]
+        lines.append(
+            f"{search['comparison']}: {search['label']}: {what} {chosen} "
+            f"(tried, step time: {', '.join(tried)})"
+        )
+    return lines
+
+
+def disturbance_lines(document: Document) -> list[str]:
+    """What disturbed each case, one line for each that was."""
+    lines = []
+    for name, case in named_cases(document):
+        if case["disturbances"]:
+            texts = "; ".join(disturbance["text"] for disturbance in case["disturbances"])
+            lines.append(f"DISTURBED, {name}: {texts}")
+    return lines
+
+
+def protocol_line(document: Document) -> str:
+    """How a published protocol measured; empty for mbench's own."""
+    constants = document["protocol"]
+    if "steps" not in constants:
+        return ""
+    epochs = constants["epochs"] - constants["warmup_epochs"]
+    warmup = max(1, constants["warmup_steps"] + constants["warmup_epochs"] * constants["steps"])
+    said = f"protocol {constants['name']}: {warmup} steps of warm-up, then {constants['steps']}"
+    said += f" in each of {epochs} epochs" if epochs > 1 else ""
+    if constants["duration_seconds"] is not None:
+        said += f" or {number(constants['duration_seconds'])} s"
+    count = constants["processes"]
+    said += f"; median of {count} fresh processes" if count > 1 else "; one process"
+    return f"{said}; one case after the other"
