@@ -9,8 +9,9 @@ from typing import Any
 
 import click
 
-from mbench.commands.measure import axes_of, check_writable, conduct, deliver
+from mbench.commands.measure import axes_of, conduct
 from mbench.commands.options import case_options, protocol_options, results_option
+from mbench.commands.output import check_writable, deliver
 from mbench.errors import UsageError
 from mbench.reports.text import number
 

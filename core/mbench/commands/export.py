@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from mbench.commands.measure import check_writable
 from mbench.commands.options import results_option
+from mbench.commands.output import check_writable
 
 __all__ = ["command"]
 

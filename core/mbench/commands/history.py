@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from mbench.commands.measure import check_writable, deliver
 from mbench.commands.options import COMMAS, results_option
+from mbench.commands.output import check_writable, deliver
 
 __all__ = ["command"]
 

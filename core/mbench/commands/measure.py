@@ -5,24 +5,22 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from mbench.commands.foresee import foresee
 from mbench.commands.options import chosen_outlet, chosen_report, plugins
-from mbench.errors import MbenchError, UsageError
+from mbench.commands.output import check_writable, emit
+from mbench.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from pathlib import Path
+
+    import click
 
     from mbench.environments.environment import Environment
     from mbench.harness.progress import Progress
-    from mbench.outlets.outlet import Outlet
     from mbench.plan.plan import Axes, Entry
-    from mbench.reports.report import Report
     from mbench.results.store import RunWriter
 
-__all__ = ["axes_of", "check_writable", "conduct", "deliver", "emit", "measure", "read"]
+__all__ = ["axes_of", "conduct", "measure"]
 
 
 def axes_of(frameworks: tuple[str, ...], options: dict[str, Any]) -> Axes:
@@ -90,9 +88,10 @@ def conduct(
 ) -> tuple[RunWriter, bool]:
     """Measure, and say whether Ctrl-C ended it; what was measured until then is written down."""
     from mbench.engine.variables import inherited
+    from mbench.harness.execute import run_plan
+    from mbench.harness.homes import Homes
     from mbench.harness.progress import open_progress
     from mbench.harness.resume import take_up
-    from mbench.harness.session import Homes, run_plan
     from mbench.plan.plan import plan_all
     from mbench.plan.protocol import choose
     from mbench.results.run import load_run, pick_run
@@ -162,40 +161,3 @@ def prover(
             raise CaseEnded("not-equal", document["failures"][0])
 
     return proven
-
-
-def check_writable(output: Path | None) -> None:
-    """Fail before the measurement, not after it."""
-    if output is not None and not output.parent.is_dir():
-        raise UsageError(f"cannot write {output}: there is no folder {output.parent}")
-
-
-def emit(folder: Path, report: Report, output: Path | None, outlet: Outlet | None = None) -> None:
-    """Render the run in `folder` to a file or to stdout, and hand it over where that is asked."""
-    document = read(folder)
-    deliver(report(document), output)
-    if outlet is not None:
-        print(f"mbench: logged as {outlet(document, folder)}", file=sys.stderr)
-
-
-def read(folder: Path) -> dict[str, Any]:
-    """The document of the run in `folder`; says so where its file is cut off."""
-    from mbench.results.run import load_run
-    from mbench.results.summary import summarize
-
-    run = load_run(folder)
-    if run.cut_off:
-        print(f"mbench: {run.id} is cut off; showing what is whole", file=sys.stderr)
-    return summarize(run)
-
-
-def deliver(text: str, output: Path | None) -> None:
-    """Write a report to a file or to stdout; raises MbenchError where it cannot be written."""
-    raw = text.encode("utf-8", errors="replace")  # a run file may hold half a surrogate pair
-    if output is None:
-        click.echo(raw, nl=False)
-        return
-    try:
-        output.write_bytes(raw)
-    except OSError as error:
-        raise MbenchError(f"cannot write {output}: {error.strerror}") from None

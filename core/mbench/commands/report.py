@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from mbench.commands.measure import check_writable, deliver, read
 from mbench.commands.options import results_option
+from mbench.commands.output import check_writable, deliver, read
 
 __all__ = ["command"]
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mbench.commands.measure import check_writable, emit
 from mbench.commands.options import chosen_outlet, chosen_report, output_options, results_option
+from mbench.commands.output import check_writable, emit
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mbench.commands.measure import axes_of, check_writable
+from mbench.commands.measure import axes_of
 from mbench.commands.options import (
     COMMAS,
     case_options,
@@ -18,11 +18,12 @@ from mbench.commands.options import (
     provision_option,
     timeout_option,
 )
+from mbench.commands.output import check_writable, deliver
 from mbench.errors import UsageError
 
 if TYPE_CHECKING:
+    from mbench.harness.homes import Homes
     from mbench.harness.progress import Progress
-    from mbench.harness.session import Homes
     from mbench.plan.plan import Entry
 
 __all__ = ["command"]
@@ -55,8 +56,8 @@ def command(context: click.Context, /, frameworks: tuple[str, ...], **options: A
       mbench verify --frameworks torch,tf,mxnet,paddle --models zoo
       mbench verify --frameworks torch --precision amp-bf16 --mode train,inference
     """
+    from mbench.harness.homes import Homes
     from mbench.harness.progress import open_progress
-    from mbench.harness.session import Homes
     from mbench.plan.plan import plan
 
     check_writable(options["output"])
@@ -86,10 +87,7 @@ def command(context: click.Context, /, frameworks: tuple[str, ...], **options: A
         from mbench.reports.proofs import render
 
         text = render(results)
-    if options["output"] is None:
-        click.echo(text, nl=False)
-    else:
-        options["output"].write_text(text, encoding="utf-8")
+    deliver(text, options["output"])
     if interrupted:
         print("mbench: interrupted; the same command goes on from here", file=sys.stderr)
         context.exit(130)

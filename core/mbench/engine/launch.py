@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from mbench.contract.adapter import Adapter, FrameworkInfo
     from mbench.contract.case import Case
-    from mbench.environments.locate import Environment
+    from mbench.environments.environment import Environment
 
 __all__ = ["launch"]
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from contextlib import ExitStack
 
     from mbench.engine.local import Worker
-    from mbench.environments.locate import Environment
+    from mbench.environments.environment import Environment
     from mbench.harness.ceiling import Ceilings
     from mbench.harness.progress import Progress
     from mbench.harness.warmup import Warmup

@@ -13,7 +13,7 @@ from mbench.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from mbench.harness.session import Homes
+    from mbench.harness.homes import Homes
     from mbench.plan.plan import Comparison, Entry
     from mbench.plan.protocol import Counted, Protocol
     from mbench.results.run import Run

@@ -14,6 +14,7 @@ from mbench.harness.resume import first_missing
 from mbench.harness.stopping import reason_to_stop, too_small, widths
 from mbench.harness.warmup import warm_up
 from mbench.plan.protocol import Protocol
+from mbench.results.figures import rates
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,7 +41,7 @@ class Interleaved(Measurement[Protocol]):
         if self.earlier is not None:
             for entry in self.entries:
                 if entry.number in self.earlier.cases:
-                    of_case = self.earlier.cases[entry.number].rates()
+                    of_case = rates(self.earlier.cases[entry.number])
                     self.rates[entry.number] = {
                         number: of_case[number] for number in of_case if number < self.first
                     }

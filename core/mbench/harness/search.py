@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mbench.contract.case import Case
-    from mbench.environments.locate import Environment
+    from mbench.environments.environment import Environment
+    from mbench.harness.homes import Homes
     from mbench.harness.progress import Progress
-    from mbench.harness.session import Homes
     from mbench.plan.plan import Comparison, Entry
     from mbench.plan.protocol import Counted, Protocol
     from mbench.results.store import RunWriter

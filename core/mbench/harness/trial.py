@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mbench.contract.case import Case
-    from mbench.environments.locate import Environment
+    from mbench.environments.environment import Environment
     from mbench.plan.plan import Entry
 
 __all__ = ["Trial", "try_case"]

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mbench.errors import MbenchError, UsageError
-from mbench.results.folder import EVENTS_FILE
-from mbench.results.store import SCHEMA
+from mbench.results.folder import EVENTS_FILE, SCHEMA
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,13 +1,14 @@
-"""Where runs lie."""
+"""Where runs lie, and in which schema they are written."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
-__all__ = ["EVENTS_FILE", "default_folder"]
+__all__ = ["EVENTS_FILE", "SCHEMA", "default_folder"]
 
 EVENTS_FILE = "run.jsonl"
+SCHEMA = 1
 
 
 def default_folder() -> Path:

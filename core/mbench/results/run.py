@@ -13,8 +13,7 @@ from mbench.contract.case import Case
 from mbench.contract.reading import read_fields
 from mbench.errors import MbenchError, UsageError
 from mbench.results.calibration import Calibration
-from mbench.results.folder import EVENTS_FILE
-from mbench.results.store import SCHEMA
+from mbench.results.folder import EVENTS_FILE, SCHEMA
 from mbench.telemetry.sample import GpuSample, Sample
 
 __all__ = ["Block", "CaseRecord", "Probed", "Process", "Run", "Watched", "find_runs", "load_run",
@@ -95,7 +94,7 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ProofRecord:
     """What is read of a proof of equal work."""
 
     proven: bool
@@ -127,12 +126,6 @@ class CaseRecord:
     processes: dict[int, Process] = field(default_factory=dict)
     ceiling: list[Probed] = field(default_factory=list)
     calibration: Calibration | None = None
-
-    def rates(self) -> dict[int, dict[int, float]]:
-        """process -> round -> samples per second."""
-        from mbench.results.figures import rates
-
-        return rates(self)
 
 
 @dataclass
@@ -274,7 +267,7 @@ def _apply_to_case(case: CaseRecord, kind: str, event: dict[str, Any]) -> None:
         _read(FrameworkInfo, event)
         case.info = event
     elif kind == "equal_work":
-        _read(Verdict, event)
+        _read(ProofRecord, event)
         case.equal_work = event
     elif kind == "outcome":
         case.outcome, case.reason, case.log = event["outcome"], event["reason"], event["log"]

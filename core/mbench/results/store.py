@@ -15,7 +15,7 @@ import mbench
 from mbench.equality.gates import DROPPED, TIMED
 from mbench.errors import MbenchError
 from mbench.results.calibration import key, recall
-from mbench.results.folder import EVENTS_FILE
+from mbench.results.folder import EVENTS_FILE, SCHEMA
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,14 +23,12 @@ if TYPE_CHECKING:
     from mbench.contract.adapter import FrameworkInfo
     from mbench.contract.case import Case
     from mbench.engine.outcome import CaseEnded
-    from mbench.environments.locate import Environment
+    from mbench.environments.environment import Environment
     from mbench.plan.plan import Comparison
     from mbench.plan.protocol import Counted, Protocol
     from mbench.results.run import Run
 
-__all__ = ["SCHEMA", "RunWriter", "command_line"]
-
-SCHEMA = 1
+__all__ = ["RunWriter", "command_line"]
 
 
 class RunWriter:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mbench.environments import find, parse
+from mbench.environments.locate import find
+from mbench.environments.spec import parse
 from mbench.errors import MbenchError
 from mbench.plugins import Plugins
 from mbench.telemetry.system import find_device
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from mbench.contract.adapter import Adapter
     from mbench.engine.local import Worker
-    from mbench.environments import FrameworkSpec
+    from mbench.environments.spec import FrameworkSpec
 
 PLUGINS = pytest.StashKey[Plugins]()
 

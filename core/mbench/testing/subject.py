@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from mbench.contract.adapter import Adapter
     from mbench.engine.local import Worker
-    from mbench.environments import Environment
+    from mbench.environments.environment import Environment
 
 __all__ = ["Subject", "ended", "observe"]
 

@@ -16,7 +16,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 from mbench.contract.case import DEVICES
-from mbench.environments import parse
+from mbench.environments.spec import parse
 
 if TYPE_CHECKING:
     from mbench.contract.adapter import Adapter

@@ -15,13 +15,15 @@ import pytest
 import toy as toy_module
 from toy import ToyAdapter, gated
 
-from mbench.environments import find, managed, parse
+from mbench.environments import managed
+from mbench.environments.locate import find
+from mbench.environments.spec import parse
 from mbench.errors import EnvironmentUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from mbench.environments import Environment
+    from mbench.environments.environment import Environment
 
 
 def provide(*, report: Callable[[str], None] = lambda _: None, **changes: Any) -> Environment:

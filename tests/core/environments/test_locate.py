@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from toy import ToyAdapter, installed
 
-from mbench.environments import find, managed, parse
-from mbench.environments.locate import home, present
+from mbench.environments import managed
+from mbench.environments.locate import find, home, present
+from mbench.environments.spec import parse
 from mbench.errors import EnvironmentUnavailable, UsageError
 
 if TYPE_CHECKING:
-    from mbench.environments import Environment
+    from mbench.environments.environment import Environment
 
 
 def locate(text: str, *, provision: bool = False, **changes: Any) -> Environment:

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from mbench.contract.adapter import SUPPORTED, Support
-from mbench.environments import find, parse
+from mbench.environments.locate import find
+from mbench.environments.spec import parse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -257,7 +257,7 @@ def test_a_batch_of_nothing_is_refused(folder):
 
 
 def test_half_a_surrogate_pair_can_be_printed(folder, capfdbinary):
-    from mbench.commands.measure import emit
+    from mbench.commands.output import emit
 
     made = events(folder)
     made[2]["label"] = "half \ud800"

@@ -11,7 +11,8 @@ import mbench
 from mbench.engine.outcome import CaseEnded
 from mbench.errors import MbenchError
 from mbench.plan.protocol import Protocol
-from mbench.results.store import SCHEMA, RunWriter, command_line
+from mbench.results.folder import SCHEMA
+from mbench.results.store import RunWriter, command_line
 
 
 @pytest.fixture

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mbench.engine.outcome import CaseEnded
-from mbench.environments.locate import find
-from mbench.errors import EnvironmentUnavailable, MbenchError
+from mbench.errors import MbenchError
 from mbench.harness.ceiling import Ceilings
 from mbench.harness.resume import is_done, is_ended, is_written
 from mbench.harness.rounds import Interleaved
@@ -17,7 +16,8 @@ from mbench.plan.protocol import Counted
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from mbench.environments.locate import Environment
+    from mbench.environments.environment import Environment
+    from mbench.harness.homes import Homes
     from mbench.harness.progress import Progress
     from mbench.plan.plan import Comparison, Entry
     from mbench.plan.protocol import Protocol
@@ -25,36 +25,7 @@ if TYPE_CHECKING:
     from mbench.results.store import RunWriter
     from mbench.telemetry.sampler import Sampler
 
-__all__ = ["Homes", "run_plan"]
-
-
-class Homes:
-    """The environment of each framework, found or built once, and remembered if it cannot be."""
-
-    def __init__(self, *, accelerator: str, provision: bool, progress: Progress) -> None:
-        self.accelerator = accelerator
-        self.provision = provision
-        self.progress = progress
-        self._found: dict[str, Environment | EnvironmentUnavailable] = {}
-
-    def of(self, entry: Entry) -> Environment:
-        """Raises CaseEnded where there is no environment and none can be built."""
-        key = entry.spec.text
-        if key not in self._found:
-            try:
-                self._found[key] = find(
-                    entry.spec,
-                    entry.adapter,
-                    accelerator=self.accelerator,
-                    provision=self.provision,
-                    report=lambda text: self.progress.phase(entry.label, text),
-                )
-            except EnvironmentUnavailable as error:
-                self._found[key] = error
-        found = self._found[key]
-        if isinstance(found, EnvironmentUnavailable):
-            raise CaseEnded(found.outcome, str(found))
-        return found
+__all__ = ["run_plan"]
 
 
 def run_plan(

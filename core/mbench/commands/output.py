@@ -1,0 +1,55 @@
+"""Where reports go: read a run, render it, write it to a file or to stdout."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mbench.errors import MbenchError, UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mbench.outlets.outlet import Outlet
+    from mbench.reports.report import Report
+
+__all__ = ["check_writable", "deliver", "emit", "read"]
+
+
+def check_writable(output: Path | None) -> None:
+    """Fail before the measurement, not after it."""
+    if output is not None and not output.parent.is_dir():
+        raise UsageError(f"cannot write {output}: there is no folder {output.parent}")
+
+
+def emit(folder: Path, report: Report, output: Path | None, outlet: Outlet | None = None) -> None:
+    """Render the run in `folder` to a file or to stdout, and hand it over where that is asked."""
+    document = read(folder)
+    deliver(report(document), output)
+    if outlet is not None:
+        print(f"mbench: logged as {outlet(document, folder)}", file=sys.stderr)
+
+
+def read(folder: Path) -> dict[str, Any]:
+    """The document of the run in `folder`; says so where its file is cut off."""
+    from mbench.results.run import load_run
+    from mbench.results.summary import summarize
+
+    run = load_run(folder)
+    if run.cut_off:
+        print(f"mbench: {run.id} is cut off; showing what is whole", file=sys.stderr)
+    return summarize(run)
+
+
+def deliver(text: str, output: Path | None) -> None:
+    """Write a report to a file or to stdout; raises MbenchError where it cannot be written."""
+    raw = text.encode("utf-8", errors="replace")  # a run file may hold half a surrogate pair
+    if output is None:
+        click.echo(raw, nl=False)
+        return
+    try:
+        output.write_bytes(raw)
+    except OSError as error:
+        raise MbenchError(f"cannot write {output}: {error.strerror}") from None

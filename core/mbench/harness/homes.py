@@ -1,0 +1,45 @@
+"""The environment of each framework of a plan, found or built once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mbench.engine.outcome import CaseEnded
+from mbench.environments.locate import find
+from mbench.errors import EnvironmentUnavailable
+
+if TYPE_CHECKING:
+    from mbench.environments.environment import Environment
+    from mbench.harness.progress import Progress
+    from mbench.plan.plan import Entry
+
+__all__ = ["Homes"]
+
+
+class Homes:
+    """The environment of each framework, found or built once, and remembered if it cannot be."""
+
+    def __init__(self, *, accelerator: str, provision: bool, progress: Progress) -> None:
+        self.accelerator = accelerator
+        self.provision = provision
+        self.progress = progress
+        self._found: dict[str, Environment | EnvironmentUnavailable] = {}
+
+    def of(self, entry: Entry) -> Environment:
+        """Raises CaseEnded where there is no environment and none can be built."""
+        key = entry.spec.text
+        if key not in self._found:
+            try:
+                self._found[key] = find(
+                    entry.spec,
+                    entry.adapter,
+                    accelerator=self.accelerator,
+                    provision=self.provision,
+                    report=lambda text: self.progress.phase(entry.label, text),
+                )
+            except EnvironmentUnavailable as error:
+                self._found[key] = error
+        found = self._found[key]
+        if isinstance(found, EnvironmentUnavailable):
+            raise CaseEnded(found.outcome, str(found))
+        return found
