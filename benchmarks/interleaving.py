@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from workers import block, warm_workers
 
-from mbench.plan.plan import Axes
+from mbench.plan.plan import Sweep
 from mbench.stats import pair_ratios
 from mbench.telemetry.system import usable_cores
 
@@ -83,14 +83,14 @@ def main() -> None:
     parser.add_argument("--load", type=int, default=max(1, (os.cpu_count() or 1) // 2))
     parser.add_argument("--threads", type=int, default=usable_cores())
     arguments = parser.parse_args()
-    axes = Axes(
+    sweep = Sweep(
         frameworks=(arguments.framework,), batch_sizes=(2,), image_size=64,
         threads=arguments.threads,
     )  # fmt: skip
     order = random.Random(0)
     errors: dict[str, list[float]] = {"sequential": [], "interleaved": []}
     for trial in range(arguments.trials):
-        with warm_workers(2, axes=axes, block_seconds=arguments.block) as (workers, steps):
+        with warm_workers(2, sweep=sweep, block_seconds=arguments.block) as (workers, steps):
             sizes = {"rounds": arguments.rounds, "loaded": arguments.load}
             errors["sequential"].append(error(sequential(workers, steps, **sizes)))
             errors["interleaved"].append(error(interleaved(workers, steps, **sizes, order=order)))

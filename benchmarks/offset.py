@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from workers import block, warm_workers
 
-from mbench.plan.plan import Axes
+from mbench.plan.plan import Sweep
 from mbench.stats import pair_ratios, ratio
 from mbench.telemetry.kernel import page_faults
 from mbench.telemetry.system import usable_cores
@@ -71,14 +71,16 @@ def setting(name: str) -> Iterator[None]:
 
 
 def one_set(
-    names: list[str], axes: Axes, *, rounds: int, seconds: float, order: random.Random
+    names: list[str], sweep: Sweep, *, rounds: int, seconds: float, order: random.Random
 ) -> tuple[dict[str, tuple[Rates, Rates]], dict[str, float]]:
     """The rates of a fresh pair of workers under each setting, by round; page faults per step."""
     with ExitStack() as stack:
         pairs = {}
         for name in order.sample(names, len(names)):
             with setting(name):
-                pairs[name] = stack.enter_context(warm_workers(2, axes=axes, block_seconds=seconds))
+                pairs[name] = stack.enter_context(
+                    warm_workers(2, sweep=sweep, block_seconds=seconds)
+                )
         rates: dict[str, tuple[Rates, Rates]] = {name: ({}, {}) for name in names}
         faults = dict.fromkeys(names, 0.0)
         everyone = [(name, number) for name in names for number in (0, 1)]
@@ -123,14 +125,14 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=usable_cores())
     arguments = parser.parse_args()
     names = arguments.settings.split(",")
-    axes = Axes(
+    sweep = Sweep(
         frameworks=(arguments.framework,), batch_sizes=(arguments.batch_size,),
         image_size=arguments.image_size, threads=arguments.threads,
     )  # fmt: skip
     order = random.Random(0)
     sets, faults = [], []
     for number in range(arguments.sets):
-        found = one_set(names, axes, rounds=arguments.rounds, seconds=arguments.block, order=order)
+        found = one_set(names, sweep, rounds=arguments.rounds, seconds=arguments.block, order=order)
         sets.append(found[0])
         faults.append(found[1])
         seen = (f"{name} {pair_ratios({0: a}, {0: b})[0]:.4f}" for name, (a, b) in sets[-1].items())

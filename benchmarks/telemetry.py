@@ -17,7 +17,7 @@ from contextlib import nullcontext
 
 from workers import warm_workers
 
-from mbench.plan.plan import Axes
+from mbench.plan.plan import Sweep
 from mbench.plan.protocol import Protocol
 from mbench.stats import ratio
 from mbench.telemetry.kernel import cores_of
@@ -35,7 +35,7 @@ def main() -> None:
     parser.add_argument("--block", type=float, default=Protocol().block_seconds, help="seconds")
     parser.add_argument("--threads", type=int, default=usable_cores())
     arguments = parser.parse_args()
-    axes = Axes(
+    sweep = Sweep(
         frameworks=(arguments.framework,), batch_sizes=(2,), image_size=64,
         threads=arguments.threads,
     )  # fmt: skip
@@ -43,7 +43,7 @@ def main() -> None:
     rates: dict[bool, dict[int, dict[int, float]]] = {False: {}, True: {}}
     within, watched_seconds = 0, 0.0
     for process in range(arguments.processes):
-        with warm_workers(1, axes=axes, block_seconds=arguments.block) as ((worker,), steps):
+        with warm_workers(1, sweep=sweep, block_seconds=arguments.block) as ((worker,), steps):
             worker.resume()
             for at in range(arguments.rounds):
                 for watched in order.sample((False, True), 2):

@@ -24,7 +24,7 @@ from pathlib import Path
 from workers import fresh_workers
 
 from mbench.harness.stopping import narrow_enough
-from mbench.plan.plan import Axes
+from mbench.plan.plan import Sweep
 from mbench.stats import Interval, contrast
 from mbench.telemetry.system import usable_cores
 
@@ -60,11 +60,11 @@ def by_dlperf(arguments: argparse.Namespace) -> tuple[Interval, float]:
     begin = time.monotonic()
     while True:
         for name in frameworks:
-            axes = Axes(
+            sweep = Sweep(
                 frameworks=(name,), batch_sizes=(arguments.batch_size,),
                 image_size=arguments.image_size, threads=arguments.threads,
             )  # fmt: skip
-            with fresh_workers(1, axes=axes) as (worker,):
+            with fresh_workers(1, sweep=sweep) as (worker,):
                 worker.run(SKIPPED)
                 rates[name].append(COUNTED * 1e9 / worker.run(COUNTED).nanoseconds[0])
         interval = contrast(*rates.values())

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from workers import block, warm_workers
 
-from mbench.plan.plan import Axes
+from mbench.plan.plan import Sweep
 from mbench.stats import stdev
 from mbench.telemetry.system import usable_cores
 
@@ -60,11 +60,11 @@ def main() -> None:
     order, workers = random.Random(0), []
     with ExitStack() as stack:
         for name in arguments.frameworks.split(","):
-            axes = Axes(
+            sweep = Sweep(
                 frameworks=(name,), models=(arguments.model,), threads=arguments.threads,
                 batch_sizes=(arguments.batch_size,), image_size=arguments.image_size,
             )  # fmt: skip
-            (worker,), steps = stack.enter_context(warm_workers(1, axes=axes, block_seconds=1.0))
+            (worker,), steps = stack.enter_context(warm_workers(1, sweep=sweep, block_seconds=1.0))
             workers.append((worker, 1 / steps))
         found: dict[tuple[float, float], list[tuple[float, int]]] = {way: [] for way in WAYS}
         for _ in range(arguments.cycles):

@@ -22,7 +22,7 @@ from offset import Rates, offset
 from scipy.stats import binom
 from workers import block, warm_workers
 
-from mbench.plan.plan import Axes
+from mbench.plan.plan import Sweep
 from mbench.plan.protocol import Protocol
 from mbench.stats import geometric_interval, pair_ratios, verdict
 from mbench.telemetry.system import usable_cores
@@ -66,7 +66,7 @@ def main() -> None:
     parser.add_argument("--batch-size", type=int, default=1)
     parser.add_argument("--threads", type=int, default=usable_cores())
     arguments = parser.parse_args()
-    axes = Axes(
+    sweep = Sweep(
         frameworks=(arguments.framework,), models=(arguments.model,), modes=(arguments.mode,),
         batch_sizes=(arguments.batch_size,), image_size=arguments.image_size,
         threads=arguments.threads,
@@ -74,7 +74,7 @@ def main() -> None:
     order = random.Random(0)
     twins, same, slower = [], [], []
     for number in range(arguments.sets):
-        with warm_workers(2, axes=axes, block_seconds=arguments.block) as (workers, fitting):
+        with warm_workers(2, sweep=sweep, block_seconds=arguments.block) as (workers, fitting):
             # A whole number of steps must be the planted share of a block.
             extra = max(1, round(fitting * arguments.planted / 100))
             steps = round(extra * 100 / arguments.planted)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from mbench.engine.launch import launch
 from mbench.environments.locate import find
 from mbench.harness.warmup import warm_up
-from mbench.plan.plan import Axes, plan
+from mbench.plan.plan import Sweep, plan
 from mbench.plugins import Plugins
 
 if TYPE_CHECKING:
@@ -32,9 +32,9 @@ def block(worker: Worker, steps: int, *, lead: int = 0) -> float:
 
 
 @contextmanager
-def fresh_workers(count: int, *, axes: Axes) -> Iterator[list[Worker]]:
+def fresh_workers(count: int, *, sweep: Sweep) -> Iterator[list[Worker]]:
     """`count` identical workers of the one case of `axes`, prepared, not a step done."""
-    (comparison,) = plan(axes, Plugins())
+    (comparison,) = plan(sweep, Plugins())
     (entry,) = comparison.entries
     environment = find(entry.spec, entry.adapter, accelerator="cpu", provision=True, report=print)
     workers: list[Worker] = []
@@ -55,10 +55,10 @@ def fresh_workers(count: int, *, axes: Axes) -> Iterator[list[Worker]]:
 
 @contextmanager
 def warm_workers(
-    count: int, *, axes: Axes, block_seconds: float
+    count: int, *, sweep: Sweep, block_seconds: float
 ) -> Iterator[tuple[list[Worker], int]]:
     """The same, warm and stopped, and the steps of a block."""
-    with fresh_workers(count, axes=axes) as workers:
+    with fresh_workers(count, sweep=sweep) as workers:
         for worker in workers:
             warmup = warm_up(lambda steps, w=worker: w.run(steps).nanoseconds[0])
             worker.stop()

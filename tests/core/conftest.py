@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mbench.plan.plan import Axes, plan
+from mbench.plan.plan import Sweep, plan
 from mbench.plan.protocol import Counted, Protocol
 from mbench.plugins import Plugins
 from mbench.results.run import load_run
@@ -75,7 +75,7 @@ def write_run(tmp_path: Path, plugins: Plugins) -> WriteRun:
             arguments=["mbench"],
         )
         axes = {"models": ("tiny-model",), "batch_sizes": (8,), "frameworks": seconds, **axes}
-        comparisons = plan(Axes(**axes), plugins)
+        comparisons = plan(Sweep(**axes), plugins)
         for comparison in comparisons:
             store.comparison(comparison)
         for entry in [entry for comparison in comparisons for entry in comparison.entries]:

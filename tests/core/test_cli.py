@@ -182,7 +182,7 @@ def test_a_mistake_in_a_commands_options_points_to_its_help(command):
 
 
 def test_amp_is_the_devices_mixed_precision():
-    from mbench.commands.measure import axes_of
+    from mbench.commands.sweeps import sweep_of
 
     options = {
         "models": ("m",), "modes": ("train",), "batch_sizes": (), "precisions": None, "amp": True,
@@ -190,11 +190,11 @@ def test_amp_is_the_devices_mixed_precision():
         "sequence_length": None, "clip": True,
     }  # fmt: skip
     for device, precision in (("cpu", "amp-bf16"), ("cuda", "amp-fp16")):
-        axes = axes_of(("tiny",), {**options, "device": device})
-        assert axes.precisions == (precision,)
-        assert axes.compilers == ("xla",)
-        assert axes.threads == 3
-    off = axes_of(("tiny",), {**options, "device": "cpu", "amp": False, "xla": None})
+        sweep = sweep_of(("tiny",), {**options, "device": device})
+        assert sweep.precisions == (precision,)
+        assert sweep.compilers == ("xla",)
+        assert sweep.threads == 3
+    off = sweep_of(("tiny",), {**options, "device": "cpu", "amp": False, "xla": None})
     assert (off.precisions, off.compilers) == (("fp32",), ("default",))
 
 

@@ -9,9 +9,10 @@ from typing import Any
 
 import click
 
-from mbench.commands.measure import axes_of, conduct
+from mbench.commands.measure import conduct
 from mbench.commands.options import case_options, protocol_options, results_option
 from mbench.commands.output import check_writable, deliver
+from mbench.commands.sweeps import sweep_of
 from mbench.errors import UsageError
 from mbench.reports.text import number
 
@@ -44,7 +45,7 @@ def command(context: click.Context, /, framework: str, **options: Any) -> None:
     if options["processes"] == 1:
         raise UsageError("one process pair shows no scatter; give --processes 2 or more")
     check_writable(options["output"])
-    store, interrupted = conduct(context, [axes_of((framework, framework), options)], options)
+    store, interrupted = conduct(context, [sweep_of((framework, framework), options)], options)
     floors = keep_floors(store.folder)
     if options["format_"] == "json":
         text = json.dumps({"schema": 1, "run": store.id, "calibrations": floors}, indent=2) + "\n"

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from mbench.commands.measure import axes_of, measure
+from mbench.commands.measure import measure
 from mbench.commands.options import (
     COMMAS,
     case_options,
@@ -15,6 +15,7 @@ from mbench.commands.options import (
     protocol_options,
     results_option,
 )
+from mbench.commands.sweeps import sweep_of
 from mbench.errors import UsageError
 
 __all__ = ["command"]
@@ -49,4 +50,4 @@ def command(context: click.Context, /, frameworks: tuple[str, ...], **options: A
     """
     if len(frameworks) < 2:
         raise UsageError("compare takes two frameworks or more; for one there is mbench run")
-    context.exit(measure(context, [axes_of(frameworks, options)], options))
+    context.exit(measure(context, [sweep_of(frameworks, options)], options))

@@ -13,12 +13,12 @@ from mbench.commands.options import plugins
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mbench.plan.plan import Axes
+    from mbench.plan.plan import Sweep
 
 __all__ = ["foresee"]
 
 
-def foresee(context: click.Context, sweeps: Sequence[Axes], options: dict[str, Any]) -> None:
+def foresee(context: click.Context, sweeps: Sequence[Sweep], options: dict[str, Any]) -> None:
     """Print every comparison, its unsupported cases with the reason, and the sum."""
     from mbench.plan.estimate import estimate, span
     from mbench.plan.plan import plan_all

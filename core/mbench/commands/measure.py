@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from mbench.commands.foresee import foresee
 from mbench.commands.options import chosen_outlet, chosen_report, plugins
 from mbench.commands.output import check_writable, emit
-from mbench.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -17,52 +16,13 @@ if TYPE_CHECKING:
 
     from mbench.environments.environment import Environment
     from mbench.harness.progress import Progress
-    from mbench.plan.plan import Axes, Entry
+    from mbench.plan.plan import Entry, Sweep
     from mbench.results.store import RunWriter
 
-__all__ = ["axes_of", "conduct", "measure"]
+__all__ = ["conduct", "measure"]
 
 
-def axes_of(frameworks: tuple[str, ...], options: dict[str, Any]) -> Axes:
-    """The axes of command-line options; raises UsageError where toggles contradict."""
-    from mbench.plan.plan import Axes
-    from mbench.telemetry.system import find_device, usable_cores
-
-    device = find_device() if options["device"] == "auto" else options["device"]
-    mixed = "amp-fp16" if device == "cuda" else "amp-bf16"
-    return Axes(
-        frameworks=frameworks,
-        models=options["models"],
-        modes=options["modes"],
-        batch_sizes=options["batch_sizes"],
-        precisions=toggle("--amp", options["amp"], mixed, "--precision", options["precisions"])
-        or ("fp32",),
-        compilers=toggle("--xla", options["xla"], "xla", "--compiler", options["compilers"])
-        or ("default",),
-        device=device,
-        threads=options["threads"] or usable_cores(),
-        seed=options["seed"],
-        image_size=options["image_size"],
-        sequence_length=options["sequence_length"],
-        clip=options["clip"],
-    )
-
-
-def toggle(
-    flag: str, chosen: bool | None, value: str, option: str, values: tuple[str, ...] | None
-) -> tuple[str, ...] | None:
-    """The values of a general option and its short toggle, which must not contradict."""
-    if chosen is None:
-        return values
-    if values is None:
-        return (value,) if chosen else None
-    if chosen != (value in values):
-        sign = flag if chosen else flag.replace("--", "--no-")
-        raise UsageError(f"{sign} contradicts {option} {','.join(values)}; give one of them")
-    return values
-
-
-def measure(context: click.Context, sweeps: Sequence[Axes], options: dict[str, Any]) -> int:
+def measure(context: click.Context, sweeps: Sequence[Sweep], options: dict[str, Any]) -> int:
     """Measure, report, and return the exit code. Ctrl-C reports what was measured so far."""
     report = chosen_report(context, options["format_"], options["layout"])
     outlet = chosen_outlet(context, options["outlet"])
@@ -84,7 +44,7 @@ def measure(context: click.Context, sweeps: Sequence[Axes], options: dict[str, A
 
 
 def conduct(
-    context: click.Context, sweeps: Sequence[Axes], options: dict[str, Any]
+    context: click.Context, sweeps: Sequence[Sweep], options: dict[str, Any]
 ) -> tuple[RunWriter, bool]:
     """Measure, and say whether Ctrl-C ended it; what was measured until then is written down."""
     from mbench.engine.variables import inherited

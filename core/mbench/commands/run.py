@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from mbench.commands.measure import axes_of, measure
+from mbench.commands.measure import measure
 from mbench.commands.options import (
     COMMAS,
     case_options,
@@ -16,6 +16,7 @@ from mbench.commands.options import (
     protocol_options,
     results_option,
 )
+from mbench.commands.sweeps import protocol_options_of, sweep_of, sweeps_of_suite
 from mbench.errors import UsageError
 from mbench.plugins import nearest
 
@@ -61,10 +62,8 @@ def command(
             raise UsageError(f"unknown framework or suite {name!r}{hint}")
         if frameworks:
             raise UsageError("--frameworks is for suites; to compare there is mbench compare")
-        context.exit(measure(context, [axes_of((subject,), options)], options))
-    from mbench.commands.sweeps import axes_of_suite, protocol_options_of
-
+        context.exit(measure(context, [sweep_of((subject,), options)], options))
     everything = tuple(sorted(plugins(context).adapters.unique()))
     chosen = frameworks or suite.frameworks or everything
-    sweeps = axes_of_suite(context, suite, chosen)
+    sweeps = sweeps_of_suite(context, suite, chosen)
     context.exit(measure(context, sweeps, protocol_options_of(context, suite)))

@@ -1,4 +1,4 @@
-"""From a suite to what its options would mean if one had typed them."""
+"""From options, and from a suite as if one had typed them, to sweeps."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from mbench.commands.measure import axes_of
 from mbench.commands.options import plugins
 from mbench.errors import UsageError
 from mbench.plugins import nearest
@@ -15,10 +14,10 @@ from mbench.plugins import nearest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mbench.plan.plan import Axes
+    from mbench.plan.plan import Sweep
     from mbench.suites.suite import Suite
 
-__all__ = ["axes_of_suite", "protocol_options_of"]
+__all__ = ["protocol_options_of", "sweep_of", "sweeps_of_suite"]
 
 AXES = ("models", "mode", "batch-size", "precision", "amp", "compiler", "xla", "clip",
         "image-size", "sequence-length")  # fmt: skip
@@ -26,28 +25,69 @@ EITHER = ({"precisions", "amp"}, {"compilers", "xla"})
 """Options that say the same thing: where one is typed, a suite's other is not asked."""
 
 
-def axes_of_suite(context: click.Context, suite: Suite, frameworks: tuple[str, ...]) -> list[Axes]:
-    """The axes of each sweep. What was typed wins over the suite.
+def sweep_of(frameworks: tuple[str, ...], options: dict[str, Any]) -> Sweep:
+    """What command-line options multiply; raises UsageError where toggles contradict."""
+    from mbench.plan.plan import Sweep
+    from mbench.telemetry.system import find_device, usable_cores
+
+    device = find_device() if options["device"] == "auto" else options["device"]
+    mixed = "amp-fp16" if device == "cuda" else "amp-bf16"
+    return Sweep(
+        frameworks=frameworks,
+        models=options["models"],
+        modes=options["modes"],
+        batch_sizes=options["batch_sizes"],
+        precisions=toggle("--amp", options["amp"], mixed, "--precision", options["precisions"])
+        or ("fp32",),
+        compilers=toggle("--xla", options["xla"], "xla", "--compiler", options["compilers"])
+        or ("default",),
+        device=device,
+        threads=options["threads"] or usable_cores(),
+        seed=options["seed"],
+        image_size=options["image_size"],
+        sequence_length=options["sequence_length"],
+        clip=options["clip"],
+    )
+
+
+def toggle(
+    flag: str, chosen: bool | None, value: str, option: str, values: tuple[str, ...] | None
+) -> tuple[str, ...] | None:
+    """The values of a general option and its short toggle, which must not contradict."""
+    if chosen is None:
+        return values
+    if values is None:
+        return (value,) if chosen else None
+    if chosen != (value in values):
+        sign = flag if chosen else flag.replace("--", "--no-")
+        raise UsageError(f"{sign} contradicts {option} {','.join(values)}; give one of them")
+    return values
+
+
+def sweeps_of_suite(
+    context: click.Context, suite: Suite, frameworks: tuple[str, ...]
+) -> list[Sweep]:
+    """Each sweep of `suite`. What was typed wins over the suite.
 
     They are planned to see whether they can be, so that what cannot has its line and key.
     """
     from mbench.plan.plan import plan
 
     found = []
-    for number, sweep in enumerate(suite.sweeps):
+    for number, table in enumerate(suite.sweeps):
 
         def wrong(message: str, key: str, at: int = number) -> UsageError:
             return suite.wrong(message, key=key, sweep=at)
 
         try:
-            axes = axes_of(frameworks, merged(context, sweep, known=AXES, wrong=wrong))
-            plan(axes, plugins(context))
+            sweep = sweep_of(frameworks, merged(context, table, known=AXES, wrong=wrong))
+            plan(sweep, plugins(context))
         except UsageError as error:
             key = (error.option or "").removeprefix("--")
-            if key in sweep or (key == "frameworks" and frameworks == suite.frameworks):
+            if key in table or (key == "frameworks" and frameworks == suite.frameworks):
                 raise wrong(str(error), key) from None
             raise
-        found.append(axes)
+        found.append(sweep)
     return found
 
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mbench.commands.measure import axes_of
 from mbench.commands.options import (
     COMMAS,
     case_options,
@@ -19,6 +18,7 @@ from mbench.commands.options import (
     timeout_option,
 )
 from mbench.commands.output import check_writable, deliver
+from mbench.commands.sweeps import sweep_of
 from mbench.errors import UsageError
 
 if TYPE_CHECKING:
@@ -61,12 +61,12 @@ def command(context: click.Context, /, frameworks: tuple[str, ...], **options: A
     from mbench.plan.plan import plan
 
     check_writable(options["output"])
-    axes = axes_of(frameworks, {**options, "seed": 0})
-    comparisons = plan(axes, plugins(context))
+    sweep = sweep_of(frameworks, {**options, "seed": 0})
+    comparisons = plan(sweep, plugins(context))
     if any(comparison.best_compiler for comparison in comparisons):
         raise UsageError("verify takes compilers by name: --compiler best is found by measuring")
     progress = open_progress()
-    homes = Homes(accelerator=axes.device, provision=options["provision"], progress=progress)
+    homes = Homes(accelerator=sweep.device, provision=options["provision"], progress=progress)
     results: list[dict[str, Any]] = []
     interrupted = False
     with tempfile.TemporaryDirectory(prefix="mbench-") as logs:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from mbench.environments.locate import present
 from mbench.equality import cache
 from mbench.equality.proof_case import proof_case
-from mbench.plan.plan import Axes, plan
+from mbench.plan.plan import Sweep, plan
 from mbench.telemetry.system import find_device, usable_cores
 
 if TYPE_CHECKING:
@@ -37,13 +37,13 @@ def standings(plugins: Plugins, models: Sequence[str]) -> dict[tuple[str, str], 
     It is so where a framework could run without anything being built first.
     """
     adapters = plugins.adapters.unique()
-    axes = Axes(
+    sweep = Sweep(
         frameworks=list(adapters), models=models, device=find_device(), threads=usable_cores()
     )
     homes = {name: once(partial(present, adapter)) for name, adapter in adapters.items()}
     return {
         (entry.case.model, entry.spec.name): standing(entry, homes[entry.spec.name])
-        for comparison in plan(axes, plugins)
+        for comparison in plan(sweep, plugins)
         for entry in comparison.entries
     }
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mbench.contract.adapter import Adapter
     from mbench.plugins import Plugins
 
-__all__ = ["BEST", "LARGEST", "Axes", "Comparison", "Entry", "plan", "plan_all", "supports"]
+__all__ = ["BEST", "LARGEST", "Comparison", "Entry", "Sweep", "plan", "plan_all", "supports"]
 
 LARGEST = "max"
 """Instead of a batch size: the largest one that fits every framework of the comparison."""
@@ -30,7 +30,7 @@ BEST = "best"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Axes:
+class Sweep:
     """What multiplies into comparisons. An empty `batch_sizes` means each model's default.
 
     A batch size may be LARGEST, a compiler BEST.
@@ -81,10 +81,10 @@ class Comparison:
         return not (self.largest_batch or self.best_compiler)
 
 
-def plan_all(sweeps: Sequence[Axes], plugins: Plugins) -> list[Comparison]:
-    """The comparisons of several axes, numbered through."""
+def plan_all(sweeps: Sequence[Sweep], plugins: Plugins) -> list[Comparison]:
+    """The comparisons of several sweeps, numbered through."""
     comparisons: list[Comparison] = []
-    for axes in sweeps:
+    for sweep in sweeps:
         cases = sum(len(comparison.entries) for comparison in comparisons)
         comparisons += [
             replace(
@@ -94,31 +94,34 @@ def plan_all(sweeps: Sequence[Axes], plugins: Plugins) -> list[Comparison]:
                     replace(entry, number=cases + entry.number) for entry in comparison.entries
                 ),
             )
-            for number, comparison in enumerate(plan(axes, plugins), start=len(comparisons))
+            for number, comparison in enumerate(plan(sweep, plugins), start=len(comparisons))
         ]
     return comparisons
 
 
-def plan(axes: Axes, plugins: Plugins) -> list[Comparison]:
+def plan(sweep: Sweep, plugins: Plugins) -> list[Comparison]:
     """All comparisons; raises UsageError with the nearest names for whatever does not exist."""
     with about("--frameworks"):
-        specs = [parse(text) for text in axes.frameworks]
-        adapters = [find_adapter(spec, plugins, device=axes.device) for spec in specs]
+        specs = [parse(text) for text in sweep.frameworks]
+        adapters = [find_adapter(spec, plugins, device=sweep.device) for spec in specs]
     labels = tell_apart([spec.text for spec in specs])
-    _check("mode", axes.modes, MODES)
-    _check("precision", axes.precisions, PRECISIONS)
+    _check("mode", sweep.modes, MODES)
+    _check("precision", sweep.precisions, PRECISIONS)
     known = {name for adapter in adapters for name in adapter.compilers}
-    _check("compiler", axes.compilers, {*known, "default", BEST})
+    _check("compiler", sweep.compilers, {*known, "default", BEST})
     compilers = [
         name
-        for given in axes.compilers
+        for given in sweep.compilers
         for name in (["default", BEST] if given == BEST else [given])
     ]
     with about("--models"):
-        models = select(axes.models, plugins.workloads)
+        models = select(sweep.models, plugins.workloads)
         references = {model: plugins.workloads.get(model) for model in models}
     workloads = {model: load_workload(reference, model) for model, reference in references.items()}
-    sizes: dict[str, Any] = {"image_size": axes.image_size, "sequence_length": axes.sequence_length}
+    sizes: dict[str, Any] = {
+        "image_size": sweep.image_size,
+        "sequence_length": sweep.sequence_length,
+    }
     for name, size in sizes.items():
         if size is not None and all(workload.size != name for workload in workloads.values()):
             option = name.replace("_", "-")
@@ -128,10 +131,10 @@ def plan(axes: Axes, plugins: Plugins) -> list[Comparison]:
     comparisons: list[Comparison] = []
     numbers = itertools.count()
     for model, mode, precision, compiler in itertools.product(
-        models, axes.modes, axes.precisions, dict.fromkeys(compilers)
+        models, sweep.modes, sweep.precisions, dict.fromkeys(compilers)
     ):
         workload = workloads[model]
-        for batch_size in axes.batch_sizes or [workload.batch_sizes[axes.device]]:
+        for batch_size in sweep.batch_sizes or [workload.batch_sizes[sweep.device]]:
             entries = []
             for spec, adapter, label in zip(specs, adapters, labels, strict=True):
                 case = Case(
@@ -143,10 +146,10 @@ def plan(axes: Axes, plugins: Plugins) -> list[Comparison]:
                     compiler=(
                         next(iter(adapter.compilers)) if compiler in ("default", BEST) else compiler
                     ),
-                    device=axes.device,
-                    threads=axes.threads,
-                    seed=axes.seed,
-                    clip=axes.clip,
+                    device=sweep.device,
+                    threads=sweep.threads,
+                    seed=sweep.seed,
+                    clip=sweep.clip,
                     **{name: size for name, size in sizes.items() if name == workload.size},
                 )
                 try:
@@ -161,7 +164,7 @@ def plan(axes: Axes, plugins: Plugins) -> list[Comparison]:
             title = f"{model} {mode} batch {batch_size} {precision}"
             if compiler != "default":
                 title += f" {compiler}"
-            if not axes.clip:
+            if not sweep.clip:
                 title += " without clipping"
             comparisons.append(
                 Comparison(

@@ -13,7 +13,7 @@ from mbench.contract.adapter import FrameworkInfo
 from mbench.harness import measurement, rounds
 from mbench.harness.rounds import Interleaved
 from mbench.harness.sequential import Sequential
-from mbench.plan.plan import Axes, plan
+from mbench.plan.plan import Sweep, plan
 from mbench.plan.protocol import Counted, Protocol
 from mbench.telemetry.sample import Sample
 from mbench.telemetry.sampler import Watch
@@ -178,8 +178,8 @@ def measure(world, plugins):
         *, frameworks=("tiny", "flaky", "flaky==1"), mode="train", without=(), protocol=None,
         **constants,
     ):  # fmt: skip
-        axes = Axes(frameworks=frameworks, models=("tiny-model",), modes=(mode,))
-        (comparison,) = plan(axes, plugins)
+        sweep = Sweep(frameworks=frameworks, models=("tiny-model",), modes=(mode,))
+        (comparison,) = plan(sweep, plugins)
         store = Store()
         store.progress = Progress()
         if protocol is None:

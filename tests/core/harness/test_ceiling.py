@@ -9,7 +9,7 @@ from mbench.contract.case import PRECISIONS, product_bytes
 from mbench.engine.outcome import CaseEnded
 from mbench.harness import ceiling
 from mbench.harness.ceiling import BLOCKS, Ceilings, amount
-from mbench.plan.plan import Axes, plan
+from mbench.plan.plan import Sweep, plan
 
 
 class Worker:
@@ -43,8 +43,8 @@ class Store:
 @pytest.fixture
 def entries(plugins):
     """Of tiny twice, then of flaky."""
-    axes = Axes(frameworks=("tiny", "tiny", "flaky"), models=("tiny-model",))
-    (comparison,) = plan(axes, plugins)
+    sweep = Sweep(frameworks=("tiny", "tiny", "flaky"), models=("tiny-model",))
+    (comparison,) = plan(sweep, plugins)
     return comparison.entries
 
 

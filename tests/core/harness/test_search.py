@@ -11,7 +11,7 @@ from mbench.engine.outcome import CaseEnded
 from mbench.harness import search
 from mbench.harness.search import Search, largest
 from mbench.harness.trial import Trial
-from mbench.plan.plan import Axes, plan, plan_all
+from mbench.plan.plan import Sweep, plan, plan_all
 from mbench.plan.protocol import PRESETS, Protocol
 
 
@@ -65,9 +65,9 @@ def settle(plugins, monkeypatch):
     monkeypatch.setattr(search, "worker_limit_bytes", lambda asked, workers: 1000 // workers)
 
     def settle(run, *, batch=(64,), compilers=("default",), lacking=(), protocol=None):
-        axes = Axes(frameworks=("tiny", "flaky"), models=("tiny-model",), batch_sizes=batch,
+        sweep = Sweep(frameworks=("tiny", "flaky"), models=("tiny-model",), batch_sizes=batch,
                     compilers=compilers)  # fmt: skip
-        comparison = plan(axes, plugins)[-1]
+        comparison = plan(sweep, plugins)[-1]
         limits = set()
 
         def attempt(value, entry, environment, case, *, limit_bytes, **_):
@@ -177,14 +177,14 @@ def test_the_best_compiler_is_looked_for_at_a_usual_batch_and_before_the_largest
 
 
 def test_best_stands_beside_the_default(plugins):
-    axes = Axes(frameworks=("tiny", "flaky"), models=("tiny-model",), compilers=("best",))
-    default, best = plan(axes, plugins)
+    sweep = Sweep(frameworks=("tiny", "flaky"), models=("tiny-model",), compilers=("best",))
+    default, best = plan(sweep, plugins)
     assert (default.settled, best.settled) == (True, False)
     assert best.title == default.title + " best"
 
 
 def test_sweeps_are_numbered_through(plugins):
-    axes = Axes(frameworks=("tiny", "flaky"), models=("tiny-model",), batch_sizes=(1, 2))
-    made = plan_all([axes, axes], plugins)
+    sweep = Sweep(frameworks=("tiny", "flaky"), models=("tiny-model",), batch_sizes=(1, 2))
+    made = plan_all([sweep, sweep], plugins)
     assert [comparison.number for comparison in made] == [0, 1, 2, 3]
     assert [e.number for comparison in made for e in comparison.entries] == list(range(8))

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from mbench.plan.estimate import estimate, span
-from mbench.plan.plan import Axes, plan
+from mbench.plan.plan import Sweep, plan
 from mbench.plan.protocol import PRESETS, Protocol, choose
 
 
 @pytest.fixture
 def comparison(plugins):
-    axes = Axes(frameworks=("tiny", "flaky"), models=("tiny-model",))
-    return plan(axes, plugins)[0]
+    sweep = Sweep(frameworks=("tiny", "flaky"), models=("tiny-model",))
+    return plan(sweep, plugins)[0]
 
 
 def test_the_adaptive_protocol_takes_its_budget_at_most(comparison):
@@ -40,8 +40,8 @@ def test_a_duration_bounds_it(comparison):
 
 
 def test_what_is_unsupported_takes_no_time(plugins):
-    axes = Axes(frameworks=("tiny",), models=("tiny-model",), precisions=("fp16",))
-    (comparison,) = plan(axes, plugins)
+    sweep = Sweep(frameworks=("tiny",), models=("tiny-model",), precisions=("fp16",))
+    (comparison,) = plan(sweep, plugins)
     assert estimate(comparison, PRESETS["dlperf"], step_seconds={}) == (0.0, "nothing to measure")
 
 

@@ -1,4 +1,4 @@
-"""Axes multiply into comparisons, and whatever does not exist is refused with its neighbours."""
+"""Sweeps multiply into comparisons, and whatever does not exist is refused with its neighbours."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from mbench_tiny import Tiny
 
 from mbench.errors import UsageError
-from mbench.plan.plan import Axes, plan, tell_apart
+from mbench.plan.plan import Sweep, plan, tell_apart
 
 
 class Graphic(Tiny):
@@ -30,7 +30,7 @@ def plugins(plugins):
 
 
 def axes(**changes):
-    return Axes(**{"frameworks": ("tiny", "graphic"), "models": ("tiny-model",), **changes})
+    return Sweep(**{"frameworks": ("tiny", "graphic"), "models": ("tiny-model",), **changes})
 
 
 def test_all_axes_multiply_and_everything_is_numbered_in_order(plugins):
