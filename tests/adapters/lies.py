@@ -163,7 +163,7 @@ class Proofs:
 
     def __init__(self, runtime, compiler):
         self.session = Session()
-        self.session.answer(wire.Describe(runtime=runtime, device="cpu", threads=2))
+        self.session.answer(wire.Start(runtime=runtime, device="cpu", threads=2))
         self.compiler = compiler
         self.prepared = None
 

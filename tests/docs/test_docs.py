@@ -14,7 +14,7 @@ import mbench
 from mbench import builtin, hookspecs
 from mbench.contract import adapter
 from mbench.contract.case import PRECISIONS
-from mbench.engine.outcome import OUTCOMES
+from mbench.contract.outcome import OUTCOMES
 from mbench.environments.spec import parse
 from mbench.equality import gates
 from mbench.equality.judge import CHECKS

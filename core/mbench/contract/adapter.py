@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from mbench.contract.case import DEVICES, MODES, PRECISIONS
+from mbench.contract.place import ALONE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from mbench.contract.case import Case
+    from mbench.contract.place import Place
     from mbench.workloads.workload import Workload
 
 __all__ = [
@@ -194,8 +196,12 @@ class Probe(Protocol):
 class Runtime(Protocol):
     """The adapter's worker side: imports the framework when constructed."""
 
-    def __init__(self, *, device: str, threads: int) -> None:
-        """Import and set up the framework; raises Unsupported if it lacks the device."""
+    def __init__(self, *, device: str, threads: int, place: Place = ALONE) -> None:
+        """Import and set up the framework; raises Unsupported if it lacks the device.
+
+        `place` is given only where several processes work on a case together, which none do yet.
+        A Runtime that does not take it serves a case of one process.
+        """
 
     def describe(self) -> FrameworkInfo:
         """The framework as it is here."""

@@ -54,6 +54,8 @@ def _value(hint: typing.Any, value: typing.Any, *, where: str) -> typing.Any:
             if math.isfinite(number := float(value)):
                 return number
         raise Malformed(f"{where} is not finite: {value!r:.60}")
+    if hint is int and type(value) is int and not -(2**63) <= value < 2**63:
+        raise Malformed(f"{where} is too large: {value!r:.60}")
     if hint is typing.Any or hint is object or type(value) is hint:
         return value
     expected = getattr(hint, "__name__", str(hint)) if origin is None else str(hint)

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 
 from mbench.contract.adapter import FrameworkInfo
 from mbench.contract.case import Case
+from mbench.contract.outcome import FAILURES
+from mbench.contract.place import ALONE, Place
 from mbench.contract.reading import Malformed, read_fields
 
 __all__ = [
     "Close",
     "Closed",
-    "Describe",
     "Elapsed",
     "Failure",
     "FindShapes",
@@ -28,9 +29,10 @@ __all__ = [
     "Prepared",
     "Probe",
     "Probed",
-    "Run",
     "ShapesFound",
+    "Start",
     "StepEvidence",
+    "TimeSteps",
     "decode",
     "encode",
 ]
@@ -46,8 +48,8 @@ class Hello:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Describe:
-    """Import the framework and say what it is; answered by FrameworkInfo.
+class Start:
+    """Import and set up the framework and say what it is; answered by FrameworkInfo.
 
     `runtime` is the adapter's Runtime as "module:Class".
     """
@@ -56,6 +58,7 @@ class Describe:
     device: str
     threads: int
     memory_limit_bytes: int | None = None
+    place: Place = ALONE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +91,7 @@ class Probed:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Run:
+class TimeSteps:
     """Time `count` steps: as one block, or each synchronised on its own."""
 
     count: int
@@ -101,6 +104,10 @@ class Elapsed:
 
     start_nanoseconds: int
     nanoseconds: list[int]
+
+    def __post_init__(self) -> None:
+        if not self.nanoseconds or min(self.nanoseconds) <= 0:
+            raise Malformed("Elapsed.nanoseconds should be durations, all above 0")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,17 +185,21 @@ class Closed:
 
 @dataclass(frozen=True, kw_only=True)
 class Failure:
-    """Instead of an answer: `outcome` is "unsupported", "oom" or "failed"."""
+    """Instead of an answer: `outcome` is one of FAILURES."""
 
     outcome: str
     reason: str
     traceback: str = field(default="")
 
+    def __post_init__(self) -> None:
+        if self.outcome not in FAILURES:
+            raise Malformed(f"a worker does not end by {self.outcome!r:.60}")
+
 
 MESSAGES = {
     kind.__name__: kind
     for kind in (
-        Hello, Describe, FrameworkInfo, Prepare, Prepared, Probe, Probed, Run, Elapsed, Memory,
+        Hello, Start, FrameworkInfo, Prepare, Prepared, Probe, Probed, TimeSteps, Elapsed, Memory,
         MemoryUsed, Loss, LossValue, Observe, Observation, FindShapes, ShapesFound, Close, Closed,
         Failure,
     )

@@ -47,7 +47,7 @@ def launch(
     limit = worker_limit_bytes(memory_limit_bytes) if case.device == "cpu" else None
     try:
         info = worker.describe(
-            wire.Describe(
+            wire.Start(
                 runtime=adapter.runtime,
                 device=case.device,
                 threads=case.threads,

@@ -17,7 +17,7 @@ import mbench
 from mbench.contract import wire
 from mbench.contract.adapter import FrameworkInfo
 from mbench.contract.reading import Malformed
-from mbench.engine.outcome import OUTCOMES, CaseEnded
+from mbench.engine.outcome import CaseEnded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -102,14 +102,14 @@ class Worker:
             raise self._crashed() from None
         return self._read(answer, limit)
 
-    def describe(self, message: wire.Describe) -> FrameworkInfo:
+    def describe(self, message: wire.Start) -> FrameworkInfo:
         return self.ask(message, FrameworkInfo)
 
     def prepare(self, case: Case, *, load: bool = True) -> wire.Prepared:
         return self.ask(wire.Prepare(case=case, load=load), wire.Prepared)
 
     def run(self, count: int, *, each: bool = False, timeout: float | None = None) -> wire.Elapsed:
-        return self.ask(wire.Run(count=count, each=each), wire.Elapsed, timeout=timeout)
+        return self.ask(wire.TimeSteps(count=count, each=each), wire.Elapsed, timeout=timeout)
 
     def _read(self, answer: type[T], limit: float) -> T:
         deadline = time.monotonic() + limit
@@ -127,8 +127,6 @@ class Worker:
         line, _, self._received = self._received.partition(b"\n")
         try:
             message = wire.decode(line)
-            if isinstance(message, wire.Failure) and message.outcome not in OUTCOMES:
-                raise Malformed(f"no outcome is called {message.outcome!r:.60}")
         except Malformed as error:
             self.kill()
             raise CaseEnded(

@@ -4,22 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mbench.contract.outcome import OUTCOMES
+
 if TYPE_CHECKING:
     from pathlib import Path
 
     from mbench.errors import MbenchError
 
-__all__ = ["OUTCOMES", "CaseEnded"]
-
-OUTCOMES = {
-    "ok": "measured",
-    "unsupported": "the framework, its build or the device cannot do it",
-    "oom": "out of memory",
-    "timeout": "no answer within the time limit, or no round within the budget",
-    "crashed": "the worker's process ended by itself",
-    "failed": "the framework or its environment raised an error",
-    "not-equal": "the work is not that of the reference, so it was not compared",
-}
+__all__ = ["CaseEnded"]
 
 
 class CaseEnded(Exception):

@@ -8,7 +8,7 @@ import os
 import platform
 import traceback
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mbench.contract import wire
 from mbench.contract.adapter import Unsupported
@@ -36,7 +36,7 @@ class Session:
 
     def answer(self, message: object) -> object:
         """Do what `message` asks; returns the reply. What the framework raises passes through."""
-        if isinstance(message, wire.Describe):
+        if isinstance(message, wire.Start):
             return self.start(message).describe()
         if isinstance(message, wire.Prepare):
             return self.prepare(message.case, load=message.load)
@@ -46,7 +46,7 @@ class Session:
             return self.make_probe(message)
         if isinstance(message, wire.Close):
             return wire.Closed()
-        if isinstance(message, wire.Run):
+        if isinstance(message, wire.TimeSteps):
             work = self.probe or self.benchmark
             assert work is not None, "prepare comes first"
             return time_steps(work.step, work.synchronize, count=message.count, each=message.each)
@@ -60,23 +60,24 @@ class Session:
             return evidence.observe(self.benchmark, self.workload, message)
         raise Malformed(f"a worker does not take {type(message).__name__}")
 
-    def start(self, message: wire.Describe) -> Runtime:
+    def start(self, message: wire.Start) -> Runtime:
         module, _, name = message.runtime.partition(":")
         if message.memory_limit_bytes:
             limit_memory(message.memory_limit_bytes)
-        runtime: Runtime = getattr(importlib.import_module(module), name)(
-            device=message.device, threads=message.threads
-        )
+        settings: dict[str, Any] = {"device": message.device, "threads": message.threads}
+        if message.place.ranks > 1:
+            settings["place"] = message.place
+        runtime: Runtime = getattr(importlib.import_module(module), name)(**settings)
         self.runtime = runtime
         return runtime
 
     def find_shapes(self, case: Case) -> wire.ShapesFound:
-        assert self.runtime is not None, "describe comes first"
+        assert self.runtime is not None, "start comes first"
         shapes = self.runtime.shapes(case.resolve())
         return wire.ShapesFound(shapes={name: list(shape) for name, shape in shapes.items()})
 
     def prepare(self, case: Case, *, load: bool) -> wire.Prepared:
-        assert self.runtime is not None, "describe comes first"
+        assert self.runtime is not None, "start comes first"
         begin = perf_counter()
         self.benchmark = self.probe = None  # what was before makes room
         gc.unfreeze()  # see worker/clock.py
@@ -94,7 +95,7 @@ class Session:
         )
 
     def make_probe(self, message: wire.Probe) -> wire.Probed:
-        assert self.runtime is not None, "describe comes first"
+        assert self.runtime is not None, "start comes first"
         self.benchmark = self.probe = None
         gc.unfreeze()
         gc.collect()

@@ -12,6 +12,7 @@ import pytest
 from mbench.contract import wire
 from mbench.contract.adapter import FrameworkInfo
 from mbench.contract.case import Case
+from mbench.contract.place import Place
 from mbench.contract.reading import Malformed
 from mbench.contract.wire import decode, encode
 
@@ -30,14 +31,20 @@ CASE = Case(
 STEP = wire.StepEvidence(loss=None, outputs={"logits": [1.5, -2.25]}, parameters={})
 MESSAGES = [
     wire.Hello(python="3.12.1", pid=7, process_group=7),
-    wire.Describe(runtime="a.b:C", device="cpu", threads=2),
-    wire.Describe(runtime="a.b:C", device="cpu", threads=2, memory_limit_bytes=2**40),
+    wire.Start(runtime="a.b:C", device="cpu", threads=2),
+    wire.Start(
+        runtime="a.b:C",
+        device="cpu",
+        threads=2,
+        memory_limit_bytes=2**40,
+        place=Place(rank=1, ranks=2, local_rank=1, meet="one:29500"),
+    ),
     FrameworkInfo(
         version="1.0", devices=["cpu"], device_name='a "b"\n\u2028', threads=1, versions={"x": "1"}
     ),
     wire.Prepare(case=CASE),
     wire.Prepared(seconds=0.1, differences=["one", "two"], trainable_parameters=25557032),
-    wire.Run(count=3, each=True),
+    wire.TimeSteps(count=3, each=True),
     wire.Elapsed(start_nanoseconds=2**53 + 1, nanoseconds=[1, 2**60]),
     wire.Memory(),
     wire.MemoryUsed(peak_bytes=1),
@@ -81,21 +88,21 @@ def body(message: object, **changes: object) -> bytes:
     [
         (b"", "not JSON"),
         (b"warming up...\n", "warming up"),
-        (b'{"message":"Run","count":1', "not JSON"),
+        (b'{"message":"TimeSteps","count":1', "not JSON"),
         (b"\xff\xfe\x00", "not JSON"),
         (b"[" * 100_000, "not JSON"),
         (b"null", "not a message"),
         (b"[1]", "not a message"),
         (b'{"count":1}', "not a message"),
         (b'{"message":"Walk","count":1}', "Walk"),
-        (b'{"message":["Run"],"count":1}', "not a message"),
-        (b'{"message":"Run"}', "Run lacks 'count'"),
-        (b'{"message":"Run","count":"3"}', "Run.count should be int, not '3'"),
-        (b'{"message":"Run","count":true}', "Run.count"),
-        (b'{"message":"Run","count":3.0}', "Run.count"),
-        (b'{"message":"Run","count":null}', "Run.count"),
-        (b'{"message":"Run","count":3,"each":1}', "Run.each"),
-        (b'{"message":"Run","count":3,"pace":1}', "Run has no field 'pace'"),
+        (b'{"message":["TimeSteps"],"count":1}', "not a message"),
+        (b'{"message":"TimeSteps"}', "TimeSteps lacks 'count'"),
+        (b'{"message":"TimeSteps","count":"3"}', "TimeSteps.count should be int, not '3'"),
+        (b'{"message":"TimeSteps","count":true}', "TimeSteps.count"),
+        (b'{"message":"TimeSteps","count":3.0}', "TimeSteps.count"),
+        (b'{"message":"TimeSteps","count":null}', "TimeSteps.count"),
+        (b'{"message":"TimeSteps","count":3,"each":1}', "TimeSteps.each"),
+        (b'{"message":"TimeSteps","count":3,"pace":1}', "TimeSteps has no field 'pace'"),
         (b'{"message":"MemoryUsed","peak_bytes":[1]}', "MemoryUsed.peak_bytes"),
         (body(MESSAGES[7], nanoseconds=[1, 2, "3"]), r"Elapsed.nanoseconds\[2\]"),
         (body(MESSAGES[7], nanoseconds={"0": 1}), "Elapsed.nanoseconds"),
@@ -106,6 +113,13 @@ def body(message: object, **changes: object) -> bytes:
         (body(MESSAGES[13], shapes={"w": [1, "2"]}), r"Observation.shapes.w\[1\]"),
         (body(MESSAGES[13], steps=[{"loss": "low"}]), r"Observation.steps\[0\].loss"),
         (body(MESSAGES[5], seconds=10**400), "Prepared.seconds"),
+        (body(MESSAGES[7], start_nanoseconds=2**63), "Elapsed.start_nanoseconds is too large"),
+        (body(MESSAGES[7], nanoseconds=[10**4000]), r"Elapsed.nanoseconds\[0\] is too large"),
+        (body(MESSAGES[7], nanoseconds=[]), "Elapsed.nanoseconds"),
+        (body(MESSAGES[7], nanoseconds=[3, 0]), "Elapsed.nanoseconds"),
+        (body(MESSAGES[7], nanoseconds=[3, -3]), "Elapsed.nanoseconds"),
+        (body(MESSAGES[16], outcome="ok"), "a worker does not end by 'ok'"),
+        (body(MESSAGES[16], outcome="not-equal"), "a worker does not end by 'not-equal'"),
     ],
 )
 def test_malformed_messages_are_named(line, named):

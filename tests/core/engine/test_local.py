@@ -39,8 +39,8 @@ CASE = Case(
 Start = Callable[..., Worker]
 
 
-def describe(runtime: str = "mbench_tiny:FlakyRuntime") -> wire.Describe:
-    return wire.Describe(runtime=runtime, device="cpu", threads=1)
+def describe(runtime: str = "mbench_tiny:FlakyRuntime") -> wire.Start:
+    return wire.Start(runtime=runtime, device="cpu", threads=1)
 
 
 @pytest.fixture
@@ -162,7 +162,7 @@ def test_a_stopped_worker_uses_no_processor_and_goes_on_where_it_was(start):
     worker = prepared(start())
     pid = worker.process.pid
     steps = 100 * int(1e9 / worker.run(100).nanoseconds[0])  # of a second on an idle machine
-    os.write(worker._requests, wire.encode(wire.Run(count=steps)))
+    os.write(worker._requests, wire.encode(wire.TimeSteps(count=steps)))
     worker.stop()
     eventually(lambda: is_stopped(pid), "stopped")
     before = processor_ticks(pid)
@@ -207,7 +207,7 @@ def test_too_large_a_case_ends_out_of_memory_and_leaves_the_worker_alive(start):
 
 def test_an_unsupported_device_says_so_and_no_more(start):
     with pytest.raises(CaseEnded) as caught:
-        start().describe(wire.Describe(runtime="mbench_tiny:Runtime", device="cuda", threads=1))
+        start().describe(wire.Start(runtime="mbench_tiny:Runtime", device="cuda", threads=1))
     assert caught.value.outcome == "unsupported"
     assert caught.value.reason == "tiny computes on the CPU only"
 
@@ -321,7 +321,7 @@ def test_closing_a_stopped_worker(start):
 def test_closing_a_worker_that_does_not_listen(start, monkeypatch):
     monkeypatch.setattr(local, "GOODBYE_SECONDS", 0.2)
     worker = prepared(start(FLAKY="hang@1"))
-    os.write(worker._requests, wire.encode(wire.Run(count=1)))
+    os.write(worker._requests, wire.encode(wire.TimeSteps(count=1)))
     worker.close()
     assert worker.process.returncode == -signal.SIGKILL
 
@@ -334,7 +334,7 @@ from mbench.contract import wire
 from mbench.engine.local import Worker
 worker = Worker(Path(sys.executable), modules=["mbench_tiny", "rogues"],
                 variables={{"CHILD": {child!r}}}, log=Path({log!r}), timeout=60)
-worker.describe(wire.Describe(runtime={runtime!r}, device="cpu", threads=1))
+worker.describe(wire.Start(runtime={runtime!r}, device="cpu", threads=1))
 if {stopped!r}:
     worker.stop()
 print(worker.process.pid, flush=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import weakref
 
+import mbench_tiny
 import numpy as np
 import pytest
 from mbench_tiny import TINY
@@ -12,6 +13,7 @@ from mbench_tiny import TINY
 from mbench.contract import wire
 from mbench.contract.adapter import FrameworkInfo, Unsupported
 from mbench.contract.case import Case
+from mbench.contract.place import ALONE, Place
 from mbench.contract.reading import Malformed
 from mbench.worker.session import Session, failure
 
@@ -26,21 +28,40 @@ CASE = Case(
     threads=1,
     seed=5,
 )
-DESCRIBE = wire.Describe(runtime="mbench_tiny:FlakyRuntime", device="cpu", threads=3)
+START = wire.Start(runtime="mbench_tiny:FlakyRuntime", device="cpu", threads=3)
 
 
 @pytest.fixture
 def session():
     session = Session()
-    session.answer(DESCRIBE)
+    session.answer(START)
     return session
 
 
-def test_describe_imports_the_framework_and_says_what_it_is():
-    info = Session().answer(DESCRIBE)
+def test_start_imports_the_framework_and_says_what_it_is():
+    info = Session().answer(START)
     assert info == FrameworkInfo(
         version=np.__version__, devices=["cpu"], device_name="CPU", threads=3
     )
+
+
+@pytest.mark.parametrize(
+    ("place", "given"),
+    [(ALONE, {}), (Place(rank=1, ranks=2), {"place": Place(rank=1, ranks=2)})],
+    ids=["alone", "of two"],
+)
+def test_a_runtime_is_told_its_place_where_there_are_several(monkeypatch, place, given):
+    told = {}
+
+    class Runtime(mbench_tiny.Runtime):
+        def __init__(self, *, device, threads, **more):
+            super().__init__(device=device, threads=threads)
+            told.update(more)
+
+    monkeypatch.setattr(mbench_tiny, "Runtime", Runtime)
+    session = Session()
+    session.answer(dataclasses.replace(START, runtime="mbench_tiny:Runtime", place=place))
+    assert told == given
 
 
 def test_prepare_loads_the_canonical_parameters(session):
@@ -60,13 +81,13 @@ def test_what_is_observed_next_is_not_loaded_twice(session):
 
 def test_run_times_the_prepared_case(session):
     session.answer(wire.Prepare(case=CASE))
-    assert len(session.answer(wire.Run(count=3)).nanoseconds) == 1
-    assert len(session.answer(wire.Run(count=3, each=True)).nanoseconds) == 3
+    assert len(session.answer(wire.TimeSteps(count=3)).nanoseconds) == 1
+    assert len(session.answer(wire.TimeSteps(count=3, each=True)).nanoseconds) == 3
 
 
 def test_the_loss_is_the_last_steps(session):
     session.answer(wire.Prepare(case=CASE))
-    session.answer(wire.Run(count=1))
+    session.answer(wire.TimeSteps(count=1))
     first = session.answer(wire.Loss()).loss
     seen = session.answer(wire.Observe(seed=CASE.seed, steps=1, training=True))
     assert first == pytest.approx(seen.steps[0].loss)
@@ -96,7 +117,7 @@ def test_the_case_before_makes_room_for_the_next(session):
 
 def test_the_case_before_is_gone_even_where_its_model_refers_to_itself(session, monkeypatch):
     session.answer(wire.Prepare(case=CASE))
-    session.answer(wire.Run(count=1))
+    session.answer(wire.TimeSteps(count=1))
     session.benchmark.itself = session.benchmark
     before = weakref.ref(session.benchmark)
     honest = session.runtime.prepare
@@ -114,7 +135,7 @@ def test_a_probe_takes_the_cases_place_until_the_next(session, kind):
     session.answer(wire.Prepare(case=CASE))
     session.answer(wire.Probe(kind=kind, size=16, precision="fp32"))
     assert session.benchmark is None
-    assert len(session.answer(wire.Run(count=3)).nanoseconds) == 1
+    assert len(session.answer(wire.TimeSteps(count=3)).nanoseconds) == 1
     with pytest.raises(AssertionError, match="prepare comes first"):
         session.answer(wire.Memory())
     session.answer(wire.Prepare(case=CASE))
@@ -127,7 +148,7 @@ def test_an_adapter_without_probes_is_unsupported(session, monkeypatch):
         session.answer(wire.Probe(kind="matmul", size=16, precision="fp32"))
 
 
-@pytest.mark.parametrize("message", [wire.Run(count=1), wire.Loss(), wire.Memory()])
+@pytest.mark.parametrize("message", [wire.TimeSteps(count=1), wire.Loss(), wire.Memory()])
 def test_nothing_runs_before_it_is_prepared(session, message):
     with pytest.raises(AssertionError, match="prepare comes first"):
         session.answer(message)
@@ -141,7 +162,7 @@ def test_a_message_that_is_no_question_is_refused(session):
 
 def test_a_device_that_the_framework_lacks_passes_through():
     with pytest.raises(Unsupported, match="CPU only"):
-        Session().answer(dataclasses.replace(DESCRIBE, device="cuda"))
+        Session().answer(dataclasses.replace(START, device="cuda"))
 
 
 class ResourceExhaustedError(Exception):

@@ -1,0 +1,17 @@
+"""The words for how a case ends; what a worker may say of one crosses the wire."""
+
+from __future__ import annotations
+
+__all__ = ["FAILURES", "OUTCOMES"]
+
+OUTCOMES = {
+    "ok": "measured",
+    "unsupported": "the framework, its build or the device cannot do it",
+    "oom": "out of memory",
+    "timeout": "no answer within the time limit, or no round within the budget",
+    "crashed": "the worker's process ended by itself",
+    "failed": "the framework or its environment raised an error",
+    "not-equal": "the work is not that of the reference, so it was not compared",
+}
+FAILURES = ("unsupported", "oom", "failed")
+"""Those that a worker tells of itself; the parent sees the others."""
