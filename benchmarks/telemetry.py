@@ -17,8 +17,8 @@ from contextlib import nullcontext
 
 from workers import warm_workers
 
+from mbench.plan.adaptive import Adaptive
 from mbench.plan.plan import Sweep
-from mbench.plan.protocol import Protocol
 from mbench.stats import ratio
 from mbench.telemetry.kernel import cores_of
 from mbench.telemetry.sampler import Sampler, family
@@ -32,7 +32,7 @@ def main() -> None:
     parser.add_argument("--framework", default="torch")
     parser.add_argument("--processes", type=int, default=5)
     parser.add_argument("--rounds", type=int, default=10)
-    parser.add_argument("--block", type=float, default=Protocol().block_seconds, help="seconds")
+    parser.add_argument("--block", type=float, default=Adaptive().block_seconds, help="seconds")
     parser.add_argument("--threads", type=int, default=usable_cores())
     arguments = parser.parse_args()
     sweep = Sweep(

@@ -22,8 +22,8 @@ from offset import Rates, offset
 from scipy.stats import binom
 from workers import block, warm_workers
 
+from mbench.plan.adaptive import Adaptive
 from mbench.plan.plan import Sweep
-from mbench.plan.protocol import Protocol
 from mbench.stats import geometric_interval, pair_ratios, verdict
 from mbench.telemetry.system import usable_cores
 
@@ -60,8 +60,8 @@ def main() -> None:
     parser.add_argument("--sets", type=int, default=100)
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--planted", type=float, default=3.0, help="per cent")
-    parser.add_argument("--block", type=float, default=Protocol().block_seconds, help="seconds")
-    parser.add_argument("--lead", type=float, default=Protocol().lead_seconds, help="seconds")
+    parser.add_argument("--block", type=float, default=Adaptive().block_seconds, help="seconds")
+    parser.add_argument("--lead", type=float, default=Adaptive().lead_seconds, help="seconds")
     parser.add_argument("--image-size", type=int, default=64)
     parser.add_argument("--batch-size", type=int, default=1)
     parser.add_argument("--threads", type=int, default=usable_cores())

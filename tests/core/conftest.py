@@ -6,16 +6,19 @@ from collections.abc import Callable
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mbench.plan.adaptive import Adaptive
 from mbench.plan.plan import Sweep, plan
-from mbench.plan.protocol import Counted, Protocol
 from mbench.plugins import Plugins
 from mbench.results.run import load_run
 from mbench.results.store import RunWriter
 from mbench.results.summary import summarize
+
+if TYPE_CHECKING:
+    from mbench.plan.protocol import Protocol
 
 WriteRun = Callable[..., Path]
 PROVEN = {
@@ -65,12 +68,12 @@ def write_run(tmp_path: Path, plugins: Plugins) -> WriteRun:
         end: str | None = "all processes measured",
         system: dict[str, Any] | None = None,
         version: str = "1.2",
-        protocol: Protocol | Counted | None = None,
+        protocol: Protocol | None = None,
         **axes: Any,
     ) -> Path:
         store = RunWriter(
             tmp_path / "results",
-            protocol=protocol or Protocol(),
+            protocol=protocol or Adaptive(),
             system=system or {},
             arguments=["mbench"],
         )

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from mbench import builtin
-from mbench.plan.protocol import PRESETS
+from mbench.plan.presets import PRESETS
 
 CASE = ["--frameworks", "tiny,tiny", "--models", "tiny-model", "--threads", "1", "--no-verify"]
 

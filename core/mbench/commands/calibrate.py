@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from mbench.commands.measure import conduct
+from mbench.commands.measure import order_of
 from mbench.commands.options import case_options, protocol_options, results_option
 from mbench.commands.output import check_writable, deliver
 from mbench.commands.sweeps import sweep_of
@@ -40,12 +40,15 @@ def command(context: click.Context, /, framework: str, **options: Any) -> None:
       mbench calibrate torch
       mbench calibrate torch --models resnet50 --image-size 96 --batch-size 4 --processes 10
     """
-    if options["protocol_name"] != "adaptive":
+    from mbench.harness.conduct import conduct
+
+    order = order_of(context, [sweep_of((framework, framework), options)], options)
+    if not order.protocol.side_by_side:
         raise UsageError("only the adaptive protocol compares processes that run side by side")
-    if options["processes"] == 1:
+    if order.protocol.processes == 1:
         raise UsageError("one process pair shows no scatter; give --processes 2 or more")
     check_writable(options["output"])
-    store, interrupted = conduct(context, [sweep_of((framework, framework), options)], options)
+    store, interrupted = conduct(order)
     floors = keep_floors(store.folder)
     if options["format_"] == "json":
         text = json.dumps({"schema": 1, "run": store.id, "calibrations": floors}, indent=2) + "\n"

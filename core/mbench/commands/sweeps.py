@@ -93,7 +93,7 @@ def sweeps_of_suite(
 
 def protocol_options_of(context: click.Context, suite: Suite) -> dict[str, Any]:
     """All options of `context` with the suite's protocol. What was typed wins over the suite."""
-    from mbench.plan.protocol import OPTIONS, choose
+    from mbench.plan.presets import OPTIONS, choose
 
     known = ["name", *(option.replace("_", "-") for option in OPTIONS)]
     given = dict(suite.protocol)

@@ -76,7 +76,12 @@ def command(context: click.Context, /, frameworks: tuple[str, ...], **options: A
                 progress.comparison(title, [e.label for e in comparison.entries])
                 for entry in comparison.entries:
                     log = Path(logs, f"{entry.number}.log")
-                    results.append(verify(entry, homes, progress, log=log, options=options))
+                    results.append(
+                        verify(
+                            entry, homes, progress, log=log,
+                            timeout=options["timeout"], fresh=options["fresh"],
+                        )
+                    )  # fmt: skip
         except KeyboardInterrupt:
             interrupted = True
         finally:
@@ -95,7 +100,7 @@ def command(context: click.Context, /, frameworks: tuple[str, ...], **options: A
 
 
 def verify(
-    entry: Entry, homes: Homes, progress: Progress, *, log: Path, options: dict[str, Any]
+    entry: Entry, homes: Homes, progress: Progress, *, log: Path, timeout: float, fresh: bool
 ) -> dict[str, Any]:
     """One entry's proof with its outcome, as plain data."""
     from mbench.engine.outcome import CaseEnded
@@ -116,9 +121,9 @@ def verify(
             homes.of(entry),
             case,
             log=log,
-            timeout=options["timeout"],
+            timeout=timeout,
             report=lambda text: progress.phase(entry.label, text),
-            fresh=options["fresh"],
+            fresh=fresh,
         )
         result |= {"proof": proof, "version": proof["version"]}
         if not proof["proven"]:

@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 from mbench.contract import wire
 from mbench.engine.launch import launch
 from mbench.engine.outcome import CaseEnded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from contextlib import ExitStack
 
     from mbench.engine.local import Worker
     from mbench.environments.environment import Environment
-    from mbench.harness.ceiling import Ceilings
-    from mbench.harness.progress import Progress
+    from mbench.harness.bench import Bench
     from mbench.harness.warmup import Warmup
     from mbench.plan.plan import Comparison, Entry
-    from mbench.plan.protocol import Counted, Protocol
-    from mbench.results.run import Run
-    from mbench.results.store import RunWriter
-    from mbench.telemetry.sampler import Sampler
+    from mbench.plan.protocol import Protocol
 
 __all__ = ["Measurement", "Runner"]
 
-P = ParamSpec("P")
-T = TypeVar("T")
-Constants = TypeVar("Constants", bound="Protocol | Counted")
+Constants = TypeVar("Constants", bound="Protocol")
 
 
 @dataclass
@@ -44,35 +40,26 @@ class Runner:
         return max(1, round(seconds / self.step_seconds))
 
 
-class Measurement(Generic[Constants]):
+class Measurement(ABC, Generic[Constants]):
     """One comparison being measured; every raw value is written down as soon as it is there."""
 
     def __init__(
         self,
         comparison: Comparison,
         environments: Mapping[str, Environment],
-        *,
-        protocol: Constants,
-        store: RunWriter,
-        progress: Progress,
-        sampler: Sampler,
-        ceilings: Ceilings | None = None,
-        earlier: Run | None = None,
+        bench: Bench,
     ) -> None:
-        """`environments` by label; entries without one take no part; `ceilings`: find them.
-
-        The processes that `earlier`, the same run, measured to their end are not measured again.
-        """
+        """`environments` by label; entries without one take no part."""
         self.comparison = comparison
         self.environments = environments
-        self.protocol = protocol
-        self.store = store
-        self.progress = progress
-        self.sampler = sampler
-        self.ceilings = ceilings
+        self.protocol = cast("Constants", bench.protocol)  # it is what named this class
+        self.store = bench.store
+        self.progress = bench.progress
+        self.sampler = bench.sampler
+        self.ceilings = bench.ceilings
+        self.earlier = bench.earlier
         self.entries = [e for e in comparison.entries if e.label in environments]
         self.workers: dict[int, Worker] = {}
-        self.earlier = earlier
 
     def start(
         self,
@@ -147,7 +134,11 @@ class Measurement(Generic[Constants]):
         )
         return steps * entry.case.batch_size * 1e9 / sum(elapsed.nanoseconds)
 
-    def finish(self, runner: Runner, number: int) -> bool:
+    @abstractmethod
+    def run(self) -> None:
+        """Measure to the end, and write down why it ended."""
+
+    def finish(self, runner: Runner, number: int) -> None:
         """Write down what a process used in all."""
         runner.worker.resume()
         used = runner.worker.ask(wire.Memory(), wire.MemoryUsed)
@@ -155,7 +146,6 @@ class Measurement(Generic[Constants]):
             "memory", case=runner.entry.number, process=number, peak_bytes=used.peak_bytes
         )
         runner.worker.stop()
-        return True
 
     def find_ceiling(self, runner: Runner) -> None:
         """Let a worker that has done its part show what the machine can do, if none has yet."""
@@ -167,15 +157,13 @@ class Measurement(Generic[Constants]):
         self.ceilings.find(entry, runner.worker)
         runner.worker.stop()
 
-    def guard(
-        self, entry: Entry, action: Callable[P, T], *arguments: P.args, **named: P.kwargs
-    ) -> T | None:
-        """Do `action`; where it ends the case, record its outcome and go on without the entry."""
+    @contextmanager
+    def guard(self, entry: Entry) -> Iterator[None]:
+        """Where what is done within ends the case, record its outcome and go on without it."""
         try:
-            return action(*arguments, **named)
+            yield
         except CaseEnded as end:
             self.end(entry, end)
-            return None
 
     def end(self, entry: Entry, end: CaseEnded) -> None:
         """Go on without `entry`."""

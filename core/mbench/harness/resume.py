@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from mbench.harness.homes import Homes
     from mbench.plan.plan import Comparison, Entry
-    from mbench.plan.protocol import Counted, Protocol
+    from mbench.plan.protocol import Protocol
     from mbench.results.run import Run
 
 __all__ = ["first_missing", "is_done", "is_ended", "is_written", "take_up"]
@@ -61,7 +61,7 @@ def take_up(
     run: Run,
     comparisons: Sequence[Comparison],
     *,
-    protocol: Protocol | Counted,
+    protocol: Protocol,
     system: dict[str, Any],
     homes: Homes,
 ) -> list[Comparison]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import time
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mbench.engine.outcome import CaseEnded
 from mbench.harness.effort import rounds_that_pay
@@ -13,12 +13,14 @@ from mbench.harness.measurement import Measurement, Runner
 from mbench.harness.resume import first_missing
 from mbench.harness.stopping import reason_to_stop, too_small, widths
 from mbench.harness.warmup import warm_up
-from mbench.plan.protocol import Protocol
+from mbench.plan.adaptive import Adaptive
 from mbench.results.figures import rates
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
+    from mbench.environments.environment import Environment
+    from mbench.harness.bench import Bench
     from mbench.harness.stopping import Rates
     from mbench.harness.warmup import Warmup
     from mbench.plan.plan import Comparison
@@ -28,11 +30,13 @@ __all__ = ["Interleaved"]
 WARMUP_BLOCKS = 4  # at least, one second by default
 
 
-class Interleaved(Measurement[Protocol]):
+class Interleaved(Measurement[Adaptive]):
     """All cases of a comparison side by side, one of them running at a time."""
 
-    def __init__(self, comparison: Comparison, *arguments: Any, **named: Any) -> None:
-        super().__init__(comparison, *arguments, **named)
+    def __init__(
+        self, comparison: Comparison, environments: Mapping[str, Environment], bench: Bench
+    ) -> None:
+        super().__init__(comparison, environments, bench)
         self.random = random.Random(f"{self.protocol.seed}/{comparison.number}")
         self.rates: Rates = {}
         self.costliest_set = 0.0
@@ -83,8 +87,8 @@ class Interleaved(Measurement[Protocol]):
         with ExitStack() as stack:
             runners = []
             for entry in self.random.sample(self.entries, len(self.entries)):
-                runner = self.guard(entry, self.start, entry, number, stack, warm_up=warm)
-                if runner is not None:
+                with self.guard(entry):
+                    runner = self.start(entry, number, stack, warm_up=warm)
                     runner.worker.stop()
                     runners.append(runner)
                 if number == self.first and self.too_slow(runners):
@@ -105,7 +109,8 @@ class Interleaved(Measurement[Protocol]):
                     break
                 self.measure_round(runners, number, round_number, rounds)
             for runner in runners:
-                self.guard(runner.entry, self.finish, runner, number)
+                with self.guard(runner.entry):
+                    self.finish(runner, number)
             measured = time.monotonic()
             for runner in runners:
                 self.find_ceiling(runner)
@@ -145,11 +150,12 @@ class Interleaved(Measurement[Protocol]):
         """One turn of every worker in a new order, the others stopped meanwhile."""
         for runner in self.random.sample(runners, len(runners)):
             self.progress.round(runner.entry.label, round_number + 1, rounds)
-            alive = self.guard(runner.entry, self.turn, runner, number, round_number)
-            if alive is None:
+            with self.guard(runner.entry):
+                self.turn(runner, number, round_number)
+            if runner.entry not in self.entries:
                 runners.remove(runner)
 
-    def turn(self, runner: Runner, number: int, round_number: int) -> bool:
+    def turn(self, runner: Runner, number: int, round_number: int) -> None:
         """One block, and in inference as many steps timed one by one, for the percentiles."""
         entry, steps = runner.entry, runner.steps_in(self.protocol.block_seconds)
         runner.worker.resume()
@@ -161,7 +167,6 @@ class Interleaved(Measurement[Protocol]):
         if entry.case.mode == "inference":
             self.block(runner, number, round_number, steps=steps, each=True)
         runner.worker.stop()
-        return True
 
     def lead_steps(self, runner: Runner) -> int:
         return round(self.protocol.lead_seconds / runner.step_seconds)

@@ -16,11 +16,8 @@ if TYPE_CHECKING:
 
     from mbench.contract.case import Case
     from mbench.environments.environment import Environment
-    from mbench.harness.homes import Homes
-    from mbench.harness.progress import Progress
+    from mbench.harness.bench import Bench
     from mbench.plan.plan import Comparison, Entry
-    from mbench.plan.protocol import Counted, Protocol
-    from mbench.results.store import RunWriter
 
 __all__ = ["Search", "largest"]
 
@@ -52,25 +49,23 @@ class Search:
     def __init__(
         self,
         comparison: Comparison,
-        *,
-        homes: Homes,
-        protocol: Protocol | Counted,
-        store: RunWriter,
-        progress: Progress,
+        bench: Bench,
     ) -> None:
         self.comparison = comparison
-        self.homes = homes
-        self.protocol = protocol
-        self.store = store
-        self.progress = progress
+        self.homes = bench.homes
+        self.protocol = bench.protocol
+        self.store = bench.store
+        self.progress = bench.progress
         self.ended: dict[str, CaseEnded] = {}
         """By label: what fell short here, and will not be measured."""
         self.logs = 0
         self.limit_bytes: int | None = None
         """Workers that are to live side by side share the memory."""
         if comparison.entries[0].case.device == "cpu":
-            together = len(comparison.entries) if protocol.name == "adaptive" else 1
-            self.limit_bytes = worker_limit_bytes(protocol.memory_limit_bytes, workers=together)
+            together = len(comparison.entries) if self.protocol.side_by_side else 1
+            self.limit_bytes = worker_limit_bytes(
+                self.protocol.memory_limit_bytes, workers=together
+            )
 
     def settle(self) -> Comparison:
         """The comparison with nothing left open. Cases that fall short are in `ended`."""

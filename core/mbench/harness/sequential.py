@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from mbench.harness.measurement import Measurement, Runner
 from mbench.harness.resume import first_missing
 from mbench.harness.warmup import Warmup
-from mbench.plan.protocol import Counted
+from mbench.plan.counted import Counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,11 +29,12 @@ class Sequential(Measurement[Counted]):
             first = first_missing(self.earlier, [entry])
             for number in range(first, self.protocol.processes):
                 if entry in self.entries:
-                    self.guard(entry, self.process, entry, number)
+                    with self.guard(entry):
+                        self.run_process(entry, number)
         reason = "all processes measured" if self.entries else "no case left to measure"
         self.store.append("comparison_end", comparison=self.comparison.number, reason=reason)
 
-    def process(self, entry: Entry, number: int) -> None:
+    def run_process(self, entry: Entry, number: int) -> None:
         """One fresh worker: warm-up, all counted epochs, its memory."""
 
         def warm(run: Callable[[int], int]) -> Warmup:

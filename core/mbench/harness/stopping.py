@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from mbench.plan.protocol import Protocol
+    from mbench.plan.adaptive import Adaptive
 
 __all__ = ["Rates", "narrow_enough", "reason_to_stop", "too_small", "widths"]
 
@@ -68,7 +68,7 @@ def narrow_enough(widths: Sequence[float | None], *, goal: float, fewest: int) -
 
 
 def reason_to_stop(
-    protocol: Protocol,
+    protocol: Adaptive,
     *,
     measured: int,
     elapsed_seconds: float,
@@ -98,7 +98,7 @@ def reason_to_stop(
 
 
 def too_small(
-    protocol: Protocol, *, workers: int, warm: int, elapsed_seconds: float, round_seconds: float
+    protocol: Adaptive, *, workers: int, warm: int, elapsed_seconds: float, round_seconds: float
 ) -> str:
     """Why the budget does not hold one round, and what would; empty if it does.
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mbench.plan.protocol import Counted
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -16,10 +14,7 @@ __all__ = ["estimate", "span"]
 
 
 def estimate(
-    comparison: Comparison,
-    protocol: Protocol | Counted,
-    *,
-    step_seconds: Mapping[int, float],
+    comparison: Comparison, protocol: Protocol, *, step_seconds: Mapping[int, float]
 ) -> tuple[float | None, str]:
     """Seconds and in words; None where nothing is known.
 
@@ -29,22 +24,7 @@ def estimate(
     entries = [entry for entry in comparison.entries if entry.support.supported]
     if not entries:
         return 0.0, "nothing to measure"
-    if not isinstance(protocol, Counted):
-        return protocol.budget_seconds, f"at most {span(protocol.budget_seconds)}"
-    if protocol.duration_seconds is None and not all(e.number in step_seconds for e in entries):
-        return None, "unknown: no earlier run tells the time of a step"
-    total = 0.0
-    for entry in entries:
-        step = step_seconds.get(entry.number, 0.0)
-        counted = protocol.steps * step
-        if protocol.duration_seconds is not None:
-            counted = min(counted or protocol.duration_seconds, protocol.duration_seconds)
-        total += protocol.steps_before * step + protocol.counted_epochs * counted
-    total *= protocol.processes
-    return (
-        total,
-        f"about {span(total)}, and the starting of {protocol.processes * len(entries)} workers",
-    )
+    return protocol.estimate([step_seconds.get(entry.number) for entry in entries])
 
 
 def span(seconds: float) -> str:

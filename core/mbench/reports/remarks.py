@@ -143,7 +143,7 @@ def disturbance_lines(document: Document) -> list[str]:
 def protocol_line(document: Document) -> str:
     """How a published protocol measured; empty for mbench's own."""
     constants = document["protocol"]
-    if "steps" not in constants:
+    if constants["side_by_side"]:
         return ""
     epochs = constants["epochs"] - constants["warmup_epochs"]
     warmup = max(1, constants["warmup_steps"] + constants["warmup_epochs"] * constants["steps"])

@@ -20,7 +20,7 @@ __all__ = ["files_of", "open_runs"]
 FEW = {
     "event": "VARCHAR", "schema": "BIGINT", "id": "VARCHAR", "mbench": "VARCHAR",
     "started": "VARCHAR", "system": {"hostname": "VARCHAR", "cpu": "VARCHAR"},
-    "protocol": {"name": "VARCHAR"}, "case": "INTEGER",
+    "protocol": {"name": "VARCHAR", "claims_interval": "BOOLEAN"}, "case": "INTEGER",
     "comparison": "INTEGER", "label": "VARCHAR", "framework": "VARCHAR", "samples": "VARCHAR",
     "version": "VARCHAR", "outcome": "VARCHAR",
     "axes": {
@@ -59,7 +59,7 @@ CASES = """
 CREATE TEMP TABLE cases AS
 SELECT row_number() OVER (ORDER BY c.filename, c."case") - 1 AS row, c.filename,
     r.id AS run, r.started, r.system.hostname AS host, r.system.cpu AS cpu, r.mbench,
-    coalesce(r.protocol.name, 'adaptive') AS protocol,  -- older runs knew no other
+    r.protocol.name AS protocol, r.protocol.claims_interval AS claims_interval,
     c.comparison, c."case", c.label, c.framework, f.version, c.axes, c.samples, o.outcome
 FROM events c
 JOIN (SELECT filename, first(id) AS id, first(started) AS started, first(mbench) AS mbench,

@@ -12,12 +12,7 @@ if TYPE_CHECKING:
 
     from mbench.results.run import Block, CaseRecord, Process
 
-__all__ = ["ADAPTIVE", "rates", "step_times", "throughput"]
-
-ADAPTIVE = "adaptive"
-"""The protocol whose processes are the replicates of an interval."""
-PER_EPOCH = "nvidia"
-"""The protocol that averages the percentiles of its epochs."""
+__all__ = ["rates", "step_times", "throughput"]
 
 
 def timed(process: Process) -> list[Block]:
@@ -43,12 +38,12 @@ def rates(case: CaseRecord) -> dict[int, dict[int, float]]:
     }
 
 
-def throughput(case: CaseRecord, *, protocol: str) -> dict[str, Any] | None:
-    """The median process; an interval of the processes where the protocol supports one."""
+def throughput(case: CaseRecord, *, claims_interval: bool) -> dict[str, Any] | None:
+    """The median process; an interval of the processes where the protocol claims one."""
     values = [rate(case, timed(process)) for process in case.processes.values() if process.blocks]
     if not values:
         return None
-    interval = stats.geometric_interval(values) if protocol == ADAPTIVE else None
+    interval = stats.geometric_interval(values) if claims_interval else None
     batch = case.axes["batch_size"]
     single = steps_one_by_one(case)
     return {
@@ -68,13 +63,16 @@ def steps_one_by_one(case: CaseRecord) -> list[int]:
     return [value for block in blocks if block.each for value in block.nanoseconds]
 
 
-def step_times(case: CaseRecord, *, protocol: str) -> dict[str, Any] | None:
-    """Mean step time; percentiles of the steps timed one by one, and why some are lacking."""
+def step_times(case: CaseRecord, *, by_epoch: bool = False) -> dict[str, Any] | None:
+    """Mean step time; percentiles of the steps timed one by one, and why some are lacking.
+
+    `by_epoch`: percentiles are those of each epoch, averaged.
+    """
     blocks = [block for process in case.processes.values() for block in timed(process)]
     if not blocks:
         return None
     single = [value / 1e6 for value in steps_one_by_one(case)]
-    samples = epochs(case) if protocol == PER_EPOCH else [single]
+    samples = epochs(case) if by_epoch else [single]
     elapsed = sum(sum(block.nanoseconds) for block in blocks)
     document: dict[str, Any] = {
         "mean": elapsed / sum(block.steps for block in blocks) / 1e6,

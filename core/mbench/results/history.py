@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from mbench import stats
 from mbench.results.database import open_runs
-from mbench.results.figures import ADAPTIVE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,8 +21,8 @@ SERIES = ("protocol", "label", "model", "mode", "batch_size", "precision", "comp
           "threads", "image_size", "sequence_length", "clip", "cpu")  # fmt: skip
 
 POINTS = """
-SELECT c.run, c.started, c.protocol, c.host, c.cpu, c.label, c.framework, c.version, c.axes,
-    c.samples || '/s' AS unit,
+SELECT c.run, c.started, c.protocol, c.claims_interval, c.host, c.cpu, c.label, c.framework,
+    c.version, c.axes, c.samples || '/s' AS unit,
     list(p.steps * c.axes.batch_size * 1e9 / p.nanoseconds ORDER BY p.process) AS processes
 FROM (
     -- The blocks timed whole; where a process has none, those timed step by step.
@@ -58,7 +57,7 @@ def trace(
         point = dict(zip(names, row, strict=True))
         point |= point.pop("axes")
         values = point.pop("processes")
-        interval = stats.geometric_interval(values) if point["protocol"] == ADAPTIVE else None
+        interval = stats.geometric_interval(values) if point.pop("claims_interval") else None
         point["throughput"] = {
             "median": median(values),
             "low": interval.low if interval else None,

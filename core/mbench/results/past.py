@@ -39,7 +39,7 @@ def past_step_seconds(
         if run.header["system"].get("hostname") != hostname:
             continue
         for case in run.cases.values():
-            times = step_times(case, protocol=run.header["protocol"].get("name", ""))
+            times = step_times(case)
             if times is not None:
                 for number in wanted.get(key(case.spec, case.axes), []):
                     found.setdefault(number, times["mean"] / 1e3)

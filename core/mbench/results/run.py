@@ -231,6 +231,9 @@ def _open(folder: Path, event: dict[str, Any]) -> Run:
     for name, kind in HEADER.items():
         if not isinstance(event[name], kind):
             raise ValueError(f"{name} is no {kind.__name__}")
+    for name in ("name", "claims_interval", "side_by_side", "percentiles_by_epoch"):
+        if not isinstance(event["protocol"][name], str if name == "name" else bool):
+            raise ValueError(f"the protocol's {name} is none")
     if not all(isinstance(gpu, dict) for gpu in event["system"].get("gpus") or []):
         raise ValueError("a GPU without names")
     return Run(folder=folder, header=event)

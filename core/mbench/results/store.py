@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mbench.engine.outcome import CaseEnded
     from mbench.environments.environment import Environment
     from mbench.plan.plan import Comparison
-    from mbench.plan.protocol import Counted, Protocol
+    from mbench.plan.protocol import Protocol
     from mbench.results.run import Run
 
 __all__ = ["RunWriter", "command_line"]
@@ -38,7 +38,7 @@ class RunWriter:
         self,
         folder: Path,
         *,
-        protocol: Protocol | Counted,
+        protocol: Protocol,
         system: dict[str, Any],
         arguments: list[str],
     ) -> None:

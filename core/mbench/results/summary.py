@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from mbench import stats
 from mbench.results.ceiling import ceiling, mfu, peak
-from mbench.results.figures import ADAPTIVE, rates, step_times, throughput
+from mbench.results.figures import rates, step_times, throughput
 from mbench.results.machine import disturbances, energy, telemetry
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def summarize(run: Run) -> Document:
         "started": run.header["started"],
         "finished": run.finished,
         "cut_off": run.cut_off,
-        "protocol": protocol_of(run),
+        "protocol": run.header["protocol"],
         "system": run.header["system"],
         "searches": [
             {**asdict(found), "comparison": run.comparisons[found.comparison]["title"]}
@@ -54,14 +54,9 @@ def cases_of(run: Run, comparison: int) -> list[CaseRecord]:
     return sorted(found, key=lambda case: case.number)
 
 
-def protocol_of(run: Run) -> Document:
-    """The constants of the measurement; a run without a name is older than other protocols."""
-    return {"name": ADAPTIVE, **run.header["protocol"]}
-
-
 def summarize_case(run: Run, case: CaseRecord) -> Document:
     """One case: what it is, how it ended, its numbers where there are any."""
-    axes, protocol = case.axes, protocol_of(run)["name"]
+    axes, protocol = case.axes, run.header["protocol"]
     processes = list(case.processes.values())
     first = processes[0] if processes else None
     peaks = [p.peak_bytes for p in processes if p.peak_bytes is not None]
@@ -70,7 +65,7 @@ def summarize_case(run: Run, case: CaseRecord) -> Document:
     reason = case.reason
     if not measured and case.outcome is None:
         reason = "interrupted before its first round" if run.status != "complete" else "no rounds"
-    speed, highest = throughput(case, protocol=protocol), peak(run, case)
+    speed, highest = throughput(case, claims_interval=protocol["claims_interval"]), peak(run, case)
     return {
         "framework": case.framework,
         "title": case.title or case.framework,
@@ -82,7 +77,7 @@ def summarize_case(run: Run, case: CaseRecord) -> Document:
         "reason": reason,
         "log": case.log,
         "throughput": speed,
-        "step_time_ms": step_times(case, protocol=protocol),
+        "step_time_ms": step_times(case, by_epoch=protocol["percentiles_by_epoch"]),
         "first_step_seconds": median(p.first_step_nanoseconds for p in processes) / 1e9
         if processes
         else None,
@@ -138,18 +133,19 @@ def unlike_losses(*cases: CaseRecord) -> str:
 
 
 def ratio(
-    baseline: CaseRecord, other: CaseRecord, *, protocol: str
+    baseline: CaseRecord, other: CaseRecord, *, protocol: Document
 ) -> tuple[stats.Interval | None, str | None]:
     """The ratio as the protocol makes it, and why it has no interval where it has none."""
-    if protocol == ADAPTIVE:
+    if protocol["claims_interval"]:
         interval = stats.ratio(rates(baseline), rates(other))
         single = interval is not None and interval.low is None
         return interval, "one process pair" if single else None
-    speeds = [throughput(case, protocol=protocol) for case in (baseline, other)]
+    speeds = [throughput(case, claims_interval=False) for case in (baseline, other)]
     medians = [speed["median"] for speed in speeds if speed]
     if len(medians) < 2:
         return None, None
-    why = f"{protocol} measures one case after the other, so a drift of the machine counts too"
+    name = protocol["name"]
+    why = f"{name} measures one case after the other, so a drift of the machine counts too"
     return stats.Interval(medians[1] / medians[0], None, None, 0), why
 
 
@@ -169,7 +165,7 @@ def compare(run: Run, cases: list[CaseRecord]) -> list[Document]:
     positions = {number: at for at, number in enumerate(sorted(run.cases))}
     documents = []
     for other in others:
-        interval, why_not = ratio(baseline, other, protocol=protocol_of(run)["name"])
+        interval, why_not = ratio(baseline, other, protocol=run.header["protocol"])
         ended = next((c for c in (baseline, other) if c.outcome), None)
         document: Document = {
             "cases": [positions[baseline.number], positions[other.number]],

@@ -11,10 +11,10 @@ import pytest
 from mbench.contract import wire
 from mbench.contract.adapter import FrameworkInfo
 from mbench.harness import measurement, rounds
-from mbench.harness.rounds import Interleaved
-from mbench.harness.sequential import Sequential
+from mbench.harness.bench import Bench
+from mbench.harness.execute import measurement_of
+from mbench.plan.adaptive import Adaptive
 from mbench.plan.plan import Sweep, plan
-from mbench.plan.protocol import Counted, Protocol
 from mbench.telemetry.sample import Sample
 from mbench.telemetry.sampler import Watch
 
@@ -183,13 +183,13 @@ def measure(world, plugins):
         store = Store()
         store.progress = Progress()
         if protocol is None:
-            protocol = Protocol(**{"budget_seconds": 1e9, **constants})
-        kind = Sequential if isinstance(protocol, Counted) else Interleaved
+            protocol = Adaptive(**{"budget_seconds": 1e9, **constants})
         environments = {e.label: e.label for e in comparison.entries if e.label not in without}
-        kind(
-            comparison, environments, protocol=protocol, store=store, progress=store.progress,
+        bench = Bench(
+            protocol=protocol, homes=None, store=store, progress=store.progress,
             sampler=Sampler(world),
-        ).run()  # fmt: skip
+        )  # fmt: skip
+        measurement_of(protocol)(comparison, environments, bench).run()
         assert all(worker.closed for worker in world.workers)
         return store
 

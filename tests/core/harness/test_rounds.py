@@ -6,7 +6,7 @@ import pytest
 
 from mbench.engine.outcome import CaseEnded
 from mbench.harness.rounds import Interleaved
-from mbench.plan.protocol import Protocol
+from mbench.plan.adaptive import Adaptive
 
 
 def test_every_round_of_every_set_has_every_case_once(measure):
@@ -56,7 +56,7 @@ def test_a_turn_begins_with_steps_that_are_not_timed(measure, world, step_second
     world.step_seconds = step_seconds
     counts = world.counts = []
     measure(processes=1, rounds=2, mode="train", frameworks=("tiny", "flaky"))
-    block = max(1, round(Protocol().block_seconds / step_seconds))
+    block = max(1, round(Adaptive().block_seconds / step_seconds))
     assert counts[-4 * (2 if lead else 1) :] == ([lead, block] if lead else [block]) * 4
 
 
@@ -68,7 +68,7 @@ def test_rounds_are_as_many_as_pay_once_that_shows(measure, world):
         budget_seconds=1e6,
     )  # fmt: skip
     rounds = [max(at for number, at in store.order() if number == n) + 1 for n in range(6)]
-    assert rounds[:2] == [Protocol().most_rounds] * 2
+    assert rounds[:2] == [Adaptive().most_rounds] * 2
     assert rounds[3:] == [3, 3, 3]
 
 

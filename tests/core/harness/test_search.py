@@ -9,10 +9,12 @@ import pytest
 from mbench.contract.adapter import Support
 from mbench.engine.outcome import CaseEnded
 from mbench.harness import search
+from mbench.harness.bench import Bench
 from mbench.harness.search import Search, largest
 from mbench.harness.trial import Trial
+from mbench.plan.adaptive import Adaptive
 from mbench.plan.plan import Sweep, plan, plan_all
-from mbench.plan.protocol import PRESETS, Protocol
+from mbench.plan.presets import PRESETS
 
 
 @pytest.mark.parametrize("start", [1, 4, 64, 300])
@@ -78,8 +80,9 @@ def settle(plugins, monkeypatch):
                 return Trial(value=value, outcome=end.outcome, reason=end.reason)
 
         monkeypatch.setattr(search, "try_case", attempt)
-        made = Search(comparison, homes=Homes(lacking), protocol=protocol or Protocol(),
-                      store=Store(), progress=Progress())  # fmt: skip
+        bench = Bench(protocol=protocol or Adaptive(), homes=Homes(lacking), store=Store(),
+                      progress=Progress(), sampler=None)  # fmt: skip
+        made = Search(comparison, bench)
         made.comparison_found = made.settle()
         made.limits = limits
         return made

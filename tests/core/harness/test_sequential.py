@@ -8,7 +8,8 @@ import pytest
 
 from mbench.engine.outcome import CaseEnded
 from mbench.harness.sequential import warm_up
-from mbench.plan.protocol import PRESETS, Counted, choose
+from mbench.plan.counted import Counted
+from mbench.plan.presets import PRESETS, choose
 
 
 def by_process(store):

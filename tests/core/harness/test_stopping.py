@@ -6,7 +6,7 @@ import pytest
 
 from mbench import stats
 from mbench.harness.stopping import MORE_SETS, narrow_enough, reason_to_stop, too_small, widths
-from mbench.plan.protocol import Protocol
+from mbench.plan.adaptive import Adaptive
 
 
 def sets(*values):
@@ -67,13 +67,13 @@ def reason(protocol, **state):
 
 
 def test_without_a_goal_the_count_decides():
-    protocol = Protocol(processes=5)
+    protocol = Adaptive(processes=5)
     assert reason(protocol, measured=4) == ""
     assert reason(protocol, measured=5) == "all processes measured"
 
 
 def test_with_a_goal_the_width_decides_after_the_fewest_processes():
-    protocol = Protocol(processes=5, half_width_goal=0.02, most_processes=8)
+    protocol = Adaptive(processes=5, half_width_goal=0.02, most_processes=8)
     before = [None, 0.001, 0.001, 0.001]
     assert reason(protocol, measured=4, widths=before) == ""
     assert reason(protocol, measured=7, widths=[*before, 0.019, 0.018, 0.021]) == ""
@@ -85,7 +85,7 @@ def test_with_a_goal_the_width_decides_after_the_fewest_processes():
 
 
 def test_the_budget_decides_before_a_set_that_would_not_fit():
-    protocol = Protocol(processes=5, half_width_goal=0.02, budget_seconds=100)
+    protocol = Adaptive(processes=5, half_width_goal=0.02, budget_seconds=100)
     assert reason(protocol, measured=3, elapsed_seconds=97, set_seconds=3) == ""
     assert reason(protocol, measured=3, elapsed_seconds=97, set_seconds=3.1) == (
         "budget of 100 s spent"
@@ -94,7 +94,7 @@ def test_the_budget_decides_before_a_set_that_would_not_fit():
 
 
 def test_a_budget_that_holds_one_round_is_large_enough():
-    protocol = Protocol(budget_seconds=10)
+    protocol = Adaptive(budget_seconds=10)
     state = {"workers": 2, "warm": 2, "elapsed_seconds": 8.0}
     assert too_small(protocol, **state, round_seconds=2.0) == ""
     assert "give --budget 11 for one round" in too_small(protocol, **state, round_seconds=2.5)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from mbench.plan.adaptive import Adaptive
 from mbench.plan.estimate import estimate, span
 from mbench.plan.plan import Sweep, plan
-from mbench.plan.protocol import PRESETS, Protocol, choose
+from mbench.plan.presets import PRESETS, choose
 
 
 @pytest.fixture
@@ -16,7 +17,7 @@ def comparison(plugins):
 
 
 def test_the_adaptive_protocol_takes_its_budget_at_most(comparison):
-    made = estimate(comparison, Protocol(budget_seconds=240), step_seconds={})
+    made = estimate(comparison, Adaptive(budget_seconds=240), step_seconds={})
     assert made == (240, "at most 4 min")
 
 

@@ -7,7 +7,9 @@ import math
 import pytest
 
 from mbench.errors import UsageError
-from mbench.plan.protocol import PRESETS, Counted, Protocol, choose
+from mbench.plan.adaptive import Adaptive
+from mbench.plan.counted import Counted
+from mbench.plan.presets import PRESETS, choose
 
 
 @pytest.mark.parametrize(
@@ -22,12 +24,12 @@ from mbench.plan.protocol import PRESETS, Counted, Protocol, choose
     ],
 )
 def test_rounds_fill_the_share_of_the_budget(setup, per_round, rounds):
-    protocol = Protocol(processes=5, budget_seconds=180)
+    protocol = Adaptive(processes=5, budget_seconds=180)
     assert protocol.rounds_for(setup_seconds=setup, round_seconds=per_round) == rounds
 
 
 def test_more_processes_leave_fewer_rounds_each():
-    few, many = (Protocol(processes=count, budget_seconds=100) for count in (2, 10))
+    few, many = (Adaptive(processes=count, budget_seconds=100) for count in (2, 10))
     assert few.rounds_for(setup_seconds=2, round_seconds=2) == 24
     assert many.rounds_for(setup_seconds=2, round_seconds=2) == 4
 
@@ -36,13 +38,13 @@ def test_more_processes_leave_fewer_rounds_each():
     ("paying", "rounds"), [(0.4, 3), (3.9, 3), (7.2, 7), (25.0, 25), (math.inf, 60)]
 )
 def test_rounds_that_pay_are_given_within_bounds(paying, rounds):
-    protocol = Protocol(budget_seconds=1.0)
+    protocol = Adaptive(budget_seconds=1.0)
     assert protocol.rounds_for(setup_seconds=9, round_seconds=9, paying=paying) == rounds
 
 
 @pytest.mark.parametrize("rounds", [1, 2, 50])
 def test_rounds_that_are_asked_for_are_given(rounds):
-    protocol = Protocol(rounds=rounds)
+    protocol = Adaptive(rounds=rounds)
     assert protocol.rounds_for(setup_seconds=1000, round_seconds=1000) == rounds
 
 
@@ -60,7 +62,7 @@ def test_the_first_step_never_counts():
 
 
 def test_options_replace_constants_and_nothing_else():
-    assert choose("adaptive", {"seed": 0, "rounds": None, "models": ("x",)}) == Protocol()
+    assert choose("adaptive", {"seed": 0, "rounds": None, "models": ("x",)}) == Adaptive()
     chosen = choose("dlperf", {"steps": 7, "seed": 3, "timeout": 5.0})
     assert (chosen.steps, chosen.seed, chosen.timeout_seconds) == (7, 3, 5.0)
     assert (chosen.name, chosen.warmup_steps, chosen.processes) == ("dlperf", 20, 7)

@@ -10,7 +10,7 @@ import re
 import pytest
 
 from mbench.builtin import FORMATS
-from mbench.plan.protocol import PRESETS
+from mbench.plan.presets import PRESETS
 from mbench.reports import csv as csv_report
 from mbench.reports import html as html_report
 from mbench.reports import json as json_report

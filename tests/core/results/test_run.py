@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 
 import pytest
 
 from mbench.engine.outcome import CaseEnded
 from mbench.errors import MbenchError, UsageError
+from mbench.plan.adaptive import Adaptive
 from mbench.results.run import Block, find_runs, load_run, pick_run
 from mbench.results.summary import summarize
 
@@ -160,7 +162,7 @@ def test_a_corrupt_line_in_the_middle_is_named(folder, line):
 
 
 HEADER = {"event": "run", "schema": 1, "id": "x", "mbench": "0", "arguments": [], "started": "",
-          "protocol": {}, "system": {}}  # fmt: skip
+          "protocol": asdict(Adaptive()), "system": {}}  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 import mbench
 from mbench.engine.outcome import CaseEnded
 from mbench.errors import MbenchError
-from mbench.plan.protocol import Protocol
+from mbench.plan.adaptive import Adaptive
 from mbench.results.folder import SCHEMA
 from mbench.results.store import RunWriter, command_line
 
@@ -19,7 +19,7 @@ from mbench.results.store import RunWriter, command_line
 def store(tmp_path):
     store = RunWriter(
         tmp_path / "deep" / "results",
-        protocol=Protocol(rounds=3),
+        protocol=Adaptive(rounds=3),
         system={"cpu": "X"},
         arguments=["mbench", "compare"],
     )
@@ -80,7 +80,7 @@ def test_the_first_end_counts(store):
 
 
 def test_runs_made_in_the_same_second_have_names_of_their_own(tmp_path):
-    made = [RunWriter(tmp_path, protocol=Protocol(), system={}, arguments=[]) for _ in range(5)]
+    made = [RunWriter(tmp_path, protocol=Adaptive(), system={}, arguments=[]) for _ in range(5)]
     for store in made:
         store.end("complete")
     assert len({store.folder for store in made}) == 5
@@ -89,7 +89,7 @@ def test_runs_made_in_the_same_second_have_names_of_their_own(tmp_path):
 def test_a_folder_that_cannot_be_is_said(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(MbenchError, match=r"cannot write results to .*file.*--results"):
-        RunWriter(tmp_path / "file", protocol=Protocol(), system={}, arguments=[])
+        RunWriter(tmp_path / "file", protocol=Adaptive(), system={}, arguments=[])
 
 
 def test_the_command_line_is_what_was_typed(monkeypatch):

@@ -1,0 +1,36 @@
+"""What all comparisons of a run are measured with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mbench.environments.environment import Environment
+    from mbench.harness.ceiling import Ceilings
+    from mbench.harness.homes import Homes
+    from mbench.harness.progress import Progress
+    from mbench.plan.plan import Entry
+    from mbench.plan.protocol import Protocol
+    from mbench.results.run import Run
+    from mbench.results.store import RunWriter
+    from mbench.telemetry.sampler import Sampler
+
+__all__ = ["Bench"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bench:
+    protocol: Protocol
+    homes: Homes
+    store: RunWriter
+    progress: Progress
+    sampler: Sampler
+    prove: Callable[[Entry, Environment], None] | None = None
+    """Raises CaseEnded where the work is not equal; None: it is not asked."""
+    ceilings: Ceilings | None = None
+    """Finds the machine's ceiling; None: it is not sought."""
+    earlier: Run | None = None
+    """The same run before it was interrupted: what it holds is not measured again."""

@@ -1,0 +1,100 @@
+"""Carries an order out: a run opened or taken up, everything measured, and the run closed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mbench.engine.outcome import CaseEnded
+from mbench.engine.variables import inherited
+from mbench.equality.prove import prove
+from mbench.harness.bench import Bench
+from mbench.harness.ceiling import Ceilings
+from mbench.harness.execute import execute
+from mbench.harness.homes import Homes
+from mbench.harness.progress import open_progress
+from mbench.harness.resume import take_up
+from mbench.results.run import load_run, pick_run
+from mbench.results.store import RunWriter, command_line
+from mbench.telemetry.nvml import find_gpu
+from mbench.telemetry.sampler import Sampler
+from mbench.telemetry.system import describe_system
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from mbench.environments.environment import Environment
+    from mbench.harness.progress import Progress
+    from mbench.plan.order import Order
+    from mbench.plan.plan import Comparison, Entry
+    from mbench.results.run import Run
+
+__all__ = ["conduct"]
+
+
+def conduct(order: Order) -> tuple[RunWriter, bool]:
+    """Measure, and say whether Ctrl-C ended it; what was measured until then is written down."""
+    progress = open_progress()
+    homes = Homes(accelerator=order.device, provision=order.provision, progress=progress)
+    store, comparisons, earlier = open_run(order, homes, progress)
+    bench = Bench(
+        protocol=order.protocol,
+        homes=homes,
+        store=store,
+        progress=progress,
+        sampler=Sampler(gpu=find_gpu() if order.device == "cuda" else None),
+        prove=prover(order, store, progress) if order.verify else None,
+        ceilings=Ceilings(store) if order.mfu else None,
+        earlier=earlier,
+    )
+    interrupted = False
+    try:
+        execute(comparisons, bench)
+        store.end("complete")
+    except KeyboardInterrupt:
+        interrupted = True
+    finally:
+        store.end("interrupted")
+        progress.close()
+    return store, interrupted
+
+
+def open_run(
+    order: Order, homes: Homes, progress: Progress
+) -> tuple[RunWriter, Sequence[Comparison], Run | None]:
+    """A new run, or the one that is resumed with what it had found; raises UsageError."""
+    adapters = [entry.adapter for comparison in order.comparisons for entry in comparison.entries]
+    system = describe_system(inherited(adapters, device=order.device))
+    if order.resume is None:
+        store = RunWriter(
+            order.results, protocol=order.protocol, system=system, arguments=command_line()
+        )
+        return store, order.comparisons, None
+    earlier = load_run(pick_run(order.results, order.resume))
+    try:
+        comparisons = take_up(
+            earlier, order.comparisons, protocol=order.protocol, system=system, homes=homes
+        )
+    finally:
+        progress.close()
+    return RunWriter.reopen(earlier, arguments=command_line()), comparisons, earlier
+
+
+def prover(
+    order: Order, store: RunWriter, progress: Progress
+) -> Callable[[Entry, Environment], None]:
+    """What proves an entry's work equal before it is measured, and writes the proof down."""
+
+    def proven(entry: Entry, environment: Environment) -> None:
+        document = prove(
+            entry.adapter,
+            environment,
+            entry.case,
+            log=store.log_path(f"{entry.number:03}-{entry.spec.name}-proof.log"),
+            timeout=order.protocol.timeout_seconds,
+            report=lambda text: progress.phase(entry.label, text),
+        )
+        store.append("equal_work", case=entry.number, **document)
+        if not document["proven"] and not order.allow_unequal:
+            raise CaseEnded("not-equal", document["failures"][0])
+
+    return proven

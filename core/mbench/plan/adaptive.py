@@ -1,0 +1,74 @@
+"""mbench's own protocol: cases take turns, in several sets of fresh workers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+from mbench.errors import UsageError
+from mbench.plan.estimate import span
+from mbench.plan.protocol import Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["Adaptive"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Adaptive(Protocol):
+    """All cases of a comparison side by side; its interval is built over the sets of workers."""
+
+    measurement: ClassVar[str] = "mbench.harness.rounds:Interleaved"
+
+    name: str = "adaptive"
+    claims_interval: bool = field(default=True, init=False)
+    side_by_side: bool = field(default=True, init=False)
+    processes: int = 5
+    """Sets of fresh workers."""
+    rounds: int | None = None
+    """Blocks per worker. None fills the budget, between fewest_rounds and most_rounds, or where
+    a width is the goal, is as many as pay (harness/effort.py)."""
+    budget_seconds: float = 160.0
+    """Of one comparison, starting and warming up included."""
+    block_seconds: float = 0.25
+    """Of a block between two synchronisations, at least one step. Short, for a machine's noise is
+    as large between adjacent blocks of any length, and more rounds average more of it away
+    (benchmarks/turns.py)."""
+    lead_seconds: float = 0.1
+    """Of untimed steps before a block, if that makes a step; a worker that was stopped finds
+    caches cold and threads asleep."""
+    half_width_goal: float | None = None
+    """Relative half-width of the widest interval at which measuring stops; then `processes` are
+    the fewest sets and most_processes the most. None: `processes` it is."""
+    most_processes: int = 30
+    fewest_rounds: int = 3
+    most_rounds: int = 30
+
+    def __post_init__(self) -> None:
+        if self.half_width_goal is not None and self.most_processes < self.processes:
+            raise UsageError(
+                f"--max-processes {self.most_processes} is less than --processes {self.processes}"
+            )
+
+    def rounds_for(
+        self, *, setup_seconds: float, round_seconds: float, paying: float | None = None
+    ) -> int:
+        """How many rounds a set of workers gets, given what setting it up took.
+
+        `paying` is how many are worth it, where that is known.
+        """
+        if self.rounds is not None:
+            return self.rounds
+        if paying is None:
+            wanted, most = self.budget_seconds / self.processes - setup_seconds, self.most_rounds
+            paying = wanted / round_seconds
+        else:
+            most = 2 * self.most_rounds
+        return max(self.fewest_rounds, int(min(most, paying)))
+
+    def estimate(self, step_seconds: Sequence[float | None]) -> tuple[float | None, str]:
+        return self.budget_seconds, self.in_all(self.budget_seconds)
+
+    def in_all(self, seconds: float) -> str:
+        return f"at most {span(seconds)}"
