@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["DRIFT", "DROPPED", "EXACT", "FLOPS", "TIMED", "UPDATE_FLOOR"]
+__all__ = ["DRIFT", "DROPOUT", "DROPPED", "EXACT", "FLOPS", "TIMED", "UPDATE_FLOOR"]
 
 EXACT = 1e-9
 """In float64. Frameworks agree to 3e-11 or better there (ResNet-50 to 4e-13); planted errors show
@@ -35,6 +35,9 @@ DRIFT = 0.1
 """Share of the loss's change since the first step by which a later loss in the timed precision may
 differ besides: gradients carry rounding there (single tensors up to a quarter in float32), while
 a step that skips its update would be off by the whole change."""
+
+DROPOUT = 0.5
+"""Of the first loss with dropout against the one without: another loss, but of the same size."""
 
 DROPPED = 0.1
 """Of first losses where every framework draws its own dropout masks."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbench.contract.sketch import sketch
-from mbench.equality.gates import EXACT, FLOPS
+from mbench.equality.gates import DROPOUT, EXACT, FLOPS
 from mbench.equality.reference import scales, trajectory
 
 if TYPE_CHECKING:
@@ -254,10 +254,12 @@ def judge_flops(counted: float | None, workload: Workload) -> Finding:
 def judge_dropout(first_loss: float | None, again: float | None, without: float) -> Finding:
     """Losses of first steps from the same parameters, twice, against the one without dropout."""
     if first_loss is None or again is None:
-        return Finding("dropout", math.inf, 0.5, "no loss")
+        return Finding("dropout", math.inf, DROPOUT, "no loss")
     if first_loss in (again, without):
-        return Finding("dropout", math.inf, 0.5, "the loss does not vary: dropout is off")
-    return Finding("dropout", abs(first_loss - without) / abs(without), 0.5, "loss with dropout")
+        return Finding("dropout", math.inf, DROPOUT, "the loss does not vary: dropout is off")
+    return Finding(
+        "dropout", abs(first_loss - without) / abs(without), DROPOUT, "loss with dropout"
+    )
 
 
 def distance(sketch: np.ndarray, other: np.ndarray) -> float:
