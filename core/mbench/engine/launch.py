@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mbench.contract import wire
-from mbench.engine.local import Worker
+from mbench.contract.place import ALONE
+from mbench.engine.local import LocalLauncher
 from mbench.engine.memory import worker_limit_bytes
+from mbench.engine.program import Program
 from mbench.engine.variables import thread_variables
 
 if TYPE_CHECKING:
@@ -14,9 +16,12 @@ if TYPE_CHECKING:
 
     from mbench.contract.adapter import Adapter, FrameworkInfo
     from mbench.contract.case import Case
+    from mbench.engine.worker import Launcher, Worker
     from mbench.environments.environment import Environment
 
 __all__ = ["launch"]
+
+LOCAL = LocalLauncher()
 
 
 def launch(
@@ -27,14 +32,15 @@ def launch(
     log: Path,
     timeout: float,
     memory_limit_bytes: int | None = None,
+    launcher: Launcher = LOCAL,
 ) -> tuple[Worker, FrameworkInfo]:
     """A worker whose framework is imported, and what it found; raises CaseEnded.
 
     On CPU it may take nearly all memory that is free now, or `memory_limit_bytes` if that is
     less: then it fails by itself instead of making the machine swap.
     """
-    worker = Worker(
-        environment.python,
+    program = Program(
+        python=environment.python,
         modules=(adapter.runtime.partition(":")[0], case.workload.partition(":")[0]),
         variables={
             **thread_variables(case.threads),
@@ -42,11 +48,12 @@ def launch(
             **environment.variables(),
         },
         log=log,
-        timeout=timeout,
+        timeout_seconds=timeout,
     )
+    worker = launcher.start(program, (ALONE,))
     limit = worker_limit_bytes(memory_limit_bytes) if case.device == "cpu" else None
     try:
-        info = worker.describe(
+        info = worker.start(
             wire.Start(
                 runtime=adapter.runtime,
                 device=case.device,

@@ -1,198 +1,180 @@
-"""A worker as a process of this machine, in a group of its own, behind a private pipe."""
+"""Workers that are one process of this machine, in a group of its own, behind a private pipe."""
 
 from __future__ import annotations
 
 import contextlib
-import importlib.util
-import json
 import os
-import select
 import signal
 import subprocess
 import time
-from pathlib import Path
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
-import mbench
 from mbench.contract import wire
 from mbench.contract.adapter import FrameworkInfo
 from mbench.contract.reading import Malformed
+from mbench.engine.channel import Channel
+from mbench.engine.ending import end_of, ending, has_ended, last_line
 from mbench.engine.outcome import CaseEnded
+from mbench.engine.worker import Process, Worker
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterator, Sequence
 
-    from mbench.contract.case import Case
+    from mbench.contract.place import Place
+    from mbench.engine.program import Program
 
-__all__ = ["Worker", "package_files"]
+__all__ = ["LocalLauncher", "LocalWorker"]
 
-BOOTSTRAP = Path(mbench.__file__).parent / "worker" / "bootstrap.py"
 GOODBYE_SECONDS = 2.0
-LONGEST_LINE = 64 * 2**20
+KILL_SECONDS = 10.0
+"""Of waiting for what cannot be killed while it hangs in the kernel."""
 
 T = TypeVar("T")
 
 
-def package_files(modules: Iterable[str]) -> dict[str, str]:
-    """The file of the top-level package of each module, as the bootstrap wants them."""
-    files = {}
-    for module in modules:
-        top = module.partition(".")[0]
-        found = importlib.util.find_spec(top)
-        assert found is not None, f"{top} is not installed"
-        assert found.origin is not None, f"{top} has no file"
-        files[top] = found.origin
-    return files
+class LocalLauncher:
+    """Starts a worker as a process of this machine; more than one place is not there yet."""
+
+    def start(self, program: Program, places: Sequence[Place]) -> LocalWorker:
+        (place,) = places
+        return LocalWorker(program, place)
 
 
-class Worker:
-    """One framework in one process. Every method raises CaseEnded when the worker falls short."""
+class LocalWorker(Worker):
+    """One process. Its number stays ours until it is waited for, which `kill` alone does."""
 
-    def __init__(
-        self,
-        python: Path,
-        *,
-        modules: Iterable[str],
-        variables: Mapping[str, str],
-        log: Path,
-        timeout: float,
-    ) -> None:
-        """Start `python`; `modules` are ours that it must import; `timeout` bounds each answer."""
-        self.log = log
-        self.timeout = timeout
-        self.stopped = False
-        self._received = b""
-        log.parent.mkdir(parents=True, exist_ok=True)
-        worker_reads, self._requests = os.pipe()
-        self._replies, worker_writes = os.pipe()
-        arguments = [str(os.getpid()), str(worker_reads), str(worker_writes)]
-        files = json.dumps(package_files(["mbench", *modules]))
+    def __init__(self, program: Program, place: Place) -> None:
+        """Start `program`; raises CaseEnded unless it says hello."""
+        self.log = program.log
+        self._timeout = program.timeout_seconds
+        self._place = place
+        self._stopped = False
+        program.log.parent.mkdir(parents=True, exist_ok=True)
+        worker_reads, requests = os.pipe()
+        replies, worker_writes = os.pipe()
         try:
-            with log.open("ab") as output:
+            with program.log.open("ab") as output:
                 self.process = subprocess.Popen(
-                    [str(python), str(BOOTSTRAP), *arguments, files],
+                    program.command(str(os.getpid()), str(worker_reads), str(worker_writes)),
                     stdin=subprocess.DEVNULL,
                     stdout=output,
                     stderr=output,
                     pass_fds=(worker_reads, worker_writes),
-                    env={**os.environ, **variables},
+                    env={**os.environ, **program.variables},
                 )
         except OSError as error:
-            os.close(self._requests)
-            os.close(self._replies)
-            raise CaseEnded("failed", f"{python} does not start: {error}", log=log) from None
+            os.close(requests)
+            os.close(replies)
+            reason = f"{program.python} does not start: {error}"
+            raise CaseEnded("failed", reason, log=self.log) from None
         finally:
             os.close(worker_reads)
             os.close(worker_writes)
-        self._grouped = False
+        pid = self.process.pid
+        self._channel = Channel(sends=requests, receives=replies, ends=end_of(pid))
+        self.processes = (Process(pid=pid),)
         try:
-            self._read(wire.Hello, timeout)
-            self._grouped = True
+            with self._answering(self._timeout):
+                self._channel.receive(wire.Hello, seconds=self._timeout)
         except BaseException:
             self.kill()
             raise
 
     def ask(self, message: object, answer: type[T], *, timeout: float | None = None) -> T:
-        """Send `message` and wait for its `answer`. A failed case leaves the worker alive."""
-        assert not self.stopped, "a stopped worker cannot answer"
-        limit = self.timeout if timeout is None else timeout
-        try:
-            os.write(self._requests, wire.encode(message))
-        except BrokenPipeError:
-            raise self._crashed() from None
-        return self._read(answer, limit)
+        assert not self._stopped, "a stopped worker cannot answer"
+        assert not self._channel.closed, "a worker that was ended cannot answer"
+        limit = self._timeout if timeout is None else timeout
+        with self._answering(limit):
+            self._channel.send(message, seconds=limit)
+            reply = self._channel.receive(answer, seconds=limit)
+        if isinstance(reply, wire.Failure):
+            raise CaseEnded(reply.outcome, reply.reason, log=self.log)
+        return reply
 
-    def describe(self, message: wire.Start) -> FrameworkInfo:
-        return self.ask(message, FrameworkInfo)
+    def ask_all(self, message: object, answer: type[T], *, timeout: float | None = None) -> list[T]:
+        return [self.ask(message, answer, timeout=timeout)]
 
-    def prepare(self, case: Case, *, load: bool = True) -> wire.Prepared:
-        return self.ask(wire.Prepare(case=case, load=load), wire.Prepared)
+    def start(self, message: wire.Start) -> FrameworkInfo:
+        return self.ask(replace(message, place=self._place), FrameworkInfo)
 
     def run(self, count: int, *, each: bool = False, timeout: float | None = None) -> wire.Elapsed:
-        return self.ask(wire.TimeSteps(count=count, each=each), wire.Elapsed, timeout=timeout)
+        begin = time.perf_counter_ns()
+        message = wire.TimeSteps(count=count, each=each)
+        elapsed = self.ask(message, wire.Elapsed, timeout=timeout)
+        waited = time.perf_counter_ns() - begin
+        due, times = count if each else 1, elapsed.nanoseconds
+        if len(times) != due:
+            raise self._nonsense(f"{len(times)} durations, where {due} are due")
+        if sum(times) > waited:
+            raise self._nonsense("durations longer than the wait for them")
+        return elapsed
 
-    def _read(self, answer: type[T], limit: float) -> T:
-        deadline = time.monotonic() + limit
-        while b"\n" not in self._received:
-            remaining = deadline - time.monotonic()
-            if remaining <= 0 or not select.select([self._replies], [], [], remaining)[0]:
-                self.kill()
-                raise CaseEnded("timeout", f"no answer within {limit:g} s", log=self.log)
-            if not (chunk := os.read(self._replies, 2**16)):
-                raise self._crashed()
-            self._received += chunk
-            if len(self._received) > LONGEST_LINE:
-                self.kill()
-                raise CaseEnded("failed", "the worker's answer has no end", log=self.log)
-        line, _, self._received = self._received.partition(b"\n")
+    @contextlib.contextmanager
+    def _answering(self, limit: float) -> Iterator[None]:
+        """What goes wrong on the channel ends the worker, by a typed outcome."""
         try:
-            message = wire.decode(line)
+            yield
+        except TimeoutError:
+            raise self._end("timeout", f"no answer within {limit:g} s") from None
         except Malformed as error:
-            self.kill()
-            raise CaseEnded(
-                "failed", f"the worker answered nonsense: {error}", log=self.log
-            ) from None
-        if isinstance(message, wire.Failure):
-            raise CaseEnded(message.outcome, message.reason, log=self.log)
-        if not isinstance(message, answer):
-            self.kill()
-            raise CaseEnded("failed", f"answered {type(message).__name__}", log=self.log)
-        return message
+            raise self._nonsense(error) from None
+        except EOFError:
+            raise self._gone() from None
 
-    def _crashed(self) -> CaseEnded:
+    def _end(self, outcome: str, reason: str) -> CaseEnded:
         self.kill()
-        code = self.process.returncode
-        if code is not None and code < 0:
-            how = f"killed by {signal.Signals(-code).name}"
-            if code == -signal.SIGKILL:
-                how += ", perhaps by the system for want of memory"
-        else:
-            how = f"exited with code {code}"
+        return CaseEnded(outcome, reason, log=self.log)
+
+    def _nonsense(self, what: object) -> CaseEnded:
+        return self._end("failed", f"the worker answered nonsense: {what}")
+
+    def _gone(self) -> CaseEnded:
+        """How it ended. It is waited for first: what we kill would not tell."""
+        if not self._ends_within(GOODBYE_SECONDS):
+            return self._end("failed", "the worker closed its pipe, and did not end")
+        self.kill()
+        reason = f"the worker {ending(self.process.returncode)}"
         if said := last_line(self.log):
-            how += f"; its last words: {said}"
-        return CaseEnded("crashed", f"the worker was {how}", log=self.log)
+            reason += f"; its last words: {said}"
+        return CaseEnded("crashed", reason, log=self.log)
 
     def stop(self) -> None:
-        """Freeze the worker and its children: they use no processor until resumed."""
-        if not self.stopped:
+        if not self._stopped:
             self._signal(signal.SIGSTOP)
-            self.stopped = True
+            self._stopped = True
 
     def resume(self) -> None:
-        if self.stopped:
+        if self._stopped:
             self._signal(signal.SIGCONT)
-            self.stopped = False
+            self._stopped = False
 
     def close(self) -> None:
-        """Say goodbye, give the worker a moment, then kill whatever is left of its group."""
         self.resume()
-        with contextlib.suppress(CaseEnded, OSError):
-            self.ask(wire.Close(), wire.Closed, timeout=GOODBYE_SECONDS)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self.process.wait(GOODBYE_SECONDS)
+        if not self._channel.closed:
+            with contextlib.suppress(CaseEnded):
+                self.ask(wire.Close(), wire.Closed, timeout=GOODBYE_SECONDS)
+                self._ends_within(GOODBYE_SECONDS)
         self.kill()
 
     def kill(self) -> None:
-        """End the worker and its children at once. May be called more than once."""
         self._signal(signal.SIGKILL)
-        self.process.wait()
-        self._grouped = False  # the group's number may be another's from now on
-        for descriptor in (self._requests, self._replies):
-            with contextlib.suppress(OSError):
-                os.close(descriptor)
-        self._requests = self._replies = -1
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(KILL_SECONDS)
+        self._channel.close()
 
     def _signal(self, number: signal.Signals) -> None:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            if self._grouped:
-                os.killpg(self.process.pid, number)
-            elif self.process.poll() is None:
-                self.process.send_signal(number)
+        """To the group, and to the process, which may not have made it yet, or have left it."""
+        if self.process.returncode is None:
+            for send in (os.killpg, os.kill):
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    send(self.process.pid, number)
 
-
-def last_line(log: Path) -> str:
-    """The last line that a worker wrote, shortened; empty if it wrote none."""
-    with contextlib.suppress(OSError):
-        lines = log.read_bytes()[-4096:].decode(errors="replace").strip().splitlines()
-        return lines[-1].strip()[:200] if lines else ""
-    return ""
+    def _ends_within(self, seconds: float) -> bool:
+        """Whether the process ends by itself; it is not waited for as a child."""
+        deadline = time.monotonic() + seconds
+        while not has_ended(self.process.pid):
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.01)
+        return True

@@ -1,4 +1,4 @@
-"""How much memory there is to give, and a watch that takes it back from who takes too much."""
+"""What workers may take of the memory, and a watch that ends who takes more."""
 
 from __future__ import annotations
 
@@ -10,34 +10,19 @@ from typing import TYPE_CHECKING
 
 import psutil
 
-from mbench.telemetry.cgroup import folders
-from mbench.telemetry.kernel import read
+from mbench.telemetry.memory import available_bytes
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from types import TracebackType
 
-__all__ = ["MemoryWatch", "available_bytes", "worker_limit_bytes"]
+__all__ = ["MemoryWatch", "worker_limit_bytes"]
 
 SHARE = 0.9
 """Of the memory that is free, what workers may take."""
 RESERVE = 0.04
 """Of all memory, what must stay free; below it the machine would swap or kill."""
 SECONDS = 0.02
-
-
-def available_bytes() -> int:
-    """Memory that can be had without swapping: of the machine, within our control groups."""
-    available = [psutil.virtual_memory().available]
-    for folder in folders("memory"):
-        limit = read(folder / "memory.max") or read(folder / "memory.limit_in_bytes") or ""
-        used = read(folder / "memory.current") or read(folder / "memory.usage_in_bytes") or ""
-        if limit.isdecimal() and used.isdecimal():
-            statistics = dict(
-                line.split(" ", 1) for line in (read(folder / "memory.stat") or "").splitlines()
-            )
-            cache = statistics.get("total_inactive_file") or statistics.get("inactive_file") or "0"
-            available.append(int(limit) - int(used) + int(cache))
-    return max(0, min(available))
 
 
 def worker_limit_bytes(asked: int | None, *, workers: int = 1) -> int:
@@ -47,16 +32,16 @@ def worker_limit_bytes(asked: int | None, *, workers: int = 1) -> int:
 
 
 class MemoryWatch:
-    """Kills a worker's process group before it takes what the machine cannot give.
+    """Kills a worker's process groups before they take what the machine cannot give.
 
     A limit on allocations is not enough: memory that is shared or mapped from files escapes it.
     The watch looks every 20 ms from a thread of ours, so it is for workers that are tried, not
     for those that are timed.
     """
 
-    def __init__(self, group: int, *, limit_bytes: int | None) -> None:
+    def __init__(self, groups: Sequence[int], *, limit_bytes: int | None) -> None:
         """`limit_bytes`: most resident memory; without it, only the machine's reserve is kept."""
-        self.group = group
+        self.groups = groups
         self.limit_bytes = limit_bytes
         self.reserve_bytes = int(psutil.virtual_memory().total * RESERVE)
         self.reason = ""
@@ -79,7 +64,7 @@ class MemoryWatch:
 
     def _watch(self) -> None:
         while not self._done.wait(SECONDS):
-            used, free = resident_bytes(self.group), available_bytes()
+            used, free = sum(map(resident_bytes, self.groups)), available_bytes()
             self.largest_bytes = max(self.largest_bytes, used)
             if self.limit_bytes is not None and used > self.limit_bytes:
                 self.reason = (
@@ -90,8 +75,9 @@ class MemoryWatch:
                     f"it held {mib(used)} of memory, and {mib(free)} was left for all others"
                 )
             if self.reason:
-                with contextlib.suppress(ProcessLookupError, PermissionError):
-                    os.killpg(self.group, signal.SIGKILL)
+                for group in self.groups:
+                    with contextlib.suppress(ProcessLookupError, PermissionError):
+                        os.killpg(group, signal.SIGKILL)
                 return
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mbench import workloads
-from mbench.engine.local import package_files
+from mbench.engine.program import package_files
 from mbench.engine.variables import inherited
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from mbench.contract.adapter import Adapter
     from mbench.contract.case import Case
-    from mbench.engine.local import Worker
+    from mbench.engine.worker import Worker
     from mbench.environments.environment import Environment
     from mbench.equality.reference import Reference
     from mbench.workloads.workload import Workload

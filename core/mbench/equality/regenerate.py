@@ -12,6 +12,7 @@ import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mbench.contract import wire
 from mbench.contract.case import Case
@@ -22,6 +23,9 @@ from mbench.equality.proof_case import proof_case
 from mbench.equality.reference import SEEDS, STEPS, Reference, folder_of, save, trajectory
 from mbench.plugins import Plugins
 from mbench.telemetry.system import usable_cores
+
+if TYPE_CHECKING:
+    from mbench.engine.worker import Worker
 
 __all__ = ["main"]
 
@@ -60,7 +64,7 @@ def main(framework: str, *models: str) -> None:
         print(f"{path}: {path.stat().st_size / 1024:.1f} KiB")
 
 
-def fingerprint(worker, case: Case, made: dict[str, str]) -> Reference:  # type: ignore[no-untyped-def]
+def fingerprint(worker: Worker, case: Case, made: dict[str, str]) -> Reference:
     """All passes of one model."""
     workload = case.resolve()
 

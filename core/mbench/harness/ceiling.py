@@ -9,7 +9,7 @@ from mbench.contract.case import product_bytes
 from mbench.engine.outcome import CaseEnded
 
 if TYPE_CHECKING:
-    from mbench.engine.local import Worker
+    from mbench.engine.worker import Worker
     from mbench.plan.plan import Entry
     from mbench.results.store import RunWriter
 

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Generic, TypeVar, cast
 from mbench.contract import wire
 from mbench.engine.launch import launch
 from mbench.engine.outcome import CaseEnded
+from mbench.engine.worker import pids_here
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from contextlib import ExitStack
 
-    from mbench.engine.local import Worker
+    from mbench.engine.worker import Worker
     from mbench.environments.environment import Environment
     from mbench.harness.bench import Bench
     from mbench.harness.warmup import Warmup
@@ -99,7 +100,7 @@ class Measurement(ABC, Generic[Constants]):
             "process",
             case=entry.number,
             process=number,
-            pid=worker.process.pid,
+            pid=worker.processes[0].pid,
             prepare_seconds=prepared.seconds,
             trainable_parameters=prepared.trainable_parameters,
             differences=prepared.differences,
@@ -116,7 +117,7 @@ class Measurement(ABC, Generic[Constants]):
         """Time `steps` steps and write them down; returns samples per second."""
         entry = runner.entry
         limit = max(self.protocol.timeout_seconds, 2 * steps * runner.step_seconds)
-        with self.sampler.watching(runner.worker.process.pid) as watch:
+        with self.sampler.watching(pids_here(runner.worker)) as watch:
             elapsed = runner.worker.run(steps, each=each, timeout=limit)
         block = {"case": entry.number, "process": number, "round": round_number, "each": each}
         self.store.append(
@@ -139,12 +140,11 @@ class Measurement(ABC, Generic[Constants]):
         """Measure to the end, and write down why it ended."""
 
     def finish(self, runner: Runner, number: int) -> None:
-        """Write down what a process used in all."""
+        """Write down what a process used in all, of several the one that used most."""
         runner.worker.resume()
-        used = runner.worker.ask(wire.Memory(), wire.MemoryUsed)
-        self.store.append(
-            "memory", case=runner.entry.number, process=number, peak_bytes=used.peak_bytes
-        )
+        used = runner.worker.ask_all(wire.Memory(), wire.MemoryUsed)
+        peak = max(process.peak_bytes for process in used)
+        self.store.append("memory", case=runner.entry.number, process=number, peak_bytes=peak)
         runner.worker.stop()
 
     def find_ceiling(self, runner: Runner) -> None:

@@ -10,6 +10,7 @@ from mbench.contract import wire
 from mbench.engine.launch import launch
 from mbench.engine.memory import MemoryWatch
 from mbench.engine.outcome import CaseEnded
+from mbench.engine.worker import pids_here
 from mbench.harness.warmup import warm_up
 
 if TYPE_CHECKING:
@@ -72,8 +73,8 @@ def try_case(
         )
     except CaseEnded as end:
         return Trial(value=value, outcome=end.outcome, reason=end.reason)
-    with MemoryWatch(worker.process.pid, limit_bytes=limit_bytes) as watch:
-        try:
+    try:
+        with MemoryWatch(pids_here(worker), limit_bytes=limit_bytes) as watch:
             worker.prepare(case)
             if steady:
                 warmup = warm_up(lambda count: worker.run(count).nanoseconds[0],
@@ -82,11 +83,12 @@ def try_case(
                 blocks = [worker.run(count).nanoseconds[0] / count for _ in range(BLOCKS)]
             else:
                 blocks = [float(worker.run(1).nanoseconds[0]) for _ in range(2)][1:]
-            used = worker.ask(wire.Memory(), wire.MemoryUsed).peak_bytes
-            return Trial(value=value, step_seconds=median(blocks) / 1e9, peak_bytes=used)
-        except CaseEnded as end:
-            if watch.reason:
-                return Trial(value=value, outcome="oom", reason=watch.reason)
-            return Trial(value=value, outcome=end.outcome, reason=end.reason)
-        finally:
-            worker.close()
+            used = worker.ask_all(wire.Memory(), wire.MemoryUsed)
+            peak = max(process.peak_bytes for process in used)
+            return Trial(value=value, step_seconds=median(blocks) / 1e9, peak_bytes=peak)
+    except CaseEnded as end:
+        if watch.reason:
+            return Trial(value=value, outcome="oom", reason=watch.reason)
+        return Trial(value=value, outcome=end.outcome, reason=end.reason)
+    finally:
+        worker.close()

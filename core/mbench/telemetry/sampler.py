@@ -14,7 +14,7 @@ from mbench.telemetry import cgroup, kernel
 from mbench.telemetry.sample import Sample
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from mbench.telemetry.nvml import Gpu
 
@@ -47,10 +47,10 @@ class Sampler:
         self._due = 0.0  # when the next look within a block is
 
     @contextmanager
-    def watching(self, pid: int) -> Iterator[Watch]:
-        """Sample the machine while a block of the worker `pid` runs."""
-        cores = kernel.cores_of(pid)
-        processes = family(pid)
+    def watching(self, pids: Sequence[int]) -> Iterator[Watch]:
+        """Sample the machine while a block of a worker with these processes runs."""
+        cores = sorted({core for pid in pids for core in kernel.cores_of(pid)})
+        processes = [process for pid in pids for process in family(pid)]
         watch = Watch(cores=len(cores))
         over = threading.Event()
 

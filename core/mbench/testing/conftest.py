@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mbench.contract.adapter import Adapter
-    from mbench.engine.local import Worker
+    from mbench.engine.worker import Worker
     from mbench.environments.spec import FrameworkSpec
 
 PLUGINS = pytest.StashKey[Plugins]()

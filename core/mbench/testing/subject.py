@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mbench.contract.adapter import Adapter
-    from mbench.engine.local import Worker
+    from mbench.engine.worker import Worker
     from mbench.environments.environment import Environment
 
 __all__ = ["Subject", "ended", "observe"]

@@ -15,7 +15,7 @@ from mbench.testing.subject import observe
 
 if TYPE_CHECKING:
     from mbench.contract.case import Case
-    from mbench.engine.local import Worker
+    from mbench.engine.worker import Worker
     from mbench.testing.subject import Subject
 
 REPEATS = 7

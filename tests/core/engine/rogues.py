@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -37,6 +38,49 @@ class Babbler(mbench_tiny.Runtime):
     def describe(self):
         os.write(int(sys.argv[3]), os.environ["BABBLE"].encode())
         return super().describe()
+
+
+class Liar(mbench_tiny.Runtime):
+    """Answers what BABBLE says as soon as it runs."""
+
+    def prepare(self, case, workload):
+        model = super().prepare(case, workload)
+        model.before_step = lambda: os.write(int(sys.argv[3]), os.environ["BABBLE"].encode())
+        return model
+
+
+class Stumbler(mbench_tiny.Runtime):
+    """Ends, or goes astray, in the way that FAULT names."""
+
+    def describe(self):
+        getattr(self, os.environ["FAULT"])()
+        time.sleep(3600)
+
+    def real_time_signal(self):
+        os.kill(os.getpid(), 40)
+
+    def mute(self):
+        os.close(int(sys.argv[3]))
+
+    def exit(self):
+        sys.exit(0)
+
+    def interrupt(self):
+        raise KeyboardInterrupt
+
+    def own(self):
+        class Enough(BaseException):
+            pass
+
+        raise Enough("it is")
+
+    def leave_an_heir(self):
+        """What data loaders are: a child that holds the pipe."""
+        if os.fork():
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def leave_the_group(self):
+        os.setpgid(0, os.getpgid(os.getppid()))
 
 
 class Flood(mbench_tiny.Runtime):

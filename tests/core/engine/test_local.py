@@ -15,10 +15,13 @@ import psutil
 import pytest
 
 from mbench.contract import wire
+from mbench.contract.adapter import FrameworkInfo
 from mbench.contract.case import Case
-from mbench.engine import local
-from mbench.engine.local import Worker, last_line, package_files
+from mbench.contract.place import ALONE
+from mbench.engine import channel, local
+from mbench.engine.local import LocalLauncher, LocalWorker
 from mbench.engine.outcome import CaseEnded
+from mbench.engine.program import Program
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,10 +39,10 @@ CASE = Case(
     threads=1,
 )
 
-Start = Callable[..., Worker]
+Start = Callable[..., LocalWorker]
 
 
-def describe(runtime: str = "mbench_tiny:FlakyRuntime") -> wire.Start:
+def framework(runtime: str = "mbench_tiny:FlakyRuntime") -> wire.Start:
     return wire.Start(runtime=runtime, device="cpu", threads=1)
 
 
@@ -47,16 +50,17 @@ def describe(runtime: str = "mbench_tiny:FlakyRuntime") -> wire.Start:
 def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
     """Starts workers, which do not outlive the test."""
     monkeypatch.syspath_prepend(str(Path(__file__).parent))  # of the rogues
-    workers: list[Worker] = []
+    workers: list[LocalWorker] = []
 
-    def start(*, python: Path = PYTHON, timeout: float = PATIENCE, **variables: str) -> Worker:
-        worker = Worker(
-            python,
+    def start(*, python: Path = PYTHON, timeout: float = PATIENCE, **variables: str) -> LocalWorker:
+        program = Program(
+            python=python,
             modules=["mbench_tiny", "rogues"],
             variables=variables,
             log=tmp_path / "logs" / f"{len(workers)}.log",
-            timeout=timeout,
+            timeout_seconds=timeout,
         )
+        worker = LocalLauncher().start(program, [ALONE])
         workers.append(worker)
         return worker
 
@@ -66,25 +70,25 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
 
 
 @pytest.fixture
-def with_child(start: Start, tmp_path: Path) -> Callable[..., tuple[Worker, int]]:
+def with_child(start: Start, tmp_path: Path) -> Callable[..., tuple[LocalWorker, int]]:
     """Starts a worker that has a child; gives both."""
 
-    def with_child(runtime: str = "rogues:Parent") -> tuple[Worker, int]:
+    def with_child(runtime: str = "rogues:Parent") -> tuple[LocalWorker, int]:
         worker = start(CHILD=str(tmp_path / "child"))
-        os.write(worker._requests, wire.encode(describe(runtime)))
+        worker._channel.send(framework(runtime), seconds=PATIENCE)
         eventually((tmp_path / "child").exists, "a child")
         return worker, int((tmp_path / "child").read_text())
 
     return with_child
 
 
-def prepared(worker: Worker) -> Worker:
-    worker.describe(describe())
+def prepared(worker: LocalWorker) -> LocalWorker:
+    worker.start(framework())
     worker.prepare(CASE)
     return worker
 
 
-def end_of(worker: Worker, action: Callable[[], object]) -> CaseEnded:
+def end_of(worker: LocalWorker, action: Callable[[], object]) -> CaseEnded:
     """How `action` ended the case; nothing of the worker may be left."""
     with pytest.raises(CaseEnded) as caught:
         action()
@@ -136,21 +140,15 @@ def test_a_worker_is_a_group_of_its_own_in_our_session(start):
     assert os.getsid(pid) == os.getsid(0)
 
 
-def test_modules_are_found_by_their_top_level_package():
-    files = package_files(["mbench.contract.wire", "mbench_tiny"])
-    assert files["mbench"].endswith(os.path.join("mbench", "__init__.py"))
-    assert files["mbench_tiny"].endswith("mbench_tiny.py")
-
-
 def test_files_that_lie_around_are_not_imported(start, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("numpy.py").write_text("raise SystemError('imported what lay around')")
-    assert start().describe(describe()).version
+    assert start().start(framework()).version
 
 
 def test_what_a_framework_prints_goes_to_the_log_and_not_into_the_answer(start):
     worker = start()
-    worker.describe(describe("rogues:Noisy"))
+    worker.start(framework("rogues:Noisy"))
     worker.prepare(CASE)
     assert '{"message":"Closed"}' in worker.log.read_text()
     assert "W0000 cannot find something" in worker.log.read_text()
@@ -162,7 +160,7 @@ def test_a_stopped_worker_uses_no_processor_and_goes_on_where_it_was(start):
     worker = prepared(start())
     pid = worker.process.pid
     steps = 100 * int(1e9 / worker.run(100).nanoseconds[0])  # of a second on an idle machine
-    os.write(worker._requests, wire.encode(wire.TimeSteps(count=steps)))
+    worker._channel.send(wire.TimeSteps(count=steps), seconds=PATIENCE)
     worker.stop()
     eventually(lambda: is_stopped(pid), "stopped")
     before = processor_ticks(pid)
@@ -171,7 +169,7 @@ def test_a_stopped_worker_uses_no_processor_and_goes_on_where_it_was(start):
     with pytest.raises(AssertionError, match="stopped"):
         worker.run(1)
     worker.resume()
-    worker._read(wire.Elapsed, time.monotonic() + PATIENCE)
+    worker._channel.receive(wire.Elapsed, seconds=PATIENCE)
     assert processor_ticks(pid) > before
     assert worker.run(1).nanoseconds
 
@@ -207,7 +205,7 @@ def test_too_large_a_case_ends_out_of_memory_and_leaves_the_worker_alive(start):
 
 def test_an_unsupported_device_says_so_and_no_more(start):
     with pytest.raises(CaseEnded) as caught:
-        start().describe(wire.Start(runtime="mbench_tiny:Runtime", device="cuda", threads=1))
+        start().start(wire.Start(runtime="mbench_tiny:Runtime", device="cuda", threads=1))
     assert caught.value.outcome == "unsupported"
     assert caught.value.reason == "tiny computes on the CPU only"
 
@@ -230,7 +228,7 @@ def test_a_killed_worker_crashed_by_name(start, number, stopped):
     ("fault", "reason"),
     [
         ("kill@2", "killed by SIGKILL"),
-        ("exit@2", "the worker was exited with code 3; its last words: going down"),
+        ("exit@2", "the worker exited with code 3; its last words: going down"),
     ],
 )
 def test_a_worker_that_ends_in_a_step_crashed_with_its_last_words(start, fault, reason):
@@ -242,16 +240,14 @@ def test_a_worker_that_ends_in_a_step_crashed_with_its_last_words(start, fault, 
 
 def test_no_answer_in_time_ends_the_worker(start):
     worker = prepared(start(FLAKY="hang@2"))
-    worker.timeout = 0.5
-    end = end_of(worker, lambda: worker.run(5))
+    end = end_of(worker, lambda: worker.run(5, timeout=0.5))
     assert (end.outcome, end.reason) == ("timeout", "no answer within 0.5 s")
 
 
 def test_no_answer_in_time_ends_the_workers_children_too(with_child):
     worker, child = with_child("rogues:HangingParent")
     assert child in living(worker.process.pid)
-    worker.timeout = 0.5
-    assert end_of(worker, lambda: worker.run(1)).outcome == "timeout"
+    assert end_of(worker, lambda: worker.run(1, timeout=0.5)).outcome == "timeout"
 
 
 @pytest.mark.parametrize(
@@ -260,22 +256,92 @@ def test_no_answer_in_time_ends_the_workers_children_too(with_child):
         ("warming up...\n", "failed", "the worker answered nonsense: not JSON: b'warming up...'"),
         ('{"message":"Walk"}\n', "failed", "nonsense: not a message of ours"),
         ('{"message":"MemoryUsed"}\n', "failed", "nonsense: MemoryUsed lacks 'peak_bytes'"),
-        ('{"message":"Closed"}\n', "failed", "answered Closed"),
+        ('{"message":"Closed"}\n', "failed", "nonsense: Closed, where FrameworkInfo is due"),
         ('{"message":"Failure","outcome":"tired","reason":"x"}\n', "failed", "nonsense"),
     ],
 )
 def test_nonsense_on_the_pipe_ends_the_worker(start, babble, outcome, reason):
     worker = start(BABBLE=babble)
-    end = end_of(worker, lambda: worker.describe(describe("rogues:Babbler")))
+    end = end_of(worker, lambda: worker.start(framework("rogues:Babbler")))
     assert end.outcome == outcome
     assert reason in end.reason
 
 
-def test_an_answer_without_end_ends_the_worker(start, monkeypatch):
-    monkeypatch.setattr(local, "LONGEST_LINE", 2**20)
+@pytest.mark.parametrize(
+    ("times", "reason"),
+    [
+        ([], "Elapsed.nanoseconds should be durations, all above 0"),
+        ([-1], "Elapsed.nanoseconds should be durations, all above 0"),
+        ([1, 1], "2 durations, where 1 are due"),
+        ([10**15], "durations longer than the wait for them"),
+        ([10**30], "Elapsed.nanoseconds[0] is too large"),
+    ],
+)
+def test_times_that_cannot_be_end_the_worker(start, times, reason):
+    babble = wire.encode(wire.Elapsed(start_nanoseconds=1, nanoseconds=[7]))
+    worker = start(BABBLE=babble.decode().replace("[7]", str(times)))
+    worker.start(framework("rogues:Liar"))
+    worker.prepare(CASE)
+    end = end_of(worker, lambda: worker.run(1))
+    assert (end.outcome, end.reason[:29]) == ("failed", "the worker answered nonsense:")
+    assert reason in end.reason
+
+
+@pytest.mark.parametrize(
+    ("fault", "outcome", "reason"),
+    [
+        ("real_time_signal", "crashed", "the worker was killed by signal 40"),
+        ("mute", "failed", "the worker closed its pipe, and did not end"),
+        ("exit", "crashed", "the worker exited with code 0"),
+        ("interrupt", "crashed", "killed by SIGINT; its last words: KeyboardInterrupt"),
+        ("own", "crashed", "exited with code 1; its last words: rogues.Stumbler.own.<locals>.En"),
+    ],
+)
+def test_what_we_kill_is_not_said_to_be_killed_by_others(
+    start, monkeypatch, fault, outcome, reason
+):
+    monkeypatch.setattr(local, "GOODBYE_SECONDS", 0.5 if fault == "mute" else PATIENCE)
+    worker = start(FAULT=fault)
+    end = end_of(worker, lambda: worker.start(framework("rogues:Stumbler")))
+    assert end.outcome == outcome
+    assert reason in end.reason
+
+
+def test_a_death_is_seen_though_a_child_holds_the_pipe(start):
+    worker = start(FAULT="leave_an_heir")
+    begin = time.monotonic()
+    end = end_of(worker, lambda: worker.start(framework("rogues:Stumbler")))
+    assert end.outcome == "crashed"
+    assert "killed by SIGKILL" in end.reason
+    assert time.monotonic() - begin < PATIENCE / 2
+
+
+def test_a_worker_that_left_its_group_ends_all_the_same(start):
+    worker = start(FAULT="leave_the_group", timeout=0.5)
+    end = end_of(worker, lambda: worker.start(framework("rogues:Stumbler")))
+    assert end.outcome == "timeout"
+    assert worker.process.returncode == -signal.SIGKILL
+
+
+def test_ending_a_worker_does_not_wait_for_ever(start, monkeypatch):
+    monkeypatch.setattr(local, "KILL_SECONDS", 0.2)
     worker = start()
-    end = end_of(worker, lambda: worker.describe(describe("rogues:Flood")))
-    assert (end.outcome, end.reason) == ("failed", "the worker's answer has no end")
+    with monkeypatch.context() as deaf:
+        deaf.setattr(worker, "_signal", lambda number: None)
+        deaf.setattr(local, "GOODBYE_SECONDS", 0.2)
+        deaf.setattr(worker, "ask", lambda *arguments, **named: None)
+        worker.close()
+        assert worker.process.returncode is None
+
+
+def test_an_answer_without_end_ends_the_worker(start, monkeypatch):
+    monkeypatch.setattr(channel, "LONGEST_LINE", 2**20)
+    worker = start()
+    end = end_of(worker, lambda: worker.start(framework("rogues:Flood")))
+    assert (end.outcome, end.reason) == (
+        "failed",
+        "the worker answered nonsense: a line without end",
+    )
 
 
 @pytest.mark.parametrize(
@@ -303,7 +369,7 @@ def test_an_interpreter_that_is_none(start, tmp_path, body, outcome, reason):
 def test_closing_leaves_no_process_and_no_descriptor(with_child):
     before = psutil.Process().num_fds()
     worker, _ = with_child()
-    worker._read(wire.FrameworkInfo, time.monotonic() + PATIENCE)
+    worker._channel.receive(FrameworkInfo, seconds=PATIENCE)
     worker.close()
     assert worker.process.returncode == 0
     eventually(lambda: living(worker.process.pid) == [], "gone")
@@ -321,7 +387,7 @@ def test_closing_a_stopped_worker(start):
 def test_closing_a_worker_that_does_not_listen(start, monkeypatch):
     monkeypatch.setattr(local, "GOODBYE_SECONDS", 0.2)
     worker = prepared(start(FLAKY="hang@1"))
-    os.write(worker._requests, wire.encode(wire.TimeSteps(count=1)))
+    worker._channel.send(wire.TimeSteps(count=1), seconds=PATIENCE)
     worker.close()
     assert worker.process.returncode == -signal.SIGKILL
 
@@ -331,10 +397,13 @@ import sys, time
 from pathlib import Path
 sys.path[:0] = {path!r}
 from mbench.contract import wire
-from mbench.engine.local import Worker
-worker = Worker(Path(sys.executable), modules=["mbench_tiny", "rogues"],
-                variables={{"CHILD": {child!r}}}, log=Path({log!r}), timeout=60)
-worker.describe(wire.Start(runtime={runtime!r}, device="cpu", threads=1))
+from mbench.contract.place import ALONE
+from mbench.engine.local import LocalLauncher
+from mbench.engine.program import Program
+program = Program(python=Path(sys.executable), modules=["mbench_tiny", "rogues"],
+                  variables={{"CHILD": {child!r}}}, log=Path({log!r}), timeout_seconds=60)
+worker = LocalLauncher().start(program, [ALONE])
+worker.start(wire.Start(runtime={runtime!r}, device="cpu", threads=1))
 if {stopped!r}:
     worker.stop()
 print(worker.process.pid, flush=True)
@@ -367,14 +436,3 @@ def test_no_worker_outlives_a_killed_parent(tmp_path, runtime, stopped):
             parent.kill()
             if left := living(number):
                 os.killpg(os.getpgid(left[0]), signal.SIGKILL)
-
-
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [("", ""), ("\n\n", ""), ("one\ntwo\n\n", "two"), ("x" * 999, "x" * 200)],
-)
-def test_last_words(tmp_path, text, line):
-    log = tmp_path / "log"
-    log.write_text(text)
-    assert last_line(log) == line
-    assert last_line(tmp_path / "none") == ""

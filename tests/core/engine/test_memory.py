@@ -1,4 +1,4 @@
-"""Memory: what there is, and who is stopped from taking more."""
+"""Memory: what workers may take, and who is stopped from taking more."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ import subprocess
 import sys
 import time
 
-import psutil
 import pytest
 
 from mbench.engine import memory
-from mbench.engine.memory import MemoryWatch, available_bytes, worker_limit_bytes
+from mbench.engine.memory import MemoryWatch, worker_limit_bytes
 
 HOG = """
 import os, sys, time, mmap
@@ -48,7 +47,7 @@ def hog():
 
 def test_a_worker_is_killed_at_its_limit_with_the_reason(hog):
     process = hog(400 * 2**20)
-    with MemoryWatch(process.pid, limit_bytes=100 * 2**20) as watch:
+    with MemoryWatch([process.pid], limit_bytes=100 * 2**20) as watch:
         assert process.wait(60) == -9
     assert "and 100 MiB is its limit" in watch.reason
     assert 100 * 2**20 < watch.largest_bytes < 250 * 2**20
@@ -58,14 +57,14 @@ def test_a_worker_is_killed_before_the_machine_has_nothing_left(hog, monkeypatch
     process = hog(10 * 2**20)
     free = iter([10 * 2**30] * 3)
     monkeypatch.setattr(memory, "available_bytes", lambda: next(free, 2**20))
-    with MemoryWatch(process.pid, limit_bytes=None) as watch:
+    with MemoryWatch([process.pid], limit_bytes=None) as watch:
         assert process.wait(60) == -9
     assert "1 MiB was left for all others" in watch.reason
 
 
 def test_a_worker_within_its_limit_is_left_alone(hog):
     process = hog(2**20)
-    with MemoryWatch(process.pid, limit_bytes=2**30) as watch:
+    with MemoryWatch([process.pid], limit_bytes=2**30) as watch:
         deadline = time.monotonic() + 60
         while not watch.largest_bytes:
             assert time.monotonic() < deadline
@@ -78,32 +77,9 @@ def test_a_process_that_is_gone_holds_nothing(hog):
     process = hog(2**20)
     process.kill()
     process.wait()
-    with MemoryWatch(process.pid, limit_bytes=1) as watch:
+    with MemoryWatch([process.pid], limit_bytes=1) as watch:
         time.sleep(0.1)
     assert (watch.reason, memory.resident_bytes(process.pid)) == ("", 0)
-
-
-@pytest.mark.parametrize(
-    ("files", "expected"),
-    [
-        ({"memory.max": "1000", "memory.current": "700", "memory.stat": "inactive_file 50"}, 350),
-        ({"memory.max": "max", "memory.current": "700"}, None),
-        (
-            {"memory.limit_in_bytes": "900", "memory.usage_in_bytes": "100",
-             "memory.stat": "cache 1\ntotal_inactive_file 7"},
-            807,
-        ),
-        ({"memory.max": "10", "memory.current": "700"}, 0),
-        ({}, None),
-    ],
-)  # fmt: skip
-def test_the_limit_of_a_control_group_counts(tmp_path, monkeypatch, files, expected):
-    for name, text in files.items():
-        (tmp_path / name).write_text(text + "\n")
-    monkeypatch.setattr(memory, "folders", lambda controller: [tmp_path])
-    free = psutil.virtual_memory().available
-    found = available_bytes()
-    assert found == expected if expected is not None else abs(found - free) < 2**31
 
 
 def test_workers_share_what_is_free(monkeypatch):

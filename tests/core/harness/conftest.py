@@ -10,6 +10,7 @@ import pytest
 
 from mbench.contract import wire
 from mbench.contract.adapter import FrameworkInfo
+from mbench.engine.worker import Process, Worker, pids_here
 from mbench.harness import measurement, rounds
 from mbench.harness.bench import Bench
 from mbench.harness.execute import measurement_of
@@ -41,7 +42,7 @@ class World:
         number = sum(worker.label == label for worker in self.workers)
         self.now += self.start_seconds
         self.fault(label, number, "launch")
-        worker = Worker(self, label, number, next(self.noise) if self.noise else None)
+        worker = FakeWorker(self, label, number, next(self.noise) if self.noise else None)
         self.workers.append(worker)
         return worker, INFO
 
@@ -50,15 +51,22 @@ class World:
             raise self.faults[label, number, request]
 
 
-class Worker:
+class FakeWorker(Worker):
+    """Whatever it is asked beyond what is here, or in other words, is an error."""
+
+    log = Path("none")
+
     def __init__(self, world, label, number, step_seconds):
         self.world, self.label, self.number = world, label, number
         self.step_seconds = step_seconds or world.step_seconds
         self.stopped = self.closed = False
         self.runs = self.asked = 0
-        self.process = SimpleNamespace(pid=4711 + len(world.workers))
+        self.processes = [Process(pid=4711 + len(world.workers))]
 
-    def prepare(self, case):
+    def start(self, message):
+        return INFO
+
+    def prepare(self, case, *, load=True):
         self.world.fault(self.label, self.number, "prepare")
         return wire.Prepared(seconds=0.5, differences=["none"], trainable_parameters=7)
 
@@ -74,7 +82,7 @@ class Worker:
             nanoseconds=[step] * count if each else [step * count],
         )
 
-    def ask(self, message, answer):
+    def ask(self, message, answer, *, timeout=None):
         if isinstance(message, wire.Loss):
             self.check_alone()
             self.world.fault(self.label, self.number, "loss")
@@ -83,6 +91,9 @@ class Worker:
         assert isinstance(message, wire.Memory)
         self.world.fault(self.label, self.number, "memory")
         return wire.MemoryUsed(peak_bytes=123)
+
+    def ask_all(self, message, answer, *, timeout=None):
+        return [self.ask(message, answer, timeout=timeout)]
 
     def check_alone(self):
         assert not self.stopped
@@ -99,7 +110,8 @@ class Worker:
     def close(self):
         self.closed = True
 
-    kill = close
+    def kill(self):
+        self.closed = True
 
 
 class Store:
@@ -139,8 +151,8 @@ class Sampler:
         self.world = world
 
     @contextmanager
-    def watching(self, pid):
-        (worker,) = [w for w in self.world.workers if w.process.pid == pid]
+    def watching(self, pids):
+        (worker,) = [w for w in self.world.workers if pids_here(w) == pids]
         worker.check_alone()
         watch = Watch(cores=2, samples=[sample(self.world.now)])
         yield watch

@@ -42,7 +42,7 @@ def wait_until(true, *, seconds=120):
 def test_samples_are_taken_before_after_and_in_between(run, monkeypatch):
     monkeypatch.setattr(module, "FIRST_SECONDS", 0.05)
     pid = run(BUSY)
-    with Sampler().watching(pid) as watch:
+    with Sampler().watching([pid]) as watch:
         assert len(watch.samples) == 1
         wait_until(lambda: len(watch.samples) > 1)
     times = [sample.at_nanoseconds for sample in watch.samples]
@@ -55,15 +55,15 @@ def test_short_blocks_share_the_looks_in_between(run, monkeypatch):
     monkeypatch.setattr(module, "FIRST_SECONDS", 0.01)
     monkeypatch.setattr(module, "EVERY_SECONDS", 1000.0)
     pid, sampler = run(BUSY), Sampler()
-    with sampler.watching(pid) as first:
+    with sampler.watching([pid]) as first:
         wait_until(lambda: len(first.samples) > 1)
-    with sampler.watching(pid) as second:
+    with sampler.watching([pid]) as second:
         time.sleep(0.3)
     assert (len(first.samples), len(second.samples)) == (3, 2)
 
 
 def test_a_block_that_fails_is_watched_to_its_end(run):
-    with pytest.raises(RuntimeError), Sampler().watching(run(BUSY)) as watch:
+    with pytest.raises(RuntimeError), Sampler().watching([run(BUSY)]) as watch:
         raise RuntimeError
     assert len(watch.samples) == 2
 
@@ -80,7 +80,7 @@ def test_the_workers_time_is_its_own_and_its_childrens(run):
 def test_a_worker_that_has_gone_is_no_error():
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
-    with Sampler().watching(gone.pid) as watch:
+    with Sampler().watching([gone.pid]) as watch:
         pass
     assert [sample.worker_seconds for sample in watch.samples] == [0, 0]
 
@@ -92,7 +92,7 @@ def test_the_worker_is_not_counted_among_the_others(run):
     """
     pid = run(BUSY)
     wait_until(lambda: processor_seconds(family(pid)) > 0.2)
-    with Sampler().watching(pid) as watch:
+    with Sampler().watching([pid]) as watch:
         members = family(pid)
         before = processor_seconds(members)
         wait_until(lambda: processor_seconds(members) - before > 0.5)
@@ -105,7 +105,7 @@ def test_others_are_seen(run):
     worker, other = run("import time; time.sleep(3600)"), run(BUSY)
     members = family(other)
     wait_until(lambda: processor_seconds(members) > 0.2)
-    with Sampler().watching(worker) as watch:
+    with Sampler().watching([worker]) as watch:
         before = processor_seconds(members)
         begin = time.monotonic()
         wait_until(lambda: processor_seconds(members) - before > 0.5)
@@ -116,7 +116,7 @@ def test_others_are_seen(run):
 
 
 def test_what_is_written_down_holds_what_is_known():
-    with Sampler().watching(1) as watch:
+    with Sampler().watching([1]) as watch:
         pass
     document = watch.samples[0].document()
     assert None not in document.values()

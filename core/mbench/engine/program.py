@@ -1,0 +1,50 @@
+"""What is needed to start a worker's process, wherever it is to run."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import mbench
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+__all__ = ["Program", "package_files"]
+
+BOOTSTRAP = Path(mbench.__file__).parent / "worker" / "bootstrap.py"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Program:
+    """A framework's interpreter, and what it is given."""
+
+    python: Path
+    modules: Sequence[str]
+    """Ours that it must import, beside mbench."""
+    variables: Mapping[str, str]
+    """Environment variables, beside those around mbench."""
+    log: Path
+    """Where to its output is appended."""
+    timeout_seconds: float
+    """Bounds each answer, unless a question says otherwise."""
+
+    def command(self, *arguments: str) -> list[str]:
+        """The command line; `arguments` tell the bootstrap how it is connected."""
+        files = json.dumps(package_files(["mbench", *self.modules]))
+        return [str(self.python), str(BOOTSTRAP), *arguments, files]
+
+
+def package_files(modules: Iterable[str]) -> dict[str, str]:
+    """The file of the top-level package of each module, as the bootstrap wants them."""
+    files = {}
+    for module in modules:
+        top = module.partition(".")[0]
+        found = importlib.util.find_spec(top)
+        assert found is not None, f"{top} is not installed"
+        assert found.origin is not None, f"{top} has no file"
+        files[top] = found.origin
+    return files

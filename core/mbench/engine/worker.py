@@ -1,0 +1,91 @@
+"""The seam between the harness and the processes that it measures, wherever they run."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from mbench.contract import wire
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from mbench.contract.adapter import FrameworkInfo
+    from mbench.contract.case import Case
+    from mbench.contract.place import Place
+    from mbench.engine.program import Program
+
+__all__ = ["Launcher", "Process", "Worker", "pids_here"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Process:
+    """One process of a worker; it leads a group that holds its children too."""
+
+    pid: int
+    host: str = ""
+    """Empty for this machine."""
+
+
+class Worker(Protocol):
+    """One framework in one process, or in several that act as one.
+
+    What asks raises CaseEnded where the worker falls short. A failed case leaves it alive.
+    """
+
+    log: Path
+    """What the framework printed."""
+    processes: Sequence[Process]
+    """By rank."""
+
+    @abstractmethod
+    def ask(self, message: object, answer: type[T], *, timeout: float | None = None) -> T:
+        """Send `message` to all processes; the answer of the first, once all have answered."""
+
+    @abstractmethod
+    def ask_all(self, message: object, answer: type[T], *, timeout: float | None = None) -> list[T]:
+        """The same, and all answers, by rank."""
+
+    @abstractmethod
+    def start(self, message: wire.Start) -> FrameworkInfo:
+        """Import the framework; every process is told its own place."""
+
+    def prepare(self, case: Case, *, load: bool = True) -> wire.Prepared:
+        """Build a case; see wire.Prepare."""
+        return self.ask(wire.Prepare(case=case, load=load), wire.Prepared)
+
+    @abstractmethod
+    def run(self, count: int, *, each: bool = False, timeout: float | None = None) -> wire.Elapsed:
+        """Time `count` steps; of several processes, the slowest one's times."""
+
+    @abstractmethod
+    def stop(self) -> None:
+        """Freeze all processes and their children: they use no processor until resumed."""
+
+    @abstractmethod
+    def resume(self) -> None:
+        """Let them go on."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Say goodbye, give the worker a moment, then kill what is left of it."""
+
+    @abstractmethod
+    def kill(self) -> None:
+        """End all processes and their children at once. May be called more than once."""
+
+
+class Launcher(Protocol):
+    """A way to start processes: on this machine, or by a cluster's own means."""
+
+    def start(self, program: Program, places: Sequence[Place]) -> Worker:
+        """A process at each place, all of which have said hello; raises CaseEnded."""
+
+
+def pids_here(worker: Worker) -> list[int]:
+    """Those of its processes that are this machine's, which can be looked at."""
+    return [process.pid for process in worker.processes if not process.host]

@@ -1,0 +1,13 @@
+"""What a worker's process is started with."""
+
+from __future__ import annotations
+
+import os
+
+from mbench.engine.program import package_files
+
+
+def test_modules_are_found_by_their_top_level_package():
+    files = package_files(["mbench.contract.wire", "mbench_tiny"])
+    assert files["mbench"].endswith(os.path.join("mbench", "__init__.py"))
+    assert files["mbench_tiny"].endswith("mbench_tiny.py")
