@@ -9,54 +9,180 @@ import math
 import types
 import typing
 
-__all__ = ["Malformed", "read_fields"]
+__all__ = ["Malformed", "Quantity", "read_fields"]
+
+Reader = typing.Callable[[typing.Any], typing.Any]
 
 
 class Malformed(ValueError):
     """Data that is not what its reader expects; says which part is wrong."""
 
 
+@dataclasses.dataclass(frozen=True)
+class Quantity:
+    """What a number counts or measures, as part of its annotation: its unit, and the least of it.
+
+    The most is below 2**63: what is computed from such numbers is finite.
+    """
+
+    unit: str
+    least: float = 0
+
+
+class _Wrong(Exception):
+    """What is wrong; each reader on the way out puts before it where that is."""
+
+
+def read_fields(
+    kind: type, body: dict[str, object], *, where: str, lenient: bool = False
+) -> typing.Any:
+    """A dataclass from plain JSON data, every field checked against its annotation.
+
+    Raises Malformed. What the data has beyond the fields is wrong, or if `lenient`, passed over.
+    """
+    try:
+        return _reader(kind, lenient)(body)
+    except _Wrong as wrong:
+        raise Malformed(f"{where}{wrong}") from None
+
+
 @functools.cache
-def _shape(kind: type) -> tuple[dict[str, typing.Any], dict[str, dataclasses.Field[typing.Any]]]:
-    """Annotations and fields by name; run files hold tens of thousands of the same kind."""
-    return typing.get_type_hints(kind), {f.name: f for f in dataclasses.fields(kind)}
-
-
-def read_fields(kind: type, body: dict[str, object], *, where: str) -> typing.Any:
-    """A dataclass from plain JSON data, every field checked against its annotation."""
-    hints, known = _shape(kind)
-    if unknown := sorted(set(body) - set(known)):
-        raise Malformed(f"{where} has no field {unknown[0]!r}")
-    values = {}
-    for name, spec in known.items():
-        if name in body:
-            values[name] = _value(hints[name], body[name], where=f"{where}.{name}")
-        elif spec.default is dataclasses.MISSING and spec.default_factory is dataclasses.MISSING:
-            raise Malformed(f"{where} lacks {name!r}")
-    return kind(**values)
-
-
-def _value(hint: typing.Any, value: typing.Any, *, where: str) -> typing.Any:
+def _reader(hint: typing.Any, lenient: bool) -> Reader:
+    """Reads values of that annotation; run files hold hundreds of thousands of them."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin is typing.Annotated:
+        return _quantity(_reader(arguments[0], lenient), arguments[1])
     if origin in (typing.Union, types.UnionType):
-        if value is None and type(None) in arguments:
-            return None
-        (inner,) = (a for a in arguments if a is not type(None))
-        return _value(inner, value, where=where)
-    if origin is list and isinstance(value, list):
-        return [_value(arguments[0], v, where=f"{where}[{i}]") for i, v in enumerate(value)]
-    if origin is dict and isinstance(value, dict):
-        return {k: _value(arguments[1], v, where=f"{where}.{k}") for k, v in value.items()}
-    if dataclasses.is_dataclass(hint) and isinstance(value, dict):
-        return read_fields(typing.cast("type", hint), value, where=where)
-    if hint is float and type(value) in (int, float):
-        with contextlib.suppress(OverflowError):  # of a whole number
-            if math.isfinite(number := float(value)):
-                return number
-        raise Malformed(f"{where} is not finite: {value!r:.60}")
-    if hint is int and type(value) is int and not -(2**63) <= value < 2**63:
-        raise Malformed(f"{where} is too large: {value!r:.60}")
-    if hint is typing.Any or hint is object or type(value) is hint:
+        members = [argument for argument in arguments if argument is not types.NoneType]
+        readers = [_reader(member, lenient) for member in members]
+        read = readers[0] if len(readers) == 1 else _one_of(readers, str(hint))
+        return read if len(members) == len(arguments) else _optional(read)
+    if origin is tuple and arguments[-1] is not ...:
+        return _row([_reader(argument, lenient) for argument in arguments])
+    if origin in (list, tuple):
+        return _many(origin, _reader(arguments[0], lenient))
+    if origin is dict:
+        return _named(_reader(arguments[1], lenient))
+    if dataclasses.is_dataclass(hint):
+        return _record(typing.cast("type", hint), lenient)
+    return PLAIN.get(hint) or _exactly(hint)
+
+
+def _record(kind: type, lenient: bool) -> Reader:
+    hints = typing.get_type_hints(kind, include_extras=True)
+    fields = {field.name: field for field in dataclasses.fields(kind) if field.init}
+    readers = {name: _reader(hints[name], lenient) for name in fields}
+    none = dataclasses.MISSING
+    required = {n for n, f in fields.items() if f.default is none and f.default_factory is none}
+
+    def read(body: typing.Any) -> typing.Any:
+        if type(body) is not dict:
+            raise _Wrong(f" should be {kind.__name__}, not {body!r:.60}")
+        if not lenient and (unknown := sorted(set(body) - set(readers))):
+            raise _Wrong(f" has no field {unknown[0]!r:.60}")
+        values = {}
+        for name, reader in readers.items():
+            if name in body:
+                try:
+                    values[name] = reader(body[name])
+                except _Wrong as wrong:
+                    raise _Wrong(f".{name}{wrong}") from None
+            elif name in required:
+                raise _Wrong(f" lacks {name!r}")
+        return kind(**values)
+
+    return read
+
+
+def _many(kind: type, read: Reader) -> Reader:
+    def read_all(values: typing.Any) -> typing.Any:
+        _list(values)
+        found: list[typing.Any] = []
+        try:
+            for value in values:
+                found.append(read(value))  # how many there are says which one is wrong
+        except _Wrong as wrong:
+            raise _Wrong(f"[{len(found)}]{wrong}") from None
+        return kind(found)
+
+    return read_all
+
+
+def _row(readers: list[Reader]) -> Reader:
+    def read(values: typing.Any) -> typing.Any:
+        if len(_list(values)) != len(readers):
+            raise _Wrong(f" should be {len(readers)} values, not {values!r:.60}")
+        return tuple(reader(value) for reader, value in zip(readers, values, strict=True))
+
+    return read
+
+
+def _named(read: Reader) -> Reader:
+    def read_all(values: typing.Any) -> typing.Any:
+        found = {}
+        for name, value in _dict(values).items():
+            try:
+                found[_text(name)] = read(value)
+            except _Wrong as wrong:
+                raise _Wrong(f".{name}{wrong}") from None
+        return found
+
+    return read_all
+
+
+def _optional(read: Reader) -> Reader:
+    return lambda value: None if value is None else read(value)
+
+
+def _one_of(readers: list[Reader], said: str) -> Reader:
+    def read(value: typing.Any) -> typing.Any:
+        for reader in readers:
+            with contextlib.suppress(_Wrong):
+                return reader(value)
+        raise _Wrong(f" should be {said}, not {value!r:.60}")
+
+    return read
+
+
+def _quantity(read: Reader, quantity: Quantity) -> Reader:
+    def read_one(value: typing.Any) -> typing.Any:
+        found = read(value)
+        if not quantity.least <= found < 2**63:
+            raise _Wrong(f" should be {quantity.least} or more, below 2**63, not {found!r:.60}")
+        return found
+
+    return read_one
+
+
+def _exactly(kind: type) -> Reader:
+    def read(value: typing.Any) -> typing.Any:
+        if type(value) is not kind:
+            raise _Wrong(f" should be {kind.__name__}, not {value!r:.60}")
         return value
-    expected = getattr(hint, "__name__", str(hint)) if origin is None else str(hint)
-    raise Malformed(f"{where} should be {expected}, not {value!r:.60}")
+
+    return read
+
+
+def _whole(value: typing.Any) -> int:
+    found: int = _int(value)
+    if not -(2**63) <= found < 2**63:
+        raise _Wrong(" is too large")
+    return found
+
+
+def _real(value: typing.Any) -> float:
+    found = float(_whole(value)) if type(value) is int else float(_float(value))
+    if not math.isfinite(found):
+        raise _Wrong(f" is not finite: {value!r}")
+    return found
+
+
+def _text(value: typing.Any) -> str:
+    """A text that can be printed: JSON may hold half a surrogate pair, which becomes "?"."""
+    found: str = _str(value)
+    return found if found.isascii() else found.encode(errors="replace").decode()
+
+
+_int, _float, _str, _list, _dict = map(_exactly, (int, float, str, list, dict))
+PLAIN: dict[typing.Any, Reader] = {int: _whole, float: _real, str: _text,
+                                   typing.Any: lambda value: value}  # fmt: skip
