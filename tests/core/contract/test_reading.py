@@ -54,7 +54,10 @@ def test_values_are_read_by_their_annotations(name, given, found):
     ("body", "said"),
     [
         ({"inner": 3}, "Record.inner should be Inner, not 3"),
-        ({"inner": {"name": "n", "count": 0}}, "Record.inner.count should be 1 or more, below 2**63, not 0"),
+        (
+            {"inner": {"name": "n", "count": 0}},
+            "Record.inner.count should be 1 or more, below 2**63, not 0",
+        ),
         ({"inner": {"name": "n", "count": 2**63}}, "Record.inner.count is too large"),
         ({"inner": {"name": "n", "size": 1}}, "Record.inner has no field 'size'"),
         ({"others": [{"name": "n"}, {}]}, "Record.others[1] lacks 'name'"),
