@@ -19,8 +19,7 @@ from mbench import hookspecs
 
 CORE = Path(mbench.__file__).parent
 FILES = sorted(CORE.rglob("*.py"))
-BOTH_SIDES = ("contract", "workloads")
-WORKERS = "worker"
+WORKERS_SIDE = ("contract", "workloads", "worker")
 FRAMEWORKS = ("torch", "pytorch", "tensorflow", "tf", "keras", "mxnet", "paddle", "paddlepaddle",
               "jax", "flax", "oneflow", "mindspore")  # fmt: skip
 NAMES_ONE = re.compile(rf"(?<![a-z0-9])({'|'.join(FRAMEWORKS)})(?![a-z0-9])", re.IGNORECASE)
@@ -33,12 +32,15 @@ def room(file: Path) -> str:
     return file.relative_to(CORE).parts[0].removesuffix(".py")
 
 
-def imports(file: Path) -> set[str]:
-    """All modules that a file imports when it runs, early or late, by full name."""
+def imports(file: Path, *, typed: bool = False) -> set[str]:
+    """All modules that a file imports when it runs, early or late, by full name.
+
+    With `typed`, those that its annotations alone need, too.
+    """
     found = set()
 
     def visit(node: ast.AST) -> None:
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+        if not typed and isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
             return
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
@@ -70,38 +72,64 @@ def test_these_tests_see_what_they_should():
     assert "collections.abc" not in imports(local), "imports for type checkers do not count"
 
 
+PAGE = Path(__file__).parents[2] / "docs" / "architecture.md"
+ROW = re.compile(r"\| `(\w+)/?` \|(.*)\|")
+
+
+def allowed() -> dict[str, set[str]]:
+    """What each room may import, as the page's table of arrows says, from the ground up."""
+    table = PAGE.read_text().partition("## Arrows")[2].partition("\n## ")[0]
+    rows = [ROW.fullmatch(line) for line in table.splitlines()]
+    return {row[1]: set(re.findall(r"`(\w+)/?`", row[2])) for row in rows if row}
+
+
+ALLOWED = allowed()
+ROOMS = sorted({room(file) for file in FILES} - {"__init__", "__main__"})
+
+
+def test_the_page_has_every_room_above_what_it_imports():
+    assert sorted(ALLOWED) == ROOMS
+    seen: set[str] = set()
+    for name, below in ALLOWED.items():
+        assert below <= seen, f"{name} stands beneath what it imports: {below - seen}"
+        seen.add(name)
+
+
+@pytest.mark.parametrize("name", ROOMS)
+def test_a_room_imports_what_the_page_says_and_all_of_it(name):
+    found = set().union(*(rooms(file) for file in FILES if room(file) == name))
+    assert found - {name} == ALLOWED[name]
+
+
 @pytest.mark.parametrize(
     "file",
-    [file for file in FILES if room(file) in (*BOTH_SIDES, WORKERS)],
+    [file for file in FILES if room(file) in WORKERS_SIDE],
     ids=lambda file: str(file.relative_to(CORE)),
 )
 def test_a_workers_side_imports_the_standard_library_and_numpy_only(file):
     tops = {module.partition(".")[0] for module in imports(file)}
     assert tops - sys.stdlib_module_names <= {"numpy", "mbench"}
-    allowed = {
-        "workloads": {"workloads"},
-        "contract": {"contract", "workloads"},
-        WORKERS: {"contract", "workloads", WORKERS},
+
+
+def test_no_files_import_each_other_in_a_circle():
+    """Neither when they run nor for their annotations."""
+    names = {module_of(file): file for file in FILES}
+    graph = {
+        name: {found for module in imports(file, typed=True) if (found := within(module, names))}
+        - {name}
+        for name, file in names.items()
     }
-    assert rooms(file) <= allowed[room(file)]
+    list(graphlib.TopologicalSorter(graph).static_order())
 
 
-@pytest.mark.parametrize(
-    "file", [f for f in FILES if room(f) != WORKERS], ids=lambda f: str(f.relative_to(CORE))
-)
-def test_nothing_but_the_worker_imports_the_worker(file):
-    assert WORKERS not in rooms(file)
+def module_of(file: Path) -> str:
+    parts = file.relative_to(CORE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def test_rooms_import_each_other_in_one_direction():
-    graph: dict[str, set[str]] = {}
-    for file in FILES:
-        graph.setdefault(room(file), set()).update(rooms(file) - {room(file)})
-    graph.pop("builtin")  # which comes in as every plugin does
-    order = list(graphlib.TopologicalSorter(graph).static_order())
-    assert order.index("workloads") < order.index("commands")
-    assert order.index("engine") < order.index("harness")
-    assert order.index("results") < order.index("commands")
+def within(module: str, names: dict[str, Path]) -> str | None:
+    """The file's module that `module` is, if it is one; a name in a module is not."""
+    return module if module in names and not names[module].name.startswith("__init__") else None
 
 
 @ALL
