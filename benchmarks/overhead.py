@@ -49,7 +49,7 @@ def main() -> None:
         variables = {
             **os.environ,
             **thread_variables(arguments.threads),
-            **adapter.environment(threads=arguments.threads, device="cpu"),
+            **adapter.variables(threads=arguments.threads, device="cpu"),
             **environment.variables(),
             "PYTHONPATH": os.pathsep.join(map(str, paths)),
         }

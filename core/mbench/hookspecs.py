@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-import pluggy
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,8 +15,19 @@ if TYPE_CHECKING:
 
 __all__ = ["hookimpl"]
 
-hookspec = pluggy.HookspecMarker("mbench")
-hookimpl = pluggy.HookimplMarker("mbench")
+F = TypeVar("F")
+
+try:
+    import pluggy
+except ModuleNotFoundError:  # a worker reads descriptions too; it calls no hooks, without pluggy
+
+    def hookimpl(function: F) -> F:
+        return function
+
+    hookspec = hookimpl
+else:
+    hookspec = pluggy.HookspecMarker("mbench")  # type: ignore[assignment]
+    hookimpl = pluggy.HookimplMarker("mbench")  # type: ignore[assignment]
 
 
 @hookspec

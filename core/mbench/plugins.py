@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from mbench import hookspecs
 from mbench.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from importlib.metadata import EntryPoint
 
     import click
@@ -128,14 +128,19 @@ class Plugins:
                     implementation.plugin_name, f"{hook} raised {type(error).__name__}: {error}"
                 )
 
-    def _collect(self, kind: str, hook: str, items: Any) -> Offers:
+    def _collect(
+        self, kind: str, hook: str, items: Any, *, refusal: Callable[[Any], str] = lambda value: ""
+    ) -> Offers:
         offers = Offers(kind)
         for plugin, answer in self._calls(hook):
             try:
                 for name, value in items(answer):
                     if not isinstance(name, str):
                         raise TypeError(f"{name!r} is no name")
-                    offers.add(name, plugin, value)
+                    if reason := refusal(value):
+                        self._complain(plugin, reason)
+                    else:
+                        offers.add(name, plugin, value)
             except Exception as error:
                 self._complain(plugin, f"{hook} answered wrongly: {type(error).__name__}: {error}")
         for name, offered in offers.by_name.items():
@@ -147,7 +152,7 @@ class Plugins:
 
     @cached_property
     def adapters(self) -> Offers:
-        return self._collect("framework", "mbench_adapters", _adapter_items)
+        return self._collect("framework", "mbench_adapters", _adapter_items, refusal=_refusal)
 
     @cached_property
     def workloads(self) -> Offers:
@@ -198,10 +203,27 @@ class Plugins:
 
 def _adapter_items(answer: Sequence[Adapter]) -> Iterator[tuple[str, Adapter]]:
     from mbench.contract.adapter import Adapter
+    from mbench.sdk.plugin import AdapterBase
 
-    wanted = [name for name in dir(Adapter) if not name.startswith("_")]
-    wanted += list(Adapter.__annotations__)
+    members = {name for name in dir(Adapter) if not name.startswith("_")}
+    members |= set(Adapter.__annotations__)
     for adapter in answer:
-        if lacking := sorted({name for name in wanted if not hasattr(adapter, name)}):
-            raise TypeError(f"{type(adapter).__name__} lacks {', '.join(lacking)}")
+        lacking = {name for name in members if not hasattr(adapter, name)}
+        if required := sorted(name for name in lacking if not hasattr(AdapterBase, name)):
+            raise TypeError(f"{type(adapter).__name__} lacks {', '.join(required)}")
+        for name in lacking:
+            default = getattr(AdapterBase, name)
+            setattr(adapter, name, partial(default, adapter) if callable(default) else default)
         yield adapter.name, adapter
+
+
+def _refusal(adapter: Adapter) -> str:
+    """Why an adapter cannot be used with this mbench; empty where it can."""
+    from mbench.contract.adapter import CONTRACT
+
+    if adapter.contract == CONTRACT:
+        return ""
+    return (
+        f"{adapter.name} is written for adapters' contract {adapter.contract}, and this mbench has "
+        f"{CONTRACT}: upgrade {'mbench' if adapter.contract > CONTRACT else 'the plugin'}"
+    )

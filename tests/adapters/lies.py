@@ -22,6 +22,7 @@ from mbench.equality import judge
 from mbench.equality.gates import EXACT
 from mbench.equality.proof_case import proof_case
 from mbench.equality.reference import SEEDS, STEPS, folder_of, load
+from mbench.sdk import tensors
 from mbench.worker.session import Session
 from mbench.workloads import generator
 from mbench.workloads.workload import Workload
@@ -113,6 +114,8 @@ class LiesAreCaught:
 
     def test_a_bias_too_many_in_spite_of_a_lenient_adapter(self, proofs, monkeypatch):
         parameters = importlib.import_module(f"{self.package}.parameters")
+        if not hasattr(parameters, "load"):
+            parameters = tensors
 
         def lenient(*arguments, honest=parameters.load):
             with pytest.raises(ValueError, match="left out"):

@@ -130,7 +130,7 @@ def test_what_a_listing_needs_imports_no_framework_and_no_numpy():
     code = (
         "import sys; from mbench.plugins import Plugins; p = Plugins(external=False);"
         "from mbench.plan.selection import load_workload;"
-        "[a.environment(threads=1, device='cpu') for a in p.adapters.unique().values()];"
+        "[a.variables(threads=1, device='cpu') for a in p.adapters.unique().values()];"
         "[load_workload(w, n).parameter_count() for n, w in p.workloads.unique().items()];"
         "print(sorted({m.partition('.')[0] for m in sys.modules}))"
     )

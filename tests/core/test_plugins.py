@@ -92,7 +92,7 @@ BROKEN = [
         "class Less:\n    name = 'less'\n    title = 'Less'\n"
         "@hookimpl\ndef mbench_adapters():\n    return [Less()]",
         "mbench_adapters answered wrongly: TypeError: Less lacks compilers, "
-        "environment, imports, python, requirements, runtime, supports",
+        "imports, requirements, runtime",
     ),
     (
         "class Nameless(Tiny):\n    name = None\n"

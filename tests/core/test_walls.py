@@ -19,7 +19,7 @@ from mbench import hookspecs
 
 CORE = Path(mbench.__file__).parent
 FILES = sorted(CORE.rglob("*.py"))
-WORKERS_SIDE = ("contract", "workloads", "worker")
+WORKERS_SIDE = ("contract", "sdk", "workloads", "worker")
 FRAMEWORKS = ("torch", "pytorch", "tensorflow", "tf", "keras", "mxnet", "paddle", "paddlepaddle",
               "jax", "flax", "oneflow", "mindspore")  # fmt: skip
 NAMES_ONE = re.compile(rf"(?<![a-z0-9])({'|'.join(FRAMEWORKS)})(?![a-z0-9])", re.IGNORECASE)

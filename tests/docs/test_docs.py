@@ -13,8 +13,8 @@ import pytest
 import mbench
 from mbench import builtin, hookspecs
 from mbench.contract import adapter
-from mbench.contract.case import PRECISIONS
 from mbench.contract.outcome import OUTCOMES
+from mbench.contract.precision import PRECISIONS
 from mbench.environments.spec import parse
 from mbench.equality import gates
 from mbench.equality.judge import CHECKS
@@ -85,8 +85,8 @@ def test_every_member_of_the_contract_is_documented(protocol, pages):
 def test_every_outcome_precision_and_check_is_documented_as_it_is(pages):
     for name, meaning in OUTCOMES.items():
         assert f"| `{name}` | {meaning} |" in pages["docs/methodology.md"]
-    for name, meaning in PRECISIONS.items():
-        assert f"| `{name}` | {meaning} |" in pages["docs/methodology.md"]
+    for name, precision in PRECISIONS.items():
+        assert f"| `{name}` | {precision.says} |" in pages["docs/methodology.md"]
     for name in CHECKS:
         assert f"| `{name}` |" in pages["docs/equal-work.md"]
 

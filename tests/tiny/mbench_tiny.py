@@ -13,13 +13,18 @@ import signal
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from mbench.contract.adapter import SUPPORTED, FrameworkInfo, Support, Unsupported
-from mbench.contract.case import MODES
-from mbench.worker.limits import peak_resident_bytes
+from mbench.hookspecs import hookimpl
+from mbench.sdk.benchmark import Prepared
+from mbench.sdk.checks import require
+from mbench.sdk.compiler import Compiler
+from mbench.sdk.optimizer import UpdateBase, decays
+from mbench.sdk.plugin import AdapterBase, Lack
+from mbench.sdk.runtime import RuntimeBase
+from mbench.sdk.tensors import Native
 from mbench.workloads import generator
 from mbench.workloads.workload import Optimizer, Tensor, Workload
 
@@ -71,116 +76,169 @@ TINY = TinyWorkload(
     config=TinyConfig(),
     proof={"batch_size": 8, "learning_rate": 1e-3},
     optimizer=Optimizer(rule="sgd", learning_rate=1e-8, momentum=0.9, weight_decay=1e-2),
+    model_files={"tiny": "mbench_tiny", "flaky": "mbench_tiny"},
 )
 
 
-class Model:
-    """Both modes: softmax regression with hand-written gradients."""
+DIFFERENCES = ("gradients are written by hand",)
 
-    differences = ("gradients are written by hand",)
 
-    def __init__(self, case, workload, before_step, lie=""):
-        self.dtype = np.float64 if case.precision == "fp64" else np.float32
-        self.training = case.mode == "train"
-        self.workload, self.before_step, self.lie = workload, before_step, lie
-        batch = workload.batch(case.batch_size, seed=case.seed)
-        self.features = batch["features"].astype(self.dtype)
-        self.labels = batch["labels"]
-        self.values = {}
-        self.logits = None
+def build(config):
+    shape = (config.classes, config.features)
+    return {"weight": np.zeros(shape), "bias": np.zeros(shape[0])}
 
-    def load_parameters(self, arrays):
-        arrays = dict(arrays)
-        classes, features = self.workload.config.classes, self.workload.config.features
-        expected = {"weight": (classes, features), "bias": (classes,)}
-        if {name: array.shape for name, array in arrays.items()} != expected:
-            raise ValueError("these are not the parameters of this model")
-        self.values = {name: array.astype(self.dtype) for name, array in arrays.items()}
-        self.momentum = {name: np.zeros_like(array) for name, array in self.values.items()}
+
+def forward(model, batch):
+    return {"logits": batch["features"] @ model["weight"].T + model["bias"]}  # (B, C)
+
+
+def loss(outputs, batch):
+    """The mean cross-entropy, and its gradient by the logits times B."""
+    logits, rows = outputs["logits"], np.arange(len(batch["labels"]))
+    shifted = np.exp(logits - logits.max(axis=1, keepdims=True))
+    chances = shifted / shifted.sum(axis=1, keepdims=True)
+    found = -np.log(chances[rows, batch["labels"]]).mean()
+    chances[rows, batch["labels"]] -= 1
+    return found, chances
+
+
+class Array(Native):
+    def assign(self, array):
+        self.tensor[...] = array
+
+    def fetch(self):
+        return self.tensor.copy()
+
+
+class Update(UpdateBase):
+    """Gradient descent with momentum; `lie` is what flaky tells."""
+
+    lie = ""
+
+    def build(self):
+        self.decays = decays(self.workload, self.parameters)
+
+    def reset(self):
+        self.momentum = {name: np.zeros_like(array) for name, array in self.parameters.items()}
+
+    def __call__(self, gradients):
+        for name, value in self.parameters.items():
+            if self.lie == "frozen" and name == "bias":
+                continue
+            gradient = gradients[name]
+            if self.lie != "no-decay":
+                gradient = gradient + self.decays[name] * value
+            self.momentum[name] = self.spec.momentum * self.momentum[name] + gradient
+            value -= self.spec.learning_rate * self.momentum[name]
+
+
+class Model(Prepared):
+    """Softmax regression with hand-written gradients."""
+
+    updater = Update
+    to_numpy = staticmethod(np.asarray)
+
+    def build(self):
+        model = self.family.build(self.workload.config)
+        return {name: array.astype(self.precision.parameters) for name, array in model.items()}
+
+    def place(self, array):
+        return array.astype(self.precision.parameters) if array.dtype.kind == "f" else array
+
+    def train(self):
+        found, chances = self.family.loss(self.infer(), self.batch)
+        if self.update.lie != "unscaled":
+            chances /= len(chances)
+        features = self.batch["features"]
+        self.update({"weight": chances.T @ features, "bias": chances.sum(axis=0)})
+        return found
+
+    def infer(self):
+        return self.family.forward(self.model, self.batch)
+
+    def natives(self):
+        return {name: Array(array, trainable=True) for name, array in self.model.items()}
+
+
+class Tiny(AdapterBase):
+    name = "tiny"
+    title = "Tiny"
+    imports = ("numpy",)
+    runtime = "mbench_tiny:Runtime"
+    compilers = {"eager": "NumPy, operation by operation", "imaginary": "for refusals"}  # noqa: RUF012
+    tuned_by = ("TINY_",)
+    lacks = (
+        Lack("tiny computes on the CPU only", devices=("cuda",)),
+        Lack(
+            "tiny knows fp32 and fp64 only",
+            precisions=("tf32", "amp-bf16", "amp-fp16", "bf16", "fp16"),
+        ),
+        Lack("this compiler does not exist", compilers=("imaginary",)),
+    )
+
+    def requirements(self, version, accelerator):
+        return [f"numpy=={version}" if version else "numpy>=1.23"]
+
+
+class Runtime(RuntimeBase):
+    adapter = Tiny()
+    compilers = {"eager": Compiler, "steady": Compiler}  # noqa: RUF012
+    plain = Compiler
+    benchmark = Model
+    version = np.__version__
+
+    def set_up(self):
+        require(self.device == "cpu", "tiny computes on the CPU only")
+
+    def outline(self, workload):
+        return {tensor.name: Array(tensor, trainable=True) for tensor in workload.tensors()}
+
+    def operand(self, shape, dtype, compiler):
+        return np.ones(shape, dtype)
+
+    def adder(self, a, b):
+        return lambda: np.add(a, b, out=b)
+
+
+class Flaky(Tiny):
+    name = "flaky"
+    title = "Flaky"
+    runtime = "mbench_tiny:FlakyRuntime"
+    compilers = {**Tiny.compilers, "steady": "without its faults"}  # noqa: RUF012
+
+
+class FlakyModel(Model):
+    """Tells `lie`, after `fault`, which a runtime counts the steps for."""
+
+    lie = ""
+
+    def tell(self, lie, fault):
+        self.lie, self.fault = lie, fault
+        if self.training:
+            self.update.lie = lie
 
     def step(self):
-        self.before_step()
-        logits = self.features @ self.values["weight"].T + self.values["bias"]  # (B, C)
-        if self.lie != "kept" or self.logits is None:
-            self.logits = logits
-        if self.training:
-            self.update(logits)
-
-    def update(self, logits):
-        shifted = np.exp(logits - logits.max(axis=1, keepdims=True))
-        chances = shifted / shifted.sum(axis=1, keepdims=True)
-        rows = np.arange(len(self.labels))
-        self.last_loss = -np.log(chances[rows, self.labels]).mean()
-        chances[rows, self.labels] -= 1
-        if self.lie != "unscaled":
-            chances /= len(rows)
-        gradients = {"weight": chances.T @ self.features, "bias": chances.sum(axis=0)}
-        optimizer = self.workload.optimizer
-        for tensor in self.workload.tensors():
-            if self.lie == "frozen" and tensor.name == "bias":
-                continue
-            value, gradient = self.values[tensor.name], gradients[tensor.name]
-            if tensor.decay and self.lie != "no-decay":
-                gradient = gradient + optimizer.weight_decay * value
-            self.momentum[tensor.name] = optimizer.momentum * self.momentum[tensor.name] + gradient
-            value -= optimizer.learning_rate * self.momentum[tensor.name]
-
-    def synchronize(self):
-        pass
+        self.fault()
+        kept = getattr(self, "_result", None)
+        super().step()
+        if self.lie == "kept" and kept is not None:
+            self._result = kept
 
     def parameters(self):
-        yield from self.values.items()
+        yield from super().parameters()
         if self.lie == "extra":
             yield "surplus", np.zeros(3)
 
-    def trainable_parameters(self):
-        return sum(array.size for array in self.values.values())
-
-    def counted_flops(self):
-        return None
-
     def loss(self):
-        return float("nan") if self.lie == "nan" else float(self.last_loss)
-
-    def outputs(self):
-        return {"logits": self.logits}
-
-    def peak_memory_bytes(self):
-        return peak_resident_bytes()
+        return float("nan") if self.lie == "nan" else super().loss()
 
 
-class MatMul:
-    """C = A B of square matrices."""
-
-    def __init__(self, size, dtype):
-        self.a, self.b = (np.ones((size, size), dtype) for _ in range(2))
-
-    def step(self):
-        self.a @ self.b
-
-    def synchronize(self):
-        pass
-
-
-class Accumulate:
-    """B = B + A of vectors, in place."""
-
-    def __init__(self, elements, dtype):
-        self.a, self.b = (np.ones(elements, dtype) for _ in range(2))
-
-    def step(self):
-        self.b += self.a
-
-    def synchronize(self):
-        pass
-
-
-class HastyModel(Model):
+class HastyModel(FlakyModel):
     """Its steps are done by a thread, for which synchronize does not wait; results do."""
 
-    def __init__(self, *arguments):
-        super().__init__(*arguments)
+    def build(self):
         self.thread = ThreadPoolExecutor(1)
+        return super().build()
 
     def settled(self, method, *arguments):
         return self.thread.submit(method, *arguments).result()
@@ -201,50 +259,24 @@ class HastyModel(Model):
         return self.settled(super().outputs)
 
 
-def check_toggles(case):
-    if case.precision not in ("fp32", "fp64") or case.compiler != "eager":
-        raise Unsupported(f"tiny has no {case.precision} under {case.compiler}")
-
-
-class Runtime:
-    def __init__(self, *, device, threads):
-        if device != "cpu":
-            raise Unsupported("tiny computes on the CPU only")
-        self.threads = threads
-
-    def describe(self):
-        return FrameworkInfo(
-            version=np.__version__, devices=["cpu"], device_name="CPU", threads=self.threads
-        )
-
-    def prepare(self, case, workload):
-        check_toggles(case)
-        return Model(case, workload, lambda: None)
-
-    def shapes(self, workload):
-        return {tensor.name: tensor.shape for tensor in workload.tensors()}
-
-    def matmul(self, size, precision):
-        return MatMul(size, {"fp32": np.float32, "fp64": np.float64}[precision])
-
-    def accumulate(self, elements, precision):
-        return Accumulate(elements, {"fp32": np.float32, "fp64": np.float64}[precision])
-
-
 class FlakyRuntime(Runtime):
-    def __init__(self, *, device, threads):
-        super().__init__(device=device, threads=threads)
+    adapter = Flaky()
+
+    def set_up(self):
+        super().set_up()
         self.fault, _, at = os.environ.get("FLAKY", "").partition("@")
         self.at, self.steps = int(at or 0), 0
         if self.fault == "silent":
             time.sleep(3600)
 
     def prepare(self, case, workload):
-        if case.compiler == "steady":
-            return super().prepare(replace(case, compiler="eager"), workload)
-        check_toggles(case)
-        kind = HastyModel if self.fault == "hasty" else Model
-        return kind(case, workload, self.before_step, self.fault)
+        steady = case.compiler == "steady"
+        flaky = HastyModel if self.fault == "hasty" else FlakyModel
+        self.benchmark = Model if steady else flaky
+        model = super().prepare(case, workload)
+        if not steady:
+            model.tell(self.fault, self.before_step)
+        return model
 
     def before_step(self):
         if self.fault == "slow":
@@ -265,54 +297,11 @@ class FlakyRuntime(Runtime):
             np.ones(2**50, dtype=np.uint8)
 
 
-class Tiny:
-    name = "tiny"
-    title = "Tiny"
-    imports = ("numpy",)
-    runtime = "mbench_tiny:Runtime"
-    compilers = {"eager": "NumPy, operation by operation", "imaginary": "for refusals"}  # noqa: RUF012
-    variables = ("TINY_",)
-
-    def requirements(self, version, accelerator):
-        return [f"numpy=={version}" if version else "numpy>=1.23"]
-
-    def python(self, version):
-        return ">=3.10"
-
-    def environment(self, *, threads, device):
-        return {}
-
-    def supports(self, case):
-        if not case.workload.startswith("mbench_tiny:"):
-            return Support.no(f"tiny does not provide {case.model}")
-        if case.mode not in MODES or case.device != "cpu":
-            return Support.no("tiny trains and infers on the CPU only")
-        if case.precision not in ("fp32", "fp64"):
-            return Support.no("tiny knows fp32 and fp64 only")
-        if case.compiler == "imaginary":
-            return Support.no("this compiler does not exist")
-        return SUPPORTED
-
-
-class Flaky(Tiny):
-    name = "flaky"
-    title = "Flaky"
-    runtime = "mbench_tiny:FlakyRuntime"
-    compilers = {**Tiny.compilers, "steady": "without its faults"}  # noqa: RUF012
-
-
+@hookimpl
 def mbench_adapters():
     return [Tiny(), Flaky()]
 
 
+@hookimpl
 def mbench_workloads():
     return {"tiny-model": "mbench_tiny:TINY"}
-
-
-try:
-    from mbench.hookspecs import hookimpl
-except ModuleNotFoundError:  # in a worker there is no pluggy, and no need of it
-    pass
-else:
-    mbench_adapters = hookimpl(mbench_adapters)
-    mbench_workloads = hookimpl(mbench_workloads)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import mxnet as mx
 
 from mbench.contract.adapter import Unsupported
-from mbench.worker.limits import peak_resident_bytes
+from mbench.sdk.compiler import peak_resident_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mbench.contract.adapter import SUPPORTED, Support, covers
 from mbench.hookspecs import hookimpl
+from mbench.sdk.plugin import AdapterBase, Lack
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from mbench.contract.adapter import Adapter
-    from mbench.contract.case import Case
 
 __all__ = ["MXNet", "mbench_adapters"]
 
@@ -23,26 +20,33 @@ COMPILERS = {
     "onednn": "hybrid, and oneDNN fuses operations into convolutions: inference on CPU",
     "eager": "operations run one by one",
 }
-NOWHERE = {
-    "tf32": "MXNet has no switch for TensorFloat-32",
-    "bf16": "MXNet lacks bfloat16 for most operations: use amp-bf16",
-}
-CUDA_ONLY = {
-    "amp-fp16": "MXNet has no float16 matrix products on CPU: use amp-bf16",
-    "fp16": "MXNet has no float16 matrix products on CPU: use amp-bf16",
-}
-CPU_ONLY = {"amp-bf16": "MXNet has bfloat16 on CPU only: use amp-fp16"}
+LACKS = (
+    Lack("MXNet has no switch for TensorFloat-32", precisions=("tf32",)),
+    Lack("MXNet lacks bfloat16 for most operations: use amp-bf16", precisions=("bf16",)),
+    Lack(
+        "MXNet has no float16 matrix products on CPU: use amp-bf16",
+        devices=("cpu",),
+        precisions=("amp-fp16", "fp16"),
+    ),
+    Lack("MXNet has bfloat16 on CPU only: use amp-fp16", ("cuda",), ("amp-bf16",)),
+    Lack("MXNet's LSTM has no bfloat16: use fp32", precisions=("amp-bf16",), families=("lstm",)),
+    Lack("oneDNN's fusion is for CPU: use hybrid", ("cuda",), compilers=("onednn",)),
+    Lack("oneDNN's fusion is for inference: use hybrid", compilers=("onednn",), modes=("train",)),
+    Lack("oneDNN's fusion does not go with amp-bf16: use hybrid", (), ("amp-bf16",), ("onednn",)),
+)
 
 
-class MXNet:
+class MXNet(AdapterBase):
     """The Adapter of MXNet, with models in Gluon."""
 
     name = "mxnet"
     title = "MXNet"
     imports = ("mxnet",)
     runtime = "mbench_mxnet.runtime:Runtime"
+    models = "mbench_mxnet.models"
     compilers = COMPILERS
-    variables = ("MXNET_",)
+    tuned_by = ("MXNET_",)
+    lacks = LACKS
 
     def requirements(self, version: str | None, accelerator: str) -> Sequence[str]:
         """One distribution for each accelerator; the one with CUDA is built for its 11.2."""
@@ -52,36 +56,12 @@ class MXNet:
     def python(self, version: str | None) -> str:
         return ">=3.10,<3.12"  # it imports distutils; a worker needs 3.10
 
-    def environment(self, *, threads: int, device: str) -> dict[str, str]:
+    def variables(self, *, threads: int, device: str) -> dict[str, str]:
         if device == "cuda":
             return {"NVIDIA_TF32_OVERRIDE": "0"}  # cuDNN's TensorFloat-32 is on unless told
         return {}
 
-    def supports(self, case: Case) -> Support:
-        known = covers(self, case, models="mbench_mxnet.models")
-        if not known.supported:
-            return known
-        lacking = NOWHERE | (CUDA_ONLY if case.device == "cpu" else CPU_ONLY)
-        if case.precision in lacking:
-            return Support.no(lacking[case.precision])
-        if case.precision == "amp-bf16" and case.resolve().family == "lstm":
-            return Support.no("MXNet's LSTM has no bfloat16: use fp32")
-        if case.compiler == "onednn":
-            return without_onednn(case)
-        return SUPPORTED
-
-
-def without_onednn(case: Case) -> Support:
-    """What oneDNN's fusion cannot do, or does slower than it goes without."""
-    if case.device != "cpu":
-        return Support.no("oneDNN's fusion is for CPU: use hybrid")
-    if case.mode != "inference":
-        return Support.no("oneDNN's fusion is for inference: use hybrid")
-    if case.precision not in ("fp32", "fp64"):
-        return Support.no(f"oneDNN's fusion does not go with {case.precision}: use hybrid")
-    return SUPPORTED
-
 
 @hookimpl
-def mbench_adapters() -> list[Adapter]:
+def mbench_adapters() -> list[MXNet]:
     return [MXNet()]

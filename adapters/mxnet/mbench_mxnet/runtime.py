@@ -10,7 +10,7 @@ import os
 import platform
 from typing import TYPE_CHECKING, Any
 
-from mbench.contract.adapter import FrameworkInfo, Unsupported, model_file
+from mbench.contract.adapter import FrameworkInfo, Unsupported
 from mbench_mxnet import libraries
 
 try:
@@ -24,6 +24,7 @@ from mbench_mxnet import parameters
 from mbench_mxnet.compiler import COMPILERS, Eager
 from mbench_mxnet.optimizer import Update
 from mbench_mxnet.parameters import ExactStatistics, Statistics
+from mbench_mxnet.plugin import MXNet
 from mbench_mxnet.precision import resolve
 from mbench_mxnet.probes import Accumulate, MatMul
 
@@ -232,5 +233,4 @@ def place(array: np.ndarray, compiler: Eager, precision: Precision) -> mx.nd.NDA
 
 def family_of(workload: Workload) -> ModuleType:
     """The module with this model's `build`, `forward` and `loss`."""
-    file = model_file(workload, framework="mxnet", models="mbench_mxnet.models")
-    return importlib.import_module(file)
+    return importlib.import_module(MXNet().model_file(workload))

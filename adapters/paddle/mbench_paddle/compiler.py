@@ -9,7 +9,7 @@ from paddle.jit.sot.symbolic.compile_cache import CompileSIRCache
 from paddle.jit.sot.utils import min_graph_size_guard
 
 from mbench.contract.adapter import Unsupported
-from mbench.worker.limits import peak_resident_bytes
+from mbench.sdk.compiler import peak_resident_bytes
 from mbench_paddle.engine import Predictor
 
 if TYPE_CHECKING:

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mbench.contract.adapter import SUPPORTED, Support, covers
-from mbench.contract.case import is_mixed
 from mbench.hookspecs import hookimpl
+from mbench.sdk.plugin import NO_TF32_ON_CPU, AdapterBase, Lack
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from mbench.contract.adapter import Adapter
-    from mbench.contract.case import Case
 
 __all__ = ["PaddlePaddle", "mbench_adapters"]
 
@@ -26,24 +22,53 @@ COMPILERS = {
     "cinn": "paddle.jit.to_static with the compiler CINN; needs a build that has it",
     "engine": "paddle.inference: a saved model in the inference engine, with oneDNN on CPU",
 }
-CUDA_ONLY = {
-    "tf32": "TensorFloat-32 is arithmetic of CUDA devices",
-    "amp-bf16": "PaddlePaddle's AMP does nothing on CPU: use bf16 with engine, for inference",
-    "amp-fp16": "PaddlePaddle's AMP does nothing on CPU: use bf16 with engine, for inference",
-    "fp16": "PaddlePaddle has no float16 on CPU: use bf16 with engine, for inference",
-}
-HALVES = ("amp-bf16", "amp-fp16", "bf16", "fp16")
+LACKS = (
+    Lack(
+        "PaddlePaddle's inference engine does not train: use eager or static",
+        compilers=("engine",),
+        modes=("train",),
+    ),
+    NO_TF32_ON_CPU,
+    Lack(
+        "PaddlePaddle's AMP does nothing on CPU: use bf16 with engine, for inference",
+        devices=("cpu",),
+        precisions=("amp-bf16", "amp-fp16"),
+    ),
+    Lack(
+        "PaddlePaddle has no float16 on CPU: use bf16 with engine, for inference",
+        devices=("cpu",),
+        precisions=("fp16",),
+    ),
+    Lack(
+        "PaddlePaddle has bfloat16 on CPU in its inference engine only",
+        devices=("cpu",),
+        precisions=("bf16",),
+        compilers=("eager", "static", "cinn"),
+    ),
+    Lack(
+        "PaddlePaddle's LSTM has kernels in float32 and float64 only",
+        precisions=("amp-bf16", "amp-fp16", "bf16", "fp16"),
+        families=("lstm",),
+    ),
+    *(
+        Lack(f"PaddlePaddle's inference engine has no autocast: use {half}", (), (f"amp-{half}",),
+             ("engine",))
+        for half in ("bf16", "fp16")
+    ),
+)  # fmt: skip
 
 
-class PaddlePaddle:
+class PaddlePaddle(AdapterBase):
     """The Adapter of PaddlePaddle, with paddle.vision's models where they are the reference's."""
 
     name = "paddle"
     title = "PaddlePaddle"
     imports = ("paddle",)
     runtime = "mbench_paddle.runtime:Runtime"
+    models = "mbench_paddle.models"
     compilers = COMPILERS
-    variables = ("CPU_NUM", "FLAGS_")
+    tuned_by = ("CPU_NUM", "FLAGS_")
+    lacks = LACKS
 
     def requirements(self, version: str | None, accelerator: str) -> Sequence[str]:
         """One distribution for each accelerator.
@@ -60,27 +85,10 @@ class PaddlePaddle:
     def python(self, version: str | None) -> str:
         return ">=3.10,<3.14"
 
-    def environment(self, *, threads: int, device: str) -> dict[str, str]:
+    def variables(self, *, threads: int, device: str) -> dict[str, str]:
         return {"GLOG_minloglevel": "2"}
-
-    def supports(self, case: Case) -> Support:
-        known = covers(self, case, models="mbench_paddle.models")
-        if not known.supported:
-            return known
-        if case.compiler == "engine" and case.mode == "train":
-            return Support.no("PaddlePaddle's inference engine does not train: use eager or static")
-        if case.device == "cpu" and case.precision in CUDA_ONLY:
-            return Support.no(CUDA_ONLY[case.precision])
-        if case.device == "cpu" and case.precision == "bf16" and case.compiler != "engine":
-            return Support.no("PaddlePaddle has bfloat16 on CPU in its inference engine only")
-        if case.resolve().family == "lstm" and case.precision in HALVES:
-            return Support.no("PaddlePaddle's LSTM has kernels in float32 and float64 only")
-        if case.compiler == "engine" and is_mixed(case.precision):
-            half = case.precision.removeprefix("amp-")
-            return Support.no(f"PaddlePaddle's inference engine has no autocast: use {half}")
-        return SUPPORTED
 
 
 @hookimpl
-def mbench_adapters() -> list[Adapter]:
+def mbench_adapters() -> list[PaddlePaddle]:
     return [PaddlePaddle()]

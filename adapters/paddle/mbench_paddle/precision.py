@@ -10,7 +10,6 @@ import paddle
 from paddle import nn
 
 from mbench.contract.adapter import Unsupported
-from mbench.contract.case import is_mixed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -44,7 +43,7 @@ class Precision:
         """PaddlePaddle's AMP level: O1 casts around operations, O2 the parameters too."""
         if self.lowered or self.products not in HALVES:
             return None
-        return "O1" if is_mixed(self.name) else "O2"
+        return "O1" if self.name.startswith("amp-") else "O2"
 
     def differences(self) -> list[str]:
         """What a reader should know of this precision's making."""
@@ -135,7 +134,7 @@ def resolve(name: str, compiler: Eager) -> Precision:
         raise Unsupported(f"PaddlePaddle's adapter has no precision {name}")
     precision = PRECISIONS[name]
     if compiler.lowers and precision.products in HALVES:
-        if is_mixed(name):
+        if name.startswith("amp-"):
             raise Unsupported(f"the inference engine has no {name}: use {name[len('amp-') :]}")
         precision = dataclasses.replace(precision, parameters="float32", lowered=True)
     if compiler.device == "cuda":

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import paddle
 
-from mbench.contract.adapter import FrameworkInfo, Unsupported, model_file
+from mbench.contract.adapter import FrameworkInfo, Unsupported
 from mbench_paddle import blas, parameters
 from mbench_paddle.compiler import COMPILERS, Eager
 from mbench_paddle.optimizer import Update
+from mbench_paddle.plugin import PaddlePaddle
 from mbench_paddle.precision import resolve, widened
 from mbench_paddle.probes import Accumulate, MatMul
 from mbench_paddle.statistics import RunningStatistics
@@ -237,5 +238,4 @@ def place(array: np.ndarray, precision: Precision) -> paddle.Tensor:
 
 def family_of(workload: Workload) -> ModuleType:
     """The module with this model's `build`, `forward` and `loss`."""
-    file = model_file(workload, framework="paddle", models="mbench_paddle.models")
-    return importlib.import_module(file)
+    return importlib.import_module(PaddlePaddle().model_file(workload))

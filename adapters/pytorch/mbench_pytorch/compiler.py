@@ -2,41 +2,36 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import shutil
 import sys
 import sysconfig
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
 
-from mbench.contract.adapter import Unsupported
-from mbench.worker.limits import peak_resident_bytes
+from mbench.sdk.checks import require
+from mbench.sdk.compiler import Compiler
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
 __all__ = ["COMPILERS", "Eager"]
 
 
-class Eager:
+class Eager(Compiler):
     """Operations run one by one; on CUDA they are only enqueued."""
 
-    differences: Sequence[str] = ()
     layout = torch.channels_last
     """Of images and convolution weights; PyTorch's tuning guide advises it on CPU and CUDA."""
 
     def __init__(self, device: str) -> None:
         self.device = torch.device(device)
 
-    def compile(self, function: Callable) -> Callable:
-        return function
-
     def without_gradients(self, function: Callable) -> Callable:
-        decorated: Callable = torch.inference_mode()(function)
-        return decorated
+        return torch.inference_mode()(function)
 
     def flush(self) -> None:
         """Hand over a step; there is nothing to do where operations go out by themselves."""
@@ -48,7 +43,7 @@ class Eager:
     def peak_memory_bytes(self) -> int:
         if self.device.type == "cuda":
             return torch.cuda.max_memory_allocated(self.device)
-        return peak_resident_bytes()
+        return super().peak_memory_bytes()
 
 
 class Inductor(Eager):
@@ -59,21 +54,18 @@ class Inductor(Eager):
     def __init__(self, device: str) -> None:
         super().__init__(device)
         if self.device.type == "cuda":
-            if importlib.util.find_spec("triton") is None:
-                raise Unsupported("inductor needs triton on CUDA: install triton")
+            require(find_spec("triton"), "inductor needs triton on CUDA: install triton")
             return
         compiler = os.environ.get("CXX", "clang++" if sys.platform == "darwin" else "g++")
-        if shutil.which(compiler) is None:
-            raise Unsupported(
-                f"inductor needs a C++ compiler: install {compiler}, or name yours in CXX"
-            )
-        if not Path(sysconfig.get_path("include"), "Python.h").is_file():
-            raise Unsupported("inductor needs Python.h: install Python's development headers")
+        mend = f"install {compiler}, or name yours in CXX"
+        require(shutil.which(compiler), f"inductor needs a C++ compiler: {mend}")
+        header = Path(sysconfig.get_path("include"), "Python.h")
+        mend = "install Python's development headers"
+        require(header.is_file(), f"inductor needs Python.h: {mend}")
 
     def compile(self, function: Callable) -> Callable:
         # One graph or an error: a part left to eager would be compiled in name only.
-        compiled: Callable = torch.compile(function, fullgraph=True)
-        return compiled
+        return torch.compile(function, fullgraph=True)
 
 
 class Xla(Eager):
@@ -86,8 +78,7 @@ class Xla(Eager):
     layout = torch.contiguous_format  # XLA lays tensors out itself
 
     def __init__(self, device: str) -> None:
-        if importlib.util.find_spec("torch_xla") is None:
-            raise Unsupported("torch_xla is not installed in this environment")
+        require(find_spec("torch_xla"), "torch_xla is not installed in this environment")
         import torch_xla
         from torch_xla.core import xla_model
 
@@ -95,12 +86,11 @@ class Xla(Eager):
         self._wait = xla_model.wait_device_ops
         self.device = torch_xla.device()
         kind = xla_model.xla_device_hw(self.device)
-        if kind != device.upper():
-            raise Unsupported(f"torch_xla runs on {kind} here, not on {device.upper()}")
+        expected = device.upper()
+        require(kind == expected, f"torch_xla runs on {kind} here, not on {expected}")
 
     def without_gradients(self, function: Callable) -> Callable:
-        decorated: Callable = torch.no_grad()(function)
-        return decorated
+        return torch.no_grad()(function)
 
     def flush(self) -> None:
         self._sync()
@@ -108,9 +98,6 @@ class Xla(Eager):
     def synchronize(self) -> None:
         self._sync()
         self._wait()
-
-    def peak_memory_bytes(self) -> int:
-        return peak_resident_bytes()
 
 
 COMPILERS: dict[str, type[Eager]] = {"eager": Eager, "inductor": Inductor, "xla": Xla}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import tensorflow as tf
 
-from mbench.worker.limits import peak_resident_bytes
+from mbench.sdk.compiler import peak_resident_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 import keras
 import tensorflow as tf
 
-from mbench.contract.adapter import FrameworkInfo, Unsupported, model_file
+from mbench.contract.adapter import FrameworkInfo, Unsupported
 from mbench_tensorflow import parameters
 from mbench_tensorflow.compiler import COMPILERS, Eager
 from mbench_tensorflow.layers import built_when_called
 from mbench_tensorflow.optimizer import Update
+from mbench_tensorflow.plugin import TensorFlow
 from mbench_tensorflow.precision import resolve, widened
 from mbench_tensorflow.probes import Accumulate, MatMul
 
@@ -234,8 +235,7 @@ def place(array: np.ndarray, compiler: Eager, precision: Precision) -> tf.Tensor
 
 def family_of(workload: Workload) -> ModuleType:
     """The module with this model's `build`, `forward` and `loss`."""
-    file = model_file(workload, framework="tf", models="mbench_tensorflow.models")
-    return importlib.import_module(file)
+    return importlib.import_module(TensorFlow().model_file(workload))
 
 
 def native(array: np.ndarray) -> tf.Tensor:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from mbench.contract.case import DEVICES, MODES, PRECISIONS
 from mbench.contract.place import ALONE
 
 if TYPE_CHECKING:
@@ -18,18 +16,13 @@ if TYPE_CHECKING:
     from mbench.contract.place import Place
     from mbench.workloads.workload import Workload
 
-__all__ = [
-    "SUPPORTED",
-    "Adapter",
-    "Benchmark",
-    "FrameworkInfo",
-    "Probe",
-    "Runtime",
-    "Support",
-    "Unsupported",
-    "covers",
-    "model_file",
-]
+__all__ = ["CONTRACT", "SUPPORTED", "Adapter", "Benchmark", "FrameworkInfo", "Probe", "Runtime",
+           "Support", "Unsupported"]  # fmt: skip
+
+CONTRACT = 1
+"""The number of this contract. It is raised where an adapter that was written for the one before
+would break; a new member that has a default breaks none.
+"""
 
 
 @dataclass(frozen=True)
@@ -45,36 +38,6 @@ class Support:
 
 
 SUPPORTED = Support(True)
-
-
-def model_file(workload: Workload, *, framework: str, models: str) -> str:
-    """The module that implements `workload`: the one that it brings for this framework, else the
-    one named for its family in the package `models`.
-    """
-    return workload.model_files.get(framework, f"{models}.{workload.family}")
-
-
-def covers(adapter: Adapter, case: Case, *, models: str) -> Support:
-    """What adapters check alike: that the words of `case` are known, and its model has a file.
-
-    `models` is the package whose modules are named for the families that they implement.
-    """
-    workload = case.resolve()
-    if (
-        importlib.util.find_spec(model_file(workload, framework=adapter.name, models=models))
-        is None
-    ):
-        return Support.no(f"not provided: {adapter.title}'s adapter has no {workload.family} model")
-    for kind, known in (
-        ("mode", MODES),
-        ("device", DEVICES),
-        ("precision", PRECISIONS),
-        ("compiler", adapter.compilers),
-    ):
-        value = getattr(case, kind)
-        if value not in known:
-            return Support.no(f"{adapter.title} has no {kind} {value}: {', '.join(known)} are")
-    return SUPPORTED
 
 
 class Unsupported(Exception):
@@ -102,20 +65,29 @@ class FrameworkInfo:
 class Adapter(Protocol):
     """The description of one framework, on the parent's side.
 
-    Its module must import without the framework, and fast: every command reads it.
+    Its module must import without the framework, and fast: every command reads it. What
+    `mbench.sdk.plugin.AdapterBase` has a default for may be left out, by an adapter that derives
+    from it and by any other.
     """
 
     name: str
     """What users type: "torch"."""
     title: str
     """How the framework writes its own name: "PyTorch"."""
+    contract: int
+    """The CONTRACT that the adapter was written for; 1 where it does not say."""
     imports: Sequence[str]
     """Modules that must be importable for an interpreter to serve as the framework's home."""
     runtime: str
     """The Runtime as "module:Class", resolved in the worker only."""
+    models: str
+    """The package whose modules implement mbench's models, each named for a family; a proof of
+    one family does not depend on the others' modules. Empty for none."""
     compilers: Mapping[str, str]
     """Compiler names and one line on each, the documented default first."""
-    variables: Sequence[str]
+    switches: Sequence[str]
+    """Compilers that have an option of their name on the command line, beside `--compiler`."""
+    tuned_by: Sequence[str]
     """How the names of the environment variables begin that tune the framework. They are looked
     for around mbench and written into results, so they must fit no variable that holds secrets.
     """
@@ -130,13 +102,16 @@ class Adapter(Protocol):
     def python(self, version: str | None) -> str:
         """The Python versions that the framework runs on, as a specifier: ">=3.10,<3.14"."""
 
-    def environment(self, *, threads: int, device: str) -> Mapping[str, str]:
+    def variables(self, *, threads: int, device: str) -> Mapping[str, str]:
         """Variables that must stand before the framework is imported, beside OMP_NUM_THREADS,
         MKL_NUM_THREADS, OPENBLAS_NUM_THREADS and NUMEXPR_NUM_THREADS, which every worker gets.
         """
 
     def supports(self, case: Case) -> Support:
         """Whether the case can run, as far as can be told without importing the framework."""
+
+    def mixed(self, device: str) -> str:
+        """The precision that `--amp` means on this device."""
 
 
 class Benchmark(Protocol):
@@ -226,4 +201,9 @@ class Runtime(Protocol):
         """B = B + A of vectors of that type, in place: two are read and one is written.
 
         Raises Unsupported where the framework has no such sum.
+        """
+
+    def is_out_of_memory(self, error: Exception) -> bool:
+        """Whether the framework says by `error` that memory does not suffice. It may be left out:
+        MemoryError and what the system says are known.
         """

@@ -11,25 +11,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from mbench.workloads.workload import Workload
 
-__all__ = ["DEVICES", "MODES", "PRECISIONS", "Case", "find_workload", "is_mixed",
-           "product_bytes"]  # fmt: skip
+__all__ = ["DEVICES", "MODES", "Case", "find_workload"]
 
 MODES = ("train", "inference")
 DEVICES = ("cpu", "cuda")
-PRECISIONS = {
-    "fp32": "IEEE single precision throughout",
-    "fp64": "IEEE double precision throughout; what proofs of equal work are made in",
-    "tf32": "single precision with TensorFloat-32 matrix products (CUDA)",
-    "amp-bf16": "mixed precision: bfloat16 where the framework's AMP deems it safe",
-    "amp-fp16": "mixed precision: float16 with loss scaling (CUDA)",
-    "bf16": "parameters and activations in bfloat16",
-    "fp16": "parameters and activations in float16 (CUDA)",
-}
-
-
-def is_mixed(precision: str) -> bool:
-    """Whether `precision` keeps single-precision parameters beside half-precision arithmetic."""
-    return precision.startswith("amp-")
 
 
 def find_workload(reference: str, model: str) -> Workload:
@@ -38,11 +23,6 @@ def find_workload(reference: str, model: str) -> Workload:
     found = getattr(importlib.import_module(module), attribute)
     workload: Workload = found[model] if isinstance(found, Mapping) else found
     return workload
-
-
-def product_bytes(precision: str) -> int:
-    """Size of a number in the type that `precision` has for products."""
-    return {"fp32": 4, "tf32": 4, "fp64": 8}.get(precision, 2)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -44,7 +44,7 @@ def launch(
         modules=(adapter.runtime.partition(":")[0], case.workload.partition(":")[0]),
         variables={
             **thread_variables(case.threads),
-            **adapter.environment(threads=case.threads, device=case.device),
+            **adapter.variables(threads=case.threads, device=case.device),
             **environment.variables(),
         },
         log=log,

@@ -33,8 +33,8 @@ def inherited(adapters: Iterable[Adapter], *, device: str) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     for adapter in adapters:
-        ours = {**thread_variables(1), **adapter.environment(threads=1, device=device)}
-        prefixes = (*COMMON, *adapter.variables)
+        ours = {**thread_variables(1), **adapter.variables(threads=1, device=device)}
+        prefixes = (*COMMON, *adapter.tuned_by)
         found |= {
             name: value
             for name, value in os.environ.items()

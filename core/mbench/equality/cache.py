@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["folder", "key", "recall", "remember"]
 
-PROVING = ("contract", "equality", "worker", "workloads")
+PROVING = ("contract", "equality", "sdk", "worker", "workloads")
 """The parts of mbench on which a proof's outcome depends."""
 
 
@@ -48,24 +48,25 @@ def key(adapter: Adapter, environment: Environment, case: Case) -> str:
         str(environment.python),
         sorted(environment.packages.items()),
         inherited([adapter], device=case.device),
-        code_digest(adapter.runtime, case.workload, case.model, case.resolve().family),
+        code_digest(adapter, case.workload, case.model, case.resolve().family),
     ]
     return hashlib.sha256(json.dumps(whole).encode()).hexdigest()[:24]
 
 
-def code_digest(runtime: str, workload: str, model: str, family: str) -> str:
+def code_digest(adapter: Adapter, workload: str, model: str, family: str) -> str:
     """Of what can change the outcome: the Python files of the adapter's and the workload's package
     and of the parts of mbench that make proofs, and the model's fingerprint.
 
     Other models' fingerprints do not count, nor does what an adapter has for other families.
     """
     digest = hashlib.sha256()
-    tops = {module.partition(":")[0].partition(".")[0] for module in (runtime, workload)}
+    tops = {module.partition(":")[0].partition(".")[0] for module in (adapter.runtime, workload)}
+    models = tuple(adapter.models.split("."))
     for top in sorted({"mbench", *tops}):
         for path, name in files(top):
             if path.suffix == ".npz" and path.stem != model:
                 continue
-            if path.parent.name == "models" and path.stem != family and is_family(path.stem):
+            if in_package(path, models) and path.stem != family and is_family(path.stem):
                 continue
             digest.update(name)
             digest.update(content(path))
@@ -87,6 +88,11 @@ def files(top: str) -> list[tuple[Path, bytes]]:
         found = [file, *(folder / f"{top}_references").glob("*")]
     kept = sorted(path for path in found if path.suffix in (".py", ".npz"))
     return [(path, f"{path.relative_to(folder)}\0".encode()) for path in kept]
+
+
+def in_package(path: Path, package: tuple[str, ...]) -> bool:
+    """Whether a file is a module of the package that has these names, from the top down."""
+    return package != ("",) and path.parent.parts[-len(package) :] == package
 
 
 @functools.cache

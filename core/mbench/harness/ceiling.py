@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mbench.contract import wire
-from mbench.contract.case import product_bytes
+from mbench.contract.precision import PRECISIONS
 from mbench.engine.outcome import CaseEnded
 
 if TYPE_CHECKING:
@@ -24,7 +24,9 @@ BLOCKS = 5
 
 def amount(kind: str, size: int, precision: str) -> int:
     """FLOPs of one matrix product, or bytes of one memory pass."""
-    return 2 * size**3 if kind == "matmul" else 3 * size * product_bytes(precision)
+    if kind == "matmul":
+        return 2 * size**3
+    return 3 * size * PRECISIONS[precision].product_bytes
 
 
 class Ceilings:

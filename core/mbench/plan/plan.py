@@ -9,14 +9,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from mbench.contract.adapter import SUPPORTED, Support
-from mbench.contract.case import MODES, PRECISIONS, Case
+from mbench.contract.case import MODES, Case
+from mbench.contract.precision import PRECISIONS
 from mbench.environments.spec import FrameworkSpec, parse
 from mbench.errors import UsageError, about
 from mbench.plan.selection import load_workload, select
 from mbench.plugins import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from mbench.contract.adapter import Adapter
     from mbench.plugins import Plugins
@@ -205,9 +206,7 @@ def tell_apart(labels: Sequence[str]) -> list[str]:
     return result
 
 
-def _check(
-    kind: str, values: Sequence[str], known: Sequence[str] | set[str] | dict[str, str]
-) -> None:
+def _check(kind: str, values: Sequence[str], known: Collection[str]) -> None:
     for value in values:
         if value not in known:
             raise UsageError(f"unknown {kind} {value!r}{nearest(value, known)}", option=f"--{kind}")

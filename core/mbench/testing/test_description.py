@@ -77,8 +77,8 @@ def test_compilers_have_names_and_a_line_each(adapter: Adapter) -> None:
 
 
 def test_variables_are_those_of_the_framework(adapter: Adapter) -> None:
-    assert not isinstance(adapter.variables, str), "a sequence of prefixes, be it of one"
-    for prefix in adapter.variables:
+    assert not isinstance(adapter.tuned_by, str), "a sequence of prefixes, be it of one"
+    for prefix in adapter.tuned_by:
         assert re.fullmatch(r"[A-Z][A-Z0-9_]{3,}", prefix), f"{prefix!r} fits too much"
 
 
@@ -103,5 +103,5 @@ def test_python_is_a_specifier_that_a_released_python_meets(adapter: Adapter) ->
 
 @pytest.mark.parametrize("device", DEVICES)
 def test_environment_is_of_text(adapter: Adapter, device: str) -> None:
-    variables = adapter.environment(threads=3, device=device)
+    variables = adapter.variables(threads=3, device=device)
     assert all(isinstance(part, str) for pair in variables.items() for part in pair)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mbench.contract.adapter import Support
-from mbench.contract.case import DEVICES, MODES, PRECISIONS
+from mbench.contract.case import DEVICES, MODES
+from mbench.contract.precision import PRECISIONS
 
 if TYPE_CHECKING:
     from mbench.contract.adapter import Adapter

@@ -21,7 +21,7 @@ def test_requirements_of_another_version():
 
 
 def test_environment_switches_tensorfloat32_off():
-    assert MXNet().environment(threads=3, device="cuda")["NVIDIA_TF32_OVERRIDE"] == "0"
+    assert MXNet().variables(threads=3, device="cuda")["NVIDIA_TF32_OVERRIDE"] == "0"
 
 
 @pytest.mark.parametrize(

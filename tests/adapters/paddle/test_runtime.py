@@ -12,7 +12,7 @@ import small
 from small import BERT, infer, losses, resnet
 
 from mbench.contract.adapter import Unsupported
-from mbench.worker.limits import peak_resident_bytes
+from mbench.sdk.compiler import peak_resident_bytes
 from mbench.workloads import densenet, googlenet, gpt2, lstm, mobilenet
 from mbench.workloads.resnet import ResNetConfig
 

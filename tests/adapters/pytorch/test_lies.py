@@ -15,7 +15,7 @@ from torch.nn import functional  # noqa: E402
 
 
 def modules(benchmark, kind):
-    return [module for module in benchmark._model.modules() if isinstance(module, kind)]
+    return [module for module in benchmark.model.modules() if isinstance(module, kind)]
 
 
 def resnet():
@@ -28,7 +28,7 @@ class TestLies(LiesAreCaught):
     compiler = "eager"
 
     def pads_one_side_more(self, benchmark, monkeypatch):
-        convolution = benchmark._model.conv1
+        convolution = benchmark.model.conv1
         honest = convolution.forward
         monkeypatch.setattr(convolution, "padding", (0, 0))
         monkeypatch.setattr(
@@ -44,50 +44,50 @@ class TestLies(LiesAreCaught):
             monkeypatch.setattr(norm, "momentum", 0.01)
 
     def keeps_its_outputs(self, benchmark, monkeypatch):
-        monkeypatch.setattr(benchmark, "_forward", keeping(benchmark._forward))
+        monkeypatch.setattr(benchmark, "forward", keeping(benchmark.forward))
 
     def forgets_the_classifier(self, benchmark, monkeypatch):
-        classifier = benchmark._model.fc.weight
-        for group in benchmark._update._optimizer.param_groups:
+        classifier = benchmark.model.fc.weight
+        for group in benchmark.update._optimizer.param_groups:
             kept = [p for p in group["params"] if p is not classifier]
             monkeypatch.setitem(group, "params", kept)
 
     def keeps_gradients(self, benchmark, monkeypatch):
-        benchmark._update.zero_gradients()
-        monkeypatch.setattr(benchmark._update, "zero_gradients", lambda: None)
+        benchmark.update.zero_gradients()
+        monkeypatch.setattr(benchmark.update, "zero_gradients", lambda: None)
 
     def skips_the_update(self, benchmark, monkeypatch):
-        monkeypatch.setattr(benchmark._update._optimizer, "step", lambda: None)
+        monkeypatch.setattr(benchmark.update._optimizer, "step", lambda: None)
 
     def sums_the_loss(self, benchmark, monkeypatch):
         honest = functional.cross_entropy
         monkeypatch.setattr(functional, "cross_entropy", partial(honest, reduction="sum"))
 
     def no_weight_decay(self, benchmark, monkeypatch):
-        for group in benchmark._update._optimizer.param_groups:
+        for group in benchmark.update._optimizer.param_groups:
             monkeypatch.setitem(group, "weight_decay", 0.0)
 
     def weight_decay_everywhere(self, benchmark, monkeypatch):
-        decaying, spared = benchmark._update._optimizer.param_groups
+        decaying, spared = benchmark.update._optimizer.param_groups
         monkeypatch.setitem(spared, "weight_decay", decaying["weight_decay"])
 
     def no_clipping(self, benchmark, monkeypatch):
-        monkeypatch.setattr(benchmark._update, "_clip_norm", None)
+        monkeypatch.setattr(benchmark.update, "_clip_norm", None)
 
     def tanh_gelu(self, benchmark, monkeypatch):
-        for layer in benchmark._model.bert.encoder.layer:
+        for layer in benchmark.model.bert.encoder.layer:
             approximate = nn.GELU(approximate="tanh")
             monkeypatch.setitem(layer.intermediate._modules, "intermediate_act_fn", approximate)
 
     def first_positions(self, benchmark, monkeypatch):
-        positions = benchmark._batch["masked_positions"]
+        positions = benchmark.batch["masked_positions"]
         first = torch.arange(positions.shape[1]).expand_as(positions)
-        monkeypatch.setitem(benchmark._batch, "masked_positions", first)
+        monkeypatch.setitem(benchmark.batch, "masked_positions", first)
 
     def dropout_left_off(self, benchmark, monkeypatch):
         for dropout in modules(benchmark, nn.Dropout):
             monkeypatch.setattr(dropout, "p", 0.0)
-        for layer in benchmark._model.bert.encoder.layer:
+        for layer in benchmark.model.bert.encoder.layer:
             monkeypatch.setattr(layer.attention.self.dropout, "p", 0.0)
 
     def strides_first(self, monkeypatch):

@@ -33,4 +33,4 @@ def test_requirements_reject_other_versions(version):
 
 
 def test_environment_names_the_device_of_torch_xla():
-    assert PyTorch().environment(threads=3, device="cpu")["PJRT_DEVICE"] == "CPU"
+    assert PyTorch().variables(threads=3, device="cpu")["PJRT_DEVICE"] == "CPU"

@@ -16,4 +16,4 @@ def test_requirements_follow_the_accelerator(accelerator, distribution):
 
 
 def test_environment_chooses_keras_backend():
-    assert TensorFlow().environment(threads=3, device="cpu")["KERAS_BACKEND"] == "tensorflow"
+    assert TensorFlow().variables(threads=3, device="cpu")["KERAS_BACKEND"] == "tensorflow"

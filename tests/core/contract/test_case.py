@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from mbench.contract.case import PRECISIONS, Case, is_mixed
+from mbench.contract.case import Case
 from mbench.workloads.bert import BERT_BASE
 from mbench.workloads.resnet import RESNET50
 
@@ -65,7 +65,3 @@ def test_plain_gradient_descent_keeps_clipping_only(clip, norm):
     optimizer = dataclasses.replace(BERT, plain_sgd=True, clip=clip).resolve().optimizer
     assert (optimizer.rule, optimizer.momentum, optimizer.weight_decay) == ("sgd", 0.0, 0.0)
     assert optimizer.clip_norm == norm
-
-
-def test_mixed_precisions():
-    assert [name for name in PRECISIONS if is_mixed(name)] == ["amp-bf16", "amp-fp16"]

@@ -17,7 +17,7 @@ def bare(monkeypatch):
 
 
 def adapter(*prefixes, **own):
-    return SimpleNamespace(variables=prefixes, environment=lambda threads, device: own)
+    return SimpleNamespace(tuned_by=prefixes, variables=lambda threads, device: own)
 
 
 def test_what_tunes_shared_libraries_counts_for_every_framework(monkeypatch):

@@ -32,7 +32,7 @@ class ToyAdapter:
     pins: Sequence[str] = ("toy==1.0",)
     pythons: str = ">=3.10"
     compilers: Mapping[str, str] = field(default_factory=dict)
-    variables: Sequence[str] = ()
+    tuned_by: Sequence[str] = ()
 
     def requirements(self, version: str | None, accelerator: str) -> Sequence[str]:
         if accelerator == "cuda":
@@ -42,7 +42,7 @@ class ToyAdapter:
     def python(self, version: str | None) -> str:
         return self.pythons
 
-    def environment(self, *, threads: int, device: str) -> Mapping[str, str]:
+    def variables(self, *, threads: int, device: str) -> Mapping[str, str]:
         return {}
 
     def supports(self, case: Case) -> Support:

@@ -50,8 +50,8 @@ def adapter(tmp_path, monkeypatch):
     (package / "notes.txt").write_text("1")
     monkeypatch.syspath_prepend(str(tmp_path))
     yield SimpleNamespace(
-        name="framed", runtime="framed.runtime:Runtime", package=package, variables=("FRAMED_",),
-        environment=lambda threads, device: {"FRAMED_OWN": "1"},
+        name="framed", runtime="framed.runtime:Runtime", package=package, tuned_by=("FRAMED_",),
+        models="framed.models", variables=lambda threads, device: {"FRAMED_OWN": "1"},
     )  # fmt: skip
     sys.modules.pop("framed", None)
 

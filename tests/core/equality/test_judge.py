@@ -356,7 +356,7 @@ def test_the_document_of_a_proof_is_strict_json():
 
 def test_a_lie_of_a_real_step_is_told(observed):
     """Not made up: the tiny framework's own faults, through the evidence that workers gather."""
-    from mbench_tiny import Model
+    from mbench_tiny import FlakyRuntime
 
     from mbench.contract.case import Case
     from mbench.contract.wire import Observe
@@ -368,9 +368,13 @@ def test_a_lie_of_a_real_step_is_told(observed):
         precision="fp64", compiler="eager", device="cpu", threads=1, learning_rate=1e-3,
     )  # fmt: skip
 
+    runtime = FlakyRuntime(device="cpu", threads=1)
+
     def seen(case, lie=""):
         request = Observe(seed=0, steps=3, training=True)
-        return observe(Model(case, case.resolve(), lambda: None, lie=lie), case.resolve(), request)
+        runtime.fault = lie
+        prepared = runtime.prepare(case, case.resolve())
+        return observe(prepared, case.resolve(), request)
 
     plain = replace(case, plain_sgd=True)
     for made, keep, lie, said in (

@@ -35,7 +35,9 @@ def test_a_proof_shows_in_its_own_framework_only(plugins, verified):
     models = ["tiny-model", "resnet18"]
     before = standings(plugins, models)
     assert before["tiny-model", "tiny"] == Standing("not proven yet")
-    assert before["resnet18", "tiny"] == Standing("unsupported", "tiny does not provide resnet18")
+    assert before["resnet18", "tiny"] == Standing(
+        "unsupported", "not provided: Tiny's adapter has no resnet model"
+    )
     verified()
     after = standings(plugins, models)
     assert after["tiny-model", "tiny"] == Standing("proven")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from mbench.contract import wire
-from mbench.contract.case import PRECISIONS, product_bytes
 from mbench.engine.outcome import CaseEnded
 from mbench.harness import ceiling
 from mbench.harness.ceiling import BLOCKS, Ceilings, amount
@@ -87,9 +86,3 @@ def test_amounts_are_flops_and_bytes():
     assert amount("matmul", 10, "fp32") == 2000
     assert amount("accumulate", 10, "fp64") == 240
     assert amount("accumulate", 10, "amp-bf16") == 60
-
-
-@pytest.mark.parametrize("precision", PRECISIONS)
-def test_every_precision_has_a_size(precision):
-    bits = {"fp64": 64, "fp32": 32, "tf32": 32}.get(precision, 16)
-    assert product_bytes(precision) * 8 == bits

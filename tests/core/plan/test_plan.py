@@ -15,7 +15,10 @@ class Graphic(Tiny):
     name = "graphic"
     title = "Graphic"
     compilers = {"graph": "whole graphs", "eager": "one by one"}  # noqa: RUF012
-    variables = ()
+    tuned_by = ()
+
+    def model_file(self, workload):
+        return "mbench_tiny"
 
     def requirements(self, version, accelerator):
         if version == "0.0":

@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from mbench_tiny import TINY, Model
+from mbench_tiny import TINY, FlakyRuntime
 
 from mbench.contract.case import Case
 from mbench.contract.sketch import sketch
@@ -27,7 +27,9 @@ CASE = Case(
 
 
 def model(case=CASE, lie=""):
-    return Model(case, case.resolve(), lambda: None, lie=lie)
+    runtime = FlakyRuntime(device="cpu", threads=1)
+    runtime.fault = lie
+    return runtime.prepare(case, case.resolve())
 
 
 def test_training_is_observed_step_by_step():
@@ -84,7 +86,7 @@ def test_a_tensor_that_is_not_finite_is_named():
 
     def spoil():
         step()
-        bench.values["bias"][3] = np.nan
+        bench.model["bias"][3] = np.nan
 
     bench.step = spoil
     with pytest.raises(ValueError, match="bias is not finite"):

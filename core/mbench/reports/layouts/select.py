@@ -5,6 +5,8 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from mbench.contract.precision import PRECISIONS
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -24,7 +26,7 @@ __all__ = [
 
 Case = dict[str, Any]
 
-FULL = ("fp32", "tf32", "fp64")
+FULL = tuple(name for name, precision in PRECISIONS.items() if not precision.half)
 
 
 def devices(case: Case) -> int:

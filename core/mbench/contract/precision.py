@@ -1,0 +1,72 @@
+"""What each precision is: in which types numbers are kept and multiplied, by neutral names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["PRECISIONS", "Precision"]
+
+BYTES = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2}
+
+
+@dataclass(frozen=True)
+class Precision:
+    """`parameters` is the type of parameters, statistics and inputs, `products` of products."""
+
+    name: str
+    says: str
+    parameters: str
+    products: str
+    tf32: bool = False
+
+    @property
+    def product_bytes(self) -> int:
+        """Size of a number in the type of products."""
+        return BYTES[self.products]
+
+    @property
+    def half(self) -> bool:
+        """Whether products are in a type of 16 bits."""
+        return self.product_bytes == 2
+
+    @property
+    def mixed(self) -> bool:
+        """Whether single-precision parameters are kept beside half-precision arithmetic."""
+        return self.parameters != self.products
+
+    @property
+    def scales_loss(self) -> bool:
+        """Whether the loss is scaled, so that small float16 gradients are not lost."""
+        return self.mixed and self.products == "float16"
+
+
+PRECISIONS = {
+    precision.name: precision
+    for precision in (
+        Precision("fp32", "IEEE single precision throughout", "float32", "float32"),
+        Precision(
+            "fp64",
+            "IEEE double precision throughout; what proofs of equal work are made in",
+            "float64",
+            "float64",
+        ),
+        Precision(
+            "tf32",
+            "single precision with TensorFloat-32 matrix products (CUDA)",
+            "float32",
+            "float32",
+            tf32=True,
+        ),
+        Precision(
+            "amp-bf16",
+            "mixed precision: bfloat16 where the framework's AMP deems it safe",
+            "float32",
+            "bfloat16",
+        ),
+        Precision(
+            "amp-fp16", "mixed precision: float16 with loss scaling (CUDA)", "float32", "float16"
+        ),
+        Precision("bf16", "parameters and activations in bfloat16", "bfloat16", "bfloat16"),
+        Precision("fp16", "parameters and activations in float16 (CUDA)", "float16", "float16"),
+    )
+}

@@ -1,0 +1,151 @@
+"""The life of a prepared case: built, checked, loaded, stepped and read, in any framework."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mbench.sdk import tensors
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from types import ModuleType
+
+    import numpy as np
+
+    from mbench.contract.case import Case
+    from mbench.contract.precision import Precision
+    from mbench.sdk.optimizer import UpdateBase
+    from mbench.sdk.tensors import Native
+    from mbench.workloads.workload import Workload
+
+__all__ = ["Prepared"]
+
+
+class Prepared:
+    """A Benchmark whose author writes down what is the framework's own.
+
+    `family` is the model file, with `build(config)`, `forward` and `loss`. What `natives`, `train`
+    and `infer` use is made by the methods above them, which run once and in their order here.
+    """
+
+    def __init__(
+        self,
+        case: Case,
+        workload: Workload,
+        *,
+        family: ModuleType,
+        compiler: Any,
+        precision: Precision,
+    ) -> None:
+        self.case = case
+        self.workload = workload
+        self.family = family
+        self.compiler = compiler
+        self.precision = precision
+        self.training = case.mode == "train"
+        self.differences = [
+            *self.precision_differences(precision),
+            *compiler.differences,
+            *getattr(family, "DIFFERENCES", ()),
+        ]
+        self.model = self.build()
+        self.batch = {
+            name: self.place(array)
+            for name, array in workload.batch(case.batch_size, seed=case.seed).items()
+        }
+        self.check()
+        if self.training:
+            parameters = tensors.trainable(self.natives())
+            self.update = self.updater(workload, parameters, precision, compiler)
+            self.prepare_training()
+            self.differences += self.update.differences
+        else:
+            self.prepare_inference()
+
+    # Preparing: the framework's own.
+
+    updater: type[UpdateBase]
+    """Makes `update`, before `prepare_training`."""
+
+    @staticmethod
+    def precision_differences(precision: Precision) -> list[str]:
+        """What a reader should know of how this precision is made."""
+        return []
+
+    def build(self) -> Any:
+        """The model on its device, in the case's mode and precision; the framework is seeded."""
+        return self.family.build(self.workload.config)
+
+    def place(self, array: np.ndarray) -> Any:
+        """One input on the device, in the framework's layout, floats in the precision's type."""
+        return array
+
+    def check(self) -> None:
+        """Raise Unsupported where the precision has no effect on this model and batch."""
+
+    def prepare_training(self) -> None:
+        """Compile what `train` calls beside `update`."""
+
+    def prepare_inference(self) -> None:
+        """Compile what `infer` calls."""
+
+    # Running: the framework's own.
+
+    def train(self) -> Any:
+        """Enqueue one optimizer step; gives the loss."""
+        raise NotImplementedError(f"{type(self).__name__} must train")
+
+    def infer(self) -> Mapping[str, Any]:
+        """Enqueue one forward pass; gives the outputs."""
+        raise NotImplementedError(f"{type(self).__name__} must infer")
+
+    def natives(self) -> Mapping[str, Native]:
+        """All parameters and running statistics by canonical name."""
+        raise NotImplementedError(f"{type(self).__name__} must name its tensors")
+
+    def loaded(self) -> None:
+        """Take over that parameters were loaded; the optimizer is set back after it."""
+
+    @staticmethod
+    def to_numpy(tensor: Any) -> np.ndarray:
+        """A copy in float32, or in float64 where `tensor` is that."""
+        raise NotImplementedError("an adapter must say how a tensor is read")
+
+    def counted_flops(self) -> float | None:
+        return None
+
+    # What follows is the same everywhere.
+
+    def sample(self) -> dict[str, Any]:
+        """The first sample of the batch."""
+        return {name: tensor[:1] for name, tensor in self.batch.items()}
+
+    def step(self) -> None:
+        self._result = self.train() if self.training else self.infer()
+
+    def synchronize(self) -> None:
+        self.compiler.synchronize()
+
+    def load_parameters(self, arrays: Iterable[tuple[str, np.ndarray]]) -> None:
+        tensors.load(self.natives(), arrays)
+        self.loaded()
+        if self.training:
+            self.update.reset()
+
+    def parameters(self) -> Iterator[tuple[str, np.ndarray]]:
+        return tensors.read(self.natives())
+
+    def trainable_parameters(self) -> int:
+        return tensors.trainable_scalars(self.natives())
+
+    def loss(self) -> float:
+        assert self.training, "inference has no loss"
+        return float(self.to_numpy(self._result).item())
+
+    def outputs(self) -> dict[str, np.ndarray]:
+        assert not self.training, "training keeps no outputs"
+        return {name: self.to_numpy(output) for name, output in self._result.items()}
+
+    def peak_memory_bytes(self) -> int:
+        found: int = self.compiler.peak_memory_bytes()
+        return found

@@ -1,0 +1,74 @@
+"""What update rules share: which tensors weight decay is for, and how gradients are clipped."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from mbench.contract.precision import Precision
+    from mbench.workloads.workload import Workload
+
+    T = TypeVar("T")
+
+__all__ = ["UpdateBase", "clip_factor", "decays", "find_rule", "groups"]
+
+CLIP_EPSILON = 1e-6
+"""Of the documented clipping, see mbench.workloads.workload.Optimizer."""
+
+
+class UpdateBase:
+    """The update of a model's parameters after the loss or its gradients; adapters derive theirs.
+
+    `parameters` are the framework's own trainable tensors by canonical name.
+    """
+
+    def __init__(
+        self, workload: Workload, parameters: Mapping[str, Any], precision: Precision, compiler: Any
+    ) -> None:
+        self.workload = workload
+        self.spec = workload.optimizer
+        self.parameters = parameters
+        self.precision = precision
+        self.compiler = compiler
+        self.differences: list[str] = []
+        self.build()
+        self.reset()
+
+    def build(self) -> None:
+        """Make the framework's optimizer; raises ValueError for a rule that it does not know."""
+        raise NotImplementedError(f"{type(self).__name__} must make its optimizer")
+
+    def reset(self) -> None:
+        """Forget moments, step counts, gradients and the loss scale."""
+        raise NotImplementedError(f"{type(self).__name__} must go back to its start")
+
+
+def find_rule(workload: Workload, rules: Mapping[str, T]) -> T:
+    """What `rules` have by the name of the workload's; raises ValueError where they lack it."""
+    name = workload.optimizer.rule
+    if name not in rules:
+        raise ValueError(f"there is no optimizer {name!r}: {' and '.join(rules)} are")
+    return rules[name]
+
+
+def decays(workload: Workload, names: Iterable[str]) -> dict[str, float]:
+    """The weight decay of each tensor: 0 for those that are spared."""
+    spared = {tensor.name for tensor in workload.tensors() if not tensor.decay}
+    decay = workload.optimizer.weight_decay
+    return {name: 0.0 if name in spared else decay for name in names}
+
+
+def groups(workload: Workload, parameters: Mapping[str, Any]) -> list[tuple[float, list[Any]]]:
+    """Weight decays with the parameters that they are for: those that decay, then the spared."""
+    spared = {tensor.name for tensor in workload.tensors() if not tensor.decay}
+    decaying = [value for name, value in parameters.items() if name not in spared]
+    others = [value for name, value in parameters.items() if name in spared]
+    found = [(workload.optimizer.weight_decay, decaying), (0.0, others)]
+    return [(decay, members) for decay, members in found if members]
+
+
+def clip_factor(clip_norm: float, norm: Any) -> Any:
+    """By what gradients of this norm are multiplied, where it is less than 1."""
+    return clip_norm / (norm + CLIP_EPSILON)

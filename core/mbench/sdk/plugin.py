@@ -1,0 +1,120 @@
+"""The description of a framework: a base with defaults, and a table of what it cannot do."""
+
+from __future__ import annotations
+
+import importlib.util
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mbench.contract.adapter import SUPPORTED, Support
+from mbench.contract.case import DEVICES, MODES
+from mbench.contract.precision import PRECISIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from mbench.contract.case import Case
+    from mbench.workloads.workload import Workload
+
+__all__ = ["NO_TF32_ON_CPU", "AdapterBase", "Lack"]
+
+
+@dataclass(frozen=True)
+class Lack:
+    """What a framework cannot do: every case that has one of each that is named, and why not."""
+
+    reason: str
+    devices: Sequence[str] = ()
+    precisions: Sequence[str] = ()
+    compilers: Sequence[str] = ()
+    modes: Sequence[str] = ()
+    families: Sequence[str] = ()
+
+    def fits(self, words: Mapping[str, str]) -> bool:
+        """Whether it speaks of what `words` name: a device, a mode and so on, one of each."""
+        rows = {
+            "device": self.devices,
+            "mode": self.modes,
+            "precision": self.precisions,
+            "compiler": self.compilers,
+            "family": self.families,
+        }
+        return all(not named or words.get(kind) in named for kind, named in rows.items())
+
+
+NO_TF32_ON_CPU = Lack(
+    "TensorFloat-32 is arithmetic of CUDA devices", devices=("cpu",), precisions=("tf32",)
+)
+
+
+class AdapterBase:
+    """An Adapter whose author writes down what differs; `contract.adapter.Adapter` explains each.
+
+    There are no defaults for `name`, `title`, `imports`, `runtime`, `compilers` and
+    `requirements`.
+    """
+
+    name: str
+    title: str
+    imports: Sequence[str]
+    runtime: str
+    compilers: Mapping[str, str]
+
+    contract = 1
+    tuned_by: Sequence[str] = ()
+    models = ""
+    switches: Sequence[str] = ()
+    lacks: Sequence[Lack] = ()
+    """What it cannot do. The first that fits a case is the reason that users read."""
+
+    def python(self, version: str | None) -> str:
+        return ">=3.10"
+
+    def variables(self, *, threads: int, device: str) -> Mapping[str, str]:
+        return {}
+
+    def mixed(self, device: str) -> str:
+        return "amp-fp16" if device == "cuda" else "amp-bf16"
+
+    def supports(self, case: Case) -> Support:
+        reason = self.refusal(case, case.resolve())
+        return Support.no(reason) if reason else SUPPORTED
+
+    def refusal(self, case: Case, workload: Workload) -> str:
+        """Why `case` of `workload` cannot run; empty where it can, as far as is known here."""
+        if not is_there(self.model_file(workload)):
+            return f"not provided: {self.title}'s adapter has no {workload.family} model"
+        return self.lacking(
+            mode=case.mode,
+            device=case.device,
+            precision=case.precision,
+            compiler=case.compiler,
+            family=workload.family,
+        )
+
+    def lacking(self, **words: str) -> str:
+        """Why what `words` name is not there, or does not go together; empty where it does."""
+        known = {
+            "mode": MODES,
+            "device": DEVICES,
+            "precision": PRECISIONS,
+            "compiler": self.compilers,
+        }
+        for kind, values in known.items():
+            if kind in words and words[kind] not in values:
+                return f"{self.title} has no {kind} {words[kind]}: {', '.join(values)} are"
+        return next((lack.reason for lack in self.lacks if lack.fits(words)), "")
+
+    def model_file(self, workload: Workload) -> str:
+        """The module that implements `workload`: the one that it brings for this framework, else
+        the one named for its family in the package `models`.
+        """
+        return workload.model_files.get(self.name, f"{self.models}.{workload.family}")
+
+
+def is_there(module: str) -> bool:
+    """Whether a module can be found; the packages above it are imported."""
+    try:
+        return importlib.util.find_spec(module) is not None
+    except (ImportError, ValueError):  # of no package, or of one that is not there
+        return False

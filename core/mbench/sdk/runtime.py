@@ -1,0 +1,178 @@
+"""The worker's side of an adapter: sets a framework up, and prepares cases and probes by it."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import platform
+from typing import TYPE_CHECKING, Any
+
+from mbench.contract.adapter import FrameworkInfo, Unsupported
+from mbench.contract.place import ALONE
+from mbench.contract.precision import PRECISIONS
+from mbench.sdk.checks import require
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from types import ModuleType
+
+    from mbench.contract.case import Case
+    from mbench.contract.place import Place
+    from mbench.contract.precision import Precision
+    from mbench.sdk.benchmark import Prepared
+    from mbench.sdk.compiler import Compiler
+    from mbench.sdk.plugin import AdapterBase
+    from mbench.sdk.tensors import Native
+    from mbench.workloads.workload import Workload
+
+__all__ = ["Probe", "RuntimeBase", "installed"]
+
+
+class RuntimeBase:
+    """A Runtime whose author writes down what is the framework's own."""
+
+    adapter: AdapterBase
+    """The description, whose refusals hold here too: a worker may be asked for anything."""
+    compilers: Mapping[str, type[Compiler]]
+    """By the names that the description has for them."""
+    plain: type[Compiler]
+    """The one of them under which operations run one by one, as probes do."""
+    benchmark: type[Prepared]
+    version: str
+    """The framework's own."""
+    distributions: Sequence[str] = ()
+    """What else is installed and tells of results: their versions are described."""
+    out_of_memory: Sequence[str] = ()
+    """What the framework's errors say, in small letters, where memory does not suffice."""
+
+    def __init__(self, *, device: str, threads: int, place: Place = ALONE) -> None:
+        require(
+            place.ranks == 1, f"{self.adapter.title}'s adapter has no work for several processes"
+        )
+        self.device = device
+        self.threads = threads
+        self.devices = ["cpu"]
+        self.set_up()
+
+    # The framework's own.
+
+    def set_up(self) -> None:
+        """Set the framework up for the device and the threads; raises Unsupported."""
+
+    def gpu_name(self) -> str:
+        """Of the CUDA device, as the framework names it."""
+        return "CUDA device 0"
+
+    def threads_used(self) -> int:
+        """As the framework says."""
+        return self.threads
+
+    def details(self) -> dict[str, str]:
+        """Whatever else describes the build."""
+        return {}
+
+    @staticmethod
+    def set_precision(precision: Precision, compiler: Any) -> None:
+        """Set what holds for the whole process; raises Unsupported where the device lacks it."""
+
+    def outline(self, workload: Workload) -> Mapping[str, Native]:
+        """The tensors of the model, as natives whose shapes are known and which have no memory."""
+        raise Unsupported(f"{self.adapter.title}'s adapter builds no model without its memory")
+
+    def operand(self, shape: Sequence[int], dtype: str, compiler: Compiler) -> Any:
+        """Random numbers of a type, by its neutral name, on the device."""
+        raise Unsupported(f"{self.adapter.title}'s adapter has no probes")
+
+    def multiplier(self, a: Any, b: Any) -> Callable[[], Any]:
+        """What enqueues A B of square matrices, and gives it."""
+        return lambda: a @ b
+
+    def adder(self, a: Any, b: Any) -> Callable[[], Any]:
+        """What enqueues B = B + A of vectors, in place, and gives B."""
+        raise Unsupported(f"{self.adapter.title}'s adapter adds nothing up in place")
+
+    # What follows is the same everywhere.
+
+    def expect_cuda(self, *, built: bool, found: bool, mend: str = "") -> None:
+        """Note whether CUDA is there; raises Unsupported where it is asked for and is not."""
+        if self.device == "cuda":
+            require(built, f"this build of {self.adapter.title} has no CUDA{mend}")
+            require(found, f"{self.adapter.title} finds no CUDA device")
+        self.devices = ["cpu", "cuda"] if built and found else ["cpu"]
+
+    def describe(self) -> FrameworkInfo:
+        return FrameworkInfo(
+            version=self.version,
+            devices=self.devices,
+            device_name=self.gpu_name() if self.device == "cuda" else platform.machine(),
+            threads=self.threads_used(),
+            versions=installed(self.distributions),
+            details=self.details(),
+        )
+
+    def family(self, workload: Workload) -> ModuleType:
+        """The module with this model's `build`, `forward` and `loss`."""
+        return importlib.import_module(self.adapter.model_file(workload))
+
+    def shapes(self, workload: Workload) -> dict[str, Sequence[int]]:
+        return {name: native.shape for name, native in self.outline(workload).items()}
+
+    def prepare(self, case: Case, workload: Workload) -> Prepared:
+        refusal = self.adapter.refusal(case, workload)
+        require(not refusal, refusal)
+        compiler = self.compilers[case.compiler](self.device)
+        precision = PRECISIONS[case.precision]
+        self.set_precision(precision, compiler)
+        return self.benchmark(
+            case,
+            workload,
+            family=self.family(workload),
+            compiler=compiler,
+            precision=precision,
+        )
+
+    def matmul(self, size: int, precision: str) -> Probe:
+        return self.probe((size, size), precision, self.multiplier)
+
+    def accumulate(self, elements: int, precision: str) -> Probe:
+        return self.probe((elements,), precision, self.adder)
+
+    def probe(self, shape: Sequence[int], precision: str, work: Callable[..., Any]) -> Probe:
+        """On operands in the type of the precision's products."""
+        refusal = self.adapter.lacking(device=self.device, precision=precision)
+        require(not refusal, refusal)
+        compiler = self.plain(self.device)
+        kind = PRECISIONS[precision]
+        self.set_precision(kind, compiler)
+        a, b = (self.operand(shape, kind.products, compiler) for _ in range(2))
+        return Probe(work(a, b), (a, b), compiler)
+
+    def is_out_of_memory(self, error: Exception) -> bool:
+        said = f"{type(error).__name__}: {error}".lower()
+        return any(words in said for words in self.out_of_memory)
+
+
+class Probe:
+    """Bare work on two operands, by which a framework shows what the machine can do at most."""
+
+    def __init__(self, work: Callable[[], Any], operands: Sequence[Any], compiler: Compiler):
+        self.operands = operands
+        self._work = work
+        self._compiler = compiler
+
+    def step(self) -> None:
+        self.result = self._work()
+
+    def synchronize(self) -> None:
+        self._compiler.synchronize()
+
+
+def installed(distributions: Iterable[str]) -> dict[str, str]:
+    """Versions of those of the distributions that are here."""
+    found = {}
+    for name in distributions:
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found

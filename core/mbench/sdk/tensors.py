@@ -1,0 +1,84 @@
+"""Canonical tensors to and from a model's own, whatever their names, layouts and types there."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+__all__ = ["Native", "load", "read", "trainable"]
+
+
+@dataclass(frozen=True, eq=False)
+class Native:
+    """A parameter or running statistic as the framework keeps it; adapters derive their own.
+
+    `axes` are the canonical axes in the framework's order: (1, 0) is a weight kept as (in, out),
+    (2, 3, 1, 0) a convolution's kept as (height, width, in, out). Without them the layout is the
+    canonical one.
+    """
+
+    tensor: Any
+    trainable: bool
+    axes: Sequence[int] = ()
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """In the canonical layout."""
+        own = tuple(self.tensor.shape)
+        return tuple(own[at] for at in np.argsort(self.axes)) if self.axes else own
+
+    def write(self, array: np.ndarray) -> None:
+        """Take the canonical value over."""
+        self.assign(array.transpose(self.axes) if self.axes else array)
+
+    def read(self) -> np.ndarray:
+        """The canonical value as it is now, float32 or float64."""
+        array = self.fetch()
+        return array.transpose(np.argsort(self.axes)) if self.axes else array
+
+    def assign(self, array: np.ndarray) -> None:
+        """Copy `array`, which has the framework's own layout, into the tensor."""
+        raise NotImplementedError(f"{type(self).__name__} must say how a tensor is set")
+
+    def fetch(self) -> np.ndarray:
+        """A copy of the tensor in its own layout, in float32, or in float64 where it is that."""
+        raise NotImplementedError(f"{type(self).__name__} must say how a tensor is read")
+
+
+def load(model: Mapping[str, Native], arrays: Iterable[tuple[str, np.ndarray]]) -> None:
+    """Copy `arrays` into the tensors of `model`, which are by canonical name.
+
+    Raises ValueError for a name that the model lacks or that comes twice, for a wrong shape,
+    and for a tensor left out.
+    """
+    missing = dict(model)
+    for name, array in arrays:
+        native = missing.pop(name, None)
+        if native is None:
+            raise ValueError(f"the model has no {name}, or it came before")
+        if native.shape != array.shape:
+            raise ValueError(f"{name} is {native.shape} in the model, not {array.shape}")
+        native.write(array)
+    if missing:
+        raise ValueError(f"the model has {next(iter(missing))}, which was left out")
+
+
+def read(model: Mapping[str, Native]) -> Iterator[tuple[str, np.ndarray]]:
+    """Copies of all tensors, one at a time."""
+    for name, native in model.items():
+        yield name, native.read()
+
+
+def trainable(model: Mapping[str, Native]) -> dict[str, Any]:
+    """The framework's own tensors that the optimizer updates, by canonical name."""
+    return {name: native.tensor for name, native in model.items() if native.trainable}
+
+
+def trainable_scalars(model: Mapping[str, Native]) -> int:
+    return sum(math.prod(native.shape) for native in model.values() if native.trainable)
