@@ -102,6 +102,44 @@ BROKEN = [
 ]
 
 
+BARE = """
+class Bare:
+    name, title, imports, runtime = "bare", "Bare", ("numpy",), "bare:Runtime"
+    compilers = {"eager": "one by one"}
+    def requirements(self, version, accelerator):
+        return ["numpy==2.0"]
+    def supports(self, case):
+        return None
+@hookimpl
+def mbench_adapters():
+    return [Bare()]
+"""
+
+
+def test_an_adapter_without_the_base_gets_the_defaults_of_what_it_lacks(install):
+    install(BARE)
+    plugins = Plugins()
+    bare = plugins.adapter("bare")
+    assert problems(plugins) == {}
+    assert (bare.tuned_by, bare.models, bare.mixed("cuda")) == ((), "", "amp-fp16")
+    assert bare.variables(threads=2, device="cpu") == {}
+
+
+@pytest.mark.parametrize(("number", "mend"), [(0, "the plugin"), (2, "mbench")])
+def test_an_adapter_for_another_contract_is_named_with_what_to_upgrade(install, number, mend):
+    code = GOOD.replace("[Mine()]", "[Old(), Mine()]")
+    old = f"class Old(Tiny):\n    name, contract = 'old', {number}\n"
+    plugin = install(old + code)
+    plugins = Plugins()
+    assert problems(plugins) == {
+        plugin: f"old is written for adapters' contract {number}, and this mbench has 1: "
+        f"upgrade {mend}"
+    }
+    assert plugins.adapter("mine")
+    with pytest.raises(UsageError, match="unknown framework 'old'"):
+        plugins.adapter("old")
+
+
 @pytest.mark.parametrize(("code", "said"), BROKEN)
 def test_a_broken_plugin_is_named_and_harms_no_other(install, code, said):
     broken, good = install(code), install(GOOD, distribution="good")
