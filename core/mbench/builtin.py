@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
     import click
 
+    from mbench.contract.place import Place
+    from mbench.engine.program import Program
+    from mbench.engine.worker import Launcher, Worker
     from mbench.outlets.outlet import Outlet
     from mbench.reports.report import Report
 
@@ -89,6 +92,15 @@ def mbench_outlets() -> Mapping[str, Outlet]:
         return where
 
     return {"mlflow": mlflow}
+
+
+@hookimpl
+def mbench_launchers() -> Mapping[str, Launcher]:
+    def local(program: Program, places: Sequence[Place], /) -> Worker:
+        worker: Worker = import_module("mbench.engine.local").start(program, places)
+        return worker
+
+    return {"local": local}
 
 
 @hookimpl

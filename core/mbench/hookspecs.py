@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     import click
 
     from mbench.contract.adapter import Adapter
+    from mbench.engine.worker import Launcher
     from mbench.outlets.outlet import Outlet
     from mbench.reports.report import Report
 
@@ -53,6 +54,11 @@ def mbench_layouts() -> Mapping[str, Mapping[str, Report]]:  # type: ignore[empt
 @hookspec
 def mbench_outlets() -> Mapping[str, Outlet]:  # type: ignore[empty-body]
     """Other tools' stores by name that `--log` accepts."""
+
+
+@hookspec
+def mbench_launchers() -> Mapping[str, Launcher]:  # type: ignore[empty-body]
+    """Ways by name to start the processes of a worker."""
 
 
 @hookspec

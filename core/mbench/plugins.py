@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import click
 
     from mbench.contract.adapter import Adapter
+    from mbench.engine.worker import Launcher
     from mbench.outlets.outlet import Outlet
     from mbench.reports.report import Report
 
@@ -171,6 +172,10 @@ class Plugins:
         return self._collect("outlet", "mbench_outlets", lambda answer: answer.items())
 
     @cached_property
+    def launchers(self) -> Offers:
+        return self._collect("launcher", "mbench_launchers", lambda answer: answer.items())
+
+    @cached_property
     def commands(self) -> Offers:
         def items(answer: Sequence[click.Command]) -> Iterator[tuple[str, click.Command]]:
             for command in answer:
@@ -189,6 +194,10 @@ class Plugins:
 
     def outlet(self, name: str) -> Outlet:
         found: Outlet = self.outlets.get(name)
+        return found
+
+    def launcher(self, name: str) -> Launcher:
+        found: Launcher = self.launchers.get(name)
         return found
 
     def laid_out(self, layout: str, format_: str) -> Report:

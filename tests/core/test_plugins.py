@@ -52,7 +52,8 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., st
 
 def problems(plugins: Plugins) -> dict[str, str]:
     """What is said of each plugin, once everything was asked for."""
-    for offers in (plugins.adapters, plugins.workloads, plugins.reports, plugins.commands):
+    for offers in (plugins.adapters, plugins.workloads, plugins.reports, plugins.launchers,
+                   plugins.commands):  # fmt: skip
         assert offers is not None
     return {problem.plugin: problem.message for problem in plugins.problems}
 
@@ -84,6 +85,7 @@ BROKEN = [
     ("@hookimpl\ndef mbench_workloads():\n    return ['a']", "mbench_workloads answered wrongly"),
     ("@hookimpl\ndef mbench_reports():\n    return 7", "mbench_reports answered wrongly"),
     ("@hookimpl\ndef mbench_commands():\n    return ['x']", "mbench_commands answered wrongly"),
+    ("@hookimpl\ndef mbench_launchers():\n    return 7", "mbench_launchers answered wrongly"),
     (
         "@hookimpl\ndef mbench_workloads():\n    return {1: 'a:B'}",
         "mbench_workloads answered wrongly: TypeError: 1 is no name",

@@ -47,7 +47,7 @@ def command(context: click.Context, what: str, results: Path) -> None:
     if what == "runs":
         columns("run", runs(results))
     for offers in (found.adapters, found.workloads, found.reports, found.layouts, found.outlets,
-                   found.commands):  # fmt: skip
+                   found.launchers, found.commands):  # fmt: skip
         assert offers is not None  # asked for, so that every problem is known
     for problem in dict.fromkeys(found.problems):
         click.echo(f"problem: plugin {problem.plugin} {problem.message}", err=True)

@@ -29,6 +29,7 @@ def order_of(context: click.Context, sweeps: Sequence[Sweep], options: dict[str,
     return Order(
         comparisons=tuple(plan_all(sweeps, plugins(context))),
         protocol=choose(options["protocol_name"], options),
+        launcher=plugins(context).launcher("local"),
         results=options["results"],
         resume=options.get("resume"),
         provision=options["provision"],

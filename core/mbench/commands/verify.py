@@ -103,6 +103,7 @@ def verify(
     entry: Entry, homes: Homes, progress: Progress, *, log: Path, timeout: float, fresh: bool
 ) -> dict[str, Any]:
     """One entry's proof with its outcome, as plain data."""
+    from mbench.engine.ending import last_words
     from mbench.engine.outcome import CaseEnded
     from mbench.equality.prove import prove
     from mbench.errors import MbenchError
@@ -134,5 +135,5 @@ def verify(
         result |= {"outcome": end.outcome, "reason": end.reason}
         progress.ended(entry.label, end)
         if end.log and end.outcome in ("crashed", "failed", "timeout"):
-            print(end.log.read_text(errors="replace")[-4000:], file=sys.stderr)
+            print(last_words(end.log), file=sys.stderr)
     return result

@@ -12,7 +12,7 @@ import psutil
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["end_of", "ending", "has_ended", "last_line"]
+__all__ = ["end_of", "ending", "has_ended", "last_line", "last_words"]
 
 LAST_BYTES = 4096
 
@@ -43,10 +43,15 @@ def ending(code: int) -> str:
     return f"was killed by {name}{by}"
 
 
-def last_line(log: Path) -> str:
-    """The last line that a worker wrote, shortened; empty if it wrote none."""
+def last_words(log: Path) -> str:
+    """The end of a log, which may be longer than memory; empty where there is none."""
     with contextlib.suppress(OSError), log.open("rb") as file:
         file.seek(max(0, os.fstat(file.fileno()).st_size - LAST_BYTES))
-        lines = file.read(LAST_BYTES).decode(errors="replace").strip().splitlines()
-        return lines[-1].strip()[:200] if lines else ""
+        return file.read(LAST_BYTES).decode(errors="replace")
     return ""
+
+
+def last_line(log: Path) -> str:
+    """The last line that a worker wrote, shortened; empty if it wrote none."""
+    lines = last_words(log).strip().splitlines()
+    return lines[-1].strip()[:200] if lines else ""

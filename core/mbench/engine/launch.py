@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mbench.contract import wire
 from mbench.contract.place import ALONE
-from mbench.engine.local import LocalLauncher
+from mbench.engine import local
 from mbench.engine.memory import worker_limit_bytes
 from mbench.engine.program import Program
 from mbench.engine.variables import thread_variables
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["launch"]
 
-LOCAL = LocalLauncher()
-
 
 def launch(
     adapter: Adapter,
@@ -32,7 +30,7 @@ def launch(
     log: Path,
     timeout: float,
     memory_limit_bytes: int | None = None,
-    launcher: Launcher = LOCAL,
+    launcher: Launcher = local.start,
 ) -> tuple[Worker, FrameworkInfo]:
     """A worker whose framework is imported, and what it found; raises CaseEnded.
 
@@ -50,7 +48,7 @@ def launch(
         log=log,
         timeout_seconds=timeout,
     )
-    worker = launcher.start(program, (ALONE,))
+    worker = launcher(program, (ALONE,))
     limit = worker_limit_bytes(memory_limit_bytes) if case.device == "cpu" else None
     try:
         info = worker.start(

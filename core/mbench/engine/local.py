@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mbench.contract.place import Place
     from mbench.engine.program import Program
 
-__all__ = ["LocalLauncher", "LocalWorker"]
+__all__ = ["LocalWorker", "start"]
 
 GOODBYE_SECONDS = 2.0
 KILL_SECONDS = 10.0
@@ -33,12 +33,10 @@ KILL_SECONDS = 10.0
 T = TypeVar("T")
 
 
-class LocalLauncher:
-    """Starts a worker as a process of this machine; more than one place is not there yet."""
-
-    def start(self, program: Program, places: Sequence[Place]) -> LocalWorker:
-        (place,) = places
-        return LocalWorker(program, place)
+def start(program: Program, places: Sequence[Place], /) -> LocalWorker:
+    """The launcher "local". More than one place is not there yet."""
+    (place,) = places
+    return LocalWorker(program, place)
 
 
 class LocalWorker(Worker):

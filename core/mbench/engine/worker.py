@@ -82,7 +82,7 @@ class Worker(Protocol):
 class Launcher(Protocol):
     """A way to start processes: on this machine, or by a cluster's own means."""
 
-    def start(self, program: Program, places: Sequence[Place]) -> Worker:
+    def __call__(self, program: Program, places: Sequence[Place], /) -> Worker:
         """A process at each place, all of which have said hello; raises CaseEnded."""
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mbench.contract import wire
+from mbench.engine import local
 from mbench.engine.launch import launch
 from mbench.engine.outcome import CaseEnded
 from mbench.equality import cache, judge
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from mbench.contract.adapter import Adapter
     from mbench.contract.case import Case
-    from mbench.engine.worker import Worker
+    from mbench.engine.worker import Launcher, Worker
     from mbench.environments.environment import Environment
     from mbench.equality.reference import Reference
     from mbench.workloads.workload import Workload
@@ -42,6 +43,7 @@ class Prover:
         timeout: float,
         report: Callable[[str], None],
         fresh: bool,
+        launcher: Launcher,
     ) -> None:
         self.adapter = adapter
         self.environment = environment
@@ -51,6 +53,7 @@ class Prover:
         self.timeout = timeout
         self.report = report
         self.fresh = fresh
+        self.launcher = launcher
         self.version = ""
         self.notes: list[str] = []
         if not case.clip and self.workload.optimizer.clip_norm is not None:
@@ -93,8 +96,9 @@ class Prover:
 
     def worker(self, case: Case) -> AbstractContextManager[Worker]:
         worker, info = launch(
-            self.adapter, self.environment, case, log=self.log, timeout=self.timeout
-        )
+            self.adapter, self.environment, case, log=self.log, timeout=self.timeout,
+            launcher=self.launcher,
+        )  # fmt: skip
         self.version = info.version
         return closing(worker)
 
@@ -196,6 +200,7 @@ def prove(
     timeout: float,
     report: Callable[[str], None],
     fresh: bool = False,
+    launcher: Launcher = local.start,
 ) -> dict[str, Any]:
     """The document of the proof of equal work for `case`: remembered, or made now if `fresh`.
 
@@ -206,8 +211,9 @@ def prove(
     if remembered is not None:
         return {**remembered, "remembered": True}
     prover = Prover(
-        adapter, environment, case, log=log, timeout=timeout, report=report, fresh=fresh
-    )
+        adapter, environment, case, log=log, timeout=timeout, report=report, fresh=fresh,
+        launcher=launcher,
+    )  # fmt: skip
     proof = prover.run()
     cache.remember(name, proof)
     return {**proof.document(), "remembered": False}

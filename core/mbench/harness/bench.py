@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from mbench.engine.worker import Launcher
     from mbench.environments.environment import Environment
     from mbench.harness.ceiling import Ceilings
     from mbench.harness.homes import Homes
@@ -24,6 +25,7 @@ __all__ = ["Bench"]
 @dataclass(frozen=True, kw_only=True)
 class Bench:
     protocol: Protocol
+    launcher: Launcher
     homes: Homes
     store: RunWriter
     progress: Progress

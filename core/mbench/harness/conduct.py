@@ -38,6 +38,7 @@ def conduct(order: Order) -> tuple[RunWriter, bool]:
     store, comparisons, earlier = open_run(order, homes, progress)
     bench = Bench(
         protocol=order.protocol,
+        launcher=order.launcher,
         homes=homes,
         store=store,
         progress=progress,
@@ -92,6 +93,7 @@ def prover(
             log=store.log_path(f"{entry.number:03}-{entry.spec.name}-proof.log"),
             timeout=order.protocol.timeout_seconds,
             report=lambda text: progress.phase(entry.label, text),
+            launcher=order.launcher,
         )
         store.append("equal_work", case=entry.number, **document)
         if not document["proven"] and not order.allow_unequal:

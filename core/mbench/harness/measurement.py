@@ -54,6 +54,7 @@ class Measurement(ABC, Generic[Constants]):
         self.comparison = comparison
         self.environments = environments
         self.protocol = cast("Constants", bench.protocol)  # it is what named this class
+        self.launcher = bench.launcher
         self.store = bench.store
         self.progress = bench.progress
         self.sampler = bench.sampler
@@ -79,6 +80,7 @@ class Measurement(ABC, Generic[Constants]):
             log=self.store.log_path(f"{entry.number:03}-{entry.spec.name}-{number + 1}.log"),
             timeout=self.protocol.timeout_seconds,
             memory_limit_bytes=self.protocol.memory_limit_bytes,
+            launcher=self.launcher,
         )
         stack.callback(worker.close)
         self.workers[entry.number] = worker

@@ -54,6 +54,7 @@ class Search:
         self.comparison = comparison
         self.homes = bench.homes
         self.protocol = bench.protocol
+        self.launcher = bench.launcher
         self.store = bench.store
         self.progress = bench.progress
         self.ended: dict[str, CaseEnded] = {}
@@ -144,6 +145,7 @@ class Search:
             case,
             log=self.store.log_path(log),
             timeout=self.protocol.timeout_seconds,
+            launcher=self.launcher,
             limit_bytes=self.limit_bytes,
             steady=steady,
         )

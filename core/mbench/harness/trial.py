@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mbench.contract.case import Case
+    from mbench.engine.worker import Launcher
     from mbench.environments.environment import Environment
     from mbench.plan.plan import Entry
 
@@ -55,6 +56,7 @@ def try_case(
     *,
     log: Path,
     timeout: float,
+    launcher: Launcher,
     limit_bytes: int | None,
     steady: bool,
 ) -> Trial:
@@ -70,6 +72,7 @@ def try_case(
             log=log,
             timeout=timeout,
             memory_limit_bytes=limit_bytes,
+            launcher=launcher,
         )
     except CaseEnded as end:
         return Trial(value=value, outcome=end.outcome, reason=end.reason)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from mbench.engine.worker import Launcher
     from mbench.plan.plan import Comparison
     from mbench.plan.protocol import Protocol
 
@@ -20,6 +21,8 @@ class Order:
 
     comparisons: tuple[Comparison, ...]
     protocol: Protocol
+    launcher: Launcher
+    """Starts the workers."""
     results: Path
     """The folder of all runs."""
     resume: str | None = None

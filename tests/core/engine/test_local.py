@@ -19,7 +19,7 @@ from mbench.contract.adapter import FrameworkInfo
 from mbench.contract.case import Case
 from mbench.contract.place import ALONE
 from mbench.engine import channel, local
-from mbench.engine.local import LocalLauncher, LocalWorker
+from mbench.engine.local import LocalWorker
 from mbench.engine.outcome import CaseEnded
 from mbench.engine.program import Program
 
@@ -60,7 +60,7 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
             log=tmp_path / "logs" / f"{len(workers)}.log",
             timeout_seconds=timeout,
         )
-        worker = LocalLauncher().start(program, [ALONE])
+        worker = local.start(program, [ALONE])
         workers.append(worker)
         return worker
 
@@ -398,11 +398,11 @@ from pathlib import Path
 sys.path[:0] = {path!r}
 from mbench.contract import wire
 from mbench.contract.place import ALONE
-from mbench.engine.local import LocalLauncher
+from mbench.engine import local
 from mbench.engine.program import Program
 program = Program(python=Path(sys.executable), modules=["mbench_tiny", "rogues"],
                   variables={{"CHILD": {child!r}}}, log=Path({log!r}), timeout_seconds=60)
-worker = LocalLauncher().start(program, [ALONE])
+worker = local.start(program, [ALONE])
 worker.start(wire.Start(runtime={runtime!r}, device="cpu", threads=1))
 if {stopped!r}:
     worker.stop()

@@ -7,11 +7,13 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from fakes import NotedProgress, SilentWorker
 
 from mbench.contract import wire
 from mbench.contract.adapter import FrameworkInfo
-from mbench.engine.worker import Process, Worker, pids_here
-from mbench.harness import measurement, rounds
+from mbench.contract.place import ALONE
+from mbench.engine.worker import pids_here
+from mbench.harness import rounds
 from mbench.harness.bench import Bench
 from mbench.harness.execute import measurement_of
 from mbench.plan.adaptive import Adaptive
@@ -37,31 +39,30 @@ class World:
         self.noise = None
         """The step time of each worker from the first, instead of the one above."""
 
-    def launch(self, adapter, environment, case, *, log, timeout, memory_limit_bytes):
-        label = environment
+    def launch(self, program, places):
+        """The launcher of this world; what takes the interpreter's place is the label."""
+        assert list(places) == [ALONE]
+        label = str(program.python)
         number = sum(worker.label == label for worker in self.workers)
         self.now += self.start_seconds
         self.fault(label, number, "launch")
         worker = FakeWorker(self, label, number, next(self.noise) if self.noise else None)
         self.workers.append(worker)
-        return worker, INFO
+        return worker
 
     def fault(self, label, number, request):
         if (label, number, request) in self.faults:
             raise self.faults[label, number, request]
 
 
-class FakeWorker(Worker):
-    """Whatever it is asked beyond what is here, or in other words, is an error."""
-
-    log = Path("none")
+class FakeWorker(SilentWorker):
+    """Takes the world's time, and no other worker's."""
 
     def __init__(self, world, label, number, step_seconds):
+        super().__init__(pid=4711 + len(world.workers))
         self.world, self.label, self.number = world, label, number
         self.step_seconds = step_seconds or world.step_seconds
-        self.stopped = self.closed = False
         self.runs = self.asked = 0
-        self.processes = [Process(pid=4711 + len(world.workers))]
 
     def start(self, message):
         return INFO
@@ -92,26 +93,11 @@ class FakeWorker(Worker):
         self.world.fault(self.label, self.number, "memory")
         return wire.MemoryUsed(peak_bytes=123)
 
-    def ask_all(self, message, answer, *, timeout=None):
-        return [self.ask(message, answer, timeout=timeout)]
-
     def check_alone(self):
         assert not self.stopped
         assert not self.closed
         for other in self.world.workers:
             assert other is self or other.stopped or other.closed, f"{other.label} is running too"
-
-    def stop(self):
-        self.stopped = True
-
-    def resume(self):
-        self.stopped = False
-
-    def close(self):
-        self.closed = True
-
-    def kill(self):
-        self.closed = True
 
 
 class Store:
@@ -166,18 +152,9 @@ def sample(now):
     )  # fmt: skip
 
 
-class Progress:
-    def __init__(self):
-        self.said = []
-
-    def __getattr__(self, name):
-        return lambda *arguments: self.said.append((name, *arguments))
-
-
 @pytest.fixture
 def world(monkeypatch):
     world = World()
-    monkeypatch.setattr(measurement, "launch", world.launch)
     monkeypatch.setattr(rounds, "time", SimpleNamespace(monotonic=lambda: world.now))
     return world
 
@@ -193,13 +170,17 @@ def measure(world, plugins):
         sweep = Sweep(frameworks=frameworks, models=("tiny-model",), modes=(mode,))
         (comparison,) = plan(sweep, plugins)
         store = Store()
-        store.progress = Progress()
+        store.progress, store.sampler = NotedProgress(), Sampler(world)
         if protocol is None:
             protocol = Adaptive(**{"budget_seconds": 1e9, **constants})
-        environments = {e.label: e.label for e in comparison.entries if e.label not in without}
+        environments = {
+            e.label: SimpleNamespace(python=Path(e.label), variables=dict)
+            for e in comparison.entries
+            if e.label not in without
+        }
         bench = Bench(
-            protocol=protocol, homes=None, store=store, progress=store.progress,
-            sampler=Sampler(world),
+            protocol=protocol, launcher=world.launch, homes=None, store=store,
+            progress=store.progress, sampler=store.sampler,
         )  # fmt: skip
         measurement_of(protocol)(comparison, environments, bench).run()
         assert all(worker.closed for worker in world.workers)

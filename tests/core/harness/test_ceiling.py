@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from fakes import SilentWorker
 
 from mbench.contract import wire
 from mbench.engine.outcome import CaseEnded
@@ -11,14 +12,15 @@ from mbench.harness.ceiling import BLOCKS, Ceilings, amount
 from mbench.plan.plan import Sweep, plan
 
 
-class Worker:
+class Worker(SilentWorker):
     """Does 1e11 FLOPs and 1e10 bytes a second; `faults` by probe and size."""
 
     def __init__(self, faults=None):
+        super().__init__()
         self.faults = faults or {}
         self.probes = []
 
-    def ask(self, message, answer):
+    def ask(self, message, answer, *, timeout=None):
         if end := self.faults.get((message.kind, message.size)):
             raise end
         self.probes.append((message.kind, message.size))
@@ -26,7 +28,7 @@ class Worker:
         self.seconds = amount(message.kind, message.size, message.precision) / rate
         return wire.Probed()
 
-    def run(self, count):
+    def run(self, count, *, each=False, timeout=None):
         return wire.Elapsed(start_nanoseconds=0, nanoseconds=[round(count * self.seconds * 1e9)])
 
 

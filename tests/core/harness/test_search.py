@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from fakes import NotedProgress
 
 from mbench.contract.adapter import Support
 from mbench.engine.outcome import CaseEnded
@@ -46,11 +47,6 @@ class Store:
         return Path("logs", name)
 
 
-class Progress:
-    def phase(self, label, text):
-        pass
-
-
 class Homes:
     def __init__(self, lacking=()):
         self.lacking = lacking
@@ -80,8 +76,8 @@ def settle(plugins, monkeypatch):
                 return Trial(value=value, outcome=end.outcome, reason=end.reason)
 
         monkeypatch.setattr(search, "try_case", attempt)
-        bench = Bench(protocol=protocol or Adaptive(), homes=Homes(lacking), store=Store(),
-                      progress=Progress(), sampler=None)  # fmt: skip
+        bench = Bench(protocol=protocol or Adaptive(), launcher=None, homes=Homes(lacking),
+                      store=Store(), progress=NotedProgress(), sampler=None)  # fmt: skip
         made = Search(comparison, bench)
         made.comparison_found = made.settle()
         made.limits = limits
