@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["serve"]
 
+OUT_OF_MEMORY = wire.encode(wire.Failure(outcome="oom", reason="MemoryError"))
+
 
 class Session:
     """Holds the framework and the one prepared case, or probe, between messages."""
@@ -124,13 +126,21 @@ def serve(read_fd: int, write_fd: int) -> None:
             try:
                 reply = wire.encode(session.answer(message))
             except Exception as error:
-                traceback.print_exc()  # into the worker's log
-                reply = wire.encode(failure(error))
+                reply = reply_to(error)
             replies.write(reply)
             if isinstance(message, wire.Close):
                 break
     # Frameworks may hang or abort in their exit handlers; everything said has been said.
     os._exit(0)
+
+
+def reply_to(error: Exception) -> bytes:
+    """Its failure as it is sent, even where no memory is left to tell it in."""
+    try:
+        traceback.print_exc()  # into the worker's log
+        return wire.encode(failure(error))
+    except MemoryError:
+        return OUT_OF_MEMORY
 
 
 def failure(error: Exception) -> wire.Failure:

@@ -16,7 +16,7 @@ from mbench.contract.adapter import FrameworkInfo, Unsupported
 from mbench.contract.case import Case
 from mbench.contract.place import ALONE, Place
 from mbench.contract.reading import Malformed
-from mbench.worker.session import Session, failure
+from mbench.worker.session import Session, failure, reply_to
 
 CASE = Case(
     model="tiny-model",
@@ -164,6 +164,15 @@ def test_a_message_that_is_no_question_is_refused(session):
 def test_a_device_that_the_framework_lacks_passes_through():
     with pytest.raises(Unsupported, match="CPU only"):
         Session().answer(dataclasses.replace(START, device="cuda"))
+
+
+def test_no_memory_is_told_where_none_is_left_to_tell_it_in(monkeypatch):
+    def exhausted():
+        raise MemoryError
+
+    monkeypatch.setattr("traceback.print_exc", exhausted)
+    told = wire.decode(reply_to(MemoryError()))
+    assert told == wire.Failure(outcome="oom", reason="MemoryError")
 
 
 class ResourceExhaustedError(Exception):
