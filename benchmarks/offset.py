@@ -127,7 +127,7 @@ def main() -> None:
     names = arguments.settings.split(",")
     sweep = Sweep(
         frameworks=(arguments.framework,), batch_sizes=(arguments.batch_size,),
-        image_size=arguments.image_size, threads=arguments.threads,
+        sizes={"image_size": arguments.image_size}, threads=arguments.threads,
     )  # fmt: skip
     order = random.Random(0)
     sets, faults = [], []

@@ -51,7 +51,7 @@ def write_run(folder: Path, *, cases: int, samples: int) -> Path:
         axes = {
             "model": model, "workload": "made:UP", "mode": mode, "batch_size": batch,
             "precision": precision, "compiler": "eager", "device": "cpu", "threads": 1, "seed": 0,
-            "image_size": None, "sequence_length": None, "clip": True, "dropout": True,
+            "sizes": {}, "clip": True, "dropout": True,
             "plain_sgd": False, "learning_rate": None,
         }  # fmt: skip
         at = {"case": case}

@@ -32,7 +32,7 @@ def write_run(folder: Path, number: int, *, samples: int) -> None:
     axes = {
         "model": "tiny-model", "workload": "mbench_tiny:TINY", "mode": "train", "batch_size": 8,
         "precision": "fp32", "compiler": "eager", "device": "cpu", "threads": 1, "seed": 0,
-        "image_size": None, "sequence_length": None, "clip": True, "dropout": True,
+        "sizes": {}, "clip": True, "dropout": True,
         "plain_sgd": False, "learning_rate": None,
     }  # fmt: skip
     events = [

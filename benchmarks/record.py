@@ -37,7 +37,8 @@ def main() -> None:
     case = Case(
         model=arguments.model, workload=plugins.workloads.get(arguments.model), mode="train",
         batch_size=arguments.batch_size, precision="fp32", compiler=next(iter(adapter.compilers)),
-        device="cpu", threads=usable_cores(), image_size=arguments.image_size,
+        device="cpu", threads=usable_cores(),
+        sizes={"image_size": arguments.image_size},
     )  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
         worker, info = launch(adapter, environment, case, log=Path(folder, "log"), timeout=900)
@@ -53,7 +54,7 @@ def main() -> None:
         json.dumps(
             {
                 "framework": f"{spec.name} {info.version}",
-                "case": f"{case.model} {case.image_size} pixels, batch {case.batch_size}",
+                "case": f"{case.model} {arguments.image_size} pixels, batch {case.batch_size}",
                 "cpu": describe_system()["cpu"],
                 "microseconds": [round(value / 1000) for value in elapsed.nanoseconds],
             }

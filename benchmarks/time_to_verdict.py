@@ -62,7 +62,7 @@ def by_dlperf(arguments: argparse.Namespace) -> tuple[Interval, float]:
         for name in frameworks:
             sweep = Sweep(
                 frameworks=(name,), batch_sizes=(arguments.batch_size,),
-                image_size=arguments.image_size, threads=arguments.threads,
+                sizes={"image_size": arguments.image_size}, threads=arguments.threads,
             )  # fmt: skip
             with fresh_workers(1, sweep=sweep) as (worker,):
                 worker.run(SKIPPED)

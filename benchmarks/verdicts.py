@@ -68,7 +68,7 @@ def main() -> None:
     arguments = parser.parse_args()
     sweep = Sweep(
         frameworks=(arguments.framework,), models=(arguments.model,), modes=(arguments.mode,),
-        batch_sizes=(arguments.batch_size,), image_size=arguments.image_size,
+        batch_sizes=(arguments.batch_size,), sizes={"image_size": arguments.image_size},
         threads=arguments.threads,
     )  # fmt: skip
     order = random.Random(0)

@@ -31,7 +31,7 @@ def main(folder: str, runtime: str, *numbers: str) -> None:
         compiler=by_hand.COMPILER,  # the one that does the same
         device="cpu",
         threads=threads,
-        image_size=IMAGE_SIZE,
+        sizes={"image_size": IMAGE_SIZE},
     )
     module, _, name = runtime.partition(":")
     adapter = getattr(importlib.import_module(module), name)(device="cpu", threads=threads)

@@ -132,9 +132,23 @@ MISTAKES = [
     ([*COMPARE, "--block", "inf"], "inf is not a number of seconds"),
     ([*COMPARE, "--timeout", "-1"], "-1.0 is not in the range x>0"),
     ([*COMPARE, "--seed", "-1"], "-1 is not in the range x>=0"),
-    ([*COMPARE, "--image-size", "96"], "--image-size fits none of the models tiny-model"),
-    ([*COMPARE, "--models", "resnet50", "--image-size", "9"], "needs images of 32 pixels or more"),
-    ([*COMPARE, "--models", "bert-base", "--sequence-length", "513"], "20 to 512 tokens"),
+    ([*COMPARE, "--image-size", "96"], "size image_size fits none of the models tiny-model; they "),
+    ([*COMPARE, "--image-size", "x"], "'x' is not a whole number of 1 or more"),
+    ([*COMPARE, "--size", "96"], "'96' is not a size like image_size=96"),
+    ([*COMPARE, "--size", "n=0"], "'n=0' is not a size like image_size=96"),
+    (
+        [*COMPARE, "--models", "resnet50,bert-base", "--size", "pixels=96"],
+        "size pixels fits none of the models resnet50, bert-base; they take image_size, sequence_l",
+    ),
+    (
+        [*COMPARE, "--image-size", "96", "--size", "image_size=64"],
+        "image_size is given as 96 and as 64; give one of them",
+    ),
+    ([*COMPARE, "--models", "resnet50", "--image-size", "9"], "of resnet50 must be 32 or more"),
+    (
+        [*COMPARE, "--models", "bert-base", "--sequence-length", "513"],
+        "sequence_length of bert-base must be 20 to 512, not 513",
+    ),
     (
         [*COMPARE, "--amp", "--precision", "fp32"],
         "--amp contradicts --precision fp32; give one of them",
@@ -186,8 +200,8 @@ def test_amp_is_the_devices_mixed_precision():
 
     options = {
         "models": ("m",), "modes": ("train",), "batch_sizes": (), "precisions": None, "amp": True,
-        "compilers": None, "xla": True, "threads": 3, "seed": 0, "image_size": None,
-        "sequence_length": None, "clip": True,
+        "compilers": None, "xla": True, "threads": 3, "seed": 0, "sizes": {},
+        "clip": True,
     }  # fmt: skip
     for device, precision in (("cpu", "amp-bf16"), ("cuda", "amp-fp16")):
         sweep = sweep_of(("tiny",), {**options, "device": device})
@@ -265,3 +279,20 @@ def test_a_reader_that_leaves_is_no_error_of_ours(write_run):
     )
     assert "Traceback" not in done.stderr
     assert Path(os.environ["MBENCH_RESULTS"]).is_dir()
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        ["--image-size", "96", "--sequence-length", "64"],
+        ["--size", "image_size=96", "--size", "sequence_length=64"],
+        ["--image-size", "96", "--size", "sequence_length=64", "--size", "image_size=96"],
+    ],
+)
+def test_sizes_by_their_options_and_by_name_are_the_same(command, monkeypatch, typed):
+    from mbench.commands import compare
+
+    seen = []
+    monkeypatch.setattr(compare, "measure", lambda _, sweeps, options: seen.extend(sweeps) or 0)
+    assert command(*COMPARE, *typed)[0] == 0
+    assert seen[0].sizes == {"image_size": 96, "sequence_length": 64}

@@ -46,11 +46,6 @@ class TinyWorkload(Workload):
 
     config: TinyConfig
 
-    def resized(self, *, image_size, sequence_length):
-        if image_size is not None or sequence_length is not None:
-            raise ValueError(f"{self.name} has one size only")
-        return self
-
     def tensors(self):
         shape = (self.config.classes, self.config.features)
         return [Tensor("weight", shape, 0.1), Tensor("bias", shape[:1], 0.1, decay=False)]
@@ -71,7 +66,6 @@ TINY = TinyWorkload(
     title="Softmax regression",
     family="tiny",
     samples="samples",
-    size="",
     batch_sizes={"cpu": 64, "cuda": 64},
     config=TinyConfig(),
     proof={"batch_size": 8, "learning_rate": 1e-3},

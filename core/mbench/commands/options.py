@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from mbench.contract.case import DEVICES
+from mbench.errors import UsageError
 from mbench.results.folder import default_folder
 
 if TYPE_CHECKING:
@@ -20,10 +22,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COMMAS",
+    "Size",
     "case_options",
     "chosen_outlet",
     "chosen_report",
     "course_options",
+    "join",
     "output_options",
     "plugins",
     "results_option",
@@ -63,6 +67,36 @@ class BatchSizes(Commas):
         if number < 1:
             self.fail(f"{text!r} is not a whole number of 1 or more, nor max", param, ctx)
         return number
+
+
+class Size(click.ParamType[Any]):
+    """A size of a model, as a mapping: "image_size=96"; or the value alone of the one named."""
+
+    name = "size"
+
+    def __init__(self, one: str = "") -> None:
+        self.one = one
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> dict[str, int]:
+        name, _, number = (self.one, "", value) if self.one else value.partition("=")
+        if not name or not number.isdecimal() or int(number) < 1:
+            wanted = "a whole number of 1 or more" if self.one else "a size like image_size=96"
+            self.fail(f"{value!r} is not {wanted}", param, ctx)
+        return {name: int(number)}
+
+
+def gather(context: click.Context, _: click.Parameter, given: tuple[dict[str, int], ...]) -> None:
+    """Put the sizes of one option to those of the others."""
+    join(context.params.setdefault("sizes", {}), given)
+
+
+def join(sizes: dict[str, int], given: tuple[dict[str, int], ...]) -> None:
+    """Add what is given to `sizes`; raises UsageError where both say something else."""
+    for name, value in [item for size in given for item in size.items()]:
+        if sizes.setdefault(name, value) != value:
+            raise UsageError(f"{name} is given as {sizes[name]} and as {value}; give one of them")
 
 
 class Memory(click.ParamType[Any]):
@@ -140,6 +174,8 @@ results_option = click.option(
     show_default="mbench-results", help="Folder that holds all runs.",
 )  # fmt: skip
 
+size_option = partial(click.option, multiple=True, expose_value=False, callback=gather)
+
 timeout_option = click.option(
     "--timeout", type=SECONDS, default=900.0, show_default=True,
     help="Longest wait for a worker's answer, in seconds.",
@@ -174,10 +210,12 @@ case_options = apply(
                      show_default=True, help="Where the frameworks compute."),
         click.option("--threads", type=SIZE, default=None,
                      help="Threads of each framework.  [default: the physical cores]"),
-        click.option("--image-size", type=SIZE, default=None,
-                     help="Pixels per side, for small machines; marked as non-standard."),
-        click.option("--sequence-length", type=SIZE, default=None,
-                     help="Tokens per sequence, for small machines; marked as non-standard."),
+        size_option("--image-size", type=Size("image_size"), metavar="PIXELS",
+                    help="Pixels per side, for small machines; marked as non-standard."),
+        size_option("--sequence-length", type=Size("sequence_length"), metavar="TOKENS",
+                    help="Tokens per sequence, for small machines; marked as non-standard."),
+        size_option("--size", type=Size(), metavar="NAME=VALUE",
+                    help="Any size of a model by its name, as often as there are sizes."),
     ]
 )  # fmt: skip
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from mbench.commands.options import plugins
+from mbench.commands.options import Size, join, plugins
 from mbench.errors import UsageError
 from mbench.plugins import nearest
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["protocol_options_of", "sweep_of", "sweeps_of_suite"]
 
 AXES = ("models", "mode", "batch-size", "precision", "amp", "compiler", "xla", "clip",
-        "image-size", "sequence-length")  # fmt: skip
+        "image-size", "sequence-length", "size")  # fmt: skip
 EITHER = ({"precisions", "amp"}, {"compilers", "xla"})
 """Options that say the same thing: where one is typed, a suite's other is not asked."""
 
@@ -44,8 +44,7 @@ def sweep_of(frameworks: tuple[str, ...], options: dict[str, Any]) -> Sweep:
         device=device,
         threads=options["threads"] or usable_cores(),
         seed=options["seed"],
-        image_size=options["image_size"],
-        sequence_length=options["sequence_length"],
+        sizes=options["sizes"],
         clip=options["clip"],
     )
 
@@ -79,11 +78,14 @@ def sweeps_of_suite(
         def wrong(message: str, key: str, at: int = number) -> UsageError:
             return suite.wrong(message, key=key, sweep=at)
 
+        options = merged(context, table, known=AXES, wrong=wrong)
         try:
-            sweep = sweep_of(frameworks, merged(context, table, known=AXES, wrong=wrong))
+            sweep = sweep_of(frameworks, options)
             plan(sweep, plugins(context))
         except UsageError as error:
             key = (error.option or "").removeprefix("--")
+            if key not in table and key.replace("-", "_") in options["sizes"]:
+                key = "size"
             if key in table or (key == "frameworks" and frameworks == suite.frameworks):
                 raise wrong(str(error), key) from None
             raise
@@ -132,17 +134,22 @@ def merged(
     for group in EITHER:
         if group & typed:
             typed |= group
+    sizes: dict[str, int] = {}
     for key, value in table.items():
         if key not in known:
             raise wrong(f"unknown key{nearest(key, known)}", key)
         parameter = flags["--protocol" if key == "name" else f"--{key}"]
         assert parameter.name is not None
-        if parameter.name not in typed:
-            try:
+        try:
+            if isinstance(parameter.type, Size):
+                join(sizes, as_typed(context, parameter, value))
+            elif parameter.name not in typed:
                 options[parameter.name] = as_typed(context, parameter, value)
-            except click.BadParameter as error:
-                raise wrong(error.message, key) from None
-    return options
+        except click.BadParameter as error:
+            raise wrong(error.message, key) from None
+        except UsageError as error:
+            raise wrong(str(error), key) from None
+    return {**options, "sizes": {**sizes, **options.get("sizes", {})}}
 
 
 def as_typed(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
@@ -155,4 +162,5 @@ def as_typed(context: click.Context, parameter: click.Parameter, value: Any) -> 
     for item in items:
         if isinstance(item, bool) or not isinstance(item, (str, int, float)):
             raise click.BadParameter(f"{item!r} is neither text nor a number")
-    return parameter.type_cast_value(context, ",".join(str(item) for item in items))
+    words = [str(item) for item in items]
+    return parameter.type_cast_value(context, words if parameter.multiple else ",".join(words))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import importlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -30,10 +30,10 @@ class Case:
     """One thing to measure, complete: what a worker needs to prepare it.
 
     `workload` names the model's neutral facts as "module:attribute", so that a worker finds
-    them without plugins (see `find_workload`). `image_size` and `sequence_length` replace the
-    workload's own; `clip` switches clipping off. For proofs, `dropout` switches that off,
-    `plain_sgd` replaces the optimizer, `learning_rate` is one whose updates can be seen, and
-    `layers` makes a model less deep that would not fit. `batch_size` is samples per device.
+    them without plugins (see `find_workload`). `sizes` replace the workload's own, by name;
+    `clip` switches clipping off. For proofs, `dropout` switches that off, `plain_sgd` replaces
+    the optimizer, `learning_rate` is one whose updates can be seen, and `layers` makes a model
+    less deep that would not fit. `batch_size` is samples per device.
     """
 
     model: str
@@ -45,8 +45,7 @@ class Case:
     device: str
     threads: int
     seed: int = 0
-    image_size: int | None = None
-    sequence_length: int | None = None
+    sizes: Mapping[str, int] = field(default_factory=dict, hash=False)
     clip: bool = True
     dropout: bool = True
     plain_sgd: bool = False
@@ -58,9 +57,7 @@ class Case:
 
         Raises ValueError where the workload cannot take them (an image size for a text model).
         """
-        workload = find_workload(self.workload, self.model).resized(
-            image_size=self.image_size, sequence_length=self.sequence_length
-        )
+        workload = find_workload(self.workload, self.model).resized(**self.sizes)
         optimizer = workload.optimizer
         if self.learning_rate is not None:
             optimizer = dataclasses.replace(optimizer, learning_rate=self.learning_rate)

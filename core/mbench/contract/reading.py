@@ -8,6 +8,7 @@ import functools
 import math
 import types
 import typing
+from collections.abc import Mapping
 
 __all__ = ["Malformed", "Quantity", "read_fields"]
 
@@ -61,7 +62,7 @@ def _reader(hint: typing.Any, lenient: bool) -> Reader:
         return _row([_reader(argument, lenient) for argument in arguments])
     if origin in (list, tuple):
         return _many(origin, _reader(arguments[0], lenient))
-    if origin is dict:
+    if origin in (dict, Mapping):
         return _named(_reader(arguments[1], lenient))
     if dataclasses.is_dataclass(hint):
         return _record(typing.cast("type", hint), lenient)

@@ -50,7 +50,7 @@ def key(adapter: Adapter, environment: Environment, case: Case) -> str:
         inherited([adapter], device=case.device),
         code_digest(adapter, case.workload, case.model, case.resolve().family),
     ]
-    return hashlib.sha256(json.dumps(whole).encode()).hexdigest()[:24]
+    return hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()[:24]
 
 
 def code_digest(adapter: Adapter, workload: str, model: str, family: str) -> str:

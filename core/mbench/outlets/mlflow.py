@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mbench.contract.axes import written
 from mbench.errors import MbenchError
 from mbench.reports.remarks import verdict_lines
 from mbench.results.folder import EVENTS_FILE
@@ -25,7 +26,7 @@ EXPERIMENT = "mbench"
 BATCH, LONGEST = 1000, 250
 
 PARAMETERS = ("framework", "label", "version", "model", "mode", "batch_size", "precision",
-              "compiler", "device", "threads", "image_size", "sequence_length", "clip")  # fmt: skip
+              "compiler", "device", "threads", "sizes", "clip")  # fmt: skip
 
 
 def send(document: Document, folder: Path, /) -> str:
@@ -91,9 +92,10 @@ def write_case(
     }
     title = f"{case['label']} {case['model']} {case['mode']} batch {case['batch_size']}"
     run = client.create_run(experiment, run_name=title[:LONGEST], tags=tags).info.run_id
-    for name in PARAMETERS:
-        if case[name] is not None:
-            client.log_param(run, name, str(case[name])[:LONGEST])
+    parameters = {name: case[name] for name in PARAMETERS} | {"sizes": written(case["sizes"])}
+    for name, value in parameters.items():
+        if value is not None:
+            client.log_param(run, name, str(value)[:LONGEST])
     points = metrics({**numbers(case), **against(document, at)[0]}, case)
     for begin in range(0, len(points), BATCH):
         client.log_batch(run, metrics=points[begin : begin + BATCH])

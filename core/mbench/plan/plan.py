@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 import os
 from collections import Counter
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from mbench.contract.adapter import SUPPORTED, Support
 from mbench.contract.case import MODES, Case
@@ -17,10 +17,11 @@ from mbench.plan.selection import load_workload, select
 from mbench.plugins import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from mbench.contract.adapter import Adapter
     from mbench.plugins import Plugins
+    from mbench.workloads.workload import Workload
 
 __all__ = ["BEST", "LARGEST", "Comparison", "Entry", "Sweep", "plan", "plan_all", "supports"]
 
@@ -46,8 +47,7 @@ class Sweep:
     device: str = "cpu"
     threads: int = 1
     seed: int = 0
-    image_size: int | None = None
-    sequence_length: int | None = None
+    sizes: Mapping[str, int] = field(default_factory=dict)
     clip: bool = True
 
 
@@ -119,16 +119,8 @@ def plan(sweep: Sweep, plugins: Plugins) -> list[Comparison]:
         models = select(sweep.models, plugins.workloads)
         references = {model: plugins.workloads.get(model) for model in models}
     workloads = {model: load_workload(reference, model) for model, reference in references.items()}
-    sizes: dict[str, Any] = {
-        "image_size": sweep.image_size,
-        "sequence_length": sweep.sequence_length,
-    }
-    for name, size in sizes.items():
-        if size is not None and all(workload.size != name for workload in workloads.values()):
-            option = name.replace("_", "-")
-            raise UsageError(
-                f"--{option} fits none of the models {', '.join(workloads)}", option=f"--{option}"
-            )
+    for name in sweep.sizes:
+        _check_size(name, workloads)
     comparisons: list[Comparison] = []
     numbers = itertools.count()
     for model, mode, precision, compiler in itertools.product(
@@ -151,7 +143,7 @@ def plan(sweep: Sweep, plugins: Plugins) -> list[Comparison]:
                     threads=sweep.threads,
                     seed=sweep.seed,
                     clip=sweep.clip,
-                    **{name: size for name, size in sizes.items() if name == workload.size},
+                    sizes={n: size for n, size in sweep.sizes.items() if n in workload.sizes},
                 )
                 try:
                     case.resolve()
@@ -210,3 +202,13 @@ def _check(kind: str, values: Sequence[str], known: Collection[str]) -> None:
     for value in values:
         if value not in known:
             raise UsageError(f"unknown {kind} {value!r}{nearest(value, known)}", option=f"--{kind}")
+
+
+def _check_size(name: str, workloads: Mapping[str, Workload]) -> None:
+    known = sorted({size for workload in workloads.values() for size in workload.sizes})
+    if name not in known:
+        raise UsageError(
+            f"the size {name} fits none of the models {', '.join(workloads)}; "
+            f"they take {', '.join(known) or 'none'}",
+            option=f"--{name.replace('_', '-')}",
+        )

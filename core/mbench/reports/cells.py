@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mbench.contract.axes import said
 from mbench.reports.text import interval, number
 
 __all__ = ["case_columns", "case_rows", "named_cases"]
@@ -49,8 +50,7 @@ def case_rows(document: Document) -> list[list[str]]:
 
 def size_note(case: Document) -> str:
     """Marks a workload that is not of its published size."""
-    size = case["image_size"] or case["sequence_length"]
-    return f" (non-standard size {size})"
+    return f" (non-standard {said(case['sizes'])})"
 
 
 def named_cases(document: Document) -> list[tuple[str, Document]]:

@@ -6,11 +6,13 @@ import csv
 import io
 from typing import Any
 
+from mbench.contract.axes import written
+
 __all__ = ["render"]
 
 PLAIN = (
     "label", "framework", "version", "model", "mode", "batch_size", "precision", "compiler",
-    "device", "threads", "image_size", "sequence_length", "outcome", "reason",
+    "device", "threads", "sizes", "outcome", "reason",
 )  # fmt: skip
 
 
@@ -24,6 +26,7 @@ def render(document: dict[str, Any]) -> str:
         against = ratios.get(number, {})
         rows.append(
             {name: case[name] for name in PLAIN}
+            | {"sizes": written(case["sizes"])}
             | {"protocol": document["protocol"]["name"]}
             | {
                 "samples_per_second": speed.get("median"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from mbench.contract.axes import said, written
 from mbench.errors import MbenchError
 from mbench.reports.grid import Cell, Grid, write
 from mbench.reports.text import interval, number
@@ -18,8 +19,7 @@ COLUMNS = ("run", "version", "throughput", "95 % interval", "change", "verdict")
 
 def name(point: Document) -> str:
     """What all points of one line have in common, in a few words."""
-    size = point["image_size"] or point["sequence_length"]
-    at = f" at size {size}" if size else ""
+    at = f" at {sizes}" if (sizes := said(point["sizes"])) else ""
     return (
         f"{point['label']}: {point['model']} {point['mode']}{at}, batch {point['batch_size']}, "
         f"{point['precision']}, {point['compiler']}, {point['device']}"
@@ -69,6 +69,7 @@ def csv_grid(document: Document) -> list[Grid]:
     flat: list[dict[str, Cell]] = []
     for point in document["points"]:
         plain = {key: value for key, value in point.items() if key not in ("throughput", "change")}
+        plain["sizes"] = written(point["sizes"])
         speed, changed = point["throughput"], point["change"] or {}
         for end in ("median", "low", "high"):
             plain[f"samples_per_second_{end}".removesuffix("_median")] = speed[end]

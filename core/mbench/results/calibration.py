@@ -20,7 +20,7 @@ __all__ = ["Calibration", "keep", "key", "recall"]
 MACHINE = ("hostname", "cpu", "physical_cores", "logical_cores", "memory_bytes", "gpus",
            "variables")  # fmt: skip
 CASE = ("model", "workload", "mode", "batch_size", "precision", "compiler", "device", "threads",
-        "image_size", "sequence_length", "clip")  # fmt: skip
+        "sizes", "clip")  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -25,8 +25,8 @@ FEW = {
     "version": "VARCHAR", "outcome": "VARCHAR",
     "axes": {
         "model": "VARCHAR", "mode": "VARCHAR", "batch_size": "BIGINT", "precision": "VARCHAR",
-        "compiler": "VARCHAR", "device": "VARCHAR", "threads": "BIGINT", "image_size": "BIGINT",
-        "sequence_length": "BIGINT", "clip": "BOOLEAN",
+        "compiler": "VARCHAR", "device": "VARCHAR", "threads": "BIGINT",
+        "sizes": "MAP(VARCHAR, BIGINT)", "clip": "BOOLEAN",
     },
 }  # fmt: skip
 MANY = {

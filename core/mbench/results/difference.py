@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mbench import stats
+from mbench.contract.axes import said
 from mbench.errors import MbenchError
 
 __all__ = ["differ", "variables_of"]
@@ -14,7 +15,7 @@ Changes = dict[str, tuple[Any, Any]]
 
 # What a case is, apart from the versions that a diff is there to judge.
 KEY = ("model", "mode", "batch_size", "precision", "compiler", "device", "devices", "threads",
-       "image_size", "sequence_length", "clip")  # fmt: skip
+       "sizes", "clip")  # fmt: skip
 # Another machine is another experiment; a new kernel or driver is a change to be judged.
 CONDITIONS = ("protocol", "cpu", "physical_cores", "usable_cores", "gpu")
 SETTINGS = ("mbench", "os", "python", "driver", "governor", "transparent_huge_pages", "hostname",
@@ -65,8 +66,7 @@ def titles(document: Document) -> str:
 
 def heading(case: Document) -> str:
     """A case in a few words."""
-    size = case["image_size"] or case["sequence_length"]
-    at = f" at size {size}" if size else ""
+    at = f" at {sizes}" if (sizes := said(case["sizes"])) else ""
     return (
         f"{case['label']}: {case['model']} {case['mode']}{at}, batch {case['batch_size']}, "
         f"{case['precision']}, {case['compiler']}, {case['device']}"

@@ -18,7 +18,7 @@ Document = dict[str, Any]
 
 # Points with the same values of these make one line: a version is what changes along it.
 SERIES = ("protocol", "label", "model", "mode", "batch_size", "precision", "compiler", "device",
-          "threads", "image_size", "sequence_length", "clip", "cpu")  # fmt: skip
+          "threads", "sizes", "clip", "cpu")  # fmt: skip
 
 POINTS = """
 SELECT c.run, c.started, c.protocol, c.claims_interval, c.host, c.cpu, c.label, c.framework,
@@ -64,7 +64,7 @@ def trace(
             "high": interval.high if interval else None,
             "unit": point.pop("unit"), "processes": values,
         }  # fmt: skip
-        series = tuple(point[name] for name in SERIES)
+        series = tuple(str(point[name]) for name in SERIES)
         point["change"] = change(before[series], point) if series in before else None
         before[series] = point
         points.append(point)

@@ -23,11 +23,12 @@ OF_CASE = {
     **{
         axis: f"axes.{axis}"
         for axis in ("model", "mode", "batch_size", "precision", "compiler", "device", "threads",
-                     "image_size", "sequence_length", "clip")
+                     "clip")
     },
+    "sizes": """nullif(array_to_string(
+        list_transform(map_entries(axes.sizes), lambda e: e.key || '=' || e.value), ','), '')""",
     "outcome": "coalesce(outcome, 'ok')",
 }  # fmt: skip
-SIZES = ("image_size", "sequence_length")
 CASES = ", ".join(f'{value} AS "{name}"' for name, value in OF_CASE.items())
 
 SAMPLES = """
@@ -84,9 +85,7 @@ def frame(files: Sequence[Path]) -> pd.DataFrame:
     row = samples.pop("row").to_numpy()
     columns: dict[str, Any] = {}
     for name in names:
-        if name in SIZES:
-            columns[name] = cases[name].astype("Int64").array.take(row)
-        elif name == "started":
+        if name == "started":
             columns[name] = pd.to_datetime(cases[name], utc=True, errors="coerce").array.take(row)
         elif pd.api.types.is_numeric_dtype(cases[name]):
             columns[name] = cases[name].to_numpy()[row]

@@ -108,7 +108,7 @@ def summarize_case(run: Run, case: CaseRecord) -> Document:
 
 CASE_AXES = (
     "model", "mode", "batch_size", "precision", "compiler", "device", "threads", "seed",
-    "image_size", "sequence_length", "clip",
+    "sizes", "clip",
 )  # fmt: skip
 
 

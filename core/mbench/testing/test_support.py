@@ -32,7 +32,7 @@ def test_every_case_has_an_answer(adapter: Adapter, subject: Subject) -> None:
     )
     for (model, workload), mode, precision, compiler, device in axes:
         case = replace(
-            subject.case(), model=model, workload=workload, image_size=None, sequence_length=None,
+            subject.case(), model=model, workload=workload, sizes={},
             mode=mode, precision=precision, compiler=compiler, device=device,
         )  # fmt: skip
         check(adapter.supports(case), case)

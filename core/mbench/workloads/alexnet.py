@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from mbench.workloads.images import Convolution, ImageWorkload, Linear, Norm, windows
+from mbench.workloads.workload import Size
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 __all__ = ["MODELS", "AlexNetConfig", "AlexNetWorkload"]
 
@@ -38,10 +39,16 @@ class AlexNetConfig:
 class AlexNetWorkload(ImageWorkload):
     family: str = "alexnet"
     config: AlexNetConfig
-    smallest_image_size: int = 63
+    sizes: Mapping[str, Size] = field(
+        default_factory=lambda: {"image_size": Size(standard=224, least=63)}
+    )
     # The smallest at which every pixel goes to a classifier input of its own.
     proof: dict[str, Any] = field(
-        default_factory=lambda: {"batch_size": 4, "image_size": 224, "learning_rate": 1e-4}
+        default_factory=lambda: {
+            "batch_size": 4,
+            "sizes": {"image_size": 224},
+            "learning_rate": 1e-4,
+        }
     )
 
     def layers(self) -> Iterator[Convolution | Norm | Linear]:

@@ -12,14 +12,12 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mbench.workloads.workload import Optimizer, Tensor, Workload
+from mbench.workloads.workload import Optimizer, Size, Tensor, Workload
 
 if TYPE_CHECKING:
     import numpy as np
 
 __all__ = ["BERT_BASE", "MODELS", "BertConfig", "BertWorkload"]
-
-STANDARD_SEQUENCE_LENGTH = 128
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +31,7 @@ class BertConfig:
     vocabulary: int = 30522
     positions: int = 512
     token_types: int = 2
-    sequence_length: int = STANDARD_SEQUENCE_LENGTH
+    sequence_length: int = 128
     predictions: int = 20
     dropout: float = 0.1
     epsilon: float = 1e-12
@@ -47,22 +45,6 @@ class BertWorkload(Workload):
     """Masked language model and next sentence; the loss is the sum of both mean cross entropies."""
 
     config: BertConfig
-
-    def resized(self, *, image_size: int | None, sequence_length: int | None) -> BertWorkload:
-        if image_size is not None:
-            raise ValueError(f"{self.name} reads text: it has no image size")
-        if sequence_length is None:
-            return self
-        config = self.config
-        if not config.predictions <= sequence_length <= config.positions:
-            raise ValueError(
-                f"{self.name} takes sequences of {config.predictions} to {config.positions} tokens"
-            )
-        config = dataclasses.replace(config, sequence_length=sequence_length)
-        return dataclasses.replace(self, config=config)
-
-    def is_standard(self) -> bool:
-        return self.config.sequence_length == STANDARD_SEQUENCE_LENGTH
 
     def tensors(self) -> list[Tensor]:
         config, found = self.config, []
@@ -143,10 +125,12 @@ def model(name: str, title: str, config: BertConfig, *, batch: int) -> BertWorkl
         title=title,
         family="bert",
         samples="sequences",
-        size="sequence_length",
+        sizes={
+            "sequence_length": Size(standard=128, least=config.predictions, most=config.positions)
+        },
         batch_sizes={"cpu": batch, "cuda": 32},
         config=config,
-        proof={"batch_size": 2, "sequence_length": 32, "learning_rate": 1e-6},
+        proof={"batch_size": 2, "sizes": {"sequence_length": 32}, "learning_rate": 1e-6},
         # Weight decay spares biases and layer norms, as in the original code.
         optimizer=Optimizer(rule="adamw", learning_rate=1e-9, weight_decay=1e-2, clip_norm=1.0),
     )

@@ -79,7 +79,11 @@ class GoogLeNetWorkload(ImageWorkload):
     config: GoogLeNetConfig
     # At 224 pixels the auxiliary heads' regions overlap.
     proof: dict[str, Any] = field(
-        default_factory=lambda: {"batch_size": 2, "image_size": 224, "learning_rate": 1e-4}
+        default_factory=lambda: {
+            "batch_size": 2,
+            "sizes": {"image_size": 224},
+            "learning_rate": 1e-4,
+        }
     )
 
     def layers(self) -> Iterator[Convolution | Norm | Linear]:

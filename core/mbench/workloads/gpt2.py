@@ -10,16 +10,15 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from mbench.workloads.workload import Optimizer, Tensor, Workload
+from mbench.workloads.workload import Optimizer, Size, Tensor, Workload
 
 if TYPE_CHECKING:
     import numpy as np
 
 __all__ = ["MODELS", "GPT2Config", "GPT2Workload"]
 
-STANDARD_SEQUENCE_LENGTH = 512
 # Decay on matrices and embeddings alone; constants as Karpathy's nanoGPT trains GPT-2.
 RECIPE = Optimizer(
     rule="adamw",
@@ -43,7 +42,7 @@ class GPT2Config:
     heads: int
     vocabulary: int = 50257
     positions: int = 1024
-    sequence_length: int = STANDARD_SEQUENCE_LENGTH
+    sequence_length: int = 512
     dropout: float = 0.1
     epsilon: float = 1e-5
 
@@ -58,22 +57,8 @@ class GPT2Workload(Workload):
     config: GPT2Config
     family: str = "gpt2"
     samples: str = "sequences"
-    size: str = "sequence_length"
     batch_sizes: dict[str, int] = field(default_factory=lambda: {"cpu": 1, "cuda": 8})
     optimizer: Optimizer = RECIPE
-
-    def resized(self, *, image_size: int | None, sequence_length: int | None) -> GPT2Workload:
-        if image_size is not None:
-            raise ValueError(f"{self.name} reads text: it has no image size")
-        if sequence_length is None:
-            return self
-        if sequence_length > self.config.positions:
-            raise ValueError(f"{self.name} takes sequences of 1 to {self.config.positions} tokens")
-        config = dataclasses.replace(self.config, sequence_length=sequence_length)
-        return dataclasses.replace(self, config=config)
-
-    def is_standard(self) -> bool:
-        return self.config.sequence_length == STANDARD_SEQUENCE_LENGTH
 
     def tensors(self) -> list[Tensor]:
         """Weights of projections are (in, out), as in the reference implementation."""
@@ -122,26 +107,27 @@ class GPT2Workload(Workload):
 
 
 def model(
-    size: str, *, layers: int, hidden: int, heads: int, proof: dict[str, int]
+    size: str, *, layers: int, hidden: int, heads: int, proof: dict[str, Any]
 ) -> GPT2Workload:
+    config = GPT2Config(layers=layers, hidden=hidden, heads=heads)
     return GPT2Workload(
         name=f"gpt2-{size}",
         title=f"GPT-2 {size}",
-        config=GPT2Config(layers=layers, hidden=hidden, heads=heads),
+        config=config,
+        sizes={"sequence_length": Size(standard=512, most=config.positions)},
         proof={"batch_size": 2, "learning_rate": 1e-6, **proof},
     )
 
 
-# Parameters, gradients and moments of the last two are 25 and 50 GB in float64: their proofs are
-# made of the same layers, but of fewer.
+FEW: dict[str, Any] = {"sizes": {"sequence_length": 32}, "layers": 2}
+"""For the last two, whose parameters, gradients and moments are 25 and 50 GB in float64: their
+proofs are made of the same layers, but of fewer."""
 MODELS = {
     workload.name: workload
     for workload in (
-        model("small", layers=12, hidden=768, heads=12, proof={"sequence_length": 64}),
-        model("medium", layers=24, hidden=1024, heads=16, proof={"sequence_length": 16}),
-        model(
-            "large", layers=36, hidden=1280, heads=20, proof={"sequence_length": 32, "layers": 2}
-        ),
-        model("xl", layers=48, hidden=1600, heads=25, proof={"sequence_length": 32, "layers": 2}),
+        model("small", layers=12, hidden=768, heads=12, proof={"sizes": {"sequence_length": 64}}),
+        model("medium", layers=24, hidden=1024, heads=16, proof={"sizes": {"sequence_length": 16}}),
+        model("large", layers=36, hidden=1280, heads=20, proof=FEW),
+        model("xl", layers=48, hidden=1600, heads=25, proof=FEW),
     )
 }

@@ -5,15 +5,14 @@ Shapes: B batch, C channels, H, W pixels.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from mbench.workloads.workload import Config, Optimizer, Tensor, Workload
+from mbench.workloads.workload import Config, Optimizer, Size, Tensor, Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     import numpy as np
 
@@ -125,33 +124,22 @@ class ImageWorkload(Workload):
 
     config: ImageConfig
     samples: str = "images"
-    size: str = "image_size"
+    sizes: Mapping[str, Size] = field(
+        default_factory=lambda: {"image_size": Size(standard=224, least=32)}
+    )
     batch_sizes: dict[str, int] = field(default_factory=lambda: {"cpu": 4, "cuda": 128})
     optimizer: Optimizer = RECIPE
     proof: dict[str, Any] = field(
-        default_factory=lambda: {"batch_size": 4, "image_size": 64, "learning_rate": 1e-4}
+        default_factory=lambda: {
+            "batch_size": 4,
+            "sizes": {"image_size": 64},
+            "learning_rate": 1e-4,
+        }
     )
-    standard_image_size: int = 224
-    smallest_image_size: int = 32
 
     def layers(self) -> Iterator[Convolution | Norm | Linear]:
         """All layers that hold tensors, in order of definition."""
         raise NotImplementedError(f"{type(self).__name__} must list its layers")
-
-    def resized(self, *, image_size: int | None, sequence_length: int | None) -> ImageWorkload:
-        if sequence_length is not None:
-            raise ValueError(f"{self.name} takes images: it has no sequence length")
-        if image_size is None:
-            return self
-        if image_size < self.smallest_image_size:
-            raise ValueError(
-                f"{self.name} needs images of {self.smallest_image_size} pixels or more"
-            )
-        config = dataclasses.replace(self.config, image_size=image_size)  # type: ignore[type-var]
-        return dataclasses.replace(self, config=config)
-
-    def is_standard(self) -> bool:
-        return self.config.image_size == self.standard_image_size
 
     def tensors(self) -> list[Tensor]:
         return [tensor for layer in self.layers() for tensor in layer.tensors()]

@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from mbench.workloads.images import Convolution, ImageWorkload, Linear, Norm, windows
+from mbench.workloads.workload import Size
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     Layers = Iterator[Convolution | Norm | Linear]
 
@@ -47,14 +48,19 @@ class InceptionConfig:
 class InceptionWorkload(ImageWorkload):
     family: str = "inception"
     config: InceptionConfig
-    standard_image_size: int = 299
     # From here on the auxiliary head's 5x5 convolution has 5x5 pixels to work on.
-    smallest_image_size: int = 299
+    sizes: Mapping[str, Size] = field(
+        default_factory=lambda: {"image_size": Size(standard=299, least=299)}
+    )
     batch_sizes: dict[str, int] = field(default_factory=lambda: {"cpu": 2, "cuda": 128})
     # The auxiliary head's last batch norm sees one pixel a sample: of two samples it leaves only
     # their order, and of three, three steps make rounding 10 times what they make of it with six.
     proof: dict[str, Any] = field(
-        default_factory=lambda: {"batch_size": 6, "image_size": 299, "learning_rate": 1e-4}
+        default_factory=lambda: {
+            "batch_size": 6,
+            "sizes": {"image_size": 299},
+            "learning_rate": 1e-4,
+        }
     )
 
     def layers(self) -> Layers:

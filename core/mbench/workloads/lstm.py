@@ -7,19 +7,17 @@ input, forget, cell, output. Shapes: B batch, L sequence, F features, H hidden, 
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mbench.workloads.workload import Optimizer, Tensor, Workload
+from mbench.workloads.workload import Optimizer, Size, Tensor, Workload
 
 if TYPE_CHECKING:
     import numpy as np
 
 __all__ = ["MODELS", "LSTMConfig", "LSTMWorkload"]
 
-STANDARD_SEQUENCE_LENGTH = 512
 GATES = 4
 
 
@@ -31,7 +29,7 @@ class LSTMConfig:
     features: int = 256
     hidden: int = 1024
     classes: int = 100
-    sequence_length: int = STANDARD_SEQUENCE_LENGTH
+    sequence_length: int = 512
 
     def without_dropout(self) -> LSTMConfig:
         return self
@@ -42,17 +40,6 @@ class LSTMWorkload(Workload):
     """The loss is the mean cross entropy of a label per sequence. States start at zero."""
 
     config: LSTMConfig
-
-    def resized(self, *, image_size: int | None, sequence_length: int | None) -> LSTMWorkload:
-        if image_size is not None:
-            raise ValueError(f"{self.name} reads sequences: it has no image size")
-        if sequence_length is None:
-            return self
-        config = dataclasses.replace(self.config, sequence_length=sequence_length)
-        return dataclasses.replace(self, config=config)
-
-    def is_standard(self) -> bool:
-        return self.config.sequence_length == STANDARD_SEQUENCE_LENGTH
 
     def inputs(self, layer: int) -> int:
         return self.config.features if layer == 0 else self.config.hidden
@@ -101,10 +88,10 @@ MODELS = {
         title="LSTM of 8 layers",
         family="lstm",
         samples="sequences",
-        size="sequence_length",
+        sizes={"sequence_length": Size(standard=512)},
         batch_sizes={"cpu": 1, "cuda": 32},
         config=LSTMConfig(),
-        proof={"batch_size": 4, "sequence_length": 16, "learning_rate": 1e-6},
+        proof={"batch_size": 4, "sizes": {"sequence_length": 16}, "learning_rate": 1e-6},
         optimizer=Optimizer(rule="adamw", learning_rate=1e-9, weight_decay=1e-2, clip_norm=1.0),
     )
 }

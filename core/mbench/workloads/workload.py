@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-__all__ = ["Config", "Optimizer", "Tensor", "Workload"]
+__all__ = ["Config", "Optimizer", "Size", "Tensor", "Workload"]
 
 
 @dataclass(frozen=True)
@@ -74,6 +74,21 @@ class Config(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Size:
+    """One size of a model: what it is known by, and from where to where it can be changed."""
+
+    standard: int
+    least: int = 1
+    most: int | None = None
+
+    def check(self, value: int, *, what: str) -> None:
+        """Raises ValueError for a value that the model cannot have."""
+        if value < self.least or (self.most is not None and value > self.most):
+            ends = f"{self.least} or more" if self.most is None else f"{self.least} to {self.most}"
+            raise ValueError(f"{what} must be {ends}, not {value}")
+
+
+@dataclass(frozen=True, kw_only=True)
 class Workload:
     """One model with its data and optimizer; each family derives its own."""
 
@@ -83,22 +98,35 @@ class Workload:
     """The model file that implements it in every adapter: "resnet" is models/resnet.py."""
     samples: str
     """What one sample is called, in the plural: "images"."""
-    size: str
-    """The field of a case that resizes it: "image_size", "sequence_length"; "" for one size."""
     batch_sizes: dict[str, int]
     """A batch size per device that suits the model where none is asked for."""
     config: Config
     optimizer: Optimizer
     proof: dict[str, Any]
-    """The fields of a case in which proofs differ: sizes that are small while the architecture
+    """The fields of a case in which proofs differ: `sizes` that are small while the architecture
     stays whole, and a learning rate; `layers` for a model that would not fit whole."""
+    sizes: Mapping[str, Size] = field(default_factory=dict)
+    """The fields of `config` that a case may change: "image_size", "sequence_length"."""
     model_files: Mapping[str, str] = field(default_factory=dict)
     """Modules that implement this model, by the name of the framework, for a model that comes with
     its own; elsewhere the adapter's file for the family does."""
 
-    def resized(self, *, image_size: int | None, sequence_length: int | None) -> Workload:
-        """The workload at another size; raises ValueError for a size it does not have."""
-        raise NotImplementedError(f"{type(self).__name__} must say how it is resized")
+    def resized(self, **sizes: int) -> Workload:
+        """The workload at other sizes; raises ValueError for those that it cannot have."""
+        for name, value in sizes.items():
+            if name not in self.sizes:
+                raise ValueError(
+                    f"{self.name} has no size {name}; it has {', '.join(self.sizes) or 'none'}"
+                )
+            self.sizes[name].check(value, what=f"{name} of {self.name}")
+        if not sizes:
+            return self
+        config = dataclasses.replace(self.config, **sizes)  # type: ignore[type-var]
+        return dataclasses.replace(self, config=config)
+
+    def is_standard(self) -> bool:
+        """Whether the sizes are the ones the model is known by."""
+        return all(getattr(self.config, name) == size.standard for name, size in self.sizes.items())
 
     def tensors(self) -> Sequence[Tensor]:
         """All canonical tensors in the model's own order."""
@@ -135,10 +163,6 @@ class Workload:
         drawn *= np.float32(tensor.scale)
         drawn += np.float32(tensor.center)
         return drawn
-
-    def is_standard(self) -> bool:
-        """Whether the sizes are the ones the model is known by."""
-        return True
 
     def replace(self, **changes: object) -> Workload:
         return dataclasses.replace(self, **changes)  # type: ignore[arg-type]

@@ -245,7 +245,7 @@ def test_shapes_of_an_lstm_are_unsupported(runtime):
 def test_auxiliary_heads_count_their_values_too(runtime):
     """For their unbiased variances, from a pass that leaves the model in training."""
     (workload,) = googlenet.MODELS.values()
-    workload = workload.resized(image_size=64, sequence_length=None)
+    workload = workload.resized(image_size=64)
     benchmark = prepare(runtime, workload, batch_size=2, load=False)
     assert benchmark._statistics._values["aux1.conv.bn"] == 2 * 4 * 4
     assert benchmark._model.training

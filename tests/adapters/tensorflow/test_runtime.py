@@ -157,7 +157,7 @@ def test_unknown_rule(runtime):
 
 def test_counts_the_flops_that_the_workload_states(runtime):
     """Of a model that is not tiny, for elementwise operations are counted too."""
-    workload = RESNET50.resized(image_size=64, sequence_length=None)
+    workload = RESNET50.resized(image_size=64)
     counted = prepare(runtime, workload, mode="inference", load=False).counted_flops()
     assert counted == pytest.approx(workload.forward_flops(), rel=0.02)
 

@@ -29,17 +29,26 @@ def test_without_switches_it_is_the_workload_itself(case, workload):
 
 
 def test_sizes_replace_the_workloads_own():
-    assert dataclasses.replace(RESNET, image_size=96).resolve().config.image_size == 96
-    assert dataclasses.replace(BERT, sequence_length=64).resolve().config.sequence_length == 64
+    resnet = dataclasses.replace(RESNET, sizes={"image_size": 96}).resolve()
+    bert = dataclasses.replace(BERT, sizes={"sequence_length": 64}).resolve()
+    assert (resnet.config.image_size, bert.config.sequence_length) == (96, 64)
 
 
 @pytest.mark.parametrize(
-    ("case", "change"),
+    ("case", "sizes"),
     [(RESNET, {"sequence_length": 64}), (BERT, {"image_size": 96}), (RESNET, {"image_size": 1})],
 )
-def test_a_size_that_does_not_fit_is_refused(case, change):
+def test_a_size_that_does_not_fit_is_refused(case, sizes):
     with pytest.raises(ValueError, match=case.model):
-        dataclasses.replace(case, **change).resolve()
+        dataclasses.replace(case, sizes=sizes).resolve()
+
+
+def test_cases_alike_are_one_in_a_set():
+    sizes = {"image_size": 64}
+    assert {dataclasses.replace(RESNET, sizes=sizes), RESNET} == {
+        dataclasses.replace(RESNET, sizes=dict(sizes)),
+        dataclasses.replace(RESNET),
+    }
 
 
 def test_clipping_is_switched_off_alone():

@@ -26,7 +26,7 @@ CASE = Case(
     device="cpu",
     threads=2,
     learning_rate=1e-3,
-    image_size=96,
+    sizes={"image_size": 96},
 )
 STEP = wire.StepEvidence(loss=None, outputs={"logits": [1.5, -2.25]}, parameters={})
 MESSAGES = [

@@ -91,10 +91,11 @@ def test_the_batch_size_is_the_models_own_where_none_is_asked_for(plugins, devic
 
 def test_sizes_go_to_the_models_that_have_them(plugins):
     resnet, bert = plan(
-        axes(models=("resnet50", "bert-base"), image_size=96, sequence_length=64), plugins
+        axes(models=("resnet50", "bert-base"), sizes={"image_size": 96, "sequence_length": 64}),
+        plugins,
     )
-    assert {(e.case.image_size, e.case.sequence_length) for e in resnet.entries} == {(96, None)}
-    assert {(e.case.image_size, e.case.sequence_length) for e in bert.entries} == {(None, 64)}
+    assert [e.case.sizes for e in resnet.entries] == [{"image_size": 96}] * 2
+    assert [e.case.sizes for e in bert.entries] == [{"sequence_length": 64}] * 2
 
 
 @pytest.mark.parametrize(
@@ -108,9 +109,15 @@ def test_sizes_go_to_the_models_that_have_them(plugins):
         ({"precisions": ("fp31",)}, "unknown precision 'fp31'; did you mean fp32"),
         ({"compilers": ("grph",)}, "unknown compiler 'grph'; did you mean graph?"),
         ({"compilers": ("zzz",)}, "'zzz'; there is best, default, eager, graph, imaginary"),
-        ({"image_size": 96}, "--image-size fits none of the models tiny-model"),
-        ({"models": ("resnet50",), "sequence_length": 9}, "--sequence-length fits none"),
-        ({"models": ("resnet50",), "image_size": 9}, "resnet50 needs images of 32 pixels"),
+        (
+            {"sizes": {"image_size": 96}},
+            "size image_size fits none of the models tiny-model; they take none",
+        ),
+        ({"models": ("resnet50",), "sizes": {"pixels": 9}}, "resnet50; they take image_size"),
+        (
+            {"models": ("resnet50",), "sizes": {"image_size": 9}},
+            "image_size of resnet50 must be 32",
+        ),
     ],
 )
 def test_what_does_not_exist_or_fit_is_refused(plugins, changes, said):

@@ -63,9 +63,9 @@ def test_rows(full):
 
 
 def test_an_unusual_size_is_said(document):
-    made = document(seconds={"tiny": [[1.0]]}, models=("resnet50",), image_size=96)
+    made = document(seconds={"tiny": [[1.0]]}, models=("resnet50",), sizes={"image_size": 96})
     (row,) = case_rows(made)
-    assert row[2] == "resnet50 (non-standard size 96)"
+    assert row[2] == "resnet50 (non-standard image size 96)"
 
 
 def comparison(**changes):

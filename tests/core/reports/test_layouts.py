@@ -50,7 +50,7 @@ def case(**given):
     return {
         "title": "Tiny", "label": "tiny", "version": "1.2", "model": "resnet50", "mode": "train",
         "batch_size": 8, "precision": "fp32", "compiler": "eager", "device": "cuda", "devices": 1,
-        "threads": 1, "image_size": None, "sequence_length": None, "clip": True,
+        "threads": 1, "sizes": {}, "clip": True,
         "outcome": "ok", "reason": "",
         "throughput": {"median": rate, "unit": "images/s"} if rate else None,
         "step_time_ms": times, **given,

@@ -234,6 +234,6 @@ def test_the_document_is_strict_json_and_says_what_made_it(document, proven):
 
 
 def test_work_of_unusual_size_is_marked(document):
-    made = document(seconds={"tiny": [[1.0]]}, models=("resnet50",), image_size=96)
+    made = document(seconds={"tiny": [[1.0]]}, models=("resnet50",), sizes={"image_size": 96})
     assert made["cases"][0]["standard"] is False
-    assert made["cases"][0]["image_size"] == 96
+    assert made["cases"][0]["sizes"] == {"image_size": 96}

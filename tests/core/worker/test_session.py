@@ -110,8 +110,8 @@ def test_shapes_are_told_without_a_prepared_case(session):
 
 def test_the_case_before_makes_room_for_the_next(session):
     session.answer(wire.Prepare(case=CASE))
-    broken = dataclasses.replace(CASE, image_size=32)
-    with pytest.raises(ValueError, match="one size only"):
+    broken = dataclasses.replace(CASE, sizes={"image_size": 32})
+    with pytest.raises(ValueError, match="no size image_size"):
         session.answer(wire.Prepare(case=broken))
     assert session.benchmark is None
 

@@ -11,7 +11,7 @@ from mbench.workloads.bert import BERT_BASE
 
 
 def at(sequence_length):
-    return BERT_BASE.resized(image_size=None, sequence_length=sequence_length)
+    return BERT_BASE.resized(sequence_length=sequence_length)
 
 
 def test_parameter_count_is_the_reference_implementations():
@@ -118,9 +118,9 @@ def test_other_lengths_keep_the_parameters(length):
 @pytest.mark.parametrize(
     ("sizes", "said"),
     [
-        ({"image_size": None, "sequence_length": 19}, "20 to 512 tokens"),
-        ({"image_size": None, "sequence_length": 513}, "20 to 512 tokens"),
-        ({"image_size": 224, "sequence_length": None}, "no image size"),
+        ({"sequence_length": 19}, "must be 20 to 512, not 19"),
+        ({"sequence_length": 513}, "must be 20 to 512, not 513"),
+        ({"image_size": 224}, "no size image_size; it has sequence_length"),
     ],
 )
 def test_sizes_that_do_not_fit(sizes, said):
@@ -129,7 +129,7 @@ def test_sizes_that_do_not_fit(sizes, said):
 
 
 def test_no_size_is_the_standard_one():
-    assert at(None) is BERT_BASE
+    assert BERT_BASE.resized() is BERT_BASE
 
 
 def test_dropout_off():

@@ -11,7 +11,7 @@ from mbench.workloads.resnet import RESNET50
 
 
 def at(image_size):
-    return RESNET50.resized(image_size=image_size, sequence_length=None)
+    return RESNET50.resized(image_size=image_size)
 
 
 def test_parameter_count_is_the_published_one():
@@ -109,8 +109,8 @@ def test_other_sizes_keep_the_parameters(size):
 @pytest.mark.parametrize(
     ("sizes", "said"),
     [
-        ({"image_size": 31, "sequence_length": None}, "32 pixels or more"),
-        ({"image_size": None, "sequence_length": 128}, "no sequence length"),
+        ({"image_size": 31}, "image_size of resnet50 must be 32 or more, not 31"),
+        ({"sequence_length": 128}, "no size sequence_length; it has image_size"),
     ],
 )
 def test_sizes_that_do_not_fit(sizes, said):
@@ -119,4 +119,4 @@ def test_sizes_that_do_not_fit(sizes, said):
 
 
 def test_no_size_is_the_standard_one():
-    assert at(None) is RESNET50
+    assert RESNET50.resized() is RESNET50

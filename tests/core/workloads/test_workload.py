@@ -22,8 +22,8 @@ def test_names_are_distinct(workload):
 
 @WORKLOADS
 def test_proof_sizes_fit(workload):
-    sizes = {name: workload.proof.get(name) for name in ("image_size", "sequence_length")}
-    assert workload.resized(**sizes).parameter_count() == workload.parameter_count()
+    resized = workload.resized(**workload.proof.get("sizes", {}))
+    assert resized.parameter_count() == workload.parameter_count()
     assert workload.proof["learning_rate"] > workload.optimizer.learning_rate
 
 

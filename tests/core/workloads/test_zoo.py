@@ -128,38 +128,42 @@ def test_batch_norm_doubles_no_names():
 
 @pytest.mark.parametrize("name", ["gpt2-small", "lstm", "bert-large"])
 def test_sequences_are_resized(name):
-    resized = ZOO[name].resized(image_size=None, sequence_length=32)
+    resized = ZOO[name].resized(sequence_length=32)
     assert resized.config.sequence_length == 32
     assert not resized.is_standard()
     assert ZOO[name].is_standard()
-    assert ZOO[name].resized(image_size=None, sequence_length=None) is ZOO[name]
-    with pytest.raises(ValueError, match="no image size"):
-        ZOO[name].resized(image_size=64, sequence_length=None)
+    assert ZOO[name].resized() is ZOO[name]
+    with pytest.raises(ValueError, match="no size image_size"):
+        ZOO[name].resized(image_size=64)
 
 
 def test_sequences_beyond_the_context_are_refused():
-    with pytest.raises(ValueError, match="1 to 1024 tokens"):
-        ZOO["gpt2-small"].resized(image_size=None, sequence_length=1025)
+    with pytest.raises(
+        ValueError, match="sequence_length of gpt2-small must be 1 to 1024, not 1025"
+    ):
+        ZOO["gpt2-small"].resized(sequence_length=1025)
 
 
 @pytest.mark.parametrize(
     ("name", "size", "least"), [("inception_v3", 298, 299), ("alexnet", 62, 63), ("vgg11", 31, 32)]
 )
 def test_images_too_small_are_refused(name, size, least):
-    with pytest.raises(ValueError, match=f"{name} needs images of {least} pixels or more"):
-        ZOO[name].resized(image_size=size, sequence_length=None)
-    assert ZOO[name].resized(image_size=least, sequence_length=None).forward_flops() > 0
+    with pytest.raises(
+        ValueError, match=f"image_size of {name} must be {least} or more, not {size}"
+    ):
+        ZOO[name].resized(image_size=size)
+    assert ZOO[name].resized(image_size=least).forward_flops() > 0
 
 
 def test_a_label_is_the_token_that_follows():
-    workload = ZOO["gpt2-small"].resized(image_size=None, sequence_length=7)
+    workload = ZOO["gpt2-small"].resized(sequence_length=7)
     batch = workload.batch(3, seed=1)
     assert batch["input_ids"].shape == batch["labels"].shape == (3, 7)
     assert (batch["input_ids"][:, 1:] == batch["labels"][:, :-1]).all()
 
 
 def test_sequences_of_features():
-    workload = ZOO["lstm"].resized(image_size=None, sequence_length=16)
+    workload = ZOO["lstm"].resized(sequence_length=16)
     batch = workload.batch(64, seed=0)
     assert batch["features"].shape == (64, 16, 256)
     assert batch["features"].std() == pytest.approx(1.0, rel=0.01)

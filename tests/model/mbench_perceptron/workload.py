@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mbench.workloads.images import Convolution, ImageWorkload, Linear, Norm
+from mbench.workloads.workload import Size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,7 +37,7 @@ PERCEPTRON = PerceptronWorkload(
     title="Perceptron of two layers",
     family="perceptron",
     config=PerceptronConfig(),
-    proof={"batch_size": 8, "image_size": 32, "learning_rate": 1e-4},
-    standard_image_size=32,
+    proof={"batch_size": 8, "sizes": {"image_size": 32}, "learning_rate": 1e-4},
+    sizes={"image_size": Size(standard=32)},
     model_files={"torch": "mbench_perceptron.pytorch"},
 )

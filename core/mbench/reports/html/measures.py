@@ -62,7 +62,7 @@ def heading(case: Document) -> str:
 
 def groups(cases: list[Document]) -> list[tuple[str, list[Document]]]:
     """Cases whose numbers belong on one axis."""
-    keys = ("model", "mode", "device", "image_size", "sequence_length")
+    keys = ("model", "mode", "device", "sizes")
     return [(heading(members[0]), members) for _, members in grouped(cases, *keys)]
 
 
@@ -231,7 +231,7 @@ def partner(
 ) -> Document | None:
     """The first case that differs in `axis` alone and comes before, by rank or by order."""
     keys = ("label", "model", "mode", "batch_size", "precision", "compiler", "device",
-            "image_size", "sequence_length")  # fmt: skip
+            "sizes")  # fmt: skip
     if wanted is not None and wanted(case[axis]):
         return None
     for other in measured(document):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from mbench.contract.axes import said
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -97,5 +99,4 @@ def title_of(case: dict[str, Any]) -> str:
 
 def sized(case: dict[str, Any]) -> str:
     """Marks a workload that is not of its published size; empty for one that is."""
-    size = case["image_size"] or case["sequence_length"]
-    return "" if case["standard"] else f" at size {size} (non-standard)"
+    return "" if case["standard"] else f" at {said(case['sizes'])} (non-standard)"

@@ -76,7 +76,7 @@ def grouped(cases: Iterable[Case], *keys: str) -> Iterator[tuple[tuple[Any, ...]
     """Cases with the same values under `keys`, groups in the order of first appearance."""
 
     def key(case: Case) -> tuple[Any, ...]:
-        return tuple(case.get(name) for name in keys)
+        return tuple(str(case.get(name)) if name == "sizes" else case.get(name) for name in keys)
 
     cases = list(cases)
     order = {value: at for at, value in reversed([*enumerate(map(key, cases))])}

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from mbench.contract.axes import written
 from mbench.reports.grid import Grid, write
 from mbench.reports.layouts.select import Case, devices, throughput
 from mbench.stats import PERCENTILES
@@ -17,7 +18,7 @@ from mbench.stats import PERCENTILES
 __all__ = ["metrics", "render"]
 
 OK, EXCEPTION, TIMEOUT = 0, 4, 124
-TELLING = ("batch_size", "compiler", "device", "image_size", "sequence_length", "threads", "clip")
+TELLING = ("batch_size", "compiler", "device", "sizes", "threads", "clip")
 
 
 def render(document: dict[str, Any], /, *, format_: str) -> str:
@@ -61,7 +62,8 @@ def annotation(case: Case, rivals: list[Case]) -> str:
         words.append(f"devices-{devices(case)}")
     for key in TELLING:
         if any(other[key] != case[key] for other in rivals):
-            words.append(f"{key.replace('_', '-')}-{case[key]}")
+            value = written(case[key]) if key == "sizes" else case[key]
+            words.append(f"{key.replace('_', '-')}-{value}")
     at = next(number for number, other in enumerate(rivals) if other is case)
     alike = [o for o in rivals if all(o[key] == case[key] for key in (*TELLING, "label"))]
     if len(alike) > 1:  # the default compiler, and the same one by its name
