@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from workers import block, warm_workers
 
 from mbench.plan.plan import Sweep
-from mbench.stats import pair_ratios
+from mbench.stats import pair_of
 from mbench.telemetry.system import usable_cores
 
 if TYPE_CHECKING:
@@ -70,8 +70,7 @@ def interleaved(
 
 def error(rates: list[Rates]) -> float:
     """How far from 1 the ratio is that mbench computes from such rounds."""
-    (ratio,) = pair_ratios({0: rates[0]}, {0: rates[1]})
-    return ratio - 1
+    return pair_of(rates[0], rates[1]).total - 1
 
 
 def main() -> None:

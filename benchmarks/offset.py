@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from workers import block, warm_workers
 
 from mbench.plan.plan import Sweep
-from mbench.stats import pair_ratios, ratio
+from mbench.stats import pair_of, ratio
 from mbench.telemetry.kernel import page_faults
 from mbench.telemetry.system import usable_cores
 
@@ -103,7 +103,7 @@ def offset(pairs: list[tuple[Rates, Rates]]) -> tuple[float, float]:
     """
     logs = [
         [
-            math.log(pair_ratios({0: a}, {0: {at: b[at] for at in b if at % 2 in kept}})[0])
+            math.log(pair_of(a, {at: b[at] for at in b if at % 2 in kept}).total)
             for kept in ((0, 1), (0,), (1,))
         ]
         for a, b in pairs
@@ -135,7 +135,7 @@ def main() -> None:
         found = one_set(names, sweep, rounds=arguments.rounds, seconds=arguments.block, order=order)
         sets.append(found[0])
         faults.append(found[1])
-        seen = (f"{name} {pair_ratios({0: a}, {0: b})[0]:.4f}" for name, (a, b) in sets[-1].items())
+        seen = (f"{name} {pair_of(a, b).total:.4f}" for name, (a, b) in sets[-1].items())
         print(f"set {number + 1}: ratios of the pairs {', '.join(seen)}", flush=True)
     for name in names:
         process, pair = offset([rates[name] for rates in sets])
@@ -144,9 +144,8 @@ def main() -> None:
             dict(enumerate(side for rates in sets for side in rates[which]))
             for which in (names[0], name)
         ]
-        speed = ratio(*sides)
-        assert speed is not None
-        ends = f"{speed.low:.4f} .. {speed.high:.4f}" if speed.low else "one set, no interval"
+        speed = ratio(*sides).interval()
+        ends = f"{speed.low:.4f} .. {speed.high:.4f}" if speed.low else "few sets, no interval"
         print(
             f"{name:<16} offset of a process {100 * process:.2f} %, pair with noise "
             f"{100 * pair:.2f} %, {fmean(one[name] for one in faults):,.0f} page faults per step, "

@@ -24,7 +24,7 @@ from mbench.engine.variables import thread_variables
 from mbench.environments.locate import find
 from mbench.environments.spec import parse
 from mbench.plugins import Plugins
-from mbench.stats import ratio
+from mbench.stats import pair_of, ratio
 from mbench.telemetry.system import usable_cores
 
 ROOT = Path(__file__).resolve().parent
@@ -70,13 +70,10 @@ def main() -> None:
                 build = len(bare)
                 bare[build] = {r: 1 / seconds for r, (seconds, _) in enumerate(rounds)}
                 ours[build] = {r: 1 / seconds for r, (_, seconds) in enumerate(rounds)}
-                pair = ratio({0: bare[build]}, {0: ours[build]})
-                assert pair is not None
-                pairs.append(f"{pair.value:.4f}")
+                pairs.append(f"{pair_of(bare[build], ours[build]).total:.4f}")
             print(f"{text} process {process + 1}: {' '.join(pairs)}", flush=True)
-        total = ratio(bare, ours)
-        assert total is not None
-        ends = f"{total.low:.4f} .. {total.high:.4f}" if total.low else "one build, no interval"
+        total = ratio(bare, ours).interval()
+        ends = f"{total.low:.4f} .. {total.high:.4f}" if total.low else "few builds, no interval"
         print(f"{text}: mbench / bare throughput {total.value:.4f} ({ends})", flush=True)
 
 

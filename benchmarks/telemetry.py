@@ -59,9 +59,8 @@ def main() -> None:
                 sampler.sample(members, cores)
             cost = (time.process_time() - used) / LOOKS
         print(f"process {process + 1} measured", flush=True)
-    total = ratio(rates[False], rates[True])
-    assert total is not None
-    ends = f"{total.low:.4f} .. {total.high:.4f}" if total.low else "one process, no interval"
+    total = ratio(rates[False], rates[True]).interval()
+    ends = f"{total.low:.4f} .. {total.high:.4f}" if total.low else "few processes, no interval"
     share = within / watched_seconds
     print(
         f"a look takes {1e3 * cost:.2f} ms of a core; {share:.2f} of them fell into each second of "

@@ -45,8 +45,8 @@ def command(context: click.Context, /, framework: str, **options: Any) -> None:
     order = order_of(context, [sweep_of((framework, framework), options)], options)
     if not order.protocol.side_by_side:
         raise UsageError("only the adaptive protocol compares processes that run side by side")
-    if order.protocol.processes == 1:
-        raise UsageError("one process pair shows no scatter; give --processes 2 or more")
+    if order.protocol.processes < 3:
+        raise UsageError("few process pairs show no scatter; give --processes 3 or more")
     check_writable(options["output"])
     store, interrupted = conduct(order)
     floors = keep_floors(store.folder)
@@ -63,7 +63,6 @@ def command(context: click.Context, /, framework: str, **options: Any) -> None:
 
 def keep_floors(folder: Path) -> list[dict[str, Any]]:
     """Keep the noise floor of every comparison in a run of A/A, and tell them as plain data."""
-    from mbench import stats
     from mbench.results.calibration import Calibration, keep, key
     from mbench.results.run import load_run
     from mbench.results.summary import summarize
@@ -81,7 +80,7 @@ def keep_floors(folder: Path) -> list[dict[str, Any]]:
             "compiler": case.axes["compiler"],
             **{name: comparison[name] for name in ("ratio", "low", "high", "process_pairs")},
             "verdict": comparison["verdict"],
-            "noise_floor": stats.noise_floor(pairs, pairs=len(pairs)) if len(pairs) > 1 else None,
+            "noise_floor": floor_of(pairs),
             "reason": comparison["reason"],
             "disturbances": comparison["disturbances"],
         }
@@ -99,6 +98,14 @@ def keep_floors(folder: Path) -> list[dict[str, Any]]:
     return floors
 
 
+def floor_of(pairs: list[float]) -> float | None:
+    """The difference that as many pairs would find; None where there are too few."""
+    from mbench import stats
+
+    known = stats.known_scatter([pairs])
+    return stats.detectable(known, pairs=len(pairs)) if known else None
+
+
 def line(floor: dict[str, Any]) -> str:
     """One noise floor in one sentence."""
     name = " ".join(filter(None, (floor["framework"], floor["version"])))
@@ -114,7 +121,7 @@ def line(floor: dict[str, Any]) -> str:
         f"process pairs (against itself {number(floor['ratio'])}, 95 % interval "
         f"{number(floor['low'])} .. {number(floor['high'])}, {floor['verdict']})"
     )
-    if floor["verdict"] != "no difference shown":
+    if floor["verdict"] in ("faster", "slower"):
         said += "; identical code differs here, as it does once in 20 times: calibrate again"
     if floor["disturbances"]:
         said += "; DISTURBED, " + "; ".join(floor["disturbances"])

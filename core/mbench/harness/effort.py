@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from statistics import fmean, median, variance
+from statistics import fmean, variance
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -19,37 +19,17 @@ def variances(
 ) -> tuple[float, float] | None:
     """What a round adds to the variance of a pair's log ratio, and the variance between pairs.
 
-    Both map process -> round -> throughput. None before two pairs have two rounds each. The first
-    is that of a pair's median times its rounds; what rounds add to the scatter of the pairs is
-    taken off the second, which may be left with 0.
+    Both map process -> round -> throughput. None before two pairs have two rounds each. What
+    rounds add to the scatter of the pairs is taken off the second, which may be left with 0.
     """
-    pairs = [
-        [math.log(other[p][r] / baseline[p][r]) for r in set(baseline[p]) & set(other[p])]
-        for p in set(baseline) & set(other)
-    ]
-    pairs = [rounds for rounds in pairs if len(rounds) > 1]
+    from mbench.stats import pairs_of
+
+    pairs = [pair for pair in pairs_of(baseline, other) if pair.rounds > 1]
     if len(pairs) < 2:
         return None
-    noises = [variance_of_median(rounds) for rounds in pairs]
-    within = fmean(len(rounds) * noise for rounds, noise in zip(pairs, noises, strict=True))
-    return within, max(0.0, variance([median(rounds) for rounds in pairs]) - fmean(noises))
-
-
-def variance_of_median(values: Sequence[float]) -> float:
-    """Of at least two values: the smaller of two estimates, both of which rather err upwards.
-
-    Where noise is normal it is pi / 2 times a mean's. Bursts, and steps of two levels, enlarge that
-    but do not move the median; then the distance of two values about the median tells better
-    (Price & Bonett 2001, Estimating the variance of the sample median, Journal of Statistical
-    Computation and Simulation 68).
-    """
-    from scipy.special import bdtr, ndtri
-
-    count = len(values)
-    beyond = max(1, round((count + 1) / 2 - math.sqrt(count)))
-    low, high = (sorted(values)[at] for at in (beyond - 1, count - beyond))
-    distance = (high - low) / (2 * float(ndtri(bdtr(beyond - 1, count, 0.5))))
-    return min(math.pi / 2 * variance(values) / count, distance**2)
+    within = fmean(pair.rounds * pair.error for pair in pairs)
+    between = variance([math.log(pair.total) for pair in pairs])
+    return within, max(0.0, between - fmean(pair.error for pair in pairs))
 
 
 def rounds_that_pay(

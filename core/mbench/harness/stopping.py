@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import combinations
 from statistics import harmonic_mean
 from typing import TYPE_CHECKING
 
@@ -28,7 +29,7 @@ def widths(
 ) -> list[float | None]:
     """How wide the widest interval was after each of the first `sets` sets.
 
-    That is the largest relative half-width of the ratios to the first of `cases`, or where there
+    That is the largest relative half-width of the ratios of any two of `cases`, or where there
     is one case only, that of its throughput. None where an interval was still missing.
     """
     found = []
@@ -44,12 +45,14 @@ def widths(
 def _widest(cases: Sequence[Mapping[int, Mapping[int, float]]]) -> float | None:
     from mbench import stats
 
-    baseline, *others = cases
-    if others:
-        intervals = [stats.ratio(baseline, other) for other in others]
+    level = stats.STOPPED_CONFIDENCE
+    intervals: list[stats.Interval | None] = []
+    if len(cases) > 1:
+        ratios = [stats.ratio(*pair) for pair in combinations(cases, 2)]
+        intervals += [found.interval(level) if found else None for found in ratios]
     else:  # a process's blocks have the same number of steps
-        values = [harmonic_mean(rounds.values()) for rounds in baseline.values()]
-        intervals = [stats.geometric_interval(values) if values else None]
+        values = [harmonic_mean(rounds.values()) for rounds in cases[0].values()]
+        intervals += [stats.geometric_interval(values, confidence=level) if values else None]
     known = [i.half_width for i in intervals if i is not None and i.half_width is not None]
     return max(known) if len(known) == len(intervals) else None
 

@@ -19,7 +19,7 @@ Document = dict[str, Any]
 
 def headline(document: Document) -> str:
     """The whole diff in one sentence."""
-    counts = dict.fromkeys(("slower", "faster", "no difference shown", "undetermined",
+    counts = dict.fromkeys(("slower", "faster", "alike", "no difference shown", "undetermined",
                             "not comparable"), 0)  # fmt: skip
     for case in document["cases"]:
         counts[case["verdict"]] += 1

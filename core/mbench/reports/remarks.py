@@ -48,8 +48,8 @@ def verdict_line(comparison: Document, *, compilers: bool = False) -> str:
     pairs = f"{comparison['process_pairs']} process pairs"
     if comparison["reason"] not in (None, "all processes measured"):
         pairs += f"; {comparison['reason']}"
-    if comparison["verdict"] == "no difference shown":
-        return f"{what}: {pair}: no difference shown ({ratio}, {ends}, {pairs})"
+    if comparison["verdict"] not in ("faster", "slower"):
+        return f"{what}: {pair}: {comparison['verdict']} ({ratio}, {ends}, {pairs})"
     factor = comparison["ratio"] if comparison["ratio"] >= 1 else 1 / comparison["ratio"]
     fast, slow = comparison["framework"], comparison["baseline"]
     if comparison["verdict"] == "slower":

@@ -19,8 +19,8 @@ __all__ = ["disturbances", "energy", "telemetry"]
 
 Document = dict[str, Any]
 
-WARMING_SCORE = 3.0
-"""Of the trend test: noise alone reaches it once in 700 cases."""
+WARMING_CHANCE = 0.01
+"""In how many cases noise alone may do as much."""
 WARMING_CHANGE = 0.01
 """A smaller change is not worth a word."""
 
@@ -59,8 +59,8 @@ def warming(case: CaseRecord) -> list[Document]:
         [block.steps / block.nanoseconds[0] for block in process.blocks if not block.each]
         for process in case.processes.values()
     ]
-    change, score = stats.trend(rates)
-    if score < WARMING_SCORE or change < WARMING_CHANGE:
+    change, chance = stats.trend(rates)
+    if chance > WARMING_CHANCE or change < WARMING_CHANGE:
         return []
     text = f"steps still got {100 * change:.1f} % faster over the rounds of a process"
     return [asdict(Disturbance(kind="warm-up", share=1.0, text=text))]

@@ -137,9 +137,11 @@ def ratio(
 ) -> tuple[stats.Interval | None, str | None]:
     """The ratio as the protocol makes it, and why it has no interval where it has none."""
     if protocol["claims_interval"]:
-        interval = stats.ratio(rates(baseline), rates(other))
-        single = interval is not None and interval.low is None
-        return interval, "one process pair" if single else None
+        found = stats.ratio(rates(baseline), rates(other))
+        if found is None:
+            return None, None
+        interval = found.interval()
+        return interval, "fewer than three process pairs" if interval.low is None else None
     speeds = [throughput(case, claims_interval=False) for case in (baseline, other)]
     medians = [speed["median"] for speed in speeds if speed]
     if len(medians) < 2:
@@ -151,10 +153,8 @@ def ratio(
 
 def noise_floor(*cases: CaseRecord, pairs: int) -> float | None:
     """The larger of the floors that were known of the cases; None where none was."""
-    known = [case.calibration.ratios for case in cases if case.calibration]
-    if not pairs:
-        return None
-    return max((stats.noise_floor(ratios, pairs=pairs) for ratios in known), default=None)
+    known = stats.known_scatter([case.calibration.ratios for case in cases if case.calibration])
+    return stats.detectable(known, pairs=pairs) if known else None
 
 
 def compare(run: Run, cases: list[CaseRecord]) -> list[Document]:
@@ -200,7 +200,7 @@ def compare(run: Run, cases: list[CaseRecord]) -> list[Document]:
                 "high": interval.high,
                 "no_interval": why_not,
                 "process_pairs": interval.replicates,
-                "pairs": stats.pair_ratios(rates(baseline), rates(other))
+                "pairs": [pair.total for pair in stats.pairs_of(rates(baseline), rates(other))]
                 if interval.replicates
                 else [],
                 "verdict": stats.verdict(interval),

@@ -94,7 +94,7 @@ def test_a_noise_floor_is_kept_and_stands_beside_later_verdicts(surroundings, mo
     assert calibrated.returncode == 0, calibrated.stderr
     assert re.match(r"tiny \S+, tiny-model train, batch 64, fp32, eager: noise floor [\d.]+ % with "
                     "3 process pairs", calibrated.stdout)  # fmt: skip
-    after = compare("--frameworks", "tiny,flaky", *QUICK, "--format", "json")
+    after = compare("--frameworks", "tiny,flaky", *QUICK, "--processes", "3", "--format", "json")
     document, cases = documents(after)
     assert len(cases["tiny"]["calibration"]["ratios"]) == 3
     assert cases["flaky"]["calibration"] is None

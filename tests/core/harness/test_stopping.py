@@ -14,27 +14,32 @@ def sets(*values):
     return {number: {0: value, 1: value} for number, value in enumerate(values)}
 
 
-def test_the_widest_ratio_counts():
-    rates = {0: sets(10, 10, 10), 1: sets(20, 21, 20), 2: sets(30, 36, 30)}
-    wide = stats.ratio(rates[0], rates[2]).half_width
+def half_width(baseline, other):
+    """At the level at which intervals hold the truth although their width was waited for."""
+    return stats.ratio(baseline, other).interval(stats.STOPPED_CONFIDENCE).half_width
+
+
+def test_the_widest_ratio_of_any_two_counts():
+    rates = {0: sets(10, 10, 10), 1: sets(20, 19, 20), 2: sets(30, 36, 30)}
+    wide = half_width(rates[1], rates[2])
+    assert wide > half_width(rates[0], rates[2])
     assert widths(rates, cases=[0, 1, 2], sets=3)[-1] == pytest.approx(wide)
     assert widths(rates, cases=[0, 1], sets=3)[-1] < wide
 
 
 def test_of_each_moment_only_the_sets_made_by_then_count():
-    rates = {0: sets(10, 10, 10, 10), 1: sets(20, 21, 20, 20)}
-    wide = stats.ratio(sets(10, 10), sets(20, 21)).half_width
-    seen = widths(rates, cases=[0, 1], sets=4)
-    assert seen[0] is None
-    assert seen[1] == pytest.approx(wide)
-    assert seen[1] > seen[2] > seen[3]
-    assert widths(rates, cases=[0, 1], sets=3) == seen[:3]
+    rates = {0: sets(10, 10, 10, 10, 10), 1: sets(20, 21, 20, 20, 20)}
+    seen = widths(rates, cases=[0, 1], sets=5)
+    assert seen[:2] == [None, None]
+    assert seen[2] == pytest.approx(half_width(sets(10, 10, 10), sets(20, 21, 20)))
+    assert seen[2] > seen[3] > seen[4]
+    assert widths(rates, cases=[0, 1], sets=4) == seen[:4]
 
 
 def test_a_single_case_is_judged_by_its_throughput():
     rates = {4: {0: {0: 10.0, 1: 30.0}, 1: {0: 15.0, 1: 15.0}, 2: {0: 16.0, 1: 16.0}}}
-    expected = stats.geometric_interval([15.0, 15.0, 16.0]).half_width
-    assert widths(rates, cases=[4], sets=3)[-1] == pytest.approx(expected)
+    expected = stats.geometric_interval([15.0, 15.0, 16.0], confidence=stats.STOPPED_CONFIDENCE)
+    assert widths(rates, cases=[4], sets=3)[-1] == pytest.approx(expected.half_width)
 
 
 @pytest.mark.parametrize(

@@ -82,15 +82,15 @@ def test_the_first_step_and_memory_are_figures_of_their_own(document):
 def test_the_first_case_is_the_baseline_of_all_others(document):
     made = document(
         seconds={
-            "tiny": [[1.0, 1.0], [1.0, 1.0]],
-            "flaky": [[2.0, 2.0], [2.002, 2.0]],
-            "tiny==1.26": [[0.5, 0.5], [0.5, 0.501]],
+            "tiny": [[1.0, 1.0], [1.0, 1.0], [1.0, 1.0]],
+            "flaky": [[2.0, 2.0], [2.002, 2.0], [2.0, 2.001]],
+            "tiny==1.26": [[0.5, 0.5], [0.5, 0.501], [0.5, 0.5]],
         }
     )
     slow, fast = made["comparisons"]
     assert (slow["baseline"], slow["framework"], slow["cases"]) == ("tiny", "flaky", [0, 1])
     assert slow["ratio"] == pytest.approx(0.5, rel=1e-3)
-    assert (slow["verdict"], slow["process_pairs"]) == ("slower", 2)
+    assert (slow["verdict"], slow["process_pairs"]) == ("slower", 3)
     assert slow["low"] < slow["ratio"] < slow["high"]
     assert (fast["baseline"], fast["framework"], fast["verdict"]) == (
         "tiny",
@@ -102,13 +102,13 @@ def test_the_first_case_is_the_baseline_of_all_others(document):
 
 @pytest.mark.parametrize("calibrated", [{}, {"tiny": [1.01, 0.99]}, {"flaky": [1.02, 0.98]},
                                         {"tiny": [1.01, 0.99], "flaky": [1.02, 0.98]}])  # fmt: skip
-def test_the_larger_noise_floor_that_is_known_stands_beside_the_verdict(document, calibrated):
+def test_what_calibrations_let_expect_stands_beside_the_verdict(document, calibrated):
     (comparison,) = document(
         seconds={"tiny": [[1.0], [1.1], [1.0]], "flaky": [[1.0], [1.0], [1.0]]},
         calibrated=calibrated,
     )["comparisons"]
-    floors = [stats.noise_floor(ratios, pairs=3) for ratios in calibrated.values()]
-    assert comparison["noise_floor"] == (max(floors) if floors else None)
+    known = stats.known_scatter(list(calibrated.values()))
+    assert comparison["noise_floor"] == (stats.detectable(known, pairs=3) if known else None)
 
 
 def test_only_rounds_that_both_ran_are_compared(document):

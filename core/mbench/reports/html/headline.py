@@ -15,7 +15,7 @@ Document = dict[str, Any]
 
 # More than these are counted, and stand in the table.
 MOST_BADGES = 6
-KINDS = {"faster": "faster", "slower": "slower", "no difference shown": "none"}
+KINDS = {"faster": "faster", "slower": "slower", "alike": "none", "no difference shown": "none"}
 
 
 def subject(document: Document, comparison: Document) -> str:
@@ -110,11 +110,15 @@ def headline(document: Document) -> str:
 
 def against_one(document: Document) -> str:
     """Several frameworks against one baseline."""
-    told: dict[str, list[str]] = {"known": [], "no difference shown for": [], "not compared:": []}
+    told: dict[str, list[str]] = {
+        "known": [], "alike:": [], "no difference shown for": [], "not compared:": [],
+    }  # fmt: skip
     for comparison in document["comparisons"]:
         baseline, other = names(document, comparison)
         if comparison["verdict"] is None:
             told["not compared:"].append(other)
+        elif comparison["verdict"] == "alike":
+            told["alike:"].append(other)
         elif comparison["verdict"] == "no difference shown":
             told["no difference shown for"].append(other)
         else:

@@ -1,0 +1,44 @@
+"""Intervals, ratios, percentiles and verdicts, computed from raw values when they are read."""
+
+from mbench.stats.intervals import (
+    CONFIDENCE,
+    FEWEST,
+    STOPPED_CONFIDENCE,
+    Interval,
+    contrast,
+    geometric_interval,
+    stdev,
+)
+from mbench.stats.pairs import Pair, Ratio, pair_of, pairs_of, ratio
+from mbench.stats.percentiles import PERCENTILES, percentile, steps_for
+from mbench.stats.scatter import Scatter, detectable, known_scatter, pairs_for
+from mbench.stats.trend import slope, trend
+from mbench.stats.verdicts import ALIKE, together, verdict, verdicts
+
+__all__ = [
+    "ALIKE",
+    "CONFIDENCE",
+    "FEWEST",
+    "PERCENTILES",
+    "STOPPED_CONFIDENCE",
+    "Interval",
+    "Pair",
+    "Ratio",
+    "Scatter",
+    "contrast",
+    "detectable",
+    "geometric_interval",
+    "known_scatter",
+    "pair_of",
+    "pairs_for",
+    "pairs_of",
+    "percentile",
+    "ratio",
+    "slope",
+    "stdev",
+    "steps_for",
+    "together",
+    "trend",
+    "verdict",
+    "verdicts",
+]

@@ -1,0 +1,105 @@
+"""Pairs of processes that took turns: what each says of the ratio, and what all say together."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from statistics import fmean, harmonic_mean, median
+from typing import TYPE_CHECKING
+
+from mbench.stats.intervals import CONFIDENCE, Interval, geometric_interval, stdev
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from mbench.stats.scatter import Scatter
+
+    Rounds = Mapping[int, float]
+
+__all__ = ["Pair", "Ratio", "pair_of", "pairs_of", "ratio"]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One process of either framework, over the rounds that both have.
+
+    `total` is the ratio of steps by seconds, which is what a user gets; `median` is that of the
+    middle round, which bursts in a few rounds do not move; `error` is the variance that noise
+    between its `rounds` leaves in the total's logarithm.
+    """
+
+    total: float
+    median: float
+    error: float
+    rounds: int
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """How many times as fast one framework is as another, by its `pairs`, at least one.
+
+    `known` is what is known beforehand of their scatter.
+    """
+
+    pairs: Sequence[Pair]
+    known: Scatter | None = None
+
+    def interval(self, confidence: float = CONFIDENCE) -> Interval:
+        """Of totals, by seconds and steps."""
+        return geometric_interval(
+            [pair.total for pair in self.pairs],
+            confidence=confidence,
+            known=self.known,
+            within=fmean(pair.error for pair in self.pairs),
+        )
+
+    @cached_property
+    def median(self) -> float:
+        """The centre of the pairs' middle rounds."""
+        return geometric_interval([pair.median for pair in self.pairs]).value
+
+    def depends_on_stalls(self, interval: Interval) -> bool:
+        """Whether totals and middle rounds lie further apart than the interval reaches."""
+        if interval.low is None or interval.high is None:
+            return False
+        reach = math.log(interval.high / interval.low) / 2
+        return abs(math.log(self.median / interval.value)) > reach
+
+
+def pair_of(baseline: Rounds, other: Rounds) -> Pair | None:
+    """Of throughputs by round; None where no round is common.
+
+    A process's blocks have as many steps each, so that its total throughput is the harmonic mean.
+    """
+    rounds = sorted(baseline.keys() & other.keys())
+    if not rounds:
+        return None
+    sides = [[side[number] for number in rounds] for side in (baseline, other)]
+    totals = [harmonic_mean(side) for side in sides]
+    middle = median(math.log(new / base) for base, new in zip(*sides, strict=True))
+    # Of each round, how much longer than usual the baseline took, beyond what the other did.
+    shares = [[total / rate for rate in side] for total, side in zip(totals, sides, strict=True)]
+    beyond = [base - new for base, new in zip(*shares, strict=True)]
+    error = stdev(beyond) ** 2 / len(rounds) if len(rounds) > 1 else 0.0
+    return Pair(totals[1] / totals[0], math.exp(middle), error, len(rounds))
+
+
+def pairs_of(baseline: Mapping[int, Rounds], other: Mapping[int, Rounds]) -> list[Pair]:
+    """Of all processes with common rounds; both map process -> round -> throughput."""
+    found = (
+        pair_of(baseline[process], other[process])
+        for process in sorted(baseline.keys() & other.keys())
+    )
+    return [pair for pair in found if pair]
+
+
+def ratio(
+    baseline: Mapping[int, Rounds],
+    other: Mapping[int, Rounds],
+    *,
+    known: Scatter | None = None,
+) -> Ratio | None:
+    """Over all process pairs, which are the replicates; None where there is none."""
+    pairs = pairs_of(baseline, other)
+    return Ratio(pairs, known) if pairs else None

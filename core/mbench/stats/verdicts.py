@@ -1,0 +1,69 @@
+"""What intervals show, and that several verdicts of one run hold together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mbench.stats.intervals import CONFIDENCE, FEWEST
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mbench.stats.intervals import Interval
+    from mbench.stats.pairs import Ratio
+
+__all__ = ["ALIKE", "VERDICTS", "together", "verdict", "verdicts"]
+
+ALIKE = 0.03
+"""Frameworks whose whole interval is that close to 1 are called alike: it is two one-sided tests
+at 2.5 % each (Schuirmann 1987)."""
+VERDICTS = ("faster", "slower", "alike", "no difference shown", "depends on stalls",
+            "undetermined")  # fmt: skip
+
+
+def verdict(interval: Interval) -> str:
+    """What the interval shows by itself: a winner only where it leaves 1 out."""
+    if interval.low is None or interval.high is None:
+        return "undetermined"
+    if interval.low > 1:
+        return "faster"
+    if interval.high < 1:
+        return "slower"
+    alike = interval.low >= 1 / (1 + ALIKE) and interval.high <= 1 + ALIKE
+    return "alike" if alike else "no difference shown"
+
+
+def verdicts(ratios: Sequence[Ratio], *, confidence: float = CONFIDENCE) -> list[str]:
+    """Of all ratios of a run: which is faster is said where it holds together with all others.
+
+    What its own interval shows, but not among so many, is undetermined.
+    """
+    sure = together(ratios, confidence=confidence)
+    found = []
+    for at, ratio in enumerate(ratios):
+        interval = ratio.interval(confidence)
+        said = verdict(interval)
+        if ratio.depends_on_stalls(interval):
+            said = "depends on stalls"
+        elif said in ("faster", "slower") and at not in sure:
+            said = "undetermined"
+        found.append(said)
+    return found
+
+
+def together(ratios: Sequence[Ratio], *, confidence: float = CONFIDENCE) -> set[int]:
+    """Positions of those that differ from 1, none of them wrongly with that confidence.
+
+    Holm's procedure (1979), by intervals in place of p-values: the error that is allowed is shared
+    out among all ratios that are not yet shown to differ.
+    """
+    left = {at for at, ratio in enumerate(ratios) if len(ratio.pairs) >= FEWEST}
+    shown: set[int] = set()
+    while left:
+        level = 1 - (1 - confidence) / len(left)
+        found = {at for at in left if ratios[at].interval(level).leaves_out(1)}
+        if not found:
+            break
+        shown |= found
+        left -= found
+    return shown
