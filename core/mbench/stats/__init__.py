@@ -1,17 +1,18 @@
 """Intervals, ratios, percentiles and verdicts, computed from raw values when they are read."""
 
+from mbench.stats.contrasts import contrast
 from mbench.stats.intervals import (
     CONFIDENCE,
     FEWEST,
     STOPPED_CONFIDENCE,
     Interval,
-    contrast,
     geometric_interval,
     stdev,
 )
 from mbench.stats.pairs import Pair, Ratio, pair_of, pairs_of, ratio
 from mbench.stats.percentiles import PERCENTILES, percentile, steps_for
-from mbench.stats.scatter import Scatter, detectable, known_scatter, pairs_for
+from mbench.stats.power import detectable, pairs_for
+from mbench.stats.scatter import Scatter, known_scatter
 from mbench.stats.trend import slope, trend
 from mbench.stats.verdicts import ALIKE, together, verdict, verdicts
 
