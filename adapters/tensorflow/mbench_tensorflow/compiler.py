@@ -6,25 +6,20 @@ from typing import TYPE_CHECKING
 
 import tensorflow as tf
 
-from mbench.sdk.compiler import peak_resident_bytes
+from mbench.sdk.compiler import Compiler
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
 __all__ = ["COMPILERS", "Eager"]
 
 
-class Eager:
+class Eager(Compiler):
     """Operations run one by one; on CUDA they are only enqueued."""
 
-    differences: Sequence[str] = ()
-
     def __init__(self, device: str) -> None:
-        self.device = device
+        super().__init__(device)
         self.placement = "GPU:0" if device == "cuda" else "CPU:0"
-
-    def compile(self, function: Callable) -> Callable:
-        return function
 
     def synchronize(self) -> None:
         # On CPU a call returns when its work is done, and this costs microseconds.
@@ -33,7 +28,7 @@ class Eager:
     def peak_memory_bytes(self) -> int:
         if self.device == "cuda":
             return int(tf.config.experimental.get_memory_info(self.placement)["peak"])
-        return peak_resident_bytes()
+        return super().peak_memory_bytes()
 
 
 class Graph(Eager):

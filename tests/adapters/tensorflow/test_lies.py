@@ -11,17 +11,16 @@ tf = pytest.importorskip("tensorflow", reason="TensorFlow is not installed here"
 
 import keras  # noqa: E402
 
-from mbench_tensorflow import parameters  # noqa: E402
 from mbench_tensorflow.layers import BatchNormalization  # noqa: E402
 from mbench_tensorflow.models import bert, resnet  # noqa: E402
 
 
 def layers(benchmark, kind):
-    return [layer for layer in benchmark._model._flatten_layers() if isinstance(layer, kind)]
+    return [layer for layer in benchmark.model._flatten_layers() if isinstance(layer, kind)]
 
 
 def rule(benchmark):
-    return benchmark._update._optimizer
+    return benchmark.update._rule
 
 
 def alter_gradients(benchmark, monkeypatch, change):
@@ -36,7 +35,7 @@ class TestLies(LiesAreCaught):
     def pads_one_side_more(self, benchmark, monkeypatch):
         """As "same" does at stride 2."""
         margins = [(0, 0), (2, 3), (2, 3), (0, 0)]
-        monkeypatch.setattr(benchmark._model.conv1, "margins", margins)
+        monkeypatch.setattr(benchmark.model.conv1, "margins", margins)
 
     def wrong_epsilon(self, benchmark, monkeypatch):
         for norm in layers(benchmark, BatchNormalization):
@@ -47,10 +46,10 @@ class TestLies(LiesAreCaught):
             monkeypatch.setattr(norm, "momentum", 0.99)
 
     def keeps_its_outputs(self, benchmark, monkeypatch):
-        monkeypatch.setattr(benchmark, "_infer", keeping(benchmark._infer))
+        monkeypatch.setattr(benchmark, "forward", keeping(benchmark.forward))
 
     def forgets_the_classifier(self, benchmark, monkeypatch):
-        classifier = list(parameters.trainable(benchmark._model)).index("fc.weight")
+        classifier = list(benchmark.update.parameters).index("fc.weight")
 
         def change(gradients):
             return [
@@ -81,24 +80,24 @@ class TestLies(LiesAreCaught):
         monkeypatch.setattr(resnet, "cross_entropy", summed)
 
     def no_weight_decay(self, benchmark, monkeypatch):
-        monkeypatch.setattr(rule(benchmark), "_decays", [0.0] * len(rule(benchmark)._decays))
+        monkeypatch.setattr(rule(benchmark), "decays", [0.0] * len(rule(benchmark).decays))
 
     def weight_decay_everywhere(self, benchmark, monkeypatch):
-        decays = rule(benchmark)._decays
-        monkeypatch.setattr(rule(benchmark), "_decays", [max(decays)] * len(decays))
+        decays = rule(benchmark).decays
+        monkeypatch.setattr(rule(benchmark), "decays", [max(decays)] * len(decays))
 
     def no_clipping(self, benchmark, monkeypatch):
-        monkeypatch.setattr(benchmark._update, "_clip_norm", None)
+        monkeypatch.setattr(benchmark.update, "_clip_norm", None)
 
     def tanh_gelu(self, benchmark, monkeypatch):
         monkeypatch.setattr(bert, "gelu", partial(tf.nn.gelu, approximate=True))
 
     def first_positions(self, benchmark, monkeypatch):
-        positions = benchmark._batch["masked_positions"]
+        positions = benchmark.batch["masked_positions"]
         first = tf.broadcast_to(
             tf.range(positions.shape[1], dtype=positions.dtype), positions.shape
         )
-        monkeypatch.setitem(benchmark._batch, "masked_positions", first)
+        monkeypatch.setitem(benchmark.batch, "masked_positions", first)
 
     def dropout_left_off(self, benchmark, monkeypatch):
         monkeypatch.setattr(keras.layers.Dropout, "call", lambda layer, x, training=False: x)
