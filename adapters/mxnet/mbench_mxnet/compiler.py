@@ -6,28 +6,20 @@ from typing import TYPE_CHECKING
 
 import mxnet as mx
 
-from mbench.contract.adapter import Unsupported
-from mbench.sdk.compiler import peak_resident_bytes
+from mbench.sdk.checks import require
+from mbench.sdk.compiler import Compiler
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from mxnet import gluon
 
 __all__ = ["COMPILERS", "Eager"]
 
 
-class Eager:
+class Eager(Compiler):
     """Operations are handed to MXNet's engine one by one; on CPU too they are only enqueued."""
-
-    differences: Sequence[str] = ()
-    trains = True
 
     def __init__(self, device: str) -> None:
         self.device = mx.gpu() if device == "cuda" else mx.cpu()
-
-    def compile(self, block: gluon.HybridBlock) -> None:
-        """Decide how `block` will run; its first call does the work."""
 
     def refresh(self, block: gluon.HybridBlock) -> None:
         """Make `block`, once compiled, take the parameters that were loaded since."""
@@ -40,7 +32,7 @@ class Eager:
         if self.device.device_type == "gpu":
             free, total = mx.context.gpu_memory_info(self.device.device_id)
             return int(total - free)
-        return peak_resident_bytes()
+        return super().peak_memory_bytes()
 
 
 class Hybrid(Eager):
@@ -50,8 +42,10 @@ class Hybrid(Eager):
         "the model, with the loss in training, is one graph of static memory and shapes",
     )
 
-    def compile(self, block: gluon.HybridBlock) -> None:
+    def compile(self, block: gluon.HybridBlock) -> gluon.HybridBlock:
+        """Decide how `block` will run; its first call does the work."""
         block.hybridize(static_alloc=True, static_shape=True)
+        return block
 
 
 class OneDNN(Eager):
@@ -64,15 +58,15 @@ class OneDNN(Eager):
         "oneDNN's graph pass fuses batch norm, ReLU and sum into convolutions; it keeps the folded "
         "weights, so loading parameters builds the graph anew",
     )
-    trains = False
 
     def __init__(self, device: str) -> None:
         super().__init__(device)
-        if device != "cpu" or not mx.runtime.Features().is_enabled("MKLDNN"):
-            raise Unsupported("this build of MXNet has no oneDNN")
+        has = mx.runtime.Features().is_enabled("MKLDNN")
+        require(has, "this build of MXNet has no oneDNN")
 
-    def compile(self, block: gluon.HybridBlock) -> None:
+    def compile(self, block: gluon.HybridBlock) -> gluon.HybridBlock:
         block.hybridize(backend="MKLDNN", static_alloc=True, static_shape=True)
+        return block
 
     def refresh(self, block: gluon.HybridBlock) -> None:
         self.compile(block)

@@ -34,6 +34,7 @@ __all__ = [
     "LayerNorm",
     "NormedConvolution",
     "Projection",
+    "blocks_of",
     "convolution",
     "cross_entropy",
     "normalization",
@@ -182,6 +183,13 @@ def sequence(*blocks: gluon.HybridBlock, **named: gluon.HybridBlock) -> nn.Hybri
     found.add(*blocks)
     for name, block in named.items():
         found.register_child(block, name)
+    return found
+
+
+def blocks_of(model: gluon.Block, *kinds: type[gluon.Block]) -> list[Any]:
+    """The blocks of `model`, itself too, that are of these kinds."""
+    found: list[gluon.Block] = []
+    model.apply(lambda block: found.append(block) if isinstance(block, kinds) else None)
     return found
 
 

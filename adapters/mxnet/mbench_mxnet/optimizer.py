@@ -6,65 +6,50 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from mxnet import nd
+from mxnet.contrib.amp.loss_scaler import LossScaler
 
+from mbench.sdk.optimizer import UpdateBase, clip_factor, decays, find_rule
+from mbench_mxnet.precision import is_exact
 from mbench_mxnet.rules import RULES, Slot
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from mxnet import gluon
-
-    from mbench.workloads.workload import Workload
-    from mbench_mxnet.precision import Precision
 
 __all__ = ["Update"]
 
-CLIP_EPSILON = 1e-6  # of the documented clipping, see mbench.workloads.workload.Optimizer
 AGGREGATE = {"gpu": 45, "cpu": 1}
 """How many parameters one kernel updates: on CUDA as many as MXNet's own optimizers let one take.
 On CPU kernels that take several are two to eight times slower than those that take one."""
 
 
-class Update:
-    """Backward pass, clipping and parameter update of one loss.
+class Update(UpdateBase):
+    """Backward pass, clipping and parameter update of one loss."""
 
-    `parameters` are the trainable ones by canonical name. Raises ValueError for a rule that it
-    does not know.
-    """
-
-    def __init__(
-        self, workload: Workload, parameters: Mapping[str, gluon.Parameter], precision: Precision
-    ) -> None:
-        spec = workload.optimizer
-        if spec.rule not in RULES:
-            raise ValueError(f"there is no optimizer {spec.rule!r}: {' and '.join(RULES)} are")
-        rule = RULES[spec.rule][precision.exact]
-        spared = {tensor.name for tensor in workload.tensors() if not tensor.decay}
-        self._parameters = list(parameters.values())
+    def build(self) -> None:
+        self._exact = is_exact(self.precision)
+        rule = find_rule(self.workload, RULES)[self._exact]
         self._slots = [
-            slot(parameter, 0.0 if name in spared else spec.weight_decay, rule.states(spec))
-            for name, parameter in parameters.items()
+            slot(self.parameters[name], decay, rule.states(self.spec))
+            for name, decay in decays(self.workload, self.parameters).items()
         ]
-        aggregate = AGGREGATE[self._slots[0].weight.context.device_type]
-        self._rule = rule(spec, self._slots, aggregate)
-        self._clip_norm = spec.clip_norm
-        self._precision = precision
-        if precision.exact:
+        aggregate = AGGREGATE[self.compiler.device.device_type]
+        self._rule = rule(self.spec, self._slots, aggregate)
+        self._clip_norm = self.spec.clip_norm
+        if self._exact:
             self.differences = ["in fp64 the update is composed: the kernels' constants are fp32"]
         else:
             together = "one parameter" if aggregate == 1 else f"up to {aggregate} parameters"
             self.differences = [f"a fused kernel updates {together} at a time"]
-        self.reset()
 
     def reset(self) -> None:
-        """Forget moments, step counts and the loss scale; copy float16 parameters anew."""
+        """Copies float16 parameters anew, too."""
         for slot in self._slots:
             for kept in slot.kept:
                 kept[:] = 0
             if slot.mixed:
                 slot.kept[-1][:] = slot.weight.astype("float32")
         self._step = 0
-        self._scaler = self._precision.scaler()
+        self._scaler = LossScaler() if self.precision.scales_loss else None
 
     def __call__(self, loss: nd.NDArray) -> None:
         """Enqueue the update; gradients overwrite those before."""
@@ -74,17 +59,17 @@ class Update:
         else:
             scale = 1 / self._scaler.loss_scale
             loss.backward(nd.full((1,), self._scaler.loss_scale, ctx=loss.context))
-            if self._scaler.has_overflow(self._parameters):
+            if self._scaler.has_overflow(list(self.parameters.values())):
                 return
         if self._clip_norm is not None:
-            norm = self._norm() * scale
-            scale = (self._clip_norm / (norm + CLIP_EPSILON)).clip(0.0, 1.0) * scale
+            factor = clip_factor(self._clip_norm, self._norm() * scale)
+            scale = factor.clip(0.0, 1.0) * scale
         self._step += 1
         self._rule(scale, self._step)
 
     def _norm(self) -> nd.NDArray:
         """Of all gradients together, shape (1,)."""
-        if self._precision.exact:  # the kernel's sums are in float32
+        if self._exact:  # the kernel's sums are in float32
             squares = [(slot.gradient * slot.gradient).sum() for slot in self._slots]
             return nd.add_n(*squares).sqrt()
         squares = []

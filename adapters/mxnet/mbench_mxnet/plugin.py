@@ -20,20 +20,6 @@ COMPILERS = {
     "onednn": "hybrid, and oneDNN fuses operations into convolutions: inference on CPU",
     "eager": "operations run one by one",
 }
-LACKS = (
-    Lack("MXNet has no switch for TensorFloat-32", precisions=("tf32",)),
-    Lack("MXNet lacks bfloat16 for most operations: use amp-bf16", precisions=("bf16",)),
-    Lack(
-        "MXNet has no float16 matrix products on CPU: use amp-bf16",
-        devices=("cpu",),
-        precisions=("amp-fp16", "fp16"),
-    ),
-    Lack("MXNet has bfloat16 on CPU only: use amp-fp16", ("cuda",), ("amp-bf16",)),
-    Lack("MXNet's LSTM has no bfloat16: use fp32", precisions=("amp-bf16",), families=("lstm",)),
-    Lack("oneDNN's fusion is for CPU: use hybrid", ("cuda",), compilers=("onednn",)),
-    Lack("oneDNN's fusion is for inference: use hybrid", compilers=("onednn",), modes=("train",)),
-    Lack("oneDNN's fusion does not go with amp-bf16: use hybrid", (), ("amp-bf16",), ("onednn",)),
-)
 
 
 class MXNet(AdapterBase):
@@ -46,7 +32,26 @@ class MXNet(AdapterBase):
     models = "mbench_mxnet.models"
     compilers = COMPILERS
     tuned_by = ("MXNET_",)
-    lacks = LACKS
+    lacks = (
+        Lack("MXNet has no switch for TensorFloat-32", precisions=("tf32",)),
+        Lack("MXNet lacks bfloat16 for most operations: use amp-bf16", precisions=("bf16",)),
+        Lack(
+            "MXNet has no float16 matrix products on CPU: use amp-bf16",
+            devices=("cpu",),
+            precisions=("amp-fp16", "fp16"),
+        ),
+        Lack("MXNet has bfloat16 on CPU only: use amp-fp16", ("cuda",), ("amp-bf16",)),
+        Lack(
+            "MXNet's LSTM has no bfloat16: use fp32", precisions=("amp-bf16",), families=("lstm",)
+        ),
+        Lack("oneDNN's fusion is for CPU: use hybrid", ("cuda",), compilers=("onednn",)),
+        Lack(
+            "oneDNN's fusion is for inference: use hybrid", compilers=("onednn",), modes=("train",)
+        ),
+        Lack(
+            "oneDNN's fusion does not go with amp-bf16: use hybrid", (), ("amp-bf16",), ("onednn",)
+        ),
+    )
 
     def requirements(self, version: str | None, accelerator: str) -> Sequence[str]:
         """One distribution for each accelerator; the one with CUDA is built for its 11.2."""

@@ -4,13 +4,11 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.metadata
 import os
-import platform
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from mbench.contract.adapter import FrameworkInfo, Unsupported
+from mbench.contract.adapter import Unsupported
 from mbench_mxnet import libraries
 
 try:
@@ -18,219 +16,152 @@ try:
 except OSError as error:
     raise Unsupported(libraries.explain(error)) from error
 
-from mxnet import autograd, gluon
+from mxnet import autograd, gluon, nd
+from mxnet.contrib.amp.amp import bfloat16
 
-from mbench_mxnet import parameters
+from mbench.sdk.benchmark import Prepared
+from mbench.sdk.checks import check_effect, require
+from mbench.sdk.runtime import RuntimeBase
+from mbench_mxnet import parameters, precision
 from mbench_mxnet.compiler import COMPILERS, Eager
+from mbench_mxnet.layers import BatchNorm, blocks_of
 from mbench_mxnet.optimizer import Update
-from mbench_mxnet.parameters import ExactStatistics, Statistics
 from mbench_mxnet.plugin import MXNet
-from mbench_mxnet.precision import resolve
-from mbench_mxnet.probes import Accumulate, MatMul
+from mbench_mxnet.statistics import ExactStatistics, Statistics
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from types import ModuleType
+    from collections.abc import Callable, Mapping, Sequence
 
     import numpy as np
 
-    from mbench.contract.case import Case
+    from mbench.sdk.tensors import Native
     from mbench.workloads.workload import Workload
-    from mbench_mxnet.precision import Precision
 
-__all__ = ["Inference", "Runtime", "Training"]
-
-DISTRIBUTIONS = ("mxnet", "mxnet-cu112", "numpy")
+__all__ = ["Benchmark", "Runtime"]
 
 
-class Runtime:
-    """MXNet on one device with a number of threads."""
+class Benchmark(Prepared):
+    """A case in MXNet."""
 
-    def __init__(self, *, device: str, threads: int) -> None:
-        if device == "cuda" and not mx.runtime.Features().is_enabled("CUDA"):
-            raise Unsupported("this build of MXNet has no CUDA: mxnet-cu112 is one that has")
-        if device == "cuda" and mx.context.num_gpus() == 0:
-            raise Unsupported("MXNet finds no CUDA device")
-        if os.environ.get("OMP_NUM_THREADS") != str(threads):
-            raise Unsupported(f"MXNet starts with its threads: OMP_NUM_THREADS must be {threads}")
-        self.device = device
-        self.threads = threads
+    updater = Update
+    precision_differences = staticmethod(precision.differences)
+    to_numpy = staticmethod(parameters.to_numpy)
 
-    def describe(self) -> FrameworkInfo:
-        versions = {}
-        for name in DISTRIBUTIONS:
-            try:
-                versions[name] = importlib.metadata.version(name)
-            except importlib.metadata.PackageNotFoundError:
-                continue
-        features = mx.runtime.Features().values()
-        return FrameworkInfo(
-            version=mx.__version__,
-            devices=["cpu", "cuda"] if mx.context.num_gpus() else ["cpu"],
-            device_name="CUDA device 0" if self.device == "cuda" else platform.machine(),
-            threads=self.threads,
-            versions=versions,
-            details={"features": ", ".join(f.name for f in features if f.enabled)},
-        )
+    def build(self) -> gluon.HybridBlock:
+        mx.random.seed(self.case.seed)
+        model: gluon.HybridBlock = self.family.build(self.workload.config)
+        model.cast(self.precision.parameters)
+        model.initialize(mx.init.Zero(), ctx=self.compiler.device)
+        return model
 
-    def prepare(self, case: Case, workload: Workload) -> Training | Inference:
-        if case.compiler not in COMPILERS:
-            raise Unsupported(f"MXNet has no compiler {case.compiler}")
-        compiler = COMPILERS[case.compiler](self.device)
-        if case.mode == "train" and not compiler.trains:
-            raise Unsupported(f"MXNet's {case.compiler} is for inference")
-        precision = resolve(case.precision, compiler.device)
-        kind = Training if case.mode == "train" else Inference
-        return kind(case, workload, compiler, precision)
+    def place(self, array: np.ndarray) -> nd.NDArray:
+        """Indices are in int32."""
+        dtype = self.precision.parameters if array.dtype.kind == "f" else "int32"
+        return nd.array(array, ctx=self.compiler.device, dtype=dtype)
 
-    def shapes(self, workload: Workload) -> dict[str, Sequence[int]]:
-        """Of a model that is not initialized, whose parameters have no memory."""
-        return parameters.shapes(family_of(workload).build(workload.config))
+    def check(self) -> None:
+        """By what each layer puts out for a sample, and how much each batch norm takes in."""
+        types, norms = {}, {}
 
-    def matmul(self, size: int, precision: str) -> MatMul:
-        compiler = Eager(self.device)
-        return MatMul(size, resolve(precision, compiler.device), compiler)
+        def note(block: gluon.Block, inputs: Sequence[nd.NDArray], output: nd.NDArray) -> None:
+            if isinstance(block, BatchNorm):
+                norms[block] = self.case.batch_size * inputs[0].size // inputs[0].shape[1]
+            else:
+                types[block.name] = precision.type_name(output.dtype)
 
-    def accumulate(self, elements: int, precision: str) -> Accumulate:
-        compiler = Eager(self.device)
-        return Accumulate(elements, resolve(precision, compiler.device), compiler)
+        noted = blocks_of(self.model, BatchNorm, *precision.PRODUCTS)
+        hooks = [block.register_forward_hook(note) for block in noted]
+        with autograd.train_mode() if self.training else autograd.predict_mode():
+            self.family.forward(self.model, self.sample())
+        for hook in hooks:
+            hook.detach()
+        check_effect(self.precision, types, self.precision.products)
+        kind = ExactStatistics if precision.is_exact(self.precision) else Statistics
+        self.statistics = kind(norms)
+        self.differences += self.statistics.differences
 
+    def prepare_training(self) -> None:
+        self.objective = self.compiler.compile(Objective(self))
+        self.inputs = list(self.batch.values())
 
-class Prepared:
-    """What training and inference share: the model and the batch on their device."""
-
-    def __init__(
-        self, case: Case, workload: Workload, compiler: Eager, precision: Precision
-    ) -> None:
-        mx.random.seed(case.seed)
-        family = family_of(workload)
-        model: gluon.HybridBlock = family.build(workload.config)
-        model.cast(precision.parameters)
-        model.initialize(mx.init.Zero(), ctx=compiler.device)
-        self._family = family
-        self._model = model
-        self._compiler = compiler
-        self._batch = {
-            name: place(array, compiler, precision)
-            for name, array in workload.batch(case.batch_size, seed=case.seed).items()
-        }
-        sample = {name: tensor[:1] for name, tensor in self._batch.items()}
-        mode = autograd.train_mode if case.mode == "train" else autograd.predict_mode
-
-        def forward() -> None:
-            with mode():
-                family.forward(model, sample)
-
-        precision.check(model, forward)
-        statistics = ExactStatistics if precision.exact else Statistics
-        self._statistics = statistics(model, forward, case.batch_size)
-        self.differences = [
-            *precision.differences(),
-            *compiler.differences,
-            *getattr(family, "DIFFERENCES", ()),
-            *self._statistics.differences(),
-        ]
-
-    def synchronize(self) -> None:
-        self._compiler.synchronize()
-
-    def load_parameters(self, arrays: Iterable[tuple[str, np.ndarray]]) -> None:
-        parameters.load(self._model, arrays, self._statistics)
-
-    def parameters(self) -> Iterator[tuple[str, np.ndarray]]:
-        return parameters.read(self._model, self._statistics)
-
-    def trainable_parameters(self) -> int:
-        return sum(p.data().size for p in parameters.trainable(self._model).values())
-
-    def counted_flops(self) -> None:
-        """MXNet has no counter."""
-
-    def loss(self) -> float:
-        raise AssertionError("inference has no loss")
-
-    def outputs(self) -> dict[str, np.ndarray]:
-        raise AssertionError("training keeps no outputs")
-
-    def peak_memory_bytes(self) -> int:
-        return self._compiler.peak_memory_bytes()
-
-
-class Training(Prepared):
-    """A Benchmark whose step is one optimizer step."""
-
-    def __init__(
-        self, case: Case, workload: Workload, compiler: Eager, precision: Precision
-    ) -> None:
-        super().__init__(case, workload, compiler, precision)
-        self._objective = Objective(self._family, self._model, precision, list(self._batch))
-        self._inputs = list(self._batch.values())
-        compiler.compile(self._objective)
-        self._update = Update(workload, parameters.trainable(self._model), precision)
-        self.differences += self._update.differences
-
-    def load_parameters(self, arrays: Iterable[tuple[str, np.ndarray]]) -> None:
-        super().load_parameters(arrays)
-        self._update.reset()
-
-    def step(self) -> None:
+    def train(self) -> nd.NDArray:
         with autograd.record():
-            loss = self._objective(*self._inputs)
-        self._update(loss)
-        self._loss = loss
-        self._statistics.advance()
+            loss = self.objective(*self.inputs)
+        self.update(loss)
+        self.statistics.advance()
+        return loss
 
-    def loss(self) -> float:
-        return float(self._loss.asscalar())
+    def prepare_inference(self) -> None:
+        self.compiler.compile(self.model)
 
+    def infer(self) -> Mapping[str, nd.NDArray]:
+        return self.family.forward(self.model, self.batch)
 
-class Inference(Prepared):
-    """A Benchmark whose step is one forward pass."""
+    def natives(self) -> dict[str, Native]:
+        return self.statistics.natives(self.model)
 
-    def __init__(
-        self, case: Case, workload: Workload, compiler: Eager, precision: Precision
-    ) -> None:
-        super().__init__(case, workload, compiler, precision)
-        compiler.compile(self._model)
-
-    def load_parameters(self, arrays: Iterable[tuple[str, np.ndarray]]) -> None:
-        super().load_parameters(arrays)
-        self._compiler.refresh(self._model)
-
-    def step(self) -> None:
-        self._outputs = self._family.forward(self._model, self._batch)
-
-    def outputs(self) -> dict[str, np.ndarray]:
-        return {name: parameters.to_numpy(output) for name, output in self._outputs.items()}
+    def loaded(self) -> None:
+        self.statistics.begin()
+        if not self.training:
+            self.compiler.refresh(self.model)
 
 
 class Objective(gluon.HybridBlock):
     """The loss of a batch as one block, which Gluon can make one graph of.
 
-    `names` are those of the batch's tensors, in the order in which the block takes them.
+    It takes the batch's tensors in their order there.
     """
 
-    def __init__(
-        self, family: ModuleType, model: gluon.HybridBlock, precision: Precision, names: list[str]
-    ) -> None:
+    def __init__(self, benchmark: Benchmark) -> None:
         super().__init__()
-        self.model = model
-        self._family = family
-        self._precision = precision
-        self._names = names
+        self.model = benchmark.model
+        self._family = benchmark.family
+        self._precision = benchmark.precision
+        self._names = list(benchmark.batch)
 
     def hybrid_forward(self, F: Any, *tensors: Any) -> Any:
         batch = dict(zip(self._names, tensors, strict=True))
         outputs = self._family.forward(self.model, batch)
-        return self._family.loss(self._precision.widened(F, outputs), batch)
+        return self._family.loss(precision.widened(F, outputs, self._precision), batch)
 
 
-def place(array: np.ndarray, compiler: Eager, precision: Precision) -> mx.nd.NDArray:
-    """One input on the device: floats in the precision's type, indices in int32."""
-    dtype = precision.parameters if array.dtype.kind == "f" else "int32"
-    return mx.nd.array(array, ctx=compiler.device, dtype=dtype)
+class Runtime(RuntimeBase):
+    """MXNet on one device with a number of threads."""
 
+    adapter = MXNet()
+    compilers = COMPILERS
+    plain = Eager
+    benchmark = Benchmark
+    version = str(mx.__version__)
+    distributions = ("mxnet", "mxnet-cu112", "numpy")
+    out_of_memory = ("out of memory", "failed to allocate")
+    set_precision = staticmethod(precision.set_amp)
 
-def family_of(workload: Workload) -> ModuleType:
-    """The module with this model's `build`, `forward` and `loss`."""
-    return importlib.import_module(MXNet().model_file(workload))
+    def set_up(self) -> None:
+        self.expect_cuda(
+            built=mx.runtime.Features().is_enabled("CUDA"),
+            found=mx.context.num_gpus() > 0,
+            mend=": mxnet-cu112 is one that has",
+        )
+        threads = os.environ.get("OMP_NUM_THREADS")
+        mend = f"OMP_NUM_THREADS must be {self.threads}"
+        require(threads == str(self.threads), f"MXNet starts with its threads: {mend}")
+
+    def details(self) -> dict[str, str]:
+        features = mx.runtime.Features().values()
+        return {"features": ", ".join(f.name for f in features if f.enabled)}
+
+    def outline(self, workload: Workload) -> dict[str, Native]:
+        """Of a model that is not initialized, whose parameters have no memory."""
+        return parameters.named(self.family(workload).build(workload.config))
+
+    def operand(self, shape: Sequence[int], dtype: str, compiler: Eager) -> nd.NDArray:
+        kind = bfloat16 if dtype == "bfloat16" else dtype
+        return nd.cast(nd.random.uniform(shape=shape, ctx=compiler.device), dtype=kind)
+
+    def multiplier(self, a: nd.NDArray, b: nd.NDArray) -> Callable[[], nd.NDArray]:
+        """A B', as the dense layer that MXNet has in every precision."""
+        return partial(nd.FullyConnected, a, b, num_hidden=len(b), no_bias=True)
+
+    def adder(self, a: nd.NDArray, b: nd.NDArray) -> Callable[[], nd.NDArray]:
+        return partial(nd.elemwise_add, b, a, out=b)

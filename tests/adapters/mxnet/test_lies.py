@@ -14,7 +14,6 @@ mx = pytest.importorskip("mxnet", reason="MXNet is not installed here")
 from mxnet import gluon, nd  # noqa: E402
 from mxnet.gluon import nn  # noqa: E402
 
-from mbench_mxnet import parameters  # noqa: E402
 from mbench_mxnet.layers import GELU, BatchNorm  # noqa: E402
 from mbench_mxnet.models import resnet  # noqa: E402
 
@@ -24,12 +23,12 @@ pytestmark = pytest.mark.filterwarnings("ignore:Please import .csr_matrix.:Depre
 
 def blocks(benchmark, kind):
     found = []
-    benchmark._model.apply(lambda block: found.append(block) if isinstance(block, kind) else None)
+    benchmark.model.apply(lambda block: found.append(block) if isinstance(block, kind) else None)
     return found
 
 
 def decay(benchmark, monkeypatch, change):
-    rule = benchmark._update._rule
+    rule = benchmark.update._rule
     groups = [[replace(slot, decay=change(slot.decay)) for slot in group] for group in rule.groups]
     monkeypatch.setattr(rule, "groups", groups)
 
@@ -40,7 +39,7 @@ class TestLies(LiesAreCaught):
     counts_flops = False
 
     def pads_one_side_more(self, benchmark, monkeypatch):
-        convolution = benchmark._model.conv1
+        convolution = benchmark.model.conv1
         honest = convolution.forward
 
         def forward(x):
@@ -54,23 +53,23 @@ class TestLies(LiesAreCaught):
             monkeypatch.setitem(norm._kwargs, "eps", 1e-3)
 
     def wrong_momentum(self, benchmark, monkeypatch):
-        rules = benchmark._statistics._rules
+        rules = benchmark.statistics._rules
         for parameter, (_, factor) in rules.items():
             monkeypatch.setitem(rules, parameter, (0.99, factor))
 
     def keeps_its_outputs(self, benchmark, monkeypatch):
-        kept = SimpleNamespace(forward=keeping(benchmark._family.forward))
-        monkeypatch.setattr(benchmark, "_family", kept)
+        kept = SimpleNamespace(forward=keeping(benchmark.family.forward))
+        monkeypatch.setattr(benchmark, "family", kept)
 
     def forgets_the_classifier(self, benchmark, monkeypatch):
-        classifier = list(parameters.trainable(benchmark._model)).index("fc.weight")
-        forgotten = benchmark._update._slots[classifier]
-        rule = benchmark._update._rule
+        classifier = list(benchmark.update.parameters).index("fc.weight")
+        forgotten = benchmark.update._slots[classifier]
+        rule = benchmark.update._rule
         groups = [[slot for slot in group if slot is not forgotten] for group in rule.groups]
         monkeypatch.setattr(rule, "groups", [group for group in groups if group])
 
     def keeps_gradients(self, benchmark, monkeypatch):
-        update = benchmark._update
+        update = benchmark.update
         honest, slots = update._rule, update._slots
         kept = [nd.zeros_like(slot.gradient) for slot in slots]
 
@@ -83,7 +82,7 @@ class TestLies(LiesAreCaught):
         monkeypatch.setattr(update, "_rule", rule)
 
     def skips_the_update(self, benchmark, monkeypatch):
-        monkeypatch.setattr(benchmark._update, "_rule", lambda scale, step: None)
+        monkeypatch.setattr(benchmark.update, "_rule", lambda scale, step: None)
 
     def sums_the_loss(self, benchmark, monkeypatch):
         def loss(outputs, batch):
@@ -96,11 +95,11 @@ class TestLies(LiesAreCaught):
         decay(benchmark, monkeypatch, lambda rate: 0.0)
 
     def weight_decay_everywhere(self, benchmark, monkeypatch):
-        largest = max(slot.decay for slot in benchmark._update._slots)
+        largest = max(slot.decay for slot in benchmark.update._slots)
         decay(benchmark, monkeypatch, lambda rate: largest)
 
     def no_clipping(self, benchmark, monkeypatch):
-        monkeypatch.setattr(benchmark._update, "_clip_norm", None)
+        monkeypatch.setattr(benchmark.update, "_clip_norm", None)
 
     def tanh_gelu(self, benchmark, monkeypatch):
         def approximate(block, F, x):  # noqa: N803 (Gluon hands its operators over as F)
@@ -109,10 +108,10 @@ class TestLies(LiesAreCaught):
         monkeypatch.setattr(GELU, "hybrid_forward", approximate)
 
     def first_positions(self, benchmark, monkeypatch):
-        positions = benchmark._batch["masked_positions"]
+        positions = benchmark.batch["masked_positions"]
         first = nd.arange(positions.shape[1], dtype=positions.dtype).expand_dims(0)
         monkeypatch.setitem(
-            benchmark._batch, "masked_positions", first.broadcast_to(positions.shape)
+            benchmark.batch, "masked_positions", first.broadcast_to(positions.shape)
         )
 
     def dropout_left_off(self, benchmark, monkeypatch):

@@ -36,19 +36,20 @@ def test_a_product_is_one(runtime, precision, tolerance):
     probe = runtime.matmul(32, precision)
     probe.step()
     probe.synchronize()
-    expected = array(probe._a) @ array(probe._b).T
-    assert array(probe._c) == pytest.approx(expected, rel=tolerance)
-    assert probe._c.dtype == probe._a.dtype
+    a, b = probe.operands
+    assert array(probe.result) == pytest.approx(array(a) @ array(b).T, rel=tolerance)
+    assert probe.result.dtype == a.dtype
 
 
 @pytest.mark.parametrize(("precision", "tolerance"), [("fp32", 1e-5), ("fp64", 1e-12)])
 def test_a_sum_is_in_place(runtime, precision, tolerance):
     probe = runtime.accumulate(1000, precision)
-    before = array(probe._b).copy()
+    a, b = probe.operands
+    before = array(b).copy()
     for _ in range(2):
         probe.step()
     probe.synchronize()
-    assert array(probe._b) == pytest.approx(before + 2 * array(probe._a), rel=tolerance)
+    assert array(b) == pytest.approx(before + 2 * array(a), rel=tolerance)
 
 
 @pytest.mark.parametrize("precision", ["tf32", "fp16", "bf16"])
@@ -61,19 +62,17 @@ def test_what_the_cpu_lacks_is_unsupported(runtime, precision):
 BFLOAT16 = """
 from mbench_mxnet.runtime import Runtime
 runtime = Runtime(device="cpu", threads=2)
+array = lambda tensor: tensor.astype("float32").asnumpy()
 product, total = runtime.matmul(32, "amp-bf16"), runtime.accumulate(1000, "amp-bf16")
-before = total._b.astype("float32").asnumpy()
+(a, b), (one, other) = product.operands, total.operands
+before = array(other)
 for probe in (product, total):
     probe.step()
     probe.synchronize()
-exact, found = (
-    (product._a.astype("float32").asnumpy() @ product._b.astype("float32").asnumpy().T),
-    product._c.astype("float32").asnumpy(),
-)
+exact, found = array(a) @ array(b).T, array(product.result)
 assert abs(found / exact - 1).max() < 2e-2, (found, exact)
-after = total._b.astype("float32").asnumpy()
-assert abs(after - before - total._a.astype("float32").asnumpy()).max() < 2e-2
-print(product._a.dtype, total._b.dtype)
+assert abs(array(other) - before - array(one)).max() < 2e-2
+print(a.dtype, other.dtype)
 """
 
 
