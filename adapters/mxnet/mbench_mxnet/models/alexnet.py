@@ -13,11 +13,10 @@ from mxnet import gluon
 from mxnet.gluon import nn
 
 from mbench.workloads.alexnet import POOLED
-from mbench_mxnet.layers import AdaptiveAvgPool2D, convolution, cross_entropy, relu, sequence
+from mbench_mxnet.images import forward, loss
+from mbench_mxnet.layers import AdaptiveAvgPool2D, convolution, relu, sequence
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from mbench.workloads.alexnet import AlexNetConfig
 
 __all__ = ["build", "forward", "loss"]
@@ -60,12 +59,3 @@ class AlexNet(gluon.HybridBlock):
 
 def build(config: AlexNetConfig) -> gluon.HybridBlock:
     return AlexNet(config)
-
-
-def forward(model: gluon.HybridBlock, batch: Mapping[str, Any]) -> dict[str, Any]:
-    """images (B, 3, H, W) -> logits (B, K)."""
-    return {"logits": model(batch["images"])}
-
-
-def loss(outputs: Mapping[str, Any], batch: Mapping[str, Any]) -> Any:
-    return cross_entropy(outputs["logits"], batch["labels"])

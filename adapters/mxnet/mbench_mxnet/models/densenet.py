@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 from mxnet import gluon
 from mxnet.gluon import nn
 
-from mbench_mxnet.layers import convolution, cross_entropy, normalization, relu, sequence
+from mbench_mxnet.images import forward, loss
+from mbench_mxnet.layers import convolution, normalization, relu, sequence
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from mbench.workloads.densenet import DenseNetConfig
 
 __all__ = ["build", "forward", "loss"]
@@ -88,12 +87,3 @@ def transition(config: DenseNetConfig, channels: int) -> nn.HybridSequential:
 
 def build(config: DenseNetConfig) -> gluon.HybridBlock:
     return DenseNet(config)
-
-
-def forward(model: gluon.HybridBlock, batch: Mapping[str, Any]) -> dict[str, Any]:
-    """images (B, 3, H, W) -> logits (B, K)."""
-    return {"logits": model(batch["images"])}
-
-
-def loss(outputs: Mapping[str, Any], batch: Mapping[str, Any]) -> Any:
-    return cross_entropy(outputs["logits"], batch["labels"])

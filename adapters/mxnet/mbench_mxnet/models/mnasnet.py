@@ -13,11 +13,10 @@ from mxnet import gluon
 from mxnet.gluon import nn
 
 from mbench.workloads.mnasnet import LAST
-from mbench_mxnet.layers import convolution, cross_entropy, normalization, relu, sequence
+from mbench_mxnet.images import forward, loss
+from mbench_mxnet.layers import convolution, normalization, relu, sequence
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from mbench.workloads.mnasnet import MnasNetConfig, Stack
 
 __all__ = ["build", "forward", "loss"]
@@ -79,12 +78,3 @@ class InvertedResidual(gluon.HybridBlock):
 
 def build(config: MnasNetConfig) -> gluon.HybridBlock:
     return MnasNet(config)
-
-
-def forward(model: gluon.HybridBlock, batch: Mapping[str, Any]) -> dict[str, Any]:
-    """images (B, 3, H, W) -> logits (B, K)."""
-    return {"logits": model(batch["images"])}
-
-
-def loss(outputs: Mapping[str, Any], batch: Mapping[str, Any]) -> Any:
-    return cross_entropy(outputs["logits"], batch["labels"])

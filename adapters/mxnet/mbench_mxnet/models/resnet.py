@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 from mxnet import gluon
 from mxnet.gluon import nn
 
-from mbench_mxnet.layers import convolution, cross_entropy, normalization, relu, sequence
+from mbench_mxnet.images import forward, loss
+from mbench_mxnet.layers import convolution, normalization, relu, sequence
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from mbench.workloads.resnet import ResNetConfig
 
 __all__ = ["build", "forward", "loss"]
@@ -101,12 +100,3 @@ def shortcut(config: ResNetConfig, inputs: int, outputs: int, strides: int) -> n
 
 def build(config: ResNetConfig) -> gluon.HybridBlock:
     return ResNet(config)
-
-
-def forward(model: gluon.HybridBlock, batch: Mapping[str, Any]) -> dict[str, Any]:
-    """images (B, 3, H, W) -> logits (B, K)."""
-    return {"logits": model(batch["images"])}
-
-
-def loss(outputs: Mapping[str, Any], batch: Mapping[str, Any]) -> Any:
-    return cross_entropy(outputs["logits"], batch["labels"])

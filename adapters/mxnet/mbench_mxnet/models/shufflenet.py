@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 from mxnet import gluon
 from mxnet.gluon import nn
 
-from mbench_mxnet.layers import convolution, cross_entropy, normalization, relu, sequence
+from mbench_mxnet.images import forward, loss
+from mbench_mxnet.layers import convolution, normalization, relu, sequence
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from mbench.workloads.shufflenet import ShuffleNetConfig
 
 __all__ = ["build", "forward", "loss"]
@@ -105,12 +104,3 @@ def shuffled(F: Any, one: Any, other: Any) -> Any:
 
 def build(config: ShuffleNetConfig) -> gluon.HybridBlock:
     return ShuffleNet(config)
-
-
-def forward(model: gluon.HybridBlock, batch: Mapping[str, Any]) -> dict[str, Any]:
-    """images (B, 3, H, W) -> logits (B, K)."""
-    return {"logits": model(batch["images"])}
-
-
-def loss(outputs: Mapping[str, Any], batch: Mapping[str, Any]) -> Any:
-    return cross_entropy(outputs["logits"], batch["labels"])

@@ -13,18 +13,16 @@ from mxnet import gluon
 from mxnet.gluon import nn
 
 from mbench.workloads.vgg import HIDDEN, POOLED
+from mbench_mxnet.images import forward, loss
 from mbench_mxnet.layers import (
     AdaptiveAvgPool2D,
     convolution,
-    cross_entropy,
     normalization,
     relu,
     sequence,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from mbench.workloads.vgg import VGGConfig
 
 __all__ = ["build", "forward", "loss"]
@@ -60,12 +58,3 @@ class VGG(gluon.HybridBlock):
 
 def build(config: VGGConfig) -> gluon.HybridBlock:
     return VGG(config)
-
-
-def forward(model: gluon.HybridBlock, batch: Mapping[str, Any]) -> dict[str, Any]:
-    """images (B, 3, H, W) -> logits (B, K)."""
-    return {"logits": model(batch["images"])}
-
-
-def loss(outputs: Mapping[str, Any], batch: Mapping[str, Any]) -> Any:
-    return cross_entropy(outputs["logits"], batch["labels"])
