@@ -14,6 +14,9 @@ __all__ = ["Warmup", "is_steady", "warm_up"]
 
 LONGEST_SECONDS = 60.0
 BLOCK_SECONDS = 0.1
+LARGEST_GROWTH = 10
+"""Of a block's steps over the block before: one that was short by chance must not make the next one
+endless."""
 TOLERANCE = 0.03
 DRIFT_TOLERANCE = 0.005
 DRIFT_POINTS = 12
@@ -101,5 +104,6 @@ def warm_up(run: Callable[[int], int], *, shortest_seconds: float = 1.0) -> Warm
             return Warmup(first_step_nanoseconds=first, blocks=blocks, reason=reason)
         elapsed = run(count)
         blocks.append((count, elapsed))
-        count = max(1, round(count * BLOCK_SECONDS * 1e9 / max(elapsed, 1)))
+        growth = min(LARGEST_GROWTH, BLOCK_SECONDS * 1e9 / max(elapsed, 1))
+        count = max(1, round(count * growth))
     return Warmup(first_step_nanoseconds=first, blocks=blocks, reason="steady")

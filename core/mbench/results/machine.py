@@ -25,14 +25,16 @@ WARMING_CHANGE = 0.01
 """A smaller change is not worth a word."""
 
 
-def rounds_of(case: CaseRecord) -> list[list[Usage]]:
-    """The blocks of each round that were watched."""
-    rounds: dict[tuple[int, int], list[Usage]] = {}
+def watched_of(case: CaseRecord) -> list[list[list[Usage]]]:
+    """The blocks that were watched, by process and round."""
+    processes = []
     for process in case.processes.values():
+        rounds: dict[int, list[Usage]] = {}
         for watched in process.watched:
             if (found := usage(watched.samples)) is not None:
-                rounds.setdefault((process.number, watched.round), []).append(found)
-    return list(rounds.values())
+                rounds.setdefault(watched.round, []).append(found)
+        processes.append(list(rounds.values()))
+    return processes
 
 
 def cores_of(case: CaseRecord) -> int:
@@ -42,14 +44,14 @@ def cores_of(case: CaseRecord) -> int:
 
 def disturbances(run: Run, case: CaseRecord) -> list[Document]:
     """What disturbed `case`, as plain data; a device needs one core of the processor's."""
-    rounds = rounds_of(case)
+    processes = watched_of(case)
     found = warming(case)
-    if not rounds:
+    if not any(processes):
         return found
     cores = cores_of(case)
     needed = case.axes["threads"] if case.axes["device"] == "cpu" else 1
     physical = min(run.header["system"].get("usable_cores", cores), cores)
-    seen = find_disturbances(rounds, cores=cores, spare_cores=max(0, physical - needed))
+    seen = find_disturbances(processes, cores=cores, spare_cores=max(0, physical - needed))
     return found + [asdict(disturbance) for disturbance in seen]
 
 
@@ -68,7 +70,7 @@ def warming(case: CaseRecord) -> list[Document]:
 
 def telemetry(case: CaseRecord) -> Document | None:
     """Means over the blocks, and how far they ranged; None where no block was watched."""
-    rounds = rounds_of(case)
+    rounds = [blocks for rounds in watched_of(case) for blocks in rounds]
     blocks = [block for blocks in rounds for block in blocks]
     if not blocks:
         return None
@@ -94,7 +96,8 @@ def gpu(blocks: Sequence[Usage]) -> Document | None:
     """The GPU's part; None where none was watched."""
     if all(block.gpu_celsius is None and block.gpu_mhz is None for block in blocks):
         return None
-    reasons = sorted({reason for block in blocks for reason in block.gpu_slowed_by})
+    seen = [block.gpu_slowed_by for block in blocks if block.gpu_slowed_by is not None]
+    reasons = sorted({reason for slowed_by in seen for reason in slowed_by})
     return {
         "utilization": mean(blocks, lambda block: block.gpu_utilization),
         "power_watts": spread(blocks, lambda block: block.gpu_watts),
@@ -103,8 +106,7 @@ def gpu(blocks: Sequence[Usage]) -> Document | None:
             (block.gpu_celsius for block in blocks if block.gpu_celsius is not None), default=None
         ),
         "slowed_by": {
-            reason: sum(reason in block.gpu_slowed_by for block in blocks) / len(blocks)
-            for reason in reasons
+            reason: sum(reason in slowed_by for slowed_by in seen) / len(seen) for reason in reasons
         },
     }
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
 
     from mbench.telemetry.sample import GpuSample, Sample
 
-__all__ = ["Usage", "usage"]
+__all__ = ["SLACK_SECONDS", "Usage", "usage"]
 
 TICK_SECONDS = 0.01
 """The kernel's resolution of processor time, USER_HZ, on every platform that mbench runs on."""
@@ -31,7 +33,12 @@ class Usage:
 
     seconds: float
     worker_cores: float
+    other_seconds: float
+    """What the cores were busy with beyond the worker, as the counters have it, give or take their
+    slack."""
     other_cores: float
+    """The same by time, less the slack, so that an idle machine is not said to be loaded in a short
+    block."""
     stolen_cores: float
     available_bytes: int
     throttled: float | None
@@ -47,15 +54,11 @@ class Usage:
     gpu_mhz: float | None
     gpu_celsius: int | None
     gpu_joules: float | None
-    gpu_slowed_by: tuple[str, ...]
+    gpu_slowed_by: tuple[str, ...] | None
 
 
 def usage(samples: Sequence[Sample]) -> Usage | None:
-    """The block between the first sample and the last; None where no time lies between them.
-
-    The load of others is what the cores were busy with beyond the worker, less the slack of the
-    counters, so that an idle machine is not said to be loaded in a short block.
-    """
+    """The block between the first sample and the last; None where no time lies between them."""
     first, last = samples[0], samples[-1]
     seconds = (last.at_nanoseconds - first.at_nanoseconds) / 1e9
     if seconds <= 0:
@@ -78,17 +81,17 @@ def usage(samples: Sequence[Sample]) -> Usage | None:
         return lambda sample: None if sample.gpu is None else read(sample.gpu)
 
     worker = last.worker_seconds - first.worker_seconds
-    others = last.busy_seconds - first.busy_seconds - worker - SLACK_SECONDS
+    others = last.busy_seconds - first.busy_seconds - worker
     stolen = last.stolen_seconds - first.stolen_seconds
     swapped = grown(lambda sample: sample.swapped_bytes)
-    reasons = 0
-    for sample in within:
-        reasons |= (sample.gpu.slowed_by if sample.gpu else None) or 0
+    masks = [s.gpu.slowed_by for s in within if s.gpu and s.gpu.slowed_by is not None]
+    reasons = reduce(or_, masks, 0)
     celsius = [s.gpu.celsius for s in samples if s.gpu and s.gpu.celsius is not None]
     return Usage(
         seconds=seconds,
         worker_cores=max(0.0, worker / seconds),
-        other_cores=max(0.0, others / seconds),
+        other_seconds=others,
+        other_cores=max(0.0, others - SLACK_SECONDS) / seconds,
         stolen_cores=max(0.0, stolen / seconds),
         available_bytes=min(sample.available_bytes for sample in samples),
         throttled=share(lambda sample: sample.throttled_seconds),
@@ -104,5 +107,7 @@ def usage(samples: Sequence[Sample]) -> Usage | None:
         gpu_mhz=level(of_gpu(lambda gpu: gpu.sm_mhz)),
         gpu_celsius=max(celsius, default=None),
         gpu_joules=grown(of_gpu(lambda gpu: gpu.joules)),
-        gpu_slowed_by=tuple(name for bit, name in SLOWDOWNS.items() if reasons & bit),
+        gpu_slowed_by=tuple(name for bit, name in SLOWDOWNS.items() if reasons & bit)
+        if masks
+        else None,
     )

@@ -133,7 +133,22 @@ def test_steps_too_long_to_tell_end_at_the_limit():
 def test_blocks_are_long_enough_to_time():
     blocks = warm_up(Steps(lambda _: 1e-5).run).blocks
     assert blocks[0] == (1, 10_000)
-    assert all(elapsed == pytest.approx(1e8, rel=0.01) for _, elapsed in blocks[2:])
+    assert [count for count, _ in blocks[:5]] == [1, 10, 100, 1000, 10_000]
+    assert all(elapsed == pytest.approx(1e8, rel=0.01) for _, elapsed in blocks[4:])
+
+
+def test_one_block_that_seemed_short_does_not_make_the_next_one_endless():
+    """Of steps of 0.1 s, the second said that it took a microsecond."""
+    steps, longest = Steps(lambda at: 1e-6 if at == 1 else 0.1), 0.0
+
+    def run(count):
+        nonlocal longest
+        elapsed = steps.run(count)
+        longest = max(longest, elapsed)
+        return elapsed
+
+    warm_up(run)
+    assert longest < 2e9
 
 
 @pytest.mark.parametrize(

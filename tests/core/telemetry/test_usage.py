@@ -53,7 +53,7 @@ def test_what_is_not_known_stays_unknown(sample):
                  "gpu_mhz", "gpu_watts"):  # fmt: skip
         assert getattr(seen, name) is None
     assert seen.mhz is None, "an idle machine's clock says nothing of the block"
-    assert seen.gpu_slowed_by == ()
+    assert seen.gpu_slowed_by is None
 
 
 def test_no_time_gives_no_usage(sample):
