@@ -45,7 +45,7 @@ class Liar(mbench_tiny.Runtime):
 
     def prepare(self, case, workload):
         model = super().prepare(case, workload)
-        model.before_step = lambda: os.write(int(sys.argv[3]), os.environ["BABBLE"].encode())
+        model.step = lambda: os.write(int(sys.argv[3]), os.environ["BABBLE"].encode())
         return model
 
 
