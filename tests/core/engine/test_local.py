@@ -316,10 +316,14 @@ def test_a_death_is_seen_though_a_child_holds_the_pipe(start):
     assert time.monotonic() - begin < PATIENCE / 2
 
 
-def test_a_worker_that_left_its_group_ends_all_the_same(start):
-    worker = start(FAULT="leave_the_group", timeout=0.5)
-    end = end_of(worker, lambda: worker.start(framework("rogues:Stumbler")))
-    assert end.outcome == "timeout"
+def test_a_worker_that_left_its_group_stops_and_ends_all_the_same(start):
+    worker = start(FAULT="leave_the_group")
+    pid = worker.process.pid
+    worker._channel.send(framework("rogues:Stumbler"), seconds=PATIENCE)
+    eventually(lambda: os.getpgid(pid) == os.getpgrp(), "in our group")
+    worker.stop()
+    eventually(lambda: is_stopped(pid), "stopped")
+    worker.kill()
     assert worker.process.returncode == -signal.SIGKILL
 
 
