@@ -131,6 +131,26 @@ def test_ctrl_c_keeps_what_was_measured(surroundings, moment, number):
     assert json.loads(shown.stdout) == document
 
 
+def test_where_ctrl_c_is_ignored_sigterm_keeps_what_was_measured(surroundings):
+    """As `nohup` or a script's `&` starts it."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        run = start(
+            "--frameworks", "tiny,flaky", *QUICK, "--rounds", "200", "--no-verify", "--format",
+            "json",
+        )  # fmt: skip
+    finally:
+        signal.signal(signal.SIGINT, before)
+    wait_for(run, "measuring")
+    os.killpg(run.pid, signal.SIGINT)
+    time.sleep(2)
+    assert run.poll() is None
+    os.killpg(run.pid, signal.SIGTERM)
+    out, _ = run.communicate(timeout=20)
+    assert run.returncode == 130
+    assert json.loads(out)["status"] == "interrupted"
+
+
 def test_workers_die_with_a_killed_parent_even_while_stopped(surroundings):
     run = start("--frameworks", "tiny,flaky", *QUICK, "--rounds", "200", "--no-verify")
     wait_for(run, "measuring")
