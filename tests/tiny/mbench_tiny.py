@@ -2,8 +2,8 @@
 
 "tiny" is well-behaved. "flaky" is the same but does at step N what the variable FLAKY says:
 raise@N, kill@N, hang@N, oom@N, exit@N, slow (10 % slower), silent (does not start), hasty (does
-not wait for its steps), or, for the proof of equal work, a lie about the step: frozen, no-decay,
-unscaled, nan, extra, kept.
+not wait for its steps), merged (does one step of a block), or, for the proof of equal work, a lie
+about the step: frozen, no-decay, unscaled, nan, extra, kept.
 """
 
 from __future__ import annotations
@@ -253,6 +253,20 @@ class HastyModel(FlakyModel):
         return self.settled(super().outputs)
 
 
+class MergedModel(FlakyModel):
+    """Steps between two synchronisations are done once, as if none could see the difference."""
+
+    done = False
+
+    def step(self):
+        if not self.done:
+            super().step()
+        self.done = True
+
+    def synchronize(self):
+        self.done = False
+
+
 class FlakyRuntime(Runtime):
     adapter = Flaky()
 
@@ -265,7 +279,7 @@ class FlakyRuntime(Runtime):
 
     def prepare(self, case, workload):
         steady = case.compiler == "steady"
-        flaky = HastyModel if self.fault == "hasty" else FlakyModel
+        flaky = {"hasty": HastyModel, "merged": MergedModel}.get(self.fault, FlakyModel)
         self.benchmark = Model if steady else flaky
         model = super().prepare(case, workload)
         if not steady:

@@ -44,6 +44,8 @@ def test_a_good_adapter_passes():
     [
         ("hasty", "left_to_wait", "test_nothing_is_left_to_wait_for_after_synchronize",
          "synchronize does not wait for all that step enqueues"),
+        ("merged", "n_steps", "test_n_steps_take_n_times_as_long_as_one",
+         "the time is not that of the steps"),
         ("frozen", "proven", "test_the_smallest_model_is_proven",
          "1 of them did not change at all"),
         ("extra", "are_the_workloads", "test_parameters_are_the_workloads",
