@@ -1,0 +1,101 @@
+"""Proves every model in every framework in float64: as many at a time as there are cores.
+
+Each proof has a core and a thread of its own, for two threads seldom take half the time of one.
+What is proven is remembered, so the same command goes on where it was interrupted.
+`python docs/zoo.py` makes the zoo's page from what it writes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import queue
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
+from typing import Any
+
+from mbench.builtin import mbench_workloads
+
+Proof = dict[str, Any]
+
+
+def main() -> int:
+    """0 if every cell is proven, else 1."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("frameworks", nargs="+", help="each in any form that mbench verify takes")
+    parser.add_argument("--models", default=",".join(mbench_workloads()))
+    parser.add_argument("--output", type=Path, default=Path("zoo.json"))
+    arguments = parser.parse_args()
+    models = arguments.models.split(",")
+    cells = [(model, framework) for model in models for framework in arguments.frameworks]
+    proofs: dict[tuple[str, str], Proof] = {}
+    with open_pool() as pool:
+        try:
+            running = {pool.submit(prove, *cell): cell for cell in cells}
+            for done in as_completed(running):
+                proof, seconds = done.result()
+                proofs[running[done]] = proof
+                said = f"{proof['framework']} {proof['model']}: {told(proof)} in {seconds:.0f} s"
+                print(f"[{len(proofs)} of {len(cells)}] {said}", flush=True)
+                ordered = [proofs[cell] for cell in cells if cell in proofs]
+                text = json.dumps({"schema": 1, "proofs": ordered}, indent=2)
+                arguments.output.write_text(text + "\n", encoding="utf-8")
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+    summarize(list(proofs.values()))
+    return 0 if all(proof["outcome"] == "ok" for proof in proofs.values()) else 1
+
+
+def open_pool() -> ThreadPoolExecutor:
+    """A thread per core, to which it is tied with all processes that it starts."""
+    cores: queue.SimpleQueue[int] = queue.SimpleQueue()
+    for core in sorted(os.sched_getaffinity(0)):
+        cores.put(core)
+    return ThreadPoolExecutor(
+        cores.qsize(), initializer=lambda: os.sched_setaffinity(0, {cores.get()})
+    )
+
+
+def prove(model: str, framework: str) -> tuple[Proof, float]:
+    """One cell of the zoo as `mbench verify` writes it, and the seconds that it took."""
+    begin = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        output = Path(folder, "proof.json")
+        ended = subprocess.run(
+            [sys.executable, "-m", "mbench", "verify", "--frameworks", framework, "--models", model,
+             "--precision", "fp64", "--threads", "1", "--timeout", "7200", "--format", "json",
+             "--output", str(output)],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        if ended.returncode not in (0, 1) or not output.exists():
+            raise SystemExit(f"{framework} {model}: {ended.stderr.strip()}")
+        (proof,) = json.loads(output.read_text(encoding="utf-8"))["proofs"]
+    # The page's columns are frameworks, wherever their Python is.
+    return {**proof, "framework": framework.partition("@")[0]}, time.monotonic() - begin
+
+
+def told(proof: Proof) -> str:
+    if proof["outcome"] != "ok":
+        return f"{proof['outcome']}: {proof['reason']}"
+    return "proven before" if proof["proof"]["remembered"] else "proven"
+
+
+def summarize(proofs: list[Proof]) -> None:
+    """A line for each framework, and one for each cell that is not proven."""
+    for framework in dict.fromkeys(proof["framework"] for proof in proofs):
+        its = [proof for proof in proofs if proof["framework"] == framework]
+        proven = [proof for proof in its if proof["outcome"] == "ok"]
+        print(f"{framework}: {len(proven)} of {len(its)} models proven")
+        for proof in its:
+            if proof["outcome"] != "ok":
+                print(f"  {proof['model']}: {told(proof)}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
