@@ -54,8 +54,8 @@ def assert_proven(adapter, model, *, folder, monkeypatch):
     )
     log = folder / "worker.log"
     proof = prove(adapter, here, case, log=log, timeout=900, report=print, fresh=True)
-    assert proof["proven"], (proof["failures"], log.read_text()[-2000:])
-    checks = {finding["check"] for finding in proof["findings"]}
+    assert proof.proven, (proof.failures, log.read_text()[-2000:])
+    checks = {finding.check for finding in proof.findings}
     expected = {"parameters", "outputs"}
     if case.mode == "train":
         expected |= {"loss", "updates", "optimizer"}

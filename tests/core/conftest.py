@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,19 +11,30 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mbench.contract.reading import read_fields
+from mbench.harness import facts
 from mbench.plan.adaptive import Adaptive
 from mbench.plan.plan import Sweep, plan
 from mbench.plugins import Plugins
+from mbench.results import events
+from mbench.results.proof import ProofRecord
 from mbench.results.run import load_run
 from mbench.results.store import RunWriter
 from mbench.results.summary import summarize
+from mbench.telemetry.sample import Sample
+from mbench.telemetry.system import System
 
 if TYPE_CHECKING:
+    from mbench.engine.outcome import CaseEnded
     from mbench.plan.protocol import Protocol
 
 WriteRun = Callable[..., Path]
-PROVEN = {
-    "proven": True, "worst": 1.2e-7, "failures": [], "findings": [], "notes": [], "version": "1.2",
+PROVEN = ProofRecord(proven=True, worst=1.2e-7, failures=[], findings=[], notes=[], version="1.2")
+MACHINE = {
+    "hostname": "made-up", "os": "Linux", "python": "3.11.7", "cpu": "made-up",
+    "physical_cores": 2, "logical_cores": 2, "usable_cores": 2, "governor": None,
+    "current_mhz": None, "transparent_huge_pages": None, "memory_bytes": 2**34,
+    "load_average": [0.0, 0.0, 0.0], "gpus": [], "variables": {},
 }  # fmt: skip
 
 
@@ -45,13 +57,19 @@ def plugins() -> Plugins:
 
 
 @pytest.fixture
-def write_run(tmp_path: Path, plugins: Plugins) -> WriteRun:
+def machine() -> Callable[..., System]:
+    """A made-up machine of two cores."""
+    return lambda **facts: System(**{**MACHINE, **facts})
+
+
+@pytest.fixture
+def write_run(tmp_path: Path, plugins: Plugins, machine: Callable[..., System]) -> WriteRun:
     """Writes a run of made-up values and gives its folder.
 
     `seconds[label][process]` are those of each round's block of 10 steps, `single[label]` the
     milliseconds of steps timed one by one, `losses[label]` the first losses,
     `watched[label][process][round]` the machine's samples, `ceiling[label]` its probes,
-    `calibrated[label]` ratios of A/A, `ends[label]` a CaseEnded, `proofs[label]` documents.
+    `calibrated[label]` ratios of A/A, `ends[label]` a CaseEnded, `proofs[label]` records.
     """
 
     def write_run(
@@ -62,8 +80,8 @@ def write_run(tmp_path: Path, plugins: Plugins) -> WriteRun:
         watched: dict[str, list[list[list[dict[str, Any]]]]] | None = None,
         ceiling: dict[str, list[dict[str, Any]]] | None = None,
         calibrated: dict[str, list[float]] | None = None,
-        ends: dict[str, Any] | None = None,
-        proofs: dict[str, dict[str, Any]] | None = None,
+        ends: dict[str, CaseEnded] | None = None,
+        proofs: dict[str, ProofRecord] | None = None,
         status: str | None = "complete",
         end: str | None = "all processes measured",
         system: dict[str, Any] | None = None,
@@ -72,62 +90,72 @@ def write_run(tmp_path: Path, plugins: Plugins) -> WriteRun:
         **axes: Any,
     ) -> Path:
         store = RunWriter(
-            tmp_path / "results",
-            protocol=protocol or Adaptive(),
-            system=system or {},
-            arguments=["mbench"],
-        )
+            tmp_path / "results", protocol=protocol or Adaptive(),
+            system=machine(**(system or {})), arguments=["mbench"],
+        )  # fmt: skip
         axes = {"models": ("tiny-model",), "batch_sizes": (8,), "frameworks": seconds, **axes}
         comparisons = plan(Sweep(**axes), plugins)
         for comparison in comparisons:
-            store.comparison(comparison)
+            about = events.Comparison(comparison=comparison.number, title=comparison.title)
+            for event in (about, *facts.cases(comparison)):
+                store.append(event)
         for entry in [entry for comparison in comparisons for entry in comparison.entries]:
-            number, label = entry.number, entry.label
+            of_case, label = {"case": entry.number}, entry.label
             if proof := (proofs or {}).get(label):
-                store.append("equal_work", case=number, **proof)
-            for process, rounds in enumerate(seconds.get(label, [])):
-                if process == 0:
-                    store.append(
-                        "framework", case=number, version=version, devices=["cpu"],
-                        device_name="CPU", threads=1, versions={}, details={},
-                    )  # fmt: skip
+                store.append(events.EqualWork(**of_case, **vars(proof)))
+            if seconds.get(label):
                 store.append(
-                    "process", case=number, process=process, pid=1, prepare_seconds=0.5,
-                    trainable_parameters=7, differences=["by hand"],
-                    first_loss=(losses or {}).get(label, [4.0] * 99)[process],
-                    first_step_nanoseconds=10**9 * (process + 1), warmup_blocks=[[4, 10**8]],
-                    warmup_reason="steady",
+                    events.Framework(
+                        **of_case, version=version, devices=["cpu"], device_name="CPU", threads=1
+                    )
+                )
+            for process, rounds in enumerate(seconds.get(label, [])):
+                store.append(
+                    events.Process(
+                        **of_case, process=process, pid=1, prepare_seconds=0.5,
+                        trainable_parameters=7, differences=["by hand"],
+                        first_loss=(losses or {}).get(label, [4.0] * 99)[process],
+                        first_step_nanoseconds=10**9 * (process + 1),
+                        warmup_blocks=[(4, 10**8)], warmup_reason="steady",
+                    )
                 )  # fmt: skip
                 for at, elapsed in enumerate(rounds):
-                    times = {False: [elapsed * 1e9]}
-                    if process == 0 and at == 0 and single and label in single:
-                        times[True] = [value * 1e6 for value in single[label]]
-                    for each, values in times.items():
+                    of_round = {**of_case, "process": process, "round": at, "start": 0}
+                    whole = [round(elapsed * 1e9)]
+                    store.append(events.Block(**of_round, each=False, steps=10, nanoseconds=whole))
+                    if process == at == 0 and (values := (single or {}).get(label)):
+                        each = [round(value * 1e6) for value in values]
                         store.append(
-                            "block", case=number, process=process, round=at, each=each, start=0,
-                            steps=len(values) if each else 10, nanoseconds=[*map(round, values)],
-                        )  # fmt: skip
-                    if samples := (watched or {}).get(label):
+                            events.Block(**of_round, each=True, steps=len(each), nanoseconds=each)
+                        )
+                    if seen := (watched or {}).get(label):
+                        samples = [
+                            read_fields(Sample, sample, where="sample")
+                            for sample in seen[process][at]
+                        ]
                         store.append(
-                            "telemetry", case=number, process=process, round=at, each=False,
-                            cores=2, samples=samples[process][at],
+                            events.Telemetry(
+                                **of_case, process=process, round=at, each=False, cores=2,
+                                samples=samples,
+                            )
                         )  # fmt: skip
-                store.append("memory", case=number, process=process, peak_bytes=2**20 * 100)
+                store.append(events.Memory(**of_case, process=process, peak_bytes=2**20 * 100))
             if ratios := (calibrated or {}).get(label):
                 store.append(
-                    "calibration", case=number, run="before", started="then", ratios=ratios,
-                    disturbances=[],
-                )  # fmt: skip
+                    events.Calibration(
+                        **of_case, run="before", started="then", ratios=ratios, disturbances=[]
+                    )
+                )
             for probe in (ceiling or {}).get(label, []):
-                store.append("ceiling", case=number, **probe)
+                store.append(events.Ceiling(**of_case, **probe))
             if label in (ends or {}):
-                store.outcome(number, ends[label])
+                store.append(facts.outcome(entry, ends[label]))
         for comparison in comparisons:
             if end is not None:
-                store.append("comparison_end", comparison=comparison.number, reason=end)
+                store.append(events.ComparisonEnd(comparison=comparison.number, reason=end))
         if status is not None:
             store.end(status)
-        store._file.close()
+        store.close()
         return store.folder
 
     return write_run
@@ -141,6 +169,6 @@ def document(write_run: WriteRun) -> Callable[..., dict[str, Any]]:
 
 @pytest.fixture
 def proven() -> SimpleNamespace:
-    """The documents of a proof and of its opposite."""
-    failed = {**PROVEN, "proven": False, "failures": ["updates: change of w off by 0.5"]}
+    """A proof and its opposite."""
+    failed = replace(PROVEN, proven=False, failures=["updates: change of w off by 0.5"])
     return SimpleNamespace(yes=PROVEN, no=failed)

@@ -75,9 +75,9 @@ def keep_floors(folder: Path) -> list[dict[str, Any]]:
         pairs = comparison["pairs"]
         floor: dict[str, Any] = {
             **{name: comparison[name] for name in ("model", "mode", "batch_size", "precision")},
-            "framework": case.framework,
-            "version": case.info["version"] if case.info else None,
-            "compiler": case.axes["compiler"],
+            "framework": case.planned.framework,
+            "version": case.info.version if case.info else None,
+            "compiler": case.axes.compiler,
             **{name: comparison[name] for name in ("ratio", "low", "high", "process_pairs")},
             "verdict": comparison["verdict"],
             "noise_floor": floor_of(pairs),
@@ -87,7 +87,7 @@ def keep_floors(folder: Path) -> list[dict[str, Any]]:
         floors.append(floor)
         if floor["noise_floor"] is not None:
             keep(
-                key(document["system"], case.framework, floor["version"], case.axes),
+                key(run.header.system, case.planned.framework, floor["version"], case.axes),
                 Calibration(
                     run=run.id,
                     started=document["started"],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
@@ -23,7 +22,7 @@ def foresee(order: Order) -> None:
     known = past_step_seconds(
         order.results,
         hostname=socket.gethostname(),
-        cases={entry.number: (entry.spec.text, asdict(entry.case)) for entry in entries},
+        cases={entry.number: (entry.spec.text, entry.case) for entry in entries},
     )
     total: float | None = 0.0
     for comparison in order.comparisons:

@@ -139,8 +139,8 @@ def runs(folder: Path) -> list[list[str]]:
     for path in find_runs(folder):
         try:
             run = load_run(path)
-            labels = dict.fromkeys(case.label for case in run.cases.values())
-            titles = dict.fromkeys(c["title"] for c in run.comparisons.values())
+            labels = dict.fromkeys(case.planned.label for case in run.cases.values())
+            titles = dict.fromkeys(c.title for c in run.comparisons.values())
             rows.append([run.id, run.status, ", ".join(labels), "; ".join(titles)])
         except MbenchError as error:
             rows.append([path.name, "unreadable", str(error), ""])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -126,10 +127,10 @@ def verify(
             report=lambda text: progress.phase(entry.label, text),
             fresh=fresh,
         )
-        result |= {"proof": proof, "version": proof["version"]}
-        if not proof["proven"]:
-            raise CaseEnded("not-equal", "; ".join(proof["failures"]))
-        progress.phase(entry.label, "proven before" if proof["remembered"] else "proven")
+        result |= {"proof": asdict(proof), "version": proof.version}
+        if not proof.proven:
+            raise CaseEnded("not-equal", "; ".join(proof.failures))
+        progress.phase(entry.label, "proven before" if proof.remembered else "proven")
     except (CaseEnded, MbenchError) as error:
         end = CaseEnded.of(error)
         result |= {"outcome": end.outcome, "reason": end.reason}

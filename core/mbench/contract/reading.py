@@ -10,7 +10,7 @@ import types
 import typing
 from collections.abc import Mapping
 
-__all__ = ["Malformed", "Quantity", "read_fields"]
+__all__ = ["Malformed", "Quantity", "printable", "read_fields"]
 
 Reader = typing.Callable[[typing.Any], typing.Any]
 
@@ -40,6 +40,7 @@ def read_fields(
     """A dataclass from plain JSON data, every field checked against its annotation.
 
     Raises Malformed. What the data has beyond the fields is wrong, or if `lenient`, passed over.
+    A type annotated with a function is read by that function, one with a Quantity held against it.
     """
     try:
         return _reader(kind, lenient)(body)
@@ -52,7 +53,8 @@ def _reader(hint: typing.Any, lenient: bool) -> Reader:
     """Reads values of that annotation; run files hold hundreds of thousands of them."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin is typing.Annotated:
-        return _quantity(_reader(arguments[0], lenient), arguments[1])
+        kind, extra = arguments
+        return _held(_reader(kind, lenient), extra) if isinstance(extra, Quantity) else extra
     if origin in (typing.Union, types.UnionType):
         members = [argument for argument in arguments if argument is not types.NoneType]
         readers = [_reader(member, lenient) for member in members]
@@ -123,7 +125,7 @@ def _named(read: Reader) -> Reader:
         found = {}
         for name, value in _dict(values).items():
             try:
-                found[_text(name)] = read(value)
+                found[printable(name)] = read(value)
             except _Wrong as wrong:
                 raise _Wrong(f".{name}{wrong}") from None
         return found
@@ -145,7 +147,7 @@ def _one_of(readers: list[Reader], said: str) -> Reader:
     return read
 
 
-def _quantity(read: Reader, quantity: Quantity) -> Reader:
+def _held(read: Reader, quantity: Quantity) -> Reader:
     def read_one(value: typing.Any) -> typing.Any:
         found = read(value)
         if not quantity.least <= found < 2**63:
@@ -178,10 +180,13 @@ def _real(value: typing.Any) -> float:
     return found
 
 
+def printable(text: str) -> str:
+    """With "?" for half a surrogate pair, which names of files and JSON may hold."""
+    return text if text.isascii() else text.encode(errors="replace").decode()
+
+
 def _text(value: typing.Any) -> str:
-    """A text that can be printed: JSON may hold half a surrogate pair, which becomes "?"."""
-    found: str = _str(value)
-    return found if found.isascii() else found.encode(errors="replace").decode()
+    return printable(_str(value))
 
 
 _int, _float, _str, _list, _dict = map(_exactly, (int, float, str, list, dict))

@@ -9,11 +9,13 @@ import json
 import os
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mbench import workloads
+from mbench.contract.reading import read_fields
 from mbench.engine.program import package_files
 from mbench.engine.variables import inherited
+from mbench.results.proof import ProofRecord
 
 if TYPE_CHECKING:
     from mbench.contract.adapter import Adapter
@@ -105,14 +107,14 @@ def content(path: Path) -> bytes:
     return hashlib.sha256(path.read_bytes()).digest()
 
 
-def recall(name: str) -> dict[str, Any] | None:
-    """The document of a proof made before; None where there is none that can be read."""
+def recall(name: str) -> ProofRecord | None:
+    """A proof made before; None where there is none that can be read."""
     try:
-        document = json.loads((folder() / f"{name}.json").read_text(encoding="utf-8"))
-        whole = isinstance(document["proven"], bool) and {"findings", "version"} <= set(document)
-        return document if whole else None
-    except (OSError, ValueError, KeyError, TypeError):
+        kept = json.loads((folder() / f"{name}.json").read_text(encoding="utf-8"))
+        found: ProofRecord = read_fields(ProofRecord, kept, where="proof")
+    except (OSError, ValueError):
         return None
+    return found
 
 
 def remember(name: str, proof: Proof) -> None:
@@ -122,5 +124,5 @@ def remember(name: str, proof: Proof) -> None:
             folder().mkdir(parents=True, exist_ok=True)
             path = folder() / f"{name}.json"
             fresh = path.with_suffix(f".{os.getpid()}")
-            fresh.write_text(json.dumps(proof.document()), encoding="utf-8")
+            fresh.write_text(json.dumps(asdict(proof.record())), encoding="utf-8")
             fresh.replace(path)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mbench.contract.sketch import sketch
 from mbench.equality.gates import DROPOUT, EXACT, FLOPS
 from mbench.equality.reference import scales, trajectory
+from mbench.results.proof import FindingRecord, ProofRecord
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -48,12 +49,13 @@ class Finding:
     def passed(self) -> bool:
         return self.error is None or self.error <= self.gate
 
-    def document(self) -> dict[str, Any]:
+    def record(self) -> FindingRecord:
         """Strict JSON has no infinity: an error without a size is None, and so is a check not made,
         which passes.
         """
         finite = self.error is not None and math.isfinite(self.error)
-        return {**asdict(self), "error": self.error if finite else None, "passed": self.passed}
+        known = {**vars(self), "error": self.error if finite else None}
+        return FindingRecord(**known, passed=self.passed)
 
     def __str__(self) -> str:
         if self.error == math.inf:
@@ -82,27 +84,29 @@ class Proof:
     @property
     def worst_timed(self) -> float | None:
         errors = [f.error for f in self.findings if f.check == "timed" and f.error is not None]
-        return max(errors, default=None)
+        return max(filter(math.isfinite, errors), default=None)
 
     def failures(self) -> list[Finding]:
         return [finding for finding in self.findings if not finding.passed]
 
-    def document(self) -> dict[str, Any]:
-        return {
-            "proven": self.proven,
-            "worst": self.worst_timed,
-            "failures": [str(finding) for finding in self.failures()],
-            "findings": [finding.document() for finding in self.findings],
-            "notes": self.notes,
-            "version": self.version,
-        }
+    def record(self) -> ProofRecord:
+        return ProofRecord(
+            proven=self.proven,
+            worst=self.worst_timed,
+            failures=[str(finding) for finding in self.failures()],
+            findings=[finding.record() for finding in self.findings],
+            notes=self.notes,
+            version=self.version,
+        )
 
     @staticmethod
-    def of(document: Mapping[str, Any]) -> Proof:
-        """A proof that succeeded, from its document."""
+    def of(record: ProofRecord) -> Proof:
+        """A proof that succeeded, from its record."""
         names = [field.name for field in fields(Finding)]
-        findings = [Finding(**{name: d[name] for name in names}) for d in document["findings"]]
-        return Proof(findings, list(document["notes"]), version=document["version"])
+        findings = [
+            Finding(**{name: getattr(found, name) for name in names}) for found in record.findings
+        ]
+        return Proof(findings, list(record.notes), version=record.version)
 
 
 def judge_parameters(observation: Observation, workload: Workload) -> Finding:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mbench.contract import wire
 from mbench.engine import local
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from mbench.engine.worker import Launcher, Worker
     from mbench.environments.environment import Environment
     from mbench.equality.reference import Reference
+    from mbench.results.proof import ProofRecord
     from mbench.workloads.workload import Workload
 
 __all__ = ["prove"]
@@ -201,19 +202,19 @@ def prove(
     report: Callable[[str], None],
     fresh: bool = False,
     launcher: Launcher = local.start,
-) -> dict[str, Any]:
-    """The document of the proof of equal work for `case`: remembered, or made now if `fresh`.
+) -> ProofRecord:
+    """The proof of equal work for `case`: remembered, or made now if `fresh`.
 
     Raises CaseEnded where a worker falls short, MbenchError where there is no sound fingerprint.
     """
     name = cache.key(adapter, environment, proof_case(case))
     remembered = None if fresh else cache.recall(name)
     if remembered is not None:
-        return {**remembered, "remembered": True}
+        return replace(remembered, remembered=True)
     prover = Prover(
         adapter, environment, case, log=log, timeout=timeout, report=report, fresh=fresh,
         launcher=launcher,
     )  # fmt: skip
     proof = prover.run()
     cache.remember(name, proof)
-    return {**proof.document(), "remembered": False}
+    return proof.record()

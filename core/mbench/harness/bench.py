@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mbench.harness.progress import Progress
     from mbench.plan.plan import Entry
     from mbench.plan.protocol import Protocol
-    from mbench.results.run import Run
+    from mbench.results.records import Run
     from mbench.results.store import RunWriter
     from mbench.telemetry.sampler import Sampler
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from mbench.contract import wire
 from mbench.contract.precision import PRECISIONS
 from mbench.engine.outcome import CaseEnded
+from mbench.results import events
 
 if TYPE_CHECKING:
     from mbench.engine.worker import Worker
@@ -52,17 +53,18 @@ class Ceilings:
                     steps, nanoseconds = time_probe(worker, kind, size, entry.case.precision)
                 except CaseEnded as end:
                     self.store.append(
-                        "ceiling", case=entry.number, probe=kind, size=size, reason=str(end)
+                        events.Ceiling(case=entry.number, probe=kind, size=size, reason=str(end))
                     )
                     break
                 self.store.append(
-                    "ceiling",
-                    case=entry.number,
-                    probe=kind,
-                    size=size,
-                    amount=amount(kind, size, entry.case.precision),
-                    steps=steps,
-                    nanoseconds=nanoseconds,
+                    events.Ceiling(
+                        case=entry.number,
+                        probe=kind,
+                        size=size,
+                        amount=amount(kind, size, entry.case.precision),
+                        steps=steps,
+                        nanoseconds=nanoseconds,
+                    )
                 )
                 if min(nanoseconds) > steps * LONGEST_SECONDS * 1e9:
                     break

@@ -13,6 +13,7 @@ from mbench.harness.execute import execute
 from mbench.harness.homes import Homes
 from mbench.harness.progress import open_progress
 from mbench.harness.resume import take_up
+from mbench.results import events
 from mbench.results.run import load_run, pick_run
 from mbench.results.store import RunWriter, command_line
 from mbench.telemetry.nvml import find_gpu
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from mbench.harness.progress import Progress
     from mbench.plan.order import Order
     from mbench.plan.plan import Comparison, Entry
-    from mbench.results.run import Run
+    from mbench.results.records import Run
 
 __all__ = ["conduct"]
 
@@ -86,7 +87,7 @@ def prover(
     """What proves an entry's work equal before it is measured, and writes the proof down."""
 
     def proven(entry: Entry, environment: Environment) -> None:
-        document = prove(
+        proof = prove(
             entry.adapter,
             environment,
             entry.case,
@@ -95,8 +96,8 @@ def prover(
             report=lambda text: progress.phase(entry.label, text),
             launcher=order.launcher,
         )
-        store.append("equal_work", case=entry.number, **document)
-        if not document["proven"] and not order.allow_unequal:
-            raise CaseEnded("not-equal", document["failures"][0])
+        store.append(events.EqualWork(case=entry.number, **vars(proof)))
+        if not proof.proven and not order.allow_unequal:
+            raise CaseEnded("not-equal", proof.failures[0])
 
     return proven

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from mbench.engine.outcome import CaseEnded
 from mbench.errors import MbenchError
+from mbench.harness import facts
 from mbench.harness.resume import is_done, is_ended, is_written
 from mbench.harness.search import Search
+from mbench.results import events
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,9 +32,11 @@ def execute(comparisons: Sequence[Comparison], bench: Bench) -> None:
     earlier = bench.earlier
     for comparison in comparisons:
         if earlier is None or comparison.number not in earlier.comparisons:
-            bench.store.comparison(comparison)
-        elif comparison.settled and not is_written(earlier, comparison):
-            bench.store.cases(comparison)
+            bench.store.append(
+                events.Comparison(comparison=comparison.number, title=comparison.title)
+            )
+        if comparison.settled and (earlier is None or not is_written(earlier, comparison)):
+            write_cases(comparison, bench)
     for comparison in comparisons:
         if earlier is None or not is_done(earlier, comparison):
             measure(comparison, bench)
@@ -49,9 +53,9 @@ def measure(comparison: Comparison, bench: Bench) -> None:
         lost = any(end.outcome != "unsupported" for end in ended.values())
         if open_one.best_compiler and not lost and comparison.entries == open_one.entries:
             reason = "every framework's best compiler is its default"
-            bench.store.append("comparison_end", comparison=comparison.number, reason=reason)
+            bench.store.append(events.ComparisonEnd(comparison=comparison.number, reason=reason))
             return
-        bench.store.cases(comparison)
+        write_cases(comparison, bench)
     environments = {}
     for entry in comparison.entries:
         if bench.earlier is not None and is_ended(bench.earlier, entry):
@@ -62,9 +66,14 @@ def measure(comparison: Comparison, bench: Bench) -> None:
             environments[entry.label] = ready(entry, bench)
         except (CaseEnded, MbenchError) as error:
             end = CaseEnded.of(error)
-            bench.store.outcome(entry.number, end)
+            bench.store.append(facts.outcome(entry, end))
             bench.progress.ended(entry.label, end)
     measurement_of(bench.protocol)(comparison, environments, bench).run()
+
+
+def write_cases(comparison: Comparison, bench: Bench) -> None:
+    for case in facts.cases(comparison):
+        bench.store.append(case)
 
 
 def ready(entry: Entry, bench: Bench) -> Environment:
@@ -72,7 +81,7 @@ def ready(entry: Entry, bench: Bench) -> Environment:
     if not entry.support.supported:
         raise CaseEnded("unsupported", entry.support.reason)
     environment = bench.homes.of(entry)
-    bench.store.environment(entry.number, environment)
+    bench.store.append(facts.environment(entry, environment))
     if bench.prove is not None:
         bench.prove(entry, environment)
     return environment

@@ -11,6 +11,9 @@ from mbench.contract import wire
 from mbench.engine.launch import launch
 from mbench.engine.outcome import CaseEnded
 from mbench.engine.worker import pids_here
+from mbench.harness import facts
+from mbench.results import events
+from mbench.results.store import Unwritable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -66,26 +69,27 @@ class Measurement(ABC, Generic[Constants]):
     def start(
         self,
         entry: Entry,
-        number: int,
+        process: int,
         stack: ExitStack,
         *,
         warm_up: Callable[[Callable[[int], int]], Warmup],
     ) -> Runner:
         """A warm worker, which lives as long as `stack`."""
-        self.progress.phase(entry.label, f"starting, process {number + 1}")
+        self.progress.phase(entry.label, f"starting, process {process + 1}")
         worker, info = launch(
             entry.adapter,
             self.environments[entry.label],
             entry.case,
-            log=self.store.log_path(f"{entry.number:03}-{entry.spec.name}-{number + 1}.log"),
+            log=self.store.log_path(f"{entry.number:03}-{entry.spec.name}-{process + 1}.log"),
             timeout=self.protocol.timeout_seconds,
             memory_limit_bytes=self.protocol.memory_limit_bytes,
             launcher=self.launcher,
         )
         stack.callback(worker.close)
         self.workers[entry.number] = worker
-        if number == 0:
-            self.store.framework(entry.number, entry.spec.name, entry.case, info)
+        if process == 0:
+            for fact in facts.framework(entry, info, self.store.system):
+                self.store.append(fact)
         self.progress.phase(entry.label, "preparing")
         prepared = worker.prepare(entry.case)
         self.progress.phase(entry.label, "warming up")
@@ -99,41 +103,40 @@ class Measurement(ABC, Generic[Constants]):
 
         warmup = warm_up(run)
         self.store.append(
-            "process",
-            case=entry.number,
-            process=number,
-            pid=worker.processes[0].pid,
-            prepare_seconds=prepared.seconds,
-            trainable_parameters=prepared.trainable_parameters,
-            differences=prepared.differences,
-            first_loss=first_loss[0] if first_loss else None,
-            first_step_nanoseconds=warmup.first_step_nanoseconds,
-            warmup_blocks=warmup.blocks,
-            warmup_reason=warmup.reason,
+            events.Process(
+                case=entry.number,
+                process=process,
+                pid=worker.processes[0].pid,
+                prepare_seconds=prepared.seconds,
+                trainable_parameters=prepared.trainable_parameters,
+                differences=prepared.differences,
+                first_loss=first_loss[0] if first_loss else None,
+                first_step_nanoseconds=warmup.first_step_nanoseconds,
+                warmup_blocks=warmup.blocks,
+                warmup_reason=warmup.reason,
+            )
         )
         return Runner(entry, worker, warmup.step_seconds)
 
     def block(
-        self, runner: Runner, number: int, round_number: int, *, steps: int, each: bool = False
+        self, runner: Runner, process: int, round_number: int, *, steps: int, each: bool = False
     ) -> float:
         """Time `steps` steps and write them down; returns samples per second."""
         entry = runner.entry
         limit = max(self.protocol.timeout_seconds, 2 * steps * runner.step_seconds)
         with self.sampler.watching(pids_here(runner.worker)) as watch:
             elapsed = runner.worker.run(steps, each=each, timeout=limit)
-        block = {"case": entry.number, "process": number, "round": round_number, "each": each}
+        of_block = events.OfBlock(case=entry.number, process=process, round=round_number, each=each)
         self.store.append(
-            "block",
-            **block,
-            steps=steps,
-            start=elapsed.start_nanoseconds,
-            nanoseconds=elapsed.nanoseconds,
+            events.Block(
+                **vars(of_block),
+                steps=steps,
+                start=elapsed.start_nanoseconds,
+                nanoseconds=elapsed.nanoseconds,
+            )
         )
         self.store.append(
-            "telemetry",
-            **block,
-            cores=watch.cores,
-            samples=[sample.document() for sample in watch.samples],
+            events.Telemetry(**vars(of_block), cores=watch.cores, samples=watch.samples)
         )
         return steps * entry.case.batch_size * 1e9 / sum(elapsed.nanoseconds)
 
@@ -141,12 +144,12 @@ class Measurement(ABC, Generic[Constants]):
     def run(self) -> None:
         """Measure to the end, and write down why it ended."""
 
-    def finish(self, runner: Runner, number: int) -> None:
+    def finish(self, runner: Runner, process: int) -> None:
         """Write down what a process used in all, of several the one that used most."""
         runner.worker.resume()
         used = runner.worker.ask_all(wire.Memory(), wire.MemoryUsed)
-        peak = max(process.peak_bytes for process in used)
-        self.store.append("memory", case=runner.entry.number, process=number, peak_bytes=peak)
+        peak = max(one.peak_bytes for one in used)
+        self.store.append(events.Memory(case=runner.entry.number, process=process, peak_bytes=peak))
         runner.worker.stop()
 
     def find_ceiling(self, runner: Runner) -> None:
@@ -164,13 +167,13 @@ class Measurement(ABC, Generic[Constants]):
         """Where what is done within ends the case, record its outcome and go on without it."""
         try:
             yield
-        except CaseEnded as end:
-            self.end(entry, end)
+        except (CaseEnded, Unwritable) as error:
+            self.end(entry, CaseEnded.of(error))
 
     def end(self, entry: Entry, end: CaseEnded) -> None:
         """Go on without `entry`."""
         if worker := self.workers.pop(entry.number, None):
             worker.kill()  # it may be alive, and would run while others are timed
         self.entries.remove(entry)
-        self.store.outcome(entry.number, end)
+        self.store.append(facts.outcome(entry, end))
         self.progress.ended(entry.label, end)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-from mbench.contract.case import Case
 from mbench.engine.outcome import CaseEnded
 from mbench.errors import UsageError
+from mbench.results.events import plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -16,7 +15,8 @@ if TYPE_CHECKING:
     from mbench.harness.homes import Homes
     from mbench.plan.plan import Comparison, Entry
     from mbench.plan.protocol import Protocol
-    from mbench.results.run import Run
+    from mbench.results.records import Run
+    from mbench.telemetry.system import System
 
 __all__ = ["first_missing", "is_done", "is_ended", "is_written", "take_up"]
 
@@ -29,7 +29,7 @@ FREE = ("timeout_seconds",)
 def is_done(run: Run, comparison: Comparison) -> bool:
     """Whether a comparison was measured to its end."""
     known = run.comparisons.get(comparison.number)
-    return known is not None and known["reason"] is not None
+    return known is not None and known.reason is not None
 
 
 def is_written(run: Run, comparison: Comparison) -> bool:
@@ -62,7 +62,7 @@ def take_up(
     comparisons: Sequence[Comparison],
     *,
     protocol: Protocol,
-    system: dict[str, Any],
+    system: System,
     homes: Homes,
 ) -> list[Comparison]:
     """`comparisons` with what `run` had found for them already.
@@ -71,18 +71,15 @@ def take_up(
     constants, another machine, other versions.
     """
     differences = [
-        *changes(run.header["protocol"], json_of(asdict(protocol)), leave=FREE),
-        *changes(
-            {key: run.header["system"].get(key) for key in MACHINE},
-            {key: json_of(system.get(key)) for key in MACHINE},
-        ),
+        *changes(plain(run.header.protocol), plain(protocol), leave=FREE),
+        *changes(*({key: getattr(s, key) for key in MACHINE} for s in (run.header.system, system))),
     ]
     settled = []
     for comparison in comparisons:
-        title = run.comparisons.get(comparison.number, {"title": comparison.title})["title"]
-        if title != comparison.title:
+        known = run.comparisons.get(comparison.number)
+        if known and known.title != comparison.title:
             differences.append(
-                f"comparison {comparison.number + 1} was {title}, is {comparison.title}"
+                f"comparison {comparison.number + 1} was {known.title}, is {comparison.title}"
             )
         settled.append(as_found(run, comparison, differences))
     if len(run.comparisons) > len(comparisons):
@@ -104,11 +101,11 @@ def as_found(run: Run, comparison: Comparison, differences: list[str]) -> Compar
     entries = []
     for entry, record in zip(comparison.entries, known, strict=True):
         open_axes = ("compiler", "batch_size") if not comparison.settled else ()
-        before = {**record.axes, "spec": record.spec or entry.spec.text}
+        before = {**asdict(record.axes), "spec": record.planned.spec}
         now = {**asdict(entry.case), "spec": entry.spec.text}
         if found := changes(before, now, leave=open_axes):
             differences.append(f"{comparison.title}, {entry.label}: {', '.join(found)}")
-        entries.append(replace(entry, case=Case(**record.axes)))
+        entries.append(replace(entry, case=record.axes))
     return replace(comparison, entries=tuple(entries), largest_batch=False, best_compiler=False)
 
 
@@ -117,7 +114,7 @@ def environment_changes(run: Run, entry: Entry, homes: Homes) -> list[str]:
     recorded = [
         record.environment
         for record in run.cases.values()
-        if record.environment and (record.spec or record.framework) == entry.spec.text
+        if record.environment and record.planned.spec == entry.spec.text
     ]
     if not recorded:
         return []
@@ -126,9 +123,9 @@ def environment_changes(run: Run, entry: Entry, homes: Homes) -> list[str]:
     except CaseEnded as end:
         return [f"{entry.spec.text}: {end.reason}"]
     before = recorded[-1]
-    found = changes(before["packages"], dict(now.packages))
-    if before["python"] != str(now.python):
-        found.append(f"python was {before['python']}, is {now.python}")
+    found = changes(before.packages, now.packages)
+    if before.python != str(now.python):
+        found.append(f"python was {before.python}, is {now.python}")
     return [f"{entry.spec.text}: {', '.join(found)}"] if found else []
 
 
@@ -141,8 +138,3 @@ def changes(
         for key in dict.fromkeys((*before, *now))
         if key not in leave and before.get(key) != now.get(key)
     ]
-
-
-def json_of(value: Any) -> Any:
-    """`value` as it is read back: tuples become lists."""
-    return json.loads(json.dumps(value))

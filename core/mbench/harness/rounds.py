@@ -14,6 +14,7 @@ from mbench.harness.resume import first_missing
 from mbench.harness.stopping import reason_to_stop, too_small, widths
 from mbench.harness.warmup import warm_up
 from mbench.plan.adaptive import Adaptive
+from mbench.results import events
 from mbench.results.figures import rates
 
 if TYPE_CHECKING:
@@ -47,19 +48,19 @@ class Interleaved(Measurement[Adaptive]):
                 if entry.number in self.earlier.cases:
                     of_case = rates(self.earlier.cases[entry.number])
                     self.rates[entry.number] = {
-                        number: of_case[number] for number in of_case if number < self.first
+                        process: of_case[process] for process in of_case if process < self.first
                     }
 
     def run(self) -> None:
         """All sets; records why it stopped. Cases that fall short get their outcome and leave."""
         self.begin = time.monotonic()
-        number = self.first
-        while not (reason := self.enough(number)):
-            self.measure_set(number, deadline=self.begin + self.protocol.budget_seconds)
-            number += 1
+        process = self.first
+        while not (reason := self.enough(process)):
+            self.measure_set(process, deadline=self.begin + self.protocol.budget_seconds)
+            process += 1
         if self.cut_short and not reason.startswith("budget"):
             reason += f", rounds cut short by the budget of {self.protocol.budget_seconds:g} s"
-        self.store.append("comparison_end", comparison=self.comparison.number, reason=reason)
+        self.store.append(events.ComparisonEnd(comparison=self.comparison.number, reason=reason))
 
     def enough(self, measured: int) -> str:
         """Why no set is begun after so many of them; empty if one is."""
@@ -77,7 +78,7 @@ class Interleaved(Measurement[Adaptive]):
             widths=seen,
         )
 
-    def measure_set(self, number: int, *, deadline: float) -> None:
+    def measure_set(self, process: int, *, deadline: float) -> None:
         """Start, warm up and time one fresh worker per entry; they end with the set."""
         begin = time.monotonic()
 
@@ -88,10 +89,10 @@ class Interleaved(Measurement[Adaptive]):
             runners = []
             for entry in self.random.sample(self.entries, len(self.entries)):
                 with self.guard(entry):
-                    runner = self.start(entry, number, stack, warm_up=warm)
+                    runner = self.start(entry, process, stack, warm_up=warm)
                     runner.worker.stop()
                     runners.append(runner)
-                if number == self.first and self.too_slow(runners):
+                if process == self.first and self.too_slow(runners):
                     return
             if not runners:
                 return
@@ -107,10 +108,10 @@ class Interleaved(Measurement[Adaptive]):
                 if late and round_number >= self.protocol.fewest_rounds:
                     self.cut_short = True
                     break
-                self.measure_round(runners, number, round_number, rounds)
+                self.measure_round(runners, process, round_number, rounds)
             for runner in runners:
                 with self.guard(runner.entry):
-                    self.finish(runner, number)
+                    self.finish(runner, process)
             measured = time.monotonic()
             for runner in runners:
                 self.find_ceiling(runner)
@@ -121,7 +122,7 @@ class Interleaved(Measurement[Adaptive]):
     def paying(self, **seconds: float) -> float | None:
         """How many rounds are worth it, once that shows and only where a width is the goal.
 
-        A number of processes that was asked for leaves nothing to weigh: rounds fill the budget.
+        A process of processes that was asked for leaves nothing to weigh: rounds fill the budget.
         """
         if self.protocol.half_width_goal is None or not self.entries:
             return None
@@ -145,27 +146,27 @@ class Interleaved(Measurement[Adaptive]):
         return bool(reason)
 
     def measure_round(
-        self, runners: list[Runner], number: int, round_number: int, rounds: int
+        self, runners: list[Runner], process: int, round_number: int, rounds: int
     ) -> None:
         """One turn of every worker in a new order, the others stopped meanwhile."""
         for runner in self.random.sample(runners, len(runners)):
             self.progress.round(runner.entry.label, round_number + 1, rounds)
             with self.guard(runner.entry):
-                self.turn(runner, number, round_number)
+                self.turn(runner, process, round_number)
             if runner.entry not in self.entries:
                 runners.remove(runner)
 
-    def turn(self, runner: Runner, number: int, round_number: int) -> None:
+    def turn(self, runner: Runner, process: int, round_number: int) -> None:
         """One block, and in inference as many steps timed one by one, for the percentiles."""
         entry, steps = runner.entry, runner.steps_in(self.protocol.block_seconds)
         runner.worker.resume()
         if lead := self.lead_steps(runner):
             runner.worker.run(lead)
-        rate = self.block(runner, number, round_number, steps=steps)
-        self.rates.setdefault(entry.number, {}).setdefault(number, {})[round_number] = rate
+        rate = self.block(runner, process, round_number, steps=steps)
+        self.rates.setdefault(entry.number, {}).setdefault(process, {})[round_number] = rate
         self.progress.throughput(entry.label, rate)
         if entry.case.mode == "inference":
-            self.block(runner, number, round_number, steps=steps, each=True)
+            self.block(runner, process, round_number, steps=steps, each=True)
         runner.worker.stop()
 
     def lead_steps(self, runner: Runner) -> int:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mbench.engine.memory import worker_limit_bytes
 from mbench.engine.outcome import CaseEnded
 from mbench.errors import MbenchError
-from mbench.harness.trial import Trial, try_case
+from mbench.harness.trial import said, try_case
 from mbench.plan.plan import supports
+from mbench.results import events
+from mbench.results.events import Tried
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -109,7 +111,7 @@ class Search:
             if support.supported:
                 tried.append(self.attempt(name, entry, environment, candidate, steady=True))
             else:
-                tried.append(Trial(value=name, outcome="unsupported", reason=support.reason))
+                tried.append(Tried(value=name, outcome="unsupported", reason=support.reason))
         chosen = str(self.chosen(entry, "compiler", tried, key=lambda t: -(t.step_seconds or 0)))
         found = replace(entry.case, compiler=chosen)
         return replace(entry, case=found, support=supports(entry.adapter, found))
@@ -119,7 +121,7 @@ class Search:
         if not entry.support.supported:
             raise CaseEnded("unsupported", entry.support.reason)
         environment = self.homes.of(entry)
-        tried: list[Trial] = []
+        tried: list[Tried] = []
 
         def fits(size: int) -> bool:
             case = replace(entry.case, batch_size=size)
@@ -132,7 +134,7 @@ class Search:
 
     def attempt(
         self, value: int | str, entry: Entry, environment: Environment, case: Case, *, steady: bool
-    ) -> Trial:
+    ) -> Tried:
         """One throw-away worker."""
         self.logs += 1
         log = f"{entry.number:03}-{entry.spec.name}-trial-{self.logs}.log"
@@ -149,19 +151,24 @@ class Search:
             limit_bytes=self.limit_bytes,
             steady=steady,
         )
-        self.progress.phase(entry.label, f"tried {what} {trial.said()}")
+        self.progress.phase(entry.label, f"tried {what} {said(trial)}")
         return trial
 
     def chosen(
-        self, entry: Entry, what: str, tried: list[Trial], *, key: Callable[[Trial], Any]
+        self, entry: Entry, what: str, tried: list[Tried], *, key: Callable[[Tried], Any]
     ) -> Any:
         """The best of those that ran, written down with all of them; raises CaseEnded."""
         ran = [trial for trial in tried if trial.outcome == "ok"]
         value = max(ran, key=key).value if ran else None
         self.store.append(
-            "search", comparison=self.comparison.number, label=entry.label, what=what,
-            chosen=value, tried=[asdict(trial) for trial in tried],
-        )  # fmt: skip
+            events.Search(
+                comparison=self.comparison.number,
+                label=entry.label,
+                what=what,
+                chosen=value,
+                tried=tried,
+            )
+        )
         if value is None:
             worst = next((t for t in reversed(tried) if t.outcome != "unsupported"), tried[-1])
             raise CaseEnded(

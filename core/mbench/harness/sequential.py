@@ -9,6 +9,7 @@ from mbench.harness.measurement import Measurement, Runner
 from mbench.harness.resume import first_missing
 from mbench.harness.warmup import Warmup
 from mbench.plan.counted import Counted
+from mbench.results import events
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,28 +28,28 @@ class Sequential(Measurement[Counted]):
         """Every process of every case; cases that fall short get their outcome and leave."""
         for entry in list(self.entries):
             first = first_missing(self.earlier, [entry])
-            for number in range(first, self.protocol.processes):
+            for process in range(first, self.protocol.processes):
                 if entry in self.entries:
                     with self.guard(entry):
-                        self.run_process(entry, number)
+                        self.run_process(entry, process)
         reason = "all processes measured" if self.entries else "no case left to measure"
-        self.store.append("comparison_end", comparison=self.comparison.number, reason=reason)
+        self.store.append(events.ComparisonEnd(comparison=self.comparison.number, reason=reason))
 
-    def run_process(self, entry: Entry, number: int) -> None:
+    def run_process(self, entry: Entry, process: int) -> None:
         """One fresh worker: warm-up, all counted epochs, its memory."""
 
         def warm(run: Callable[[int], int]) -> Warmup:
             return warm_up(run, steps=self.protocol.steps_before)
 
         with ExitStack() as stack:
-            runner = self.start(entry, number, stack, warm_up=warm)
+            runner = self.start(entry, process, stack, warm_up=warm)
             for epoch in range(self.protocol.counted_epochs):
-                self.epoch(runner, number, epoch)
-            self.finish(runner, number)
+                self.epoch(runner, process, epoch)
+            self.finish(runner, process)
             self.find_ceiling(runner)
 
-    def epoch(self, runner: Runner, number: int, epoch: int) -> None:
-        """Counted steps, up to the protocol's number or duration.
+    def epoch(self, runner: Runner, process: int, epoch: int) -> None:
+        """Counted steps, up to the protocol's process or duration.
 
         A block of many steps is not cut, so that nothing is synchronised within it. Where every
         step is anyway, or the clock has a say, it is cut to show how far it is.
@@ -59,7 +60,7 @@ class Sequential(Measurement[Counted]):
         while left and (protocol.duration_seconds is None or seconds < protocol.duration_seconds):
             steps = min(left, runner.steps_in(CHUNK_SECONDS)) if cut else left
             self.progress.steps(runner.entry.label, protocol.steps - left, protocol.steps)
-            rate = self.block(runner, number, epoch, steps=steps, each=each)
+            rate = self.block(runner, process, epoch, steps=steps, each=each)
             self.progress.throughput(runner.entry.label, rate)
             left -= steps
             seconds += steps * runner.entry.case.batch_size / rate

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ from mbench.engine.memory import MemoryWatch
 from mbench.engine.outcome import CaseEnded
 from mbench.engine.worker import pids_here
 from mbench.harness.warmup import warm_up
+from mbench.results.events import Tried
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,31 +21,19 @@ if TYPE_CHECKING:
     from mbench.environments.environment import Environment
     from mbench.plan.plan import Entry
 
-__all__ = ["Trial", "try_case"]
+__all__ = ["said", "try_case"]
 
 QUICK_SECONDS = 0.5
 BLOCKS = 5
 
 
-@dataclass(frozen=True, kw_only=True)
-class Trial:
-    """One value tried: how it ended, and what it took where it ended well."""
-
-    value: int | str
-    outcome: str = "ok"
-    reason: str = ""
-    step_seconds: float | None = None
-    peak_bytes: int | None = None
-
-    def said(self) -> str:
-        """In a few words, for whoever waits."""
-        if self.outcome != "ok":
-            return f"{self.value}: {self.outcome}"
-        assert self.step_seconds is not None
-        assert self.peak_bytes is not None
-        milliseconds = self.step_seconds * 1e3
-        step = f"{milliseconds:,.0f}" if milliseconds >= 100 else f"{milliseconds:.3g}"
-        return f"{self.value}: {step} ms, {self.peak_bytes / 2**20:,.0f} MiB"
+def said(tried: Tried) -> str:
+    """In a few words, for whoever waits."""
+    if tried.step_seconds is None or tried.peak_bytes is None:
+        return f"{tried.value}: {tried.outcome}"
+    milliseconds = tried.step_seconds * 1e3
+    step = f"{milliseconds:,.0f}" if milliseconds >= 100 else f"{milliseconds:.3g}"
+    return f"{tried.value}: {step} ms, {tried.peak_bytes / 2**20:,.0f} MiB"
 
 
 def try_case(
@@ -59,7 +47,7 @@ def try_case(
     launcher: Launcher,
     limit_bytes: int | None,
     steady: bool,
-) -> Trial:
+) -> Tried:
     """Two steps of `case`, or with `steady` a short measurement, in a worker that ends with it.
 
     The second step holds what the first one made: momenta, gradients, compiled programs.
@@ -75,7 +63,7 @@ def try_case(
             launcher=launcher,
         )
     except CaseEnded as end:
-        return Trial(value=value, outcome=end.outcome, reason=end.reason)
+        return Tried(value=value, outcome=end.outcome, reason=end.reason)
     try:
         with MemoryWatch(pids_here(worker), limit_bytes=limit_bytes) as watch:
             worker.prepare(case)
@@ -88,10 +76,10 @@ def try_case(
                 blocks = [float(worker.run(1).nanoseconds[0]) for _ in range(2)][1:]
             used = worker.ask_all(wire.Memory(), wire.MemoryUsed)
             peak = max(process.peak_bytes for process in used)
-            return Trial(value=value, step_seconds=median(blocks) / 1e9, peak_bytes=peak)
+            return Tried(value=value, step_seconds=median(blocks) / 1e9, peak_bytes=peak)
     except CaseEnded as end:
         if watch.reason:
-            return Trial(value=value, outcome="oom", reason=watch.reason)
-        return Trial(value=value, outcome=end.outcome, reason=end.reason)
+            return Tried(value=value, outcome="oom", reason=watch.reason)
+        return Tried(value=value, outcome=end.outcome, reason=end.reason)
     finally:
         worker.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
+from mbench.contract.reading import Malformed, read_fields
 from mbench.errors import UsageError
 from mbench.plan.adaptive import Adaptive
 from mbench.plan.counted import Counted
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from mbench.plan.protocol import Protocol
 
-__all__ = ["OPTIONS", "PRESETS", "choose"]
+__all__ = ["OPTIONS", "PRESETS", "choose", "written_down"]
 
 PRESETS: dict[str, Protocol] = {
     preset.name: preset
@@ -77,3 +78,15 @@ def choose(name: str, options: Mapping[str, Any]) -> Protocol:
     if "max_processes" in given and "until" not in given:
         raise UsageError("--max-processes bounds --until; give both", option="--max-processes")
     return replace(preset, **{OPTIONS[option]: value for option, value in given.items()})
+
+
+def written_down(constants: Any) -> Protocol:
+    """The protocol that a run was measured by, from its constants; raises Malformed."""
+    name = constants.get("name") if isinstance(constants, dict) else None
+    if not isinstance(name, str) or name not in PRESETS:
+        raise Malformed(f"no protocol is called {name!r:.60}")
+    try:
+        found: Protocol = read_fields(type(PRESETS[name]), constants, where=name, lenient=True)
+    except UsageError as error:  # constants that contradict each other
+        raise Malformed(f"{name}: {error}") from None
+    return found

@@ -9,11 +9,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mbench.contract.reading import read_fields
+from mbench.contract.reading import Malformed, read_fields
 from mbench.errors import MbenchError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from mbench.contract.case import Case
+    from mbench.telemetry.system import System
 
 __all__ = ["Calibration", "keep", "key", "recall"]
 
@@ -36,9 +39,9 @@ class Calibration:
     disturbances: list[str]
 
     def __post_init__(self) -> None:
-        """Raises ValueError for ratios that no two processes alike can have."""
+        """Raises Malformed for ratios that no two processes alike can have."""
         if not self.ratios or not all(1e-6 < ratio < 1e6 for ratio in self.ratios):
-            raise ValueError(f"no ratios of identical processes: {self.ratios!r:.60}")
+            raise Malformed(f"no ratios of identical processes: {self.ratios!r:.60}")
 
 
 def folder() -> Path:
@@ -51,15 +54,13 @@ def folder() -> Path:
     return platformdirs.user_data_path("mbench", appauthor=False) / "calibrations"
 
 
-def key(
-    system: Mapping[str, Any], framework: str, version: str, axes: Mapping[str, Any]
-) -> dict[str, Any]:
+def key(system: System, framework: str, version: str, case: Case) -> dict[str, Any]:
     """What a calibration holds for: machine, framework with its version, and case."""
     return {
-        "machine": {name: system.get(name) for name in MACHINE},
+        "machine": {name: getattr(system, name) for name in MACHINE},
         "framework": framework,
         "version": version,
-        "case": {name: axes.get(name) for name in CASE},
+        "case": {name: getattr(case, name) for name in CASE},
     }
 
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mbench.results.run import CaseRecord, Probed, Run
+    from mbench.results.events import Ceiling
+    from mbench.results.records import CaseRecord, Run
 
 __all__ = ["ceiling", "mfu", "peak"]
 
@@ -44,20 +45,20 @@ def peak(run: Run, case: CaseRecord) -> float | None:
 
 
 def key(case: CaseRecord) -> tuple[Any, ...]:
-    return (case.spec, *where(case))
+    return (case.planned.spec, *where(case))
 
 
 def where(case: CaseRecord) -> tuple[Any, ...]:
-    return tuple(case.axes[name] for name in ("precision", "device", "threads"))
+    return (case.axes.precision, case.axes.device, case.axes.threads)
 
 
-def of_kind(probes: Sequence[Probed], kind: str) -> Probed | None:
+def of_kind(probes: Sequence[Ceiling], kind: str) -> Ceiling | None:
     """The fastest probe of a kind that was timed; None where none was."""
     timed = [probe for probe in probes if probe.probe == kind and probe.nanoseconds]
     return max(timed, key=rate, default=None)
 
 
-def rate(probe: Probed) -> float:
+def rate(probe: Ceiling) -> float:
     """FLOPs or bytes per second of the fastest block."""
     return probe.amount * probe.steps * 1e9 / min(probe.nanoseconds)
 
@@ -70,4 +71,4 @@ def mfu(case: CaseRecord, speed: Document | None, highest: float | None) -> floa
     """
     if speed is None or not highest:
         return None
-    return float(case.flops_per_sample * speed["median"] / highest)
+    return float(case.planned.flops_per_sample * speed["median"] / highest)

@@ -10,7 +10,8 @@ from mbench import stats
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mbench.results.run import Block, CaseRecord, Process
+    from mbench.results.events import Block
+    from mbench.results.records import CaseRecord, Process
 
 __all__ = ["rates", "step_times", "throughput"]
 
@@ -23,13 +24,13 @@ def timed(process: Process) -> list[Block]:
 def rate(case: CaseRecord, blocks: Sequence[Block]) -> float:
     """Samples done / seconds elapsed."""
     seconds = sum(sum(block.nanoseconds) for block in blocks) / 1e9
-    return float(sum(block.steps for block in blocks) * case.axes["batch_size"] / seconds)
+    return float(sum(block.steps for block in blocks) * case.axes.batch_size / seconds)
 
 
 def rates(case: CaseRecord) -> dict[int, dict[int, float]]:
     """process -> round -> samples per second."""
     return {
-        process.number: {
+        process.warm.process: {
             number: rate(case, [block for block in timed(process) if block.round == number])
             for number in sorted({block.round for block in timed(process)})
         }
@@ -44,13 +45,13 @@ def throughput(case: CaseRecord, *, claims_interval: bool) -> dict[str, Any] | N
     if not values:
         return None
     interval = stats.geometric_interval(values) if claims_interval else None
-    batch = case.axes["batch_size"]
+    batch = case.axes.batch_size
     single = steps_one_by_one(case)
     return {
         "median": median(values),
         "low": interval.low if interval else None,
         "high": interval.high if interval else None,
-        "unit": f"{case.samples}/s",
+        "unit": f"{case.planned.samples}/s",
         "processes": values,
         "rounds": [list(of_process.values()) for of_process in rates(case).values()],
         "mean_of_rates": fmean(batch * 1e9 / value for value in single) if single else None,
@@ -85,7 +86,7 @@ def step_times(case: CaseRecord, *, by_epoch: bool = False) -> dict[str, Any] | 
         complete = bool(known) and len(known) == len(found)
         document[f"p{rank:g}"] = fmean(known) if complete else None
         if not single:
-            lacking[f"p{rank:g}"] = f"no step of {case.axes['mode']} was timed on its own"
+            lacking[f"p{rank:g}"] = f"no step of {case.axes.mode} was timed on its own"
         elif not complete:
             fewest = min(len(sample) for sample in samples)
             where = " in an epoch" if len(samples) > 1 else ""
@@ -103,6 +104,6 @@ def epochs(case: CaseRecord) -> list[list[float]]:
     for process in case.processes.values():
         for block in process.blocks:
             if block.each:
-                sample = found.setdefault((process.number, block.round), [])
+                sample = found.setdefault((process.warm.process, block.round), [])
                 sample += [value / 1e6 for value in block.nanoseconds]
     return list(found.values())

@@ -13,7 +13,7 @@ from mbench.telemetry.usage import Usage, usage
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from mbench.results.run import CaseRecord, Run
+    from mbench.results.records import CaseRecord, Run
 
 __all__ = ["disturbances", "energy", "telemetry"]
 
@@ -30,16 +30,16 @@ def watched_of(case: CaseRecord) -> list[list[list[Usage]]]:
     processes = []
     for process in case.processes.values():
         rounds: dict[int, list[Usage]] = {}
-        for watched in process.watched:
-            if (found := usage(watched.samples)) is not None:
-                rounds.setdefault(watched.round, []).append(found)
+        for _, seen in process.watched:
+            if (found := usage(seen.samples)) is not None:
+                rounds.setdefault(seen.round, []).append(found)
         processes.append(list(rounds.values()))
     return processes
 
 
 def cores_of(case: CaseRecord) -> int:
     """The logical cores that its workers might use: fewest, should they differ."""
-    return min(w.cores for p in case.processes.values() for w in p.watched)
+    return min(seen.cores for p in case.processes.values() for _, seen in p.watched)
 
 
 def disturbances(run: Run, case: CaseRecord) -> list[Document]:
@@ -49,8 +49,8 @@ def disturbances(run: Run, case: CaseRecord) -> list[Document]:
     if not any(processes):
         return found
     cores = cores_of(case)
-    needed = case.axes["threads"] if case.axes["device"] == "cpu" else 1
-    physical = min(run.header["system"].get("usable_cores", cores), cores)
+    needed = case.axes.threads if case.axes.device == "cpu" else 1
+    physical = min(run.header.system.usable_cores, cores)
     seen = find_disturbances(processes, cores=cores, spare_cores=max(0, physical - needed))
     return found + [asdict(disturbance) for disturbance in seen]
 
@@ -113,16 +113,16 @@ def gpu(blocks: Sequence[Usage]) -> Document | None:
 
 def energy(case: CaseRecord) -> Document | None:
     """What a sample costs, of the device that computes; None where nothing meters it."""
-    on_cpu = case.axes["device"] == "cpu"
+    on_cpu = case.axes.device == "cpu"
     joules, seconds, samples = 0.0, 0.0, 0
     for process in case.processes.values():
-        for watched in process.watched:
-            found = usage(watched.samples)
+        for block, seen in process.watched:
+            found = usage(seen.samples)
             spent = found and (found.joules if on_cpu else found.gpu_joules)
             if found and spent:
                 joules += spent
                 seconds += found.seconds
-                samples += watched.steps * case.axes["batch_size"]
+                samples += block.steps * case.axes.batch_size
     if not samples:
         return None
     return {

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from mbench.errors import MbenchError
 from mbench.results.figures import step_times
@@ -13,21 +13,23 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from mbench.contract.case import Case
+
 __all__ = ["past_step_seconds"]
 
 MOST_RUNS = 50
 
 
 def past_step_seconds(
-    folder: Path, *, hostname: str, cases: Mapping[int, tuple[str, dict[str, Any]]]
+    folder: Path, *, hostname: str, cases: Mapping[int, tuple[str, Case]]
 ) -> dict[int, float]:
     """Seconds of a step by the number of the case, from the latest run that measured it here.
 
-    `cases` are frameworks as they were given, and axes. What no run tells is left out.
+    `cases` are frameworks as they were given, and cases. What no run tells is left out.
     """
-    wanted: dict[str, list[int]] = {}
-    for number, (spec, axes) in cases.items():
-        wanted.setdefault(key(spec, axes), []).append(number)
+    wanted: dict[tuple[str, Case], list[int]] = {}
+    for number, (spec, case) in cases.items():
+        wanted.setdefault(key(spec, case), []).append(number)
     found: dict[int, float] = {}
     for path in reversed(find_runs(folder)[-MOST_RUNS:]):
         if len(found) == len(cases):
@@ -36,16 +38,16 @@ def past_step_seconds(
             run = load_run(path)
         except MbenchError:
             continue  # it tells nothing
-        if run.header["system"].get("hostname") != hostname:
+        if run.header.system.hostname != hostname:
             continue
-        for case in run.cases.values():
-            times = step_times(case)
+        for record in run.cases.values():
+            times = step_times(record)
             if times is not None:
-                for number in wanted.get(key(case.spec, case.axes), []):
+                for number in wanted.get(key(record.planned.spec, record.axes), []):
                     found.setdefault(number, times["mean"] / 1e3)
     return found
 
 
-def key(spec: str, axes: dict[str, Any]) -> str:
+def key(spec: str, case: Case) -> tuple[str, Case]:
     """Cases of the same key take the same time."""
-    return json.dumps([spec, {name: axes[name] for name in sorted(axes) if name != "seed"}])
+    return spec, replace(case, seed=0)

@@ -2,66 +2,62 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated
+
+from mbench.contract.reading import Quantity
+from mbench.quantities import Bytes, Instant, Megahertz, Number, Seconds
 
 __all__ = ["GpuSample", "Sample"]
+
+Joules = Annotated[float, Quantity("J")]
 
 
 @dataclass(frozen=True, kw_only=True)
 class GpuSample:
-    """The GPU as NVML shows it; None for what this one does not tell.
+    """The GPU as NVML shows it; what it does not tell is None, and not written down."""
 
-    `utilization` is the share of the last moments in which a kernel ran. `slowed_by` is a bit
-    mask of NVML's reasons for a lower clock. `joules` only grows.
-    """
-
-    utilization: float | None = None
-    power_watts: float | None = None
-    sm_mhz: int | None = None
-    memory_mhz: int | None = None
-    celsius: int | None = None
-    slowed_by: int | None = None
-    joules: float | None = None
+    utilization: Annotated[float, Quantity("share")] | None = None
+    """Of the last moments, in which a kernel ran."""
+    power_watts: Annotated[float, Quantity("W")] | None = None
+    sm_mhz: Megahertz | None = None
+    memory_mhz: Megahertz | None = None
+    celsius: Annotated[int, Quantity("°C")] | None = None
+    slowed_by: Number | None = None
+    """Bit mask of NVML's reasons for a lower clock."""
+    joules: Joules | None = None
+    """Only grows."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sample:
-    """The machine as the kernel shows it; None for what this one does not tell.
+    """The machine as the kernel shows it; what it does not tell is None, and not written down.
 
-    `at_nanoseconds` is on the clock of the blocks. All but `available_bytes` and `mhz` only grow:
-    what they say is in the difference of two samples.
-
-    busy_seconds: of the cores that the worker may use, whoever used them.
-    stolen_seconds: of the same cores, taken by the hypervisor for others.
-    worker_seconds: processor time of the worker and its children.
-    throttled_seconds: for how long a cgroup's limit held its processes up.
-    *_stalled_seconds: for how long some process waited for that resource (PSI).
-    swapped_bytes: in and out together.
-    page_faults: of the worker and its children, those that needed no disk.
-    mhz: mean of the worker's cores.
-    joules: of all processor packages (RAPL).
+    All but `available_bytes` and `mhz` only grow: what they say is in the difference of two
+    samples.
     """
 
-    at_nanoseconds: int
-    busy_seconds: float
-    stolen_seconds: float
-    worker_seconds: float
-    available_bytes: int
-    throttled_seconds: float | None = None
-    cpu_stalled_seconds: float | None = None
-    memory_stalled_seconds: float | None = None
-    io_stalled_seconds: float | None = None
-    swapped_bytes: int | None = None
-    page_faults: int | None = None
-    mhz: float | None = None
-    joules: float | None = None
+    at_nanoseconds: Instant
+    """On the clock of the blocks."""
+    busy_seconds: Seconds
+    """Of the cores that the worker may use, whoever used them."""
+    stolen_seconds: Seconds
+    """Of the same cores, taken by the hypervisor for others."""
+    worker_seconds: Seconds
+    """Processor time of the worker and its children."""
+    available_bytes: Bytes
+    throttled_seconds: Seconds | None = None
+    """For how long a cgroup's limit held its processes up."""
+    cpu_stalled_seconds: Seconds | None = None
+    """For how long some process waited for a core (PSI)."""
+    memory_stalled_seconds: Seconds | None = None
+    io_stalled_seconds: Seconds | None = None
+    swapped_bytes: Bytes | None = None
+    """In and out together."""
+    page_faults: Number | None = None
+    """Of the worker and its children, those that needed no disk."""
+    mhz: Megahertz | None = None
+    """Mean of the worker's cores."""
+    joules: Joules | None = None
+    """Of all processor packages (RAPL)."""
     gpu: GpuSample | None = None
-
-    def document(self) -> dict[str, Any]:
-        """As plain data, without what is not known."""
-        document = {name: value for name, value in asdict(self).items() if value is not None}
-        if self.gpu is not None:
-            gpu = asdict(self.gpu).items()
-            document["gpu"] = {name: value for name, value in gpu if value is not None}
-        return document

@@ -7,17 +7,47 @@ import platform
 import shutil
 import socket
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import psutil
 
+from mbench.quantities import Bytes, Count, Megahertz
 from mbench.telemetry.kernel import read
 
-__all__ = ["describe_system", "find_device", "usable_cores"]
+__all__ = ["System", "describe_system", "find_device", "usable_cores"]
 
 NVIDIA_DRIVER = Path("/proc/driver/nvidia/version")
 GPU_FIELDS = ("name", "driver_version", "memory.total", "power.limit", "clocks.max.sm")
+
+
+@dataclass(frozen=True, kw_only=True)
+class System:
+    """The machine, before a run began. None for what it does not tell."""
+
+    hostname: str
+    os: str
+    """System and kernel."""
+    python: str
+    """Version of the Python that runs mbench."""
+    cpu: str
+    """Processor model."""
+    physical_cores: Count | None
+    logical_cores: Count | None
+    usable_cores: Count
+    """Physical cores that this process may use."""
+    governor: str | None
+    """Frequency governor of the first core."""
+    current_mhz: Megahertz | None
+    transparent_huge_pages: str | None
+    """The kernel's setting."""
+    memory_bytes: Bytes
+    load_average: list[float]
+    """Over 1, 5 and 15 minutes."""
+    gpus: list[dict[str, str]]
+    """What nvidia-smi says of each, by the names of its fields."""
+    variables: dict[str, str]
+    """Those around mbench that tune what workers do, which inherit them."""
 
 
 def usable_cores() -> int:
@@ -32,25 +62,25 @@ def find_device() -> str:
     return "cuda" if NVIDIA_DRIVER.exists() else "cpu"
 
 
-def describe_system(variables: dict[str, str]) -> dict[str, Any]:
+def describe_system(variables: dict[str, str]) -> System:
     """Hardware, kernel, the load before the run began, and `variables` that workers inherit."""
     frequency = psutil.cpu_freq()
-    return {
-        "hostname": socket.gethostname(),
-        "os": platform.platform(),
-        "python": platform.python_version(),
-        "cpu": cpu_model(),
-        "physical_cores": psutil.cpu_count(logical=False),
-        "logical_cores": psutil.cpu_count(),
-        "usable_cores": usable_cores(),
-        "governor": read(Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")),
-        "current_mhz": frequency.current if frequency else None,
-        "transparent_huge_pages": read(Path("/sys/kernel/mm/transparent_hugepage/enabled")),
-        "memory_bytes": psutil.virtual_memory().total,
-        "load_average": list(os.getloadavg()),
-        "gpus": gpus(),
-        "variables": variables,
-    }
+    return System(
+        hostname=socket.gethostname(),
+        os=platform.platform(),
+        python=platform.python_version(),
+        cpu=cpu_model(),
+        physical_cores=psutil.cpu_count(logical=False),
+        logical_cores=psutil.cpu_count(),
+        usable_cores=usable_cores(),
+        governor=read(Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")),
+        current_mhz=frequency.current if frequency else None,
+        transparent_huge_pages=read(Path("/sys/kernel/mm/transparent_hugepage/enabled")),
+        memory_bytes=psutil.virtual_memory().total,
+        load_average=list(os.getloadavg()),
+        gpus=gpus(),
+        variables=variables,
+    )
 
 
 def cpu_model() -> str:

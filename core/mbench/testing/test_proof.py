@@ -20,4 +20,4 @@ def test_the_smallest_model_is_proven(subject: Subject) -> None:
         report=print,
         fresh=True,
     )
-    assert proof["proven"], "\n".join(proof["failures"])
+    assert proof.proven, "\n".join(proof.failures)

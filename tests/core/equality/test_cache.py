@@ -156,7 +156,7 @@ def test_code_that_moves_from_one_file_to_another_has_another_key(adapter):
 
 def test_a_proof_is_remembered():
     cache.remember("name", GOOD)
-    assert cache.recall("name") == GOOD.document()
+    assert cache.recall("name") == GOOD.record()
     assert cache.recall("other") is None
     assert [path.name for path in cache.folder().iterdir()] == ["name.json"]
 
@@ -166,7 +166,7 @@ def test_a_failure_is_not_remembered():
     assert cache.recall("name") is None
     cache.remember("name", GOOD)
     cache.remember("name", BAD)
-    assert cache.recall("name") == GOOD.document()
+    assert cache.recall("name") == GOOD.record()
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
 
+from mbench.contract.reading import read_fields
 from mbench.contract.sketch import sketch
 from mbench.equality.gates import DRIFT, EXACT, TIMED
 from mbench.equality.judge import (
@@ -21,6 +22,7 @@ from mbench.equality.judge import (
     judge_parameters,
     judge_trajectory,
 )
+from mbench.results.proof import ProofRecord
 from mbench.workloads.workload import Tensor
 
 LAST = 2
@@ -38,10 +40,11 @@ def judged(workload, reference, observed):
     return judged
 
 
-def test_a_proof_comes_back_from_its_document():
+def test_a_proof_comes_back_from_its_record():
     found = [Finding("outputs", 1e-12, EXACT, "logits", "a note"), Finding("flops", None, 0.05)]
     proof = Proof(found, ["by other means"], version="1.2")
-    assert Proof.of(json.loads(json.dumps(proof.document()))) == proof
+    text = json.dumps(asdict(proof.record()))
+    assert Proof.of(read_fields(ProofRecord, json.loads(text), where="proof")) == proof
 
 
 def test_equal_changes_pass(judged, changes):
@@ -338,20 +341,24 @@ def test_a_proof_is_proven_by_all_findings():
     assert Proof([good, failed]).failures() == [failed]
 
 
-def test_the_document_of_a_proof_is_strict_json():
+def test_the_record_of_a_proof_is_strict_json():
     findings = [
         Finding("timed", 1e-7, 1e-5, "loss of step 2"),
         Finding("timed", 3e-7, 1e-5, "loss of step 3"),
+        Finding("timed", math.inf, 1e-5, "outputs none instead of logits"),
         Finding("flops", None, 0.05, note="no counter"),
         Finding("parameters", math.inf, 0.0, "w is missing"),
     ]
-    made = Proof(findings, ["a note"]).document()
-    assert json.loads(json.dumps(made, allow_nan=False)) == made
-    assert made["proven"] is False
-    assert made["worst"] == 3e-7
-    assert made["failures"] == ["parameters: w is missing"]
-    assert [finding["error"] for finding in made["findings"]] == [1e-7, 3e-7, None, None]
-    assert [finding["passed"] for finding in made["findings"]] == [True, True, True, False]
+    made = Proof(findings, ["a note"]).record()
+    text = json.dumps(asdict(made), allow_nan=False)
+    assert read_fields(ProofRecord, json.loads(text), where="proof") == made
+    assert made.proven is False
+    assert made.worst == 3e-7
+    assert made.failures == [
+        "timed: outputs none instead of logits", "parameters: w is missing",
+    ]  # fmt: skip
+    assert [finding.error for finding in made.findings] == [1e-7, 3e-7, None, None, None]
+    assert [finding.passed for finding in made.findings] == [True, True, False, True, False]
 
 
 def test_a_lie_of_a_real_step_is_told(observed):

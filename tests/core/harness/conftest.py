@@ -18,6 +18,8 @@ from mbench.harness.bench import Bench
 from mbench.harness.execute import measurement_of
 from mbench.plan.adaptive import Adaptive
 from mbench.plan.plan import Sweep, plan
+from mbench.results import events
+from mbench.results.events import decode, encode
 from mbench.telemetry.sample import Sample
 from mbench.telemetry.sampler import Watch
 
@@ -101,32 +103,31 @@ class FakeWorker(SilentWorker):
 
 
 class Store:
-    """Keeps events and outcomes."""
+    """Keeps events, each of which could be read back."""
 
-    def __init__(self):
+    def __init__(self, system):
+        self.system = system
         self.events = []
-        self.outcomes = []
 
-    def append(self, event, **fields):
-        self.events.append({"event": event, **fields})
-
-    def framework(self, case, framework, axes, info):
-        self.append("framework", case=case, framework=framework)
-
-    def outcome(self, case, end):
-        self.outcomes.append((case, end.outcome, end.reason))
+    def append(self, event):
+        decode(encode(event))
+        self.events.append(event)
 
     def log_path(self, name):
         return Path("logs", name)
 
-    def of(self, event):
-        return [fields for fields in self.events if fields["event"] == event]
+    def of(self, kind):
+        return [event for event in self.events if isinstance(event, kind)]
+
+    @property
+    def outcomes(self):
+        return [(end.case, end.outcome, end.reason) for end in self.of(events.Outcome)]
 
     def order(self):
         """(set, round) -> cases in the order in which their blocks were timed."""
         order = {}
-        for block in self.of("block"):
-            order.setdefault((block["process"], block["round"]), []).append(block["case"])
+        for block in self.of(events.Block):
+            order.setdefault((block.process, block.round), []).append(block.case)
         return order
 
 
@@ -160,7 +161,7 @@ def world(monkeypatch):
 
 
 @pytest.fixture
-def measure(world, plugins):
+def measure(world, plugins, machine):
     """Measures tiny and flaky (and a third) in the fake world; gives the store."""
 
     def measure(
@@ -169,7 +170,7 @@ def measure(world, plugins):
     ):  # fmt: skip
         sweep = Sweep(frameworks=frameworks, models=("tiny-model",), modes=(mode,))
         (comparison,) = plan(sweep, plugins)
-        store = Store()
+        store = Store(machine())
         store.progress, store.sampler = NotedProgress(), Sampler(world)
         if protocol is None:
             protocol = Adaptive(**{"budget_seconds": 1e9, **constants})

@@ -10,6 +10,7 @@ from mbench.engine.outcome import CaseEnded
 from mbench.harness import ceiling
 from mbench.harness.ceiling import BLOCKS, Ceilings, amount
 from mbench.plan.plan import Sweep, plan
+from mbench.results.events import decode, encode
 
 
 class Worker(SilentWorker):
@@ -36,9 +37,9 @@ class Store:
     def __init__(self):
         self.events = []
 
-    def append(self, event, **fields):
-        assert event == "ceiling"
-        self.events.append(fields)
+    def append(self, event):
+        decode(encode(event))
+        self.events.append(event)
 
 
 @pytest.fixture
@@ -61,20 +62,18 @@ def test_sizes_grow_until_a_product_takes_long(entries):
     assert worker.probes == [("matmul", 1024), ("matmul", 2048), ("matmul", 4096),
                              ("accumulate", 2**26)]  # fmt: skip
     for event in events:
-        assert len(event["nanoseconds"]) == BLOCKS
-        seconds = min(event["nanoseconds"]) / 1e9
-        rate = event["amount"] * event["steps"] / seconds
-        assert rate == pytest.approx(1e11 if event["probe"] == "matmul" else 1e10)
-        assert event["steps"] == max(1, round(ceiling.BLOCK_SECONDS * event["steps"] / seconds))
+        assert len(event.nanoseconds) == BLOCKS
+        seconds = min(event.nanoseconds) / 1e9
+        rate = event.amount * event.steps / seconds
+        assert rate == pytest.approx(1e11 if event.probe == "matmul" else 1e10)
+        assert event.steps == max(1, round(ceiling.BLOCK_SECONDS * event.steps / seconds))
 
 
 def test_what_cannot_be_done_is_written_down_and_the_rest_goes_on(entries):
     worker = Worker({("matmul", 2048): CaseEnded("oom", "too large"),
                      ("accumulate", 2**26): CaseEnded("unsupported", "none")})  # fmt: skip
     events = find(entries[0], worker)
-    assert [event.get("reason") for event in events] == [
-        None, "oom: too large", "unsupported: none",
-    ]  # fmt: skip
+    assert [event.reason for event in events] == ["", "oom: too large", "unsupported: none"]
 
 
 def test_each_ceiling_is_found_once(entries):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 import pytest
 
 from mbench.engine.outcome import CaseEnded
 from mbench.harness.rounds import Interleaved
 from mbench.plan.adaptive import Adaptive
+from mbench.results import events
 
 
 def test_every_round_of_every_set_has_every_case_once(measure):
@@ -14,15 +17,15 @@ def test_every_round_of_every_set_has_every_case_once(measure):
     order = store.order()
     assert set(order) == {(number, at) for number in range(3) for at in range(4)}
     assert all(sorted(cases) == [0, 1, 2] for cases in order.values())
-    (end,) = store.of("comparison_end")
-    assert end["reason"] == "all processes measured"
+    (end,) = store.of(events.ComparisonEnd)
+    assert end.reason == "all processes measured"
 
 
 def test_every_set_has_fresh_workers(measure, world):
     store = measure(processes=3, rounds=1)
     assert len(world.workers) == 9
-    assert len(store.of("process")) == 9
-    assert len(store.of("framework")) == 3
+    assert len(store.of(events.Process)) == 9
+    assert len(store.of(events.Framework)) == 3
 
 
 def test_the_order_is_shuffled_anew_each_round_and_by_the_seed(measure):
@@ -45,10 +48,10 @@ def test_the_order_of_starting_is_shuffled_too(measure, world):
 def test_blocks_are_as_long_as_the_protocol_says(measure, world):
     world.step_seconds = 0.05
     store = measure(processes=1, rounds=2, block_seconds=2.0)
-    for block in store.of("block"):
-        assert block["steps"] == 40
-        assert block["nanoseconds"] == [2_000_000_000]
-        assert block["each"] is False
+    for block in store.of(events.Block):
+        assert block.steps == 40
+        assert block.nanoseconds == [2_000_000_000]
+        assert block.each is False
 
 
 @pytest.mark.parametrize(("step_seconds", "lead"), [(0.02, 5), (0.1, 1), (0.6, 0)])
@@ -75,40 +78,40 @@ def test_rounds_are_as_many_as_pay_once_that_shows(measure, world):
 def test_a_block_is_at_least_one_step(measure, world):
     world.step_seconds = 30.0
     store = measure(processes=1, rounds=1)
-    assert {block["steps"] for block in store.of("block")} == {1}
+    assert {block.steps for block in store.of(events.Block)} == {1}
 
 
 def test_inference_is_also_timed_step_by_step(measure):
     store = measure(processes=1, rounds=2, mode="inference", frameworks=("tiny", "flaky"))
-    blocks = store.of("block")
-    assert [block["each"] for block in blocks] == [False, True] * 4
-    assert all(len(b["nanoseconds"]) == (b["steps"] if b["each"] else 1) for b in blocks)
+    blocks = store.of(events.Block)
+    assert [block.each for block in blocks] == [False, True] * 4
+    assert all(len(b.nanoseconds) == (b.steps if b.each else 1) for b in blocks)
 
 
 def test_the_machine_is_watched_during_every_block(measure):
     store = measure(processes=2, rounds=2, mode="inference", frameworks=("tiny", "flaky"))
-    blocks, watched = store.of("block"), store.of("telemetry")
-    names = ("case", "process", "round", "each")
-    assert [[w[n] for n in names] for w in watched] == [[b[n] for n in names] for b in blocks]
+    blocks, watched = store.of(events.Block), store.of(events.Telemetry)
+    of_block = attrgetter("case", "process", "round", "each")
+    assert [of_block(w) for w in watched] == [of_block(b) for b in blocks]
     for block, seen in zip(blocks, watched, strict=True):
-        before, after = (s["at_nanoseconds"] for s in seen["samples"])
-        assert after - before == pytest.approx(sum(block["nanoseconds"]), rel=1e-6)
+        before, after = (s.at_nanoseconds for s in seen.samples)
+        assert after - before == pytest.approx(sum(block.nanoseconds), rel=1e-6)
 
 
 def test_warm_up_and_memory_are_written_down(measure):
     store = measure(processes=1, rounds=1)
-    for process in store.of("process"):
-        assert process["prepare_seconds"] == 0.5
-        assert process["warmup_reason"] == "steady"
-        assert process["first_step_nanoseconds"] == 100_000_000
-        assert sum(steps for steps, _ in process["warmup_blocks"]) >= 10
-    assert {used["peak_bytes"] for used in store.of("memory")} == {123}
+    for process in store.of(events.Process):
+        assert process.prepare_seconds == 0.5
+        assert process.warmup_reason == "steady"
+        assert process.first_step_nanoseconds == 100_000_000
+        assert sum(steps for steps, _ in process.warmup_blocks) >= 10
+    assert {used.peak_bytes for used in store.of(events.Memory)} == {123}
 
 
 @pytest.mark.parametrize(("mode", "loss"), [("train", 1.1), ("inference", None)])
 def test_the_loss_of_the_very_first_step_is_written_down(measure, mode, loss):
     store = measure(processes=2, rounds=2, mode=mode)
-    assert {process["first_loss"] for process in store.of("process")} == {loss}
+    assert {process.first_loss for process in store.of(events.Process)} == {loss}
 
 
 @pytest.mark.parametrize("request_", ["launch", "prepare", "run", "loss"])
@@ -129,7 +132,7 @@ def test_a_case_that_falls_short_between_rounds_leaves_at_once(measure, world, m
     assert [sorted(order[0, at]) for at in (1, 2)] == [[1, 2], [1, 2]]
     assert [number for number, _ in order if number] == [1, 1, 1]
     assert store.outcomes == [(0, "oom", "too much")]
-    assert len(store.of("memory")) == 2 + 2
+    assert len(store.of(events.Memory)) == 2 + 2
 
 
 def measure_with_fault_in_round(measure, world, monkeypatch, *, label, at_round):
@@ -149,40 +152,40 @@ def test_nothing_is_left_to_measure(measure, world):
         world.faults[label, 0, "prepare"] = CaseEnded("failed", "no")
     store = measure(frameworks=("tiny", "flaky"), processes=3)
     assert len(store.outcomes) == 2
-    assert store.of("block") == []
-    assert store.of("comparison_end")[0]["reason"] == "no case left to measure"
+    assert store.of(events.Block) == []
+    assert store.of(events.ComparisonEnd)[0].reason == "no case left to measure"
 
 
 def test_entries_without_an_environment_take_no_part(measure):
     store = measure(without=("flaky",), processes=1, rounds=1)
-    assert {block["case"] for block in store.of("block")} == {0, 2}
+    assert {block.case for block in store.of(events.Block)} == {0, 2}
     assert store.outcomes == []
 
 
 def test_no_set_begins_that_would_overrun_the_budget(measure, world):
     world.start_seconds = 10.0
     store = measure(processes=9, rounds=1, budget_seconds=100.0)
-    per_set = (world.now - 1000.0) / len({p["process"] for p in store.of("process")})
+    per_set = (world.now - 1000.0) / len({p.process for p in store.of(events.Process)})
     assert world.now - 1000.0 <= 100.0 < world.now - 1000.0 + per_set
-    assert store.of("comparison_end")[0]["reason"] == "budget of 100 s spent"
+    assert store.of(events.ComparisonEnd)[0].reason == "budget of 100 s spent"
 
 
 def test_three_rounds_are_measured_even_past_the_budget(measure, world):
     store = measure(processes=5, budget_seconds=11.0)
     assert set(store.order()) == {(0, at) for at in range(3)}
-    assert store.of("comparison_end")[0]["reason"] == "budget of 11 s spent"
+    assert store.of(events.ComparisonEnd)[0].reason == "budget of 11 s spent"
 
 
 def test_a_budget_without_a_round_says_what_it_takes(measure, world):
     world.start_seconds = 20.0
     store = measure(processes=5, budget_seconds=30.0)
-    assert store.of("block") == []
+    assert store.of(events.Block) == []
     assert [outcome for _, outcome, _ in store.outcomes] == ["timeout"] * 3
     (reason,) = {reason for _, _, reason in store.outcomes}
     assert "the budget of 30 s is too small for one round: 2 of 3 workers" in reason
     assert "give --budget 65 for one round, or 330 for 5 processes of 3 rounds" in reason
     assert len(world.workers) == 2, "the third would be in vain"
-    assert store.of("comparison_end")[0]["reason"] == "no case left to measure"
+    assert store.of(events.ComparisonEnd)[0].reason == "no case left to measure"
 
 
 def test_measuring_goes_on_until_it_is_narrow(measure, world):
@@ -192,7 +195,7 @@ def test_measuring_goes_on_until_it_is_narrow(measure, world):
     )
     sets = {number for number, _ in store.order()}
     assert 2 < len(sets) < 20
-    assert store.of("comparison_end")[0]["reason"].startswith("as narrow as asked for, intervals")
+    assert store.of(events.ComparisonEnd)[0].reason.startswith("as narrow as asked for, intervals")
 
 
 def test_measuring_ends_where_it_does_not_get_narrow(measure, world):
@@ -201,7 +204,7 @@ def test_measuring_ends_where_it_does_not_get_narrow(measure, world):
         frameworks=("tiny", "flaky"), processes=2, rounds=1, half_width_goal=0.001, most_processes=6
     )
     assert len({number for number, _ in store.order()}) == 6
-    assert store.of("comparison_end")[0]["reason"].startswith("all processes measured, intervals")
+    assert store.of(events.ComparisonEnd)[0].reason.startswith("all processes measured, intervals")
 
 
 def test_an_interruption_closes_all_workers(measure, world):

@@ -12,10 +12,10 @@ from mbench.engine.outcome import CaseEnded
 from mbench.harness import search
 from mbench.harness.bench import Bench
 from mbench.harness.search import Search, largest
-from mbench.harness.trial import Trial
 from mbench.plan.adaptive import Adaptive
 from mbench.plan.plan import Sweep, plan, plan_all
 from mbench.plan.presets import PRESETS
+from mbench.results.events import Tried, decode, encode
 
 
 @pytest.mark.parametrize("start", [1, 4, 64, 300])
@@ -39,9 +39,9 @@ class Store:
     def __init__(self):
         self.searches = []
 
-    def append(self, event, **fields):
-        assert event == "search"
-        self.searches.append(fields)
+    def append(self, event):
+        decode(encode(event))
+        self.searches.append(event)
 
     def log_path(self, name):
         return Path("logs", name)
@@ -71,9 +71,9 @@ def settle(plugins, monkeypatch):
         def attempt(value, entry, environment, case, *, limit_bytes, **_):
             limits.add(limit_bytes)
             try:
-                return Trial(value=value, step_seconds=run(entry.label, case), peak_bytes=1)
+                return Tried(value=value, step_seconds=run(entry.label, case), peak_bytes=1)
             except CaseEnded as end:
-                return Trial(value=value, outcome=end.outcome, reason=end.reason)
+                return Tried(value=value, outcome=end.outcome, reason=end.reason)
 
         monkeypatch.setattr(search, "try_case", attempt)
         bench = Bench(protocol=protocol or Adaptive(), launcher=None, homes=Homes(lacking),
@@ -99,10 +99,10 @@ def test_all_frameworks_get_the_largest_batch_that_fits_each_of_them(settle):
     made = settle(fitting(tiny=200, flaky=100), batch=("max",))
     assert {e.case.batch_size for e in made.comparison_found.entries} == {100}
     assert made.comparison_found.settled
-    assert [found["chosen"] for found in made.store.searches] == [200, 100]
-    tried = made.store.searches[1]["tried"]
-    assert next(t["value"] for t in tried if t["outcome"] == "ok") == 64
-    assert {t["outcome"] for t in tried} == {"ok", "oom"}
+    assert [found.chosen for found in made.store.searches] == [200, 100]
+    tried = made.store.searches[1].tried
+    assert next(t.value for t in tried if t.outcome == "ok") == 64
+    assert {t.outcome for t in tried} == {"ok", "oom"}
     assert made.ended == {}
 
 
@@ -117,7 +117,7 @@ def test_what_does_not_fit_at_all_ends_and_does_not_hold_the_others_back(settle)
     assert {e.case.batch_size for e in made.comparison_found.entries} == {32}
     assert made.ended["tiny"].outcome == "oom"
     assert "batch size 1: too large" in made.ended["tiny"].reason
-    assert made.store.searches[0]["chosen"] is None
+    assert made.store.searches[0].chosen is None
 
 
 def test_what_has_no_environment_ends_with_its_reason(settle):
@@ -131,8 +131,8 @@ def test_each_framework_gets_its_fastest_compiler(settle):
                   compilers=("best",))  # fmt: skip
     assert [e.case.compiler for e in made.comparison_found.entries] == ["eager", "steady"]
     (_, flaky) = made.store.searches
-    assert flaky["chosen"] == "steady"
-    assert [(t["value"], t["outcome"]) for t in flaky["tried"]] == [
+    assert flaky.chosen == "steady"
+    assert [(t.value, t.outcome) for t in flaky.tried] == [
         ("eager", "ok"), ("imaginary", "unsupported"), ("steady", "ok"),
     ]  # fmt: skip
 
@@ -147,7 +147,7 @@ def test_the_best_is_found_where_the_default_is_not_supported(settle, monkeypatc
     made = settle(lambda label, case: 0.1, compilers=("best",))
     assert [e.case.compiler for e in made.comparison_found.entries] == ["eager", "steady"]
     assert list(made.ended) == ["tiny"]
-    assert [found["label"] for found in made.store.searches] == ["flaky"]
+    assert [found.label for found in made.store.searches] == ["flaky"]
 
 
 def test_a_compiler_that_fails_is_not_the_best(settle):

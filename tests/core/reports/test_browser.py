@@ -142,7 +142,7 @@ def test_the_page_prints_with_everything_open(visit, full, tmp_path):
 def test_a_hostile_run_shows_as_text(visit, hostile, harm):
     harm += '"><img src=x onerror=alert(1)><svg onload=alert(2)></script><script>alert(3)</script>'
     text = json.dumps(hostile)
-    for name in ("label", "title", "reason", "version", "model", "compiler", "precision"):
+    for name in ("label", "framework_title", "reason", "version", "model", "compiler", "precision"):
         for case in hostile["cases"]:
             case[name] = harm
     hostile["system"] = {"cpu": harm, "gpus": [{harm: harm}], "hostname": "x" * 50_000}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from mbench.reports.cells import case_columns, case_rows
@@ -139,7 +141,7 @@ def test_verdicts_say_what_is_known_of_equal_work(document, proven, tiny, flaky,
 
 
 def test_a_proof_of_inference_outputs_without_errors_of_its_own(document, proven):
-    exact = {**proven.yes, "worst": None}
+    exact = replace(proven.yes, worst=None)
     made = document(
         seconds={"tiny": [[1.0]], "flaky": [[1.0]]}, proofs={"tiny": exact, "flaky": exact}
     )

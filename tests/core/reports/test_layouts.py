@@ -48,7 +48,8 @@ def case(**given):
     rate = given.pop("rate", None)
     times = given.pop("times", None)
     return {
-        "title": "Tiny", "label": "tiny", "version": "1.2", "model": "resnet50", "mode": "train",
+        "framework_title": "Tiny", "label": "tiny", "version": "1.2", "model": "resnet50",
+        "mode": "train",
         "batch_size": 8, "precision": "fp32", "compiler": "eager", "device": "cuda", "devices": 1,
         "threads": 1, "sizes": {}, "clip": True,
         "outcome": "ok", "reason": "",

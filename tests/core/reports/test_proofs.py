@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import asdict
 
 import pytest
 
@@ -16,7 +17,7 @@ def wide(monkeypatch):
 
 
 def result(*findings, outcome="ok", reason="", notes=()):
-    proof = Proof(list(findings), list(notes)).document() if findings else None
+    proof = asdict(Proof(list(findings), list(notes)).record()) if findings else None
     return {
         "framework": "tiny", "model": "m", "mode": "train", "precision": "fp32",
         "compiler": "eager", "device": "cpu", "outcome": outcome, "reason": reason, "proof": proof,

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from mbench.contract.case import Case
 from mbench.errors import MbenchError
 from mbench.results import calibration
 from mbench.results.calibration import CASE, MACHINE, Calibration, keep, key, recall
+from mbench.telemetry.system import System
 
-SYSTEM = {name: f"some {name}" for name in MACHINE}
-AXES = {name: f"some {name}" for name in CASE}
+SYSTEM = SimpleNamespace(**{name: f"some {name}" for name in MACHINE})
+AXES = SimpleNamespace(**{name: f"some {name}" for name in CASE})
 FOUND = Calibration(run="r", started="then", ratios=[1.01, 0.98], disturbances=["other load"])
 
 
@@ -28,10 +31,10 @@ def test_kept_and_found_again():
 @pytest.mark.parametrize("name", [*MACHINE, *CASE, "framework", "version"])
 def test_another_machine_version_or_case_has_none(name):
     keep(key(SYSTEM, "tiny", "1.2", AXES), FOUND)
-    system, axes = dict(SYSTEM), dict(AXES)
+    system, axes = SimpleNamespace(**vars(SYSTEM)), SimpleNamespace(**vars(AXES))
     for facts in (system, axes):
-        if name in facts:
-            facts[name] = "other"
+        if hasattr(facts, name):
+            setattr(facts, name, "other")
     framework = "flaky" if name == "framework" else "tiny"
     version = "1.3" if name == "version" else "1.2"
     assert recall(key(system, framework, version, axes)) is None
@@ -41,6 +44,7 @@ def test_load_seed_and_switches_of_proofs_are_no_part_of_it():
     assert "load_average" not in MACHINE
     assert "seed" not in CASE
     assert set(CASE) < set(Case.__dataclass_fields__)
+    assert set(MACHINE) < set(System.__dataclass_fields__)
 
 
 @pytest.mark.parametrize(

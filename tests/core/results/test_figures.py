@@ -4,31 +4,48 @@ from __future__ import annotations
 
 import pytest
 
+from mbench.contract.case import Case
+from mbench.results import events
 from mbench.results.figures import rates, step_times, throughput
-from mbench.results.run import Block, CaseRecord, Process
+from mbench.results.records import CaseRecord, Process
 
 MS = 1_000_000
 
 
 def process(number, *blocks):
-    return Process(number, 10**9, 0.5, [], [[1, 10**8]], "steady", None, blocks=list(blocks))
+    warm = events.Process(
+        case=0, process=number, pid=1, prepare_seconds=0.5, trainable_parameters=7, differences=[],
+        first_loss=None, first_step_nanoseconds=10**9, warmup_blocks=[(1, 10**8)],
+        warmup_reason="steady",
+    )  # fmt: skip
+    return Process(warm, blocks=list(blocks))
 
 
 def whole(milliseconds, *, steps=100):
-    return Block(0, steps, False, [int(milliseconds * MS)])
+    return block(0, [milliseconds], steps=steps, each=False)
 
 
 def single(*milliseconds, epoch=0):
-    return Block(epoch, len(milliseconds), True, [int(value * MS) for value in milliseconds])
+    return block(epoch, milliseconds, steps=len(milliseconds), each=True)
+
+
+def block(epoch, milliseconds, *, steps, each):
+    return events.Block(
+        case=0, process=0, round=epoch, each=each, steps=steps, start=0,
+        nanoseconds=[int(value * MS) for value in milliseconds],
+    )  # fmt: skip
 
 
 def case(*processes, mode="train"):
-    made = CaseRecord(
-        number=0, comparison=0, label="tiny", framework="tiny", samples="samples",
-        axes={"batch_size": 8, "mode": mode}, flops_per_sample=1.0, standard=True, loss_gate=1e-5,
+    axes = Case(
+        model="m", workload="a:b", mode=mode, batch_size=8, precision="fp32", compiler="eager",
+        device="cpu", threads=1,
     )  # fmt: skip
-    made.processes = {p.number: p for p in processes}
-    return made
+    planned = events.Case(
+        case=0, comparison=0, label="tiny", framework="tiny", framework_title="Tiny", spec="tiny",
+        axes=axes, samples="samples", flops_per_sample=1.0, standard=True, loss_gate=1e-5,
+    )  # fmt: skip
+    return CaseRecord(planned, processes={p.warm.process: p for p in processes})
 
 
 def test_dlperf_takes_the_median_of_its_processes():

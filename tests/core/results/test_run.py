@@ -10,7 +10,9 @@ import pytest
 from mbench.engine.outcome import CaseEnded
 from mbench.errors import MbenchError, UsageError
 from mbench.plan.adaptive import Adaptive
-from mbench.results.run import Block, find_runs, load_run, pick_run
+from mbench.results import events as recorded
+from mbench.results.records import ComparisonRecord
+from mbench.results.run import find_runs, load_run, pick_run
 from mbench.results.summary import summarize
 
 SECONDS = {"tiny": [[1.0, 1.1], [1.2]], "flaky": [[2.0, 2.1]]}
@@ -37,21 +39,21 @@ def put(folder, *lines):
 def test_raw_values_survive(folder, proven):
     run = load_run(folder)
     assert (run.id, run.status, run.cut_off) == (folder.name, "complete", False)
-    assert run.comparisons == {
-        0: {"title": "tiny-model train batch 8 fp32", "reason": "all processes measured"}
-    }
+    title = "tiny-model train batch 8 fp32"
+    assert run.comparisons == {0: ComparisonRecord(title, "all processes measured")}
     tiny, flaky = run.cases.values()
-    assert (tiny.label, tiny.framework, tiny.outcome) == ("tiny", "tiny", None)
-    assert tiny.axes["batch_size"] == 8
-    assert tiny.equal_work == proven.yes
-    assert tiny.info["version"] == "1.2"
-    assert tiny.processes[0].blocks == [
-        Block(0, 10, False, [1_000_000_000]),
-        Block(0, 1, True, [5_000_000]),
-        Block(1, 10, False, [1_100_000_000]),
+    assert (tiny.planned.label, tiny.planned.framework, tiny.outcome) == ("tiny", "tiny", None)
+    assert tiny.axes.batch_size == 8
+    assert tiny.equal_work == recorded.EqualWork(case=0, **vars(proven.yes))
+    assert tiny.info.version == "1.2"
+    at = [(b.round, b.steps, b.each, b.nanoseconds) for b in tiny.processes[0].blocks]
+    assert at == [
+        (0, 10, False, [1_000_000_000]),
+        (0, 1, True, [5_000_000]),
+        (1, 10, False, [1_100_000_000]),
     ]
     assert tiny.processes[1].peak_bytes == 2**20 * 100
-    assert (flaky.outcome, flaky.reason) == ("crashed", "gone")
+    assert (flaky.outcome.outcome, flaky.outcome.reason) == ("crashed", "gone")
 
 
 @pytest.mark.parametrize("kept", [1, 2, 40])
@@ -97,7 +99,7 @@ def test_samples_may_have_more_fields_than_are_known(folder):
     made = events(folder)
     added = watched(fans=3, gpu={"celsius": 50, "fans": 2})
     put(folder, *made[:-1], added, made[-1])
-    (seen,) = load_run(folder).cases[0].processes[0].watched
+    ((_, seen),) = load_run(folder).cases[0].processes[0].watched
     assert [sample.busy_seconds for sample in seen.samples] == [1.0, 1.0]
     assert seen.samples[1].gpu.celsius == 50
 
@@ -162,7 +164,7 @@ def test_a_corrupt_line_in_the_middle_is_named(folder, line):
 
 
 HEADER = {"event": "run", "schema": 1, "id": "x", "mbench": "0", "arguments": [], "started": "",
-          "protocol": asdict(Adaptive()), "system": {}}  # fmt: skip
+          "protocol": asdict(Adaptive())}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -190,9 +192,21 @@ def test_files_that_are_no_run_are_refused_in_one_line(folder, content, said):
     assert "\n" not in str(caught.value)
 
 
-def test_a_header_alone_is_a_run(folder):
-    put(folder, HEADER)
+def test_a_header_alone_is_a_run(folder, machine):
+    put(folder, HEADER | {"system": asdict(machine())})
     assert load_run(folder).cases == {}
+
+
+@pytest.mark.parametrize(
+    "protocol",
+    [None, {}, {"name": 7}, {"name": "unheard-of"}, {"name": "dlperf"},
+     {"name": "adaptive", "rounds": "many"},
+     {"name": "adaptive", "half_width_goal": 0.01, "most_processes": 1}],
+)  # fmt: skip
+def test_a_protocol_that_there_is_not_makes_no_run(folder, machine, protocol):
+    put(folder, HEADER | {"system": asdict(machine()), "protocol": protocol})
+    with pytest.raises(MbenchError, match="is no run of mbench"):
+        load_run(folder)
 
 
 def test_a_file_that_cannot_be_read_is_refused(folder):

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import asdict
 
 import pytest
 
 import mbench
-from mbench.engine.outcome import CaseEnded
 from mbench.errors import MbenchError
 from mbench.plan.adaptive import Adaptive
+from mbench.results import events as recorded
 from mbench.results.folder import SCHEMA
-from mbench.results.store import RunWriter, command_line
+from mbench.results.store import RunWriter, Unwritable, command_line
 
 
 @pytest.fixture
-def store(tmp_path):
+def store(tmp_path, machine):
     store = RunWriter(
         tmp_path / "deep" / "results",
         protocol=Adaptive(rounds=3),
-        system={"cpu": "X"},
+        system=machine(cpu="X"),
         arguments=["mbench", "compare"],
     )
     yield store
@@ -32,7 +33,7 @@ def events(store):
     return [json.loads(line) for line in lines]
 
 
-def test_a_run_begins_with_what_made_it(store):
+def test_a_run_begins_with_what_made_it(store, machine):
     (header,) = events(store)
     assert header["event"] == "run"
     assert header["schema"] == SCHEMA
@@ -40,37 +41,32 @@ def test_a_run_begins_with_what_made_it(store):
     assert header["mbench"] == mbench.__version__
     assert header["arguments"] == ["mbench", "compare"]
     assert header["protocol"]["rounds"] == 3
-    assert header["system"] == {"cpu": "X"}
+    assert header["system"] == asdict(machine(cpu="X"))
 
 
 def test_every_event_is_on_disk_at_once(store):
     for number in range(3):
-        store.append("block", number=number, text='line\nbreak "quoted" \u2028')
-        assert events(store)[-1]["number"] == number
+        title = f'line\nbreak "quoted" \u2028 {number}'
+        store.append(recorded.Comparison(comparison=number, title=title))
+        assert events(store)[-1]["title"] == title
     assert len(events(store)) == 4
 
 
-def test_what_is_not_finite_is_refused_and_leaves_no_trace(store):
-    with pytest.raises(ValueError, match="JSON"):
-        store.append("block", value=float("nan"))
-    store.append("block", value=1)
-    assert [event["event"] for event in events(store)] == ["run", "block"]
+def test_what_could_not_be_read_back_is_refused_and_leaves_no_trace(store):
+    for peak in (-1, 2**63, 1e30, float("nan"), None):
+        with pytest.raises(Unwritable, match=r"memory\.peak_bytes") as caught:
+            store.append(recorded.Memory(case=0, process=0, peak_bytes=peak))
+        assert "\n" not in str(caught.value)
+    store.append(recorded.Memory(case=0, process=0, peak_bytes=1))
+    assert [event["event"] for event in events(store)] == ["run", "memory"]
 
 
-def test_outcomes_are_counted_and_say_where_the_log_is(store):
-    store.outcome(3, CaseEnded("oom", "too large", log=store.log_path("3.log")))
-    store.outcome(4, CaseEnded("unsupported", "no"))
+def test_outcomes_are_counted(store):
+    for case in (3, 4):
+        store.append(recorded.Outcome(case=case, outcome="oom", reason="too large", log=None))
     assert store.failures == 2
-    assert events(store)[1:] == [
-        {
-            "event": "outcome",
-            "case": 3,
-            "outcome": "oom",
-            "reason": "too large",
-            "log": str(store.folder / "logs" / "3.log"),
-        },
-        {"event": "outcome", "case": 4, "outcome": "unsupported", "reason": "no", "log": None},
-    ]
+    last = {"event": "outcome", "case": 4, "outcome": "oom", "reason": "too large", "log": None}
+    assert events(store)[-1] == last
 
 
 def test_the_first_end_counts(store):
@@ -79,17 +75,18 @@ def test_the_first_end_counts(store):
     assert [event.get("status") for event in events(store)] == [None, "complete"]
 
 
-def test_runs_made_in_the_same_second_have_names_of_their_own(tmp_path):
-    made = [RunWriter(tmp_path, protocol=Adaptive(), system={}, arguments=[]) for _ in range(5)]
+def test_runs_made_in_the_same_second_have_names_of_their_own(tmp_path, machine):
+    of = {"protocol": Adaptive(), "system": machine(), "arguments": []}
+    made = [RunWriter(tmp_path, **of) for _ in range(5)]
     for store in made:
         store.end("complete")
     assert len({store.folder for store in made}) == 5
 
 
-def test_a_folder_that_cannot_be_is_said(tmp_path):
+def test_a_folder_that_cannot_be_is_said(tmp_path, machine):
     (tmp_path / "file").touch()
     with pytest.raises(MbenchError, match=r"cannot write results to .*file.*--results"):
-        RunWriter(tmp_path / "file", protocol=Adaptive(), system={}, arguments=[])
+        RunWriter(tmp_path / "file", protocol=Adaptive(), system=machine(), arguments=[])
 
 
 def test_the_command_line_is_what_was_typed(monkeypatch):

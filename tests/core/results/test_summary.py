@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from statistics import fmean
 
 import pytest
@@ -217,7 +218,7 @@ def test_first_losses_as_timed_must_agree_where_work_was_proven_equal(
     assert ("first losses as timed lie apart: 4.16 and" in comparison["reason"]) is not alike
 
 
-def test_the_document_is_strict_json_and_says_what_made_it(document, proven):
+def test_the_document_is_strict_json_and_says_what_made_it(document, proven, machine):
     made = document(
         seconds={"tiny": [[1.0], [1.1]], "flaky": []},
         single={"tiny": [1.0] * 5},
@@ -228,7 +229,7 @@ def test_the_document_is_strict_json_and_says_what_made_it(document, proven):
     assert json.loads(json.dumps(made, allow_nan=False)) == made
     assert made["schema"] == 1
     assert made["command"] == ["mbench"]
-    assert made["system"] == {"cpu": "X"}
+    assert made["system"] == asdict(machine(cpu="X"))
     assert made["protocol"]["processes"] == 5
     assert made["cases"][0]["flops_per_sample"] == 3 * 2 * 256 * 64
 

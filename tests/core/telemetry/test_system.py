@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import psutil
 import pytest
 
+from mbench.contract.reading import read_fields
 from mbench.telemetry import system
 
 if TYPE_CHECKING:
@@ -18,11 +20,13 @@ if TYPE_CHECKING:
 
 def test_the_description_is_strict_json_and_names_the_machine():
     described = system.describe_system({"OMP_PROC_BIND": "true"})
-    assert json.loads(json.dumps(described, allow_nan=False)) == described
-    assert described["cpu"]
-    assert described["memory_bytes"] > 2**20
-    assert described["usable_cores"] <= described["logical_cores"]
-    assert len(described["load_average"]) == 3
+    text = json.dumps(asdict(described), allow_nan=False)
+    assert read_fields(system.System, json.loads(text), where="system") == described
+    assert described.cpu
+    assert described.memory_bytes > 2**20
+    assert described.usable_cores <= described.logical_cores
+    assert len(described.load_average) == 3
+    assert described.variables == {"OMP_PROC_BIND": "true"}
 
 
 @pytest.mark.parametrize(

@@ -94,7 +94,7 @@ class Article:
 
 def title_of(case: dict[str, Any]) -> str:
     """A framework as it writes its own name, unless the user named a version or a Python."""
-    return str(case["title"] if case["label"] == case["framework"] else case["label"])
+    return str(case["framework_title"] if case["label"] == case["framework"] else case["label"])
 
 
 def sized(case: dict[str, Any]) -> str:

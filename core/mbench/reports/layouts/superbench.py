@@ -36,7 +36,7 @@ def render(document: dict[str, Any], /, *, format_: str) -> str:
 def metrics(document: dict[str, Any]) -> dict[str, float | int]:
     """Every metric by its full name. Step times are in ms, throughput in samples/s."""
     cases = document["cases"]
-    stems = [(f"{case['title'].lower()}-{case['model']}", series(case)) for case in cases]
+    stems = [(f"{case['framework_title'].lower()}-{case['model']}", series(case)) for case in cases]
     found: dict[str, float | int] = {}
     for case, stem in zip(cases, stems, strict=True):
         rivals = [other for other, its in zip(cases, stems, strict=True) if its == stem]

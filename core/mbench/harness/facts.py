@@ -1,0 +1,73 @@
+"""What is written down of a case, beside what is timed: as events of the run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from mbench.equality.gates import DROPPED, TIMED
+from mbench.results import events
+from mbench.results.calibration import key, recall
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mbench.contract.adapter import FrameworkInfo
+    from mbench.contract.case import Case
+    from mbench.engine.outcome import CaseEnded
+    from mbench.environments.environment import Environment
+    from mbench.plan.plan import Comparison, Entry
+    from mbench.telemetry.system import System
+
+__all__ = ["cases", "environment", "framework", "loss_gate", "outcome"]
+
+
+def cases(comparison: Comparison) -> Iterator[events.Case]:
+    """The cases of a comparison in which nothing is open any more."""
+    for entry in comparison.entries:
+        workload = entry.case.resolve()
+        yield events.Case(
+            case=entry.number,
+            comparison=comparison.number,
+            label=entry.label,
+            framework=entry.spec.name,
+            framework_title=entry.adapter.title,
+            spec=entry.spec.text,
+            axes=entry.case,
+            samples=workload.samples,
+            flops_per_sample=workload.flops(entry.case.mode),
+            standard=workload.is_standard(),
+            loss_gate=loss_gate(entry.case),
+        )
+
+
+def loss_gate(case: Case) -> float:
+    """How far the first losses of two frameworks may lie apart in what is timed."""
+    drawn = case.resolve().config != replace(case, dropout=False).resolve().config
+    return DROPPED if drawn else TIMED[case.precision]
+
+
+def environment(entry: Entry, found: Environment) -> events.Environment:
+    return events.Environment(
+        case=entry.number,
+        python=str(found.python),
+        managed=found.managed,
+        digest=found.digest,
+        packages=dict(found.packages),
+    )
+
+
+def framework(entry: Entry, info: FrameworkInfo, system: System) -> Iterator[events.OfCase]:
+    """What a worker found, and what is known of this machine's noise in the case."""
+    yield events.Framework(case=entry.number, **vars(info))
+    if known := recall(key(system, entry.spec.name, info.version, entry.case)):
+        yield events.Calibration(case=entry.number, **vars(known))
+
+
+def outcome(entry: Entry, end: CaseEnded) -> events.Outcome:
+    return events.Outcome(
+        case=entry.number,
+        outcome=end.outcome,
+        reason=end.reason,
+        log=str(end.log) if end.log else None,
+    )

@@ -1,0 +1,336 @@
+"""What a run's file holds: a record for each kind of event, and the line that it is written as."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Annotated, Any
+
+from mbench.contract import case as contract
+from mbench.contract.adapter import FrameworkInfo
+from mbench.contract.reading import Malformed, printable, read_fields
+from mbench.plan.presets import written_down
+from mbench.plan.protocol import Protocol
+from mbench.quantities import (
+    Bytes,
+    Count,
+    Flops,
+    Instant,
+    Nanoseconds,
+    Number,
+    Seconds,
+    Steps,
+)
+from mbench.results import calibration
+from mbench.results.proof import ProofRecord
+from mbench.telemetry.sample import GpuSample, Sample
+from mbench.telemetry.system import System
+
+__all__ = ["EVENTS", "Event", "decode", "encode", "plain"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event:
+    """One line of a run's file; its docstring says when it is written."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run(Event):
+    """Once, at the beginning."""
+
+    schema: int
+    id: str
+    """Name of the run and of its folder: UTC time and four random digits."""
+    mbench: str
+    """Version of mbench that measures."""
+    arguments: list[str]
+    """The command line as it was typed."""
+    started: str
+    """ISO 8601, UTC."""
+    protocol: Annotated[Protocol, written_down]
+    """The constants of the measurement."""
+    system: System
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resumed(Event):
+    """When an interrupted run is taken up."""
+
+    arguments: list[str]
+    mbench: str
+    at: str
+    """ISO 8601, UTC."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison(Event):
+    """For each comparison, before any is measured."""
+
+    comparison: Number
+    title: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tried:
+    """One value of a search, tried in a worker of its own."""
+
+    value: int | str
+    """Batch size or compiler."""
+    outcome: str = "ok"
+    reason: str = ""
+    """Why the outcome is not "ok"."""
+    step_seconds: Seconds | None = None
+    """Of a step, roughly; None where it did not run."""
+    peak_bytes: Bytes | None = None
+    """Most memory in use; None where it did not run."""
+
+    def __post_init__(self) -> None:
+        if self.outcome == "ok" and None in (self.step_seconds, self.peak_bytes):
+            raise Malformed(f"{self.value!r:.60} was tried well, without time or memory")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Search(Event):
+    """When a batch size or a compiler has been found, before the comparison's cases."""
+
+    comparison: Number
+    label: str
+    what: str
+    """ "batch_size" or "compiler"."""
+    chosen: int | str | None
+    """What was found for this framework; None where nothing ran."""
+    tried: list[Tried]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComparisonEnd(Event):
+    """When a comparison has been measured."""
+
+    comparison: Number
+    reason: str
+    """Why no more was measured."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class End(Event):
+    """Once, at the end."""
+
+    status: str
+    """ "complete" or "interrupted"."""
+    finished: str
+    """ISO 8601, UTC."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfCase(Event):
+    case: Number
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case(OfCase):
+    """For each case, before any of its comparison is measured."""
+
+    comparison: Number
+    label: str
+    """The framework as it was given, numbered where it was given twice."""
+    framework: str
+    """The adapter's name."""
+    framework_title: str
+    """How the framework writes its own name."""
+    spec: str
+    """The framework as it was given."""
+    axes: contract.Case
+    """What a worker needs to prepare it."""
+    samples: str
+    """What a sample is called."""
+    flops_per_sample: Flops
+    """Of one step, by the workload's formula."""
+    standard: bool
+    """The sizes are those that the model is known by."""
+    loss_gate: float
+    """How far the first losses of two frameworks may lie apart, relative to them."""
+
+    def __post_init__(self) -> None:
+        if self.axes.batch_size < 1:
+            raise Malformed("a batch of nothing")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Environment(OfCase):
+    """When the environment is found."""
+
+    python: str
+    """Path of the interpreter."""
+    managed: bool
+    """mbench built the environment."""
+    digest: str | None
+    """Of its requirements, Python and all packages; None where it is the user's own."""
+    packages: dict[str, str]
+    """All installed distributions and their versions."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EqualWork(ProofRecord, OfCase):
+    """When the proof is made or remembered."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Framework(FrameworkInfo, OfCase):
+    """When the first worker has imported the framework."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Calibration(calibration.Calibration, OfCase):
+    """After `framework`, where this machine was calibrated for the case."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome(OfCase):
+    """When a case falls short."""
+
+    outcome: str
+    """How, in a word."""
+    reason: str
+    """Why, in one line."""
+    log: str | None
+    """File with the worker's output, seen from where mbench ran."""
+
+    def __post_init__(self) -> None:
+        if self.outcome == "ok":
+            raise Malformed("a case falls short of what is ok")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ceiling(OfCase):
+    """When a case's first worker has done its part: bare work of one size, or why there is none."""
+
+    probe: str
+    """ "matmul" or "accumulate"."""
+    size: Number
+    """Rows of the matrices, or numbers in a vector."""
+    amount: Number = 0
+    """FLOPs or bytes of a step."""
+    steps: Number = 0
+    """Of a block."""
+    nanoseconds: list[Nanoseconds] = field(default_factory=list)
+    """Of each block."""
+    reason: str = ""
+    """Why it could not be timed."""
+
+    def __post_init__(self) -> None:
+        if not (self.reason or (self.amount and self.steps and self.nanoseconds)):
+            raise Malformed("a probe without work, time or reason")
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfProcess(OfCase):
+    process: Number
+
+
+@dataclass(frozen=True, kw_only=True)
+class Process(OfProcess):
+    """When a process is warm. One of the same number replaces the one before."""
+
+    pid: int
+    prepare_seconds: Seconds
+    """Building the case, and loading its parameters."""
+    trainable_parameters: Number
+    differences: list[str]
+    """What the framework does its own way."""
+    first_loss: float | None
+    """Of the first step, from the canonical weights; None for inference."""
+    first_step_nanoseconds: Nanoseconds
+    """Compiling included."""
+    warmup_blocks: list[tuple[Steps, Nanoseconds]]
+    """Steps and nanoseconds of each, after the first step."""
+    warmup_reason: str
+    """Why the warm-up ended."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Memory(OfProcess):
+    """After a process's last round."""
+
+    peak_bytes: Bytes
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfBlock(OfProcess):
+    round: Number
+    each: bool
+    """Whether each step is synchronised, and timed on its own."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Block(OfBlock):
+    """After each block."""
+
+    steps: Steps
+    start: Instant
+    nanoseconds: list[Nanoseconds]
+    """Of the block, or of each of its steps."""
+
+    def __post_init__(self) -> None:
+        if len(self.nanoseconds) != (self.steps if self.each else 1):
+            raise Malformed(f"a block of {self.steps} steps with {len(self.nanoseconds)} durations")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Telemetry(OfBlock):
+    """After each block."""
+
+    cores: Count
+    """Logical cores that the worker may use."""
+    samples: list[Sample]
+    """The machine before and after, and once a second in between."""
+
+    def __post_init__(self) -> None:
+        if len(self.samples) < 2:
+            raise Malformed("a block's machine is seen twice at least")
+
+
+KINDS = (
+    Run, Resumed, Comparison, Search, Case, Environment, EqualWork, Framework, Calibration,
+    Process, Block, Telemetry, Memory, Ceiling, Outcome, ComparisonEnd, End,
+)  # fmt: skip
+EVENTS: dict[str, type[Event]] = {
+    re.sub("(?<=[a-z])(?=[A-Z])", "_", kind.__name__).lower(): kind for kind in KINDS
+}
+NAMES = {kind: name for name, kind in EVENTS.items()}
+
+
+def encode(event: Event) -> str:
+    """An event as one line of JSON; raises Malformed where it could not be read back."""
+    line = json.dumps({"event": NAMES[type(event)], **plain(event)}, separators=(",", ":"))
+    decode(line)
+    return line
+
+
+def decode(line: str) -> Event | None:
+    """The event of one line; None for a kind unknown here, which is an addition of the same schema.
+
+    Raises ValueError.
+    """
+    body = json.loads(line)
+    name = body.pop("event", None) if isinstance(body, dict) else None
+    if not isinstance(name, str):
+        raise Malformed(f"no event: {line:.60}")
+    if name not in EVENTS:
+        return None
+    event: Event = read_fields(EVENTS[name], body, where=name, lenient=True)
+    return event
+
+
+def plain(value: Any) -> Any:
+    """A record as plain JSON data."""
+    if is_dataclass(value):
+        found = {f.name: plain(getattr(value, f.name)) for f in fields(value)}
+        sparse = isinstance(value, Sample | GpuSample)
+        return {name: v for name, v in found.items() if v is not None or not sparse}
+    if isinstance(value, Mapping):
+        return {printable(name): plain(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(inner) for inner in value]
+    return printable(value) if isinstance(value, str) else value

@@ -1,0 +1,49 @@
+"""What is kept and written down of a proof of equal work."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mbench.contract.reading import Malformed
+
+__all__ = ["FindingRecord", "ProofRecord"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FindingRecord:
+    """One check."""
+
+    check: str
+    error: float | None
+    """Largest relative error; None where it has no size, or where the check could not be made."""
+    gate: float
+    """Largest relative error that passes."""
+    where: str
+    """What has that error."""
+    note: str
+    """What the pattern of errors suggests, or why there is no error."""
+    passed: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProofRecord:
+    """All findings on one case."""
+
+    proven: bool
+    """Every check passed."""
+    worst: float | None
+    """Largest relative error of what is timed."""
+    failures: list[str]
+    """One line for each check that failed."""
+    findings: list[FindingRecord]
+    """All checks, in the order in which they were made."""
+    notes: list[str]
+    """What was proven by other means than usual."""
+    version: str
+    """Of the framework that was proven, as its worker told it."""
+    remembered: bool = False
+    """The proof was made before, and was remembered."""
+
+    def __post_init__(self) -> None:
+        if self.proven is bool(self.failures):
+            raise Malformed("a proof either holds or has failures")

@@ -1,0 +1,148 @@
+"""A run as it is read: its cases and their processes, put together from events."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import singledispatchmethod
+from typing import TYPE_CHECKING
+
+from mbench.results import events
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mbench.contract.case import Case
+
+__all__ = ["CaseRecord", "ComparisonRecord", "Process", "Run"]
+
+
+@dataclass
+class Process:
+    """One fresh worker of one case."""
+
+    warm: events.Process
+    blocks: list[events.Block] = field(default_factory=list)
+    watched: list[tuple[events.Block, events.Telemetry]] = field(default_factory=list)
+    """The blocks during which the machine was watched, and what was seen."""
+    peak_bytes: int | None = None
+
+
+@dataclass
+class CaseRecord:
+    """Everything that was written about one case."""
+
+    planned: events.Case
+    environment: events.Environment | None = None
+    equal_work: events.EqualWork | None = None
+    info: events.Framework | None = None
+    calibration: events.Calibration | None = None
+    outcome: events.Outcome | None = None
+    ceiling: list[events.Ceiling] = field(default_factory=list)
+    processes: dict[int, Process] = field(default_factory=dict)
+
+    @property
+    def axes(self) -> Case:
+        return self.planned.axes
+
+
+@dataclass
+class ComparisonRecord:
+    title: str
+    reason: str | None = None
+    """Why measuring stopped; None where it has not."""
+
+
+@dataclass
+class Run:
+    """One run as it lies on disk; `cut_off` where its file ends in the middle of a line."""
+
+    folder: Path
+    header: events.Run
+    comparisons: dict[int, ComparisonRecord] = field(default_factory=dict)
+    cases: dict[int, CaseRecord] = field(default_factory=dict)
+    searches: list[events.Search] = field(default_factory=list)
+    end: events.End | None = None
+    cut_off: bool = False
+
+    @property
+    def id(self) -> str:
+        return self.header.id
+
+    @property
+    def status(self) -> str:
+        return self.end.status if self.end else "unfinished"
+
+    @singledispatchmethod
+    def take(self, event: events.Event) -> None:
+        """Put an event where it belongs; raises LookupError where that is not there."""
+        raise TypeError(f"{event!r:.60} has no place")
+
+    @take.register
+    def _(self, event: events.Resumed) -> None:
+        self.end = None
+
+    @take.register
+    def _(self, event: events.End) -> None:
+        self.end = event
+
+    @take.register
+    def _(self, event: events.Comparison) -> None:
+        self.comparisons[event.comparison] = ComparisonRecord(event.title)
+
+    @take.register
+    def _(self, event: events.ComparisonEnd) -> None:
+        self.comparisons[event.comparison].reason = event.reason
+
+    @take.register
+    def _(self, event: events.Search) -> None:
+        self.comparisons[event.comparison]  # or there is none
+        self.searches.append(event)
+
+    @take.register
+    def _(self, event: events.Case) -> None:
+        self.comparisons[event.comparison]  # or there is none
+        self.cases[event.case] = CaseRecord(event)
+
+    @take.register
+    def _(self, event: events.Environment) -> None:
+        self.cases[event.case].environment = event
+
+    @take.register
+    def _(self, event: events.EqualWork) -> None:
+        self.cases[event.case].equal_work = event
+
+    @take.register
+    def _(self, event: events.Framework) -> None:
+        self.cases[event.case].info = event
+
+    @take.register
+    def _(self, event: events.Calibration) -> None:
+        self.cases[event.case].calibration = event
+
+    @take.register
+    def _(self, event: events.Outcome) -> None:
+        self.cases[event.case].outcome = event
+
+    @take.register
+    def _(self, event: events.Ceiling) -> None:
+        self.cases[event.case].ceiling.append(event)
+
+    @take.register
+    def _(self, event: events.Process) -> None:
+        self.cases[event.case].processes[event.process] = Process(event)
+
+    @take.register
+    def _(self, event: events.Block) -> None:
+        self.process(event).blocks.append(event)
+
+    @take.register
+    def _(self, event: events.Telemetry) -> None:
+        process = self.process(event)
+        process.watched.append((process.blocks[-1], event))
+
+    @take.register
+    def _(self, event: events.Memory) -> None:
+        self.process(event).peak_bytes = event.peak_bytes
+
+    def process(self, event: events.OfProcess) -> Process:
+        return self.cases[event.case].processes[event.process]

@@ -1,0 +1,72 @@
+"""What is written down of a case beside what is timed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from mbench.contract.adapter import FrameworkInfo
+from mbench.engine.outcome import CaseEnded
+from mbench.environments.environment import Environment
+from mbench.equality.gates import DROPPED, TIMED
+from mbench.harness import facts
+from mbench.plan.plan import Sweep, plan
+from mbench.results import events
+from mbench.results.calibration import Calibration, keep, key
+
+
+@pytest.fixture
+def comparison(plugins):
+    sweep = Sweep(frameworks=("tiny", "flaky==1"), models=("tiny-model",), batch_sizes=(8,))
+    (comparison,) = plan(sweep, plugins)
+    return comparison
+
+
+def test_a_case_says_what_it_is_and_how_much_work(comparison):
+    tiny, flaky = facts.cases(comparison)
+    assert (tiny.case, flaky.case, flaky.comparison) == (0, 1, 0)
+    assert (flaky.label, flaky.framework, flaky.framework_title) == ("flaky==1", "flaky", "Flaky")
+    assert tiny.axes == comparison.entries[0].case
+    assert tiny.flops_per_sample == 3 * 2 * 256 * 64
+    assert (tiny.samples, tiny.standard, tiny.loss_gate) == ("samples", True, TIMED["fp32"])
+
+
+@pytest.mark.parametrize(
+    ("model", "precision", "gate"),
+    [("resnet18", "fp32", TIMED["fp32"]), ("resnet18", "bf16", TIMED["bf16"]),
+     ("bert-base", "fp32", DROPPED)],
+)  # fmt: skip
+def test_first_losses_may_lie_further_apart_where_dropout_draws(plugins, model, precision, gate):
+    sweep = Sweep(frameworks=("tiny",), models=(model,), precisions=(precision,))
+    (comparison,) = plan(sweep, plugins)
+    assert facts.loss_gate(comparison.entries[0].case) == gate
+
+
+def test_an_environment(comparison):
+    found = Environment(
+        label="tiny", python=Path("/a/python"), managed=True, digest="d", packages={"numpy": "2"}
+    )
+    assert facts.environment(comparison.entries[1], found) == events.Environment(
+        case=1, python="/a/python", managed=True, digest="d", packages={"numpy": "2"}
+    )
+
+
+def test_what_is_known_of_this_machines_noise_stands_beside_the_framework(comparison, machine):
+    (tiny, _), system = comparison.entries, machine()
+    info = FrameworkInfo(version="1.2", devices=["cpu"], device_name="CPU", threads=1)
+    of_case = events.Framework(case=0, **vars(info))
+    assert list(facts.framework(tiny, info, system)) == [of_case]
+    known = Calibration(run="r", started="then", ratios=[1.0], disturbances=[])
+    keep(key(system, "tiny", "1.2", tiny.case), known)
+    calibrated = events.Calibration(case=0, **vars(known))
+    assert list(facts.framework(tiny, info, system)) == [of_case, calibrated]
+    other = replace(system, cpu="another")
+    assert list(facts.framework(tiny, info, other)) == [of_case]
+
+
+@pytest.mark.parametrize(("log", "written"), [(Path("logs", "3.log"), "logs/3.log"), (None, None)])
+def test_how_a_case_fell_short(comparison, log, written):
+    found = facts.outcome(comparison.entries[0], CaseEnded("oom", "too large", log=log))
+    assert found == events.Outcome(case=0, outcome="oom", reason="too large", log=written)
