@@ -51,7 +51,7 @@ def run(tmp_path_factory) -> Path:
     """A run with cases of both modes that were measured, and some that are unsupported."""
     folder = tmp_path_factory.mktemp("run")
     mbench(
-        folder, "calibrate", "tiny", "--models", "tiny-model", "--processes", "2", "--rounds", "1",
+        folder, "calibrate", "tiny", "--models", "tiny-model", "--processes", "3", "--rounds", "1",
         "--block", "0.05", "--threads", "1", "--no-mfu", "--results", "calibration",
     )  # fmt: skip
     command = [
