@@ -11,10 +11,10 @@ import keras
 import tensorflow as tf
 
 from mbench.workloads.alexnet import POOLED
+from mbench_tensorflow.images import forward, loss
 from mbench_tensorflow.layers import (
     CHANNELS_LAST,
     Convolution,
-    cross_entropy,
     dense,
     flatten,
     max_pool,
@@ -24,8 +24,6 @@ from mbench_tensorflow.layers import (
 
 if TYPE_CHECKING:
     from mbench.workloads.alexnet import AlexNetConfig
-
-    Tensors = dict[str, tf.Tensor]
 
 __all__ = ["DIFFERENCES", "build", "forward", "loss"]
 
@@ -60,14 +58,4 @@ class AlexNet(keras.Model):
         return through(self.classifier, flatten(regions(x, POOLED)))
 
 
-def build(config: AlexNetConfig) -> keras.Model:
-    return AlexNet(config)
-
-
-def forward(model: keras.Model, batch: Tensors, *, training: bool) -> Tensors:
-    """images (B, H, W, 3) -> logits (B, K)."""
-    return {"logits": model(batch["images"], training=training)}
-
-
-def loss(outputs: Tensors, batch: Tensors) -> tf.Tensor:
-    return cross_entropy(outputs["logits"], batch["labels"])
+build = AlexNet

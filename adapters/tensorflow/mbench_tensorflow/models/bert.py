@@ -156,8 +156,7 @@ def gelu(x: tf.Tensor) -> tf.Tensor:
     return 0.5 * x * (1.0 + tf.math.erf(x / math.sqrt(2)))
 
 
-def build(config: BertConfig) -> keras.Model:
-    return BertForPreTraining(config)
+build = BertForPreTraining
 
 
 def forward(model: keras.Model, batch: Tensors, *, training: bool) -> Tensors:

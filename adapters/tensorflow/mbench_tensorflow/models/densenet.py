@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import keras
 import tensorflow as tf
 
+from mbench_tensorflow.images import forward, loss
 from mbench_tensorflow.layers import (
     CHANNELS_LAST,
     FUSED_NORM,
     Convolution,
-    cross_entropy,
     dense,
     max_pool,
     normalization,
@@ -23,8 +23,6 @@ from mbench_tensorflow.layers import (
 
 if TYPE_CHECKING:
     from mbench.workloads.densenet import DenseNetConfig
-
-    Tensors = dict[str, tf.Tensor]
 
 __all__ = ["DIFFERENCES", "build", "forward", "loss"]
 
@@ -91,14 +89,4 @@ class Transition(keras.layers.Layer):
         return self.pool(self.conv(tf.nn.relu(self.norm(x))))
 
 
-def build(config: DenseNetConfig) -> keras.Model:
-    return DenseNet(config)
-
-
-def forward(model: keras.Model, batch: Tensors, *, training: bool) -> Tensors:
-    """images (B, H, W, 3) -> logits (B, K)."""
-    return {"logits": model(batch["images"], training=training)}
-
-
-def loss(outputs: Tensors, batch: Tensors) -> tf.Tensor:
-    return cross_entropy(outputs["logits"], batch["labels"])
+build = DenseNet

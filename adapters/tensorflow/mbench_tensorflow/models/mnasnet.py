@@ -11,11 +11,11 @@ import keras
 import tensorflow as tf
 
 from mbench.workloads.mnasnet import LAST
+from mbench_tensorflow.images import forward, loss
 from mbench_tensorflow.layers import (
     CHANNELS_LAST,
     FUSED_NORM,
     Convolution,
-    cross_entropy,
     dense,
     normalization,
     through,
@@ -23,8 +23,6 @@ from mbench_tensorflow.layers import (
 
 if TYPE_CHECKING:
     from mbench.workloads.mnasnet import MnasNetConfig, Stack
-
-    Tensors = dict[str, tf.Tensor]
 
 __all__ = ["DIFFERENCES", "build", "forward", "loss"]
 
@@ -93,14 +91,4 @@ class InvertedResidual(keras.layers.Layer):
         return x + y if self.summed else y
 
 
-def build(config: MnasNetConfig) -> keras.Model:
-    return MnasNet(config)
-
-
-def forward(model: keras.Model, batch: Tensors, *, training: bool) -> Tensors:
-    """images (B, H, W, 3) -> logits (B, K)."""
-    return {"logits": model(batch["images"], training=training)}
-
-
-def loss(outputs: Tensors, batch: Tensors) -> tf.Tensor:
-    return cross_entropy(outputs["logits"], batch["labels"])
+build = MnasNet

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import keras
 import tensorflow as tf
 
+from mbench_tensorflow.images import forward, loss
 from mbench_tensorflow.layers import (
     CHANNELS_LAST,
     FUSED_NORM,
     Convolution,
-    cross_entropy,
     dense,
     normalization,
     through,
@@ -22,8 +22,6 @@ from mbench_tensorflow.layers import (
 
 if TYPE_CHECKING:
     from mbench.workloads.mobilenet import MobileNetConfig
-
-    Tensors = dict[str, tf.Tensor]
 
 __all__ = ["DIFFERENCES", "build", "forward", "loss"]
 
@@ -104,14 +102,4 @@ class InvertedResidual(keras.layers.Layer):
         return x + y if self.summed else y
 
 
-def build(config: MobileNetConfig) -> keras.Model:
-    return MobileNetV2(config)
-
-
-def forward(model: keras.Model, batch: Tensors, *, training: bool) -> Tensors:
-    """images (B, H, W, 3) -> logits (B, K)."""
-    return {"logits": model(batch["images"], training=training)}
-
-
-def loss(outputs: Tensors, batch: Tensors) -> tf.Tensor:
-    return cross_entropy(outputs["logits"], batch["labels"])
+build = MobileNetV2

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import keras
 import tensorflow as tf
 
+from mbench_tensorflow.images import forward, loss
 from mbench_tensorflow.layers import (
     CHANNELS_LAST,
     FUSED_NORM,
     Convolution,
-    cross_entropy,
     dense,
     max_pool,
     normalization,
@@ -23,8 +23,6 @@ from mbench_tensorflow.layers import (
 
 if TYPE_CHECKING:
     from mbench.workloads.resnet import ResNetConfig
-
-    Tensors = dict[str, tf.Tensor]
 
 __all__ = ["DIFFERENCES", "build", "forward", "loss"]
 
@@ -111,14 +109,4 @@ class Bottleneck(Block):
         ]
 
 
-def build(config: ResNetConfig) -> keras.Model:
-    return ResNet(config)
-
-
-def forward(model: keras.Model, batch: Tensors, *, training: bool) -> Tensors:
-    """images (B, H, W, 3) -> logits (B, K)."""
-    return {"logits": model(batch["images"], training=training)}
-
-
-def loss(outputs: Tensors, batch: Tensors) -> tf.Tensor:
-    return cross_entropy(outputs["logits"], batch["labels"])
+build = ResNet

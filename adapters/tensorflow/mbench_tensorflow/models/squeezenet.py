@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 import keras
 import tensorflow as tf
 
-from mbench_tensorflow.layers import CHANNELS_LAST, Convolution, cross_entropy, max_pool, through
+from mbench_tensorflow.images import forward, loss
+from mbench_tensorflow.layers import CHANNELS_LAST, Convolution, max_pool, through
 
 if TYPE_CHECKING:
     from mbench.workloads.squeezenet import Fire as FireConfig
     from mbench.workloads.squeezenet import SqueezeNetConfig
-
-    Tensors = dict[str, tf.Tensor]
 
 __all__ = ["DIFFERENCES", "build", "forward", "loss"]
 
@@ -61,14 +60,4 @@ class Fire(keras.layers.Layer):
         return tf.concat(expanded, axis=-1)
 
 
-def build(config: SqueezeNetConfig) -> keras.Model:
-    return SqueezeNet(config)
-
-
-def forward(model: keras.Model, batch: Tensors, *, training: bool) -> Tensors:
-    """images (B, H, W, 3) -> logits (B, K)."""
-    return {"logits": model(batch["images"], training=training)}
-
-
-def loss(outputs: Tensors, batch: Tensors) -> tf.Tensor:
-    return cross_entropy(outputs["logits"], batch["labels"])
+build = SqueezeNet

@@ -11,11 +11,11 @@ import keras
 import tensorflow as tf
 
 from mbench.workloads.vgg import HIDDEN, POOLED
+from mbench_tensorflow.images import forward, loss
 from mbench_tensorflow.layers import (
     CHANNELS_LAST,
     FUSED_NORM,
     Convolution,
-    cross_entropy,
     dense,
     flatten,
     max_pool,
@@ -26,8 +26,6 @@ from mbench_tensorflow.layers import (
 
 if TYPE_CHECKING:
     from mbench.workloads.vgg import VGGConfig
-
-    Tensors = dict[str, tf.Tensor]
 
 __all__ = ["DIFFERENCES", "build", "forward", "loss"]
 
@@ -66,14 +64,4 @@ class VGG(keras.Model):
         return through(self.classifier, flatten(regions(x, POOLED)))
 
 
-def build(config: VGGConfig) -> keras.Model:
-    return VGG(config)
-
-
-def forward(model: keras.Model, batch: Tensors, *, training: bool) -> Tensors:
-    """images (B, H, W, 3) -> logits (B, K)."""
-    return {"logits": model(batch["images"], training=training)}
-
-
-def loss(outputs: Tensors, batch: Tensors) -> tf.Tensor:
-    return cross_entropy(outputs["logits"], batch["labels"])
+build = VGG
