@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mbench.contract.precision import Precision
     from mbench_mxnet.compiler import Eager
 
-__all__ = ["PRODUCTS", "differences", "is_exact", "set_amp", "type_name", "widened"]
+__all__ = ["PRODUCTS", "differences", "is_exact", "set_flags", "type_name", "widened"]
 
 PRODUCTS = (nn.Dense, nn.Conv2D, rnn.LSTM)
 """Layers that are matrix products, whose type counts."""
@@ -51,7 +51,7 @@ rewritten_for: Precision | None = None
 """Of this process: AMP replaces MXNet's operators, and there is no way back."""
 
 
-def set_amp(precision: Precision, compiler: Eager) -> None:
+def set_flags(precision: Precision, compiler: Eager) -> None:
     """Set AMP up, before any model is built; raises Unsupported where it was for another one."""
     global rewritten_for
     if rewritten_for is not None:

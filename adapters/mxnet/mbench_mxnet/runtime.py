@@ -135,7 +135,7 @@ class Runtime(RuntimeBase):
     version = str(mx.__version__)
     distributions = ("mxnet", "mxnet-cu112", "numpy")
     out_of_memory = ("out of memory", "failed to allocate")
-    set_precision = staticmethod(precision.set_amp)
+    set_precision = staticmethod(precision.set_flags)
 
     def set_up(self) -> None:
         self.expect_cuda(

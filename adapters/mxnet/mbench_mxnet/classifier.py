@@ -1,4 +1,4 @@
-"""What classifiers of images share: their model files hand these out as their own.
+"""The forward pass and the loss that classifiers share; their model files bring them along.
 
 Shapes: B batch, H W pixels, K classes.
 """
