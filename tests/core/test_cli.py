@@ -195,23 +195,6 @@ def test_a_mistake_in_a_commands_options_points_to_its_help(command):
     assert "(see mbench compare --help)" in command("compare", "--no-such-option")[2]
 
 
-def test_amp_is_the_devices_mixed_precision():
-    from mbench.commands.sweeps import sweep_of
-
-    options = {
-        "models": ("m",), "modes": ("train",), "batch_sizes": (), "precisions": None, "amp": True,
-        "compilers": None, "xla": True, "threads": 3, "seed": 0, "sizes": {},
-        "clip": True,
-    }  # fmt: skip
-    for device, precision in (("cpu", "amp-bf16"), ("cuda", "amp-fp16")):
-        sweep = sweep_of(("tiny",), {**options, "device": device})
-        assert sweep.precisions == (precision,)
-        assert sweep.compilers == ("xla",)
-        assert sweep.threads == 3
-    off = sweep_of(("tiny",), {**options, "device": "cpu", "amp": False, "xla": None})
-    assert (off.precisions, off.compilers) == (("fp32",), ("default",))
-
-
 def test_lists(command):
     code, out, err = command("list")
     assert code == 0

@@ -13,13 +13,14 @@ from mbench.commands.measure import order_of
 from mbench.commands.options import case_options, protocol_options, results_option
 from mbench.commands.output import check_writable, deliver
 from mbench.commands.sweeps import sweep_of
+from mbench.commands.switches import CaseCommand
 from mbench.errors import UsageError
 from mbench.reports.text import number
 
 __all__ = ["command"]
 
 
-@click.command("calibrate")
+@click.command("calibrate", cls=CaseCommand)
 @click.argument("framework")
 @case_options
 @protocol_options
@@ -42,7 +43,7 @@ def command(context: click.Context, /, framework: str, **options: Any) -> None:
     """
     from mbench.harness.conduct import conduct
 
-    order = order_of(context, [sweep_of((framework, framework), options)], options)
+    order = order_of(context, [sweep_of(context, (framework, framework), options)], options)
     if not order.protocol.side_by_side:
         raise UsageError("only the adaptive protocol compares processes that run side by side")
     if order.protocol.processes < 3:

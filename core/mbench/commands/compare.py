@@ -16,12 +16,13 @@ from mbench.commands.options import (
     results_option,
 )
 from mbench.commands.sweeps import sweep_of
+from mbench.commands.switches import CaseCommand
 from mbench.errors import UsageError
 
 __all__ = ["command"]
 
 
-@click.command("compare")
+@click.command("compare", cls=CaseCommand)
 @click.option(
     "--frameworks", type=COMMAS, required=True,
     help="Two or more, the first is the baseline: torch, torch==2.12.0, torch@/path/to/python.",
@@ -50,4 +51,4 @@ def command(context: click.Context, /, frameworks: tuple[str, ...], **options: A
     """
     if len(frameworks) < 2:
         raise UsageError("compare takes two frameworks or more; for one there is mbench run")
-    context.exit(measure(context, [sweep_of(frameworks, options)], options))
+    context.exit(measure(context, [sweep_of(context, frameworks, options)], options))

@@ -198,12 +198,12 @@ case_options = apply(
         click.option("--precision", "precisions", type=COMMAS, default=None,
                      help="fp32, fp64, tf32, amp-bf16, amp-fp16, bf16, fp16.  [default: fp32]"),
         click.option("--amp/--no-amp", default=None,
-                     help="Mixed precision: amp-fp16 on CUDA, amp-bf16 on CPU."),
+                     help="Mixed precision as frameworks have it here: amp-fp16 on CUDA, "
+                          "amp-bf16 on CPU."),
         click.option("--compiler", "compilers", type=COMMAS, default=None,
                      help="Compilers by name; default is the one that a framework's own "
                           "documentation recommends, best is the fastest, beside it.  "
                           "[default: default]"),
-        click.option("--xla/--no-xla", default=None, help="The same as --compiler xla."),
         click.option("--clip/--no-clip", default=True, show_default=True,
                      help="Gradient clipping, in workloads that have it."),
         click.option("--device", type=click.Choice(["auto", *DEVICES]), default="auto",

@@ -17,13 +17,14 @@ from mbench.commands.options import (
     results_option,
 )
 from mbench.commands.sweeps import protocol_options_of, sweep_of, sweeps_of_suite
+from mbench.commands.switches import CaseCommand
 from mbench.errors import UsageError
 from mbench.plugins import nearest
 
 __all__ = ["command"]
 
 
-@click.command("run")
+@click.command("run", cls=CaseCommand)
 @click.argument("subject", metavar="FRAMEWORK|SUITE")
 @click.option(
     "--frameworks", type=COMMAS, default=(),
@@ -62,7 +63,7 @@ def command(
             raise UsageError(f"unknown framework or suite {name!r}{hint}")
         if frameworks:
             raise UsageError("--frameworks is for suites; to compare there is mbench compare")
-        context.exit(measure(context, [sweep_of((subject,), options)], options))
+        context.exit(measure(context, [sweep_of(context, (subject,), options)], options))
     everything = tuple(sorted(plugins(context).adapters.unique()))
     chosen = frameworks or suite.frameworks or everything
     sweeps = sweeps_of_suite(context, suite, chosen)

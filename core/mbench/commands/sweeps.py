@@ -8,45 +8,62 @@ import click
 from click.core import ParameterSource
 
 from mbench.commands.options import Size, join, plugins
-from mbench.errors import UsageError
+from mbench.commands.switches import switches
+from mbench.errors import UsageError, about
 from mbench.plugins import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mbench.plan.plan import Sweep
+    from mbench.plugins import Plugins
     from mbench.suites.suite import Suite
 
 __all__ = ["protocol_options_of", "sweep_of", "sweeps_of_suite"]
 
-AXES = ("models", "mode", "batch-size", "precision", "amp", "compiler", "xla", "clip",
+AXES = ("models", "mode", "batch-size", "precision", "amp", "compiler", "clip",
         "image-size", "sequence-length", "size")  # fmt: skip
-EITHER = ({"precisions", "amp"}, {"compilers", "xla"})
-"""Options that say the same thing: where one is typed, a suite's other is not asked."""
+"""Options that a suite's sweep may have, beside the switches of compilers."""
 
 
-def sweep_of(frameworks: tuple[str, ...], options: dict[str, Any]) -> Sweep:
+def sweep_of(context: click.Context, frameworks: tuple[str, ...], options: dict[str, Any]) -> Sweep:
     """What command-line options multiply; raises UsageError where toggles contradict."""
     from mbench.plan.plan import Sweep
     from mbench.telemetry.system import find_device, usable_cores
 
     device = find_device() if options["device"] == "auto" else options["device"]
-    mixed = "amp-fp16" if device == "cuda" else "amp-bf16"
+    precisions, compilers = options["precisions"], options["compilers"]
+    if options["amp"] is not None:
+        mixed = mixed_precision(plugins(context), frameworks, device=device)
+        precisions = toggle("--amp", options["amp"], mixed, "--precision", precisions)
+    for name in switches(plugins(context)):
+        compilers = toggle(f"--{name}", options[name], name, "--compiler", compilers)
     return Sweep(
         frameworks=frameworks,
         models=options["models"],
         modes=options["modes"],
         batch_sizes=options["batch_sizes"],
-        precisions=toggle("--amp", options["amp"], mixed, "--precision", options["precisions"])
-        or ("fp32",),
-        compilers=toggle("--xla", options["xla"], "xla", "--compiler", options["compilers"])
-        or ("default",),
+        precisions=precisions or ("fp32",),
+        compilers=compilers or ("default",),
         device=device,
         threads=options["threads"] or usable_cores(),
         seed=options["seed"],
         sizes=options["sizes"],
         clip=options["clip"],
     )
+
+
+def mixed_precision(found: Plugins, frameworks: tuple[str, ...], *, device: str) -> str:
+    """The one mixed precision that the frameworks have on a device; raises UsageError."""
+    from mbench.environments.spec import parse
+
+    with about("--frameworks"):
+        adapters = [found.adapter(parse(text).name) for text in frameworks]
+    mixed = {adapter.title: adapter.mixed(device) for adapter in adapters}
+    if len(set(mixed.values())) > 1:
+        said = ", ".join(f"{precision} in {title}" for title, precision in mixed.items())
+        raise UsageError(f"--amp is {said}; name one of them with --precision", option="--amp")
+    return next(iter(mixed.values()))
 
 
 def toggle(
@@ -72,15 +89,16 @@ def sweeps_of_suite(
     """
     from mbench.plan.plan import plan
 
+    known = (*AXES, *switches(plugins(context)))
     found = []
     for number, table in enumerate(suite.sweeps):
 
         def wrong(message: str, key: str, at: int = number) -> UsageError:
             return suite.wrong(message, key=key, sweep=at)
 
-        options = merged(context, table, known=AXES, wrong=wrong)
+        options = merged(context, table, known=known, wrong=wrong)
         try:
-            sweep = sweep_of(frameworks, options)
+            sweep = sweep_of(context, frameworks, options)
             plan(sweep, plugins(context))
         except UsageError as error:
             key = (error.option or "").removeprefix("--")
@@ -124,14 +142,15 @@ def merged(
     wrong: Callable[[str, str], UsageError],
 ) -> dict[str, Any]:
     """The options of `context` with those of `table` put in, each read as if it were typed."""
-    flags = {flag: p for p in context.command.params for flag in p.opts}
+    flags = {flag: p for p in context.command.get_params(context) for flag in p.opts}
     options = dict(context.params)
     typed = {
         name
         for name in options
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
     }
-    for group in EITHER:
+    either = ({"precisions", "amp"}, {"compilers", *switches(plugins(context))})
+    for group in either:  # they say the same: where one is typed, the other is not asked
         if group & typed:
             typed |= group
     sizes: dict[str, int] = {}

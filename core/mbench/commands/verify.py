@@ -20,6 +20,7 @@ from mbench.commands.options import (
 )
 from mbench.commands.output import check_writable, deliver
 from mbench.commands.sweeps import sweep_of
+from mbench.commands.switches import CaseCommand
 from mbench.errors import UsageError
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 
-@click.command("verify")
+@click.command("verify", cls=CaseCommand)
 @click.option("--frameworks", type=COMMAS, required=True, help="One or more, as in mbench compare.")
 @case_options
 @provision_option
@@ -62,7 +63,7 @@ def command(context: click.Context, /, frameworks: tuple[str, ...], **options: A
     from mbench.plan.plan import plan
 
     check_writable(options["output"])
-    sweep = sweep_of(frameworks, {**options, "seed": 0})
+    sweep = sweep_of(context, frameworks, {**options, "seed": 0})
     comparisons = plan(sweep, plugins(context))
     if any(comparison.best_compiler for comparison in comparisons):
         raise UsageError("verify takes compilers by name: --compiler best is found by measuring")
