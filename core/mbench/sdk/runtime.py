@@ -139,7 +139,8 @@ class RuntimeBase:
 
     def probe(self, shape: Sequence[int], precision: str, work: Callable[..., Any]) -> Probe:
         """On operands in the type of the precision's products."""
-        refusal = self.adapter.lacking(device=self.device, precision=precision)
+        name = next(name for name, known in self.compilers.items() if known is self.plain)
+        refusal = self.adapter.lacking(device=self.device, precision=precision, compiler=name)
         require(not refusal, refusal)
         compiler = self.plain(self.device)
         kind = PRECISIONS[precision]
