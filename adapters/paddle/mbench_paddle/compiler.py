@@ -8,59 +8,48 @@ import paddle
 from paddle.jit.sot.symbolic.compile_cache import CompileSIRCache
 from paddle.jit.sot.utils import min_graph_size_guard
 
-from mbench.contract.adapter import Unsupported
-from mbench.sdk.compiler import peak_resident_bytes
+from mbench.sdk.checks import require
+from mbench.sdk.compiler import Compiler
 from mbench_paddle.engine import Predictor
+from mbench_paddle.precision import autocast
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from paddle import nn
 
-    from mbench_paddle.precision import Precision
+    from mbench.contract.precision import Precision
 
     Tensors = Mapping[str, paddle.Tensor]
 
 __all__ = ["COMPILERS", "Eager"]
 
 
-class Eager:
+class Eager(Compiler):
     """Operations run one by one (dygraph); on CUDA they are only enqueued."""
 
-    differences: Sequence[str] = ()
-    modes: Sequence[str] = ("train", "inference")
     lowers = False
     """Whether half precision is the compiler's doing, from a model in float32."""
 
-    def __init__(self, device: str) -> None:
-        self.device = device
-
-    def compile(self, function: Callable[[Tensors], object]) -> Callable:
-        return function
-
-    def infer(
-        self, forward: Callable[[nn.Layer, Tensors], Tensors], model: nn.Layer, precision: Precision
-    ) -> Callable[[Tensors], Tensors]:
+    def infer(self, forward: Callable, model: nn.Layer, precision: Precision) -> Callable:
         """The forward pass of a batch without gradients."""
 
         def compute(batch: Tensors) -> Tensors:
             return forward(model, batch)
 
-        decorated: Callable = paddle.no_grad()(precision.autocast(self.compile(compute)))
-        return decorated
+        return paddle.no_grad()(autocast(self.compile(compute), precision))
 
     def refresh(self, batch: Tensors) -> None:
         """Take changed parameters over; there is nothing to do where the model itself runs."""
 
     def synchronize(self) -> None:
-        # On CPU a call returns when its work is done.
         if self.device == "cuda":
             paddle.device.synchronize()
 
     def peak_memory_bytes(self) -> int:
         if self.device == "cuda":
             return int(paddle.device.cuda.max_memory_allocated())
-        return peak_resident_bytes()
+        return super().peak_memory_bytes()
 
 
 class Static(Eager):
@@ -81,20 +70,16 @@ class Cinn(Static):
 
     def __init__(self, device: str) -> None:
         super().__init__(device)
-        if not paddle.is_compiled_with_cinn():
-            raise Unsupported("this build of PaddlePaddle has no CINN")
+        require(paddle.is_compiled_with_cinn(), "this build of PaddlePaddle has no CINN")
 
 
 class Engine(Eager):
     """PaddlePaddle's inference engine, which runs a saved model."""
 
     differences = ("the inference engine's graph passes, and oneDNN on CPU but in float64",)
-    modes = ("inference",)
     lowers = True
 
-    def infer(
-        self, forward: Callable[[nn.Layer, Tensors], Tensors], model: nn.Layer, precision: Precision
-    ) -> Callable[[Tensors], Tensors]:
+    def infer(self, forward: Callable, model: nn.Layer, precision: Precision) -> Callable:
         self._predictor = Predictor(forward, model, precision, on_cuda=self.device == "cuda")
         return self._predictor
 
@@ -121,8 +106,8 @@ class OneGraph:
         before = len(graphs)
         with min_graph_size_guard(0):
             result = self._compiled(batch)
-        if len(graphs) != before + 1:
-            raise Unsupported(f"to_static makes {len(graphs) - before} graphs of this, not one")
+        made = len(graphs) - before
+        require(made == 1, f"to_static makes {made} graphs of this, not one")
         self._run = self._compiled
         return result
 

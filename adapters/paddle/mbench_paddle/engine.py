@@ -11,12 +11,12 @@ import numpy as np
 import paddle
 from paddle import inference, nn
 
-from mbench.contract.adapter import Unsupported
+from mbench.sdk.checks import require
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from mbench_paddle.precision import Precision
+    from mbench.contract.precision import Precision
 
     Tensors = Mapping[str, paddle.Tensor]
 
@@ -40,8 +40,8 @@ class Predictor:
         *,
         on_cuda: bool,
     ) -> None:
-        if precision.lowered and not on_cuda and not paddle.base.core.supports_bfloat16():
-            raise Unsupported("this CPU lacks the instructions for oneDNN's bfloat16")
+        there = on_cuda or not precision.half or paddle.base.core.supports_bfloat16()
+        require(there, "this CPU lacks the instructions for oneDNN's bfloat16")
         self._forward = forward
         self._model = model
         self._precision = precision
@@ -67,14 +67,12 @@ class Predictor:
             )
             self._engine = inference.create_predictor(self._config(path))
         self._inputs = [batch[name] for name in self._engine.get_input_names()]
-        if self._precision.lowered:
+        if self._precision.half:
             lowered = self(batch)
             for name, output in reference.items():
                 change = relative_difference(lowered[name].numpy(), output.numpy())
-                if change < LEAST_EFFECT:
-                    raise Unsupported(
-                        f"{self._precision.name} has no effect here: {name} changes by {change:.0e}"
-                    )
+                said = f"{self._precision.name} has no effect here: {name} changes by {change:.0e}"
+                require(not change < LEAST_EFFECT, said)
 
     def _config(self, path: str) -> inference.Config:
         config = inference.Config(f"{path}.json", f"{path}.pdiparams")

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import partial
 
 import paddle
 from paddle import nn
 from paddle.regularizer import L2Decay
 
+from mbench.sdk.optimizer import UpdateBase, clip_factor, decays, find_rule
 from mbench_paddle.layers import held
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from mbench.workloads.workload import Optimizer, Workload
-    from mbench_paddle.precision import Precision
-
-    Gradients = list[tuple[paddle.Tensor, paddle.Tensor | None]]
+from mbench_paddle.precision import wide
 
 __all__ = ["Update"]
 
-CLIP_EPSILON = 1e-6  # of the documented clipping, see mbench.workloads.workload.Optimizer
+Gradients = list[tuple[paddle.Tensor, "paddle.Tensor | None"]]
 
 
 class ClipGradByGlobalNorm(nn.ClipGradByGlobalNorm):
@@ -32,9 +26,9 @@ class ClipGradByGlobalNorm(nn.ClipGradByGlobalNorm):
     @paddle.no_grad()
     def _dygraph_clip(self, params_grads: Gradients) -> Gradients:
         gradients = [gradient for _, gradient in params_grads if gradient is not None]
-        squares = [paddle._C_ops.squared_l2_norm(widened(gradient)) for gradient in gradients]
+        squares = [paddle._C_ops.squared_l2_norm(wide(gradient)) for gradient in gradients]
         norm = paddle.stack(squares).sum().sqrt()
-        factor = paddle.clip(self.clip_norm / (norm + CLIP_EPSILON), max=1.0)
+        factor = paddle.clip(clip_factor(self.clip_norm, norm), max=1.0)
         for gradient in gradients:
             same = gradient.dtype == factor.dtype
             gradient.multiply_(factor if same else factor.astype(gradient.dtype))
@@ -60,30 +54,47 @@ class Momentum(paddle.optimizer.Momentum):
         return super()._append_optimize_op(block, (parameter, gradient))
 
 
-class Update:
-    """Backward pass, clipping and parameter update of one loss.
+RULES = {"sgd": Momentum, "adamw": paddle.optimizer.AdamW}
 
-    `parameters` are the trainable ones by canonical name.
-    """
 
-    def __init__(
-        self, workload: Workload, parameters: Mapping[str, paddle.Tensor], precision: Precision
-    ) -> None:
-        self._workload = workload
-        self._parameters = parameters
-        self._precision = precision
-        self.reset()
-        self.differences = [f"{type(self._optimizer).__name__} updates one parameter after another"]
-        if workload.optimizer.clip_norm is not None:
+class Update(UpdateBase):
+    """Backward pass, clipping and parameter update of one loss."""
+
+    def build(self) -> None:
+        spec, native = self.spec, find_rule(self.workload, RULES)
+        own = decays(self.workload, self.parameters)
+        if spec.rule == "sgd":
+            for name, parameter in self.parameters.items():
+                # A parameter's own regularizer is fused into its update; 0 leaves it out.
+                parameter.regularizer = L2Decay(own[name])
+            constants = {"momentum": spec.momentum}
+        else:
+            decaying = {parameter.name for name, parameter in self.parameters.items() if own[name]}
+            constants = {
+                "beta1": spec.betas[0],
+                "beta2": spec.betas[1],
+                "epsilon": spec.epsilon,
+                "weight_decay": spec.weight_decay,
+                "apply_decay_param_fun": decaying.__contains__,
+            }
+        clips = spec.clip_norm is not None
+        self._make = partial(
+            native,
+            spec.learning_rate,
+            parameters=list(self.parameters.values()),
+            grad_clip=ClipGradByGlobalNorm(spec.clip_norm) if clips else None,
+            **constants,
+        )
+        self.differences = [f"{native.__name__} updates one parameter after another"]
+        if clips:
             self.differences.append(
                 "clipping divides by norm + 1e-6 as documented, not by max(norm, clip_norm)"
             )
 
     def reset(self) -> None:
-        """Forget moments, step counts, gradients and the loss scale."""
-        self._optimizer = build(self._workload, self._parameters)
+        self._optimizer = self._make()  # the old one would not forget
         self.zero_gradients()
-        self._scaler = self._precision.scaler()
+        self._scaler = paddle.amp.GradScaler() if self.precision.scales_loss else None
 
     def zero_gradients(self) -> None:
         self._optimizer.clear_grad(set_to_zero=False)
@@ -97,42 +108,3 @@ class Update:
         self._scaler.scale(loss).backward()
         self._scaler.step(self._optimizer)  # divides by the scale, then clips
         self._scaler.update()
-
-
-def build(
-    workload: Workload, parameters: Mapping[str, paddle.Tensor]
-) -> paddle.optimizer.Optimizer:
-    """The native optimizer of `workload.optimizer`.
-
-    Raises ValueError for a rule that it does not know.
-    """
-    spec: Optimizer = workload.optimizer
-    spared = {tensor.name for tensor in workload.tensors() if not tensor.decay}
-    clip = None if spec.clip_norm is None else ClipGradByGlobalNorm(spec.clip_norm)
-    if spec.rule == "sgd":
-        for name, parameter in parameters.items():
-            # A parameter's own regularizer is fused into its update; 0 leaves it out.
-            parameter.regularizer = L2Decay(0.0 if name in spared else spec.weight_decay)
-        return Momentum(
-            spec.learning_rate,
-            momentum=spec.momentum,
-            parameters=list(parameters.values()),
-            grad_clip=clip,
-        )
-    if spec.rule == "adamw":
-        decayed = {p.name for name, p in parameters.items() if name not in spared}
-        return paddle.optimizer.AdamW(
-            spec.learning_rate,
-            beta1=spec.betas[0],
-            beta2=spec.betas[1],
-            epsilon=spec.epsilon,
-            parameters=list(parameters.values()),
-            weight_decay=spec.weight_decay,
-            apply_decay_param_fun=decayed.__contains__,
-            grad_clip=clip,
-        )
-    raise ValueError(f"there is no optimizer {spec.rule!r}: sgd and adamw are")
-
-
-def widened(tensor: paddle.Tensor) -> paddle.Tensor:
-    return tensor.astype("float32") if tensor.dtype in (paddle.float16, paddle.bfloat16) else tensor

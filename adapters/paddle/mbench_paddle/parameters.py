@@ -1,22 +1,20 @@
-"""Canonical tensors to and from the model's own."""
+"""The model's tensors by canonical name."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import paddle
 from paddle import nn
 
+from mbench.sdk.tensors import Native
 from mbench_paddle.layers import Projection
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Sequence
 
-    from mbench_paddle.statistics import RunningStatistics
-
-__all__ = ["load", "named", "read", "to_numpy", "trainable"]
+__all__ = ["Tensor", "named", "to_numpy"]
 
 ENCODER = "encoder.layers."
 CANONICAL = (
@@ -34,27 +32,14 @@ CANONICAL = (
 STATISTICS = (("._mean", ".running_mean"), ("._variance", ".running_var"))
 
 
-@dataclass(frozen=True)
-class Native:
-    """A tensor of the model; `transposed` where its layout is (in, out), not (out, in)."""
+class Tensor(Native):
+    def assign(self, array: np.ndarray) -> None:
+        # Paddle aborts where it finds no memory to make an array contiguous; NumPy raises.
+        value = paddle.to_tensor(np.ascontiguousarray(array))
+        self.tensor.set_value(value.astype(self.tensor.dtype))
 
-    tensor: paddle.Tensor
-    transposed: bool
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """In the canonical layout."""
-        shape = tuple(self.tensor.shape)
-        return shape[::-1] if self.transposed else shape
-
-
-def trainable(model: nn.Layer) -> dict[str, paddle.Tensor]:
-    """Parameters that the optimizer updates, by canonical name."""
-    return {
-        name: native.tensor
-        for name, native in named(model).items()
-        if not native.tensor.stop_gradient
-    }
+    def fetch(self) -> np.ndarray:
+        return to_numpy(self.tensor)
 
 
 def named(model: nn.Layer) -> dict[str, Native]:
@@ -66,7 +51,6 @@ def named(model: nn.Layer) -> dict[str, Native]:
     found: dict[str, Native] = {}
     seen: set[int] = set()
     for prefix, layer in model.named_sublayers(include_self=True):
-        linear = isinstance(layer, nn.Linear) and not isinstance(layer, Projection)
         tensors = (
             *layer.named_parameters(prefix, include_sublayers=False),
             *layer.named_buffers(prefix, include_sublayers=False),
@@ -74,48 +58,21 @@ def named(model: nn.Layer) -> dict[str, Native]:
         for name, tensor in tensors:
             if tensor.is_floating_point() and id(tensor) not in seen:
                 seen.add(id(tensor))
-                found[canonical(name)] = Native(tensor, linear and tensor.ndim == 2)
+                trainable = not tensor.stop_gradient
+                found[canonical(name)] = Tensor(tensor, trainable, axes_of(layer, tensor))
     return found
 
 
-def load(
-    model: nn.Layer, arrays: Iterable[tuple[str, np.ndarray]], statistics: RunningStatistics
-) -> None:
-    """Copy `arrays` into the model, and start counting steps anew.
-
-    Raises ValueError for a name that the model lacks or that comes twice, for a wrong shape,
-    and for a tensor left out.
-    """
-    missing = named(model)
-    for name, array in arrays:
-        native = missing.pop(name, None)
-        if native is None:
-            raise ValueError(f"the model has no {name}, or it came before")
-        if native.shape != array.shape:
-            raise ValueError(f"{name} is {native.shape} in the model, not {array.shape}")
-        if name in statistics:
-            array = statistics.native(name, array)
-        layout = np.ascontiguousarray(array.T) if native.transposed else array
-        native.tensor.set_value(paddle.to_tensor(layout).astype(native.tensor.dtype))
-    if missing:
-        raise ValueError(f"the model has {next(iter(missing))}, which was left out")
-    statistics.restart()
-
-
-def read(model: nn.Layer, statistics: RunningStatistics) -> Iterator[tuple[str, np.ndarray]]:
-    """Copies of all tensors, one at a time; half precision widened to float32."""
-    for name, native in named(model).items():
-        array = to_numpy(native.tensor)
-        if name in statistics:
-            array = statistics.canonical(name, array)
-        yield name, np.ascontiguousarray(array.T) if native.transposed else array
+def axes_of(layer: nn.Layer, tensor: paddle.Tensor) -> Sequence[int]:
+    """Linear layers keep weights as (in, out); the canonical layout is (out, in)."""
+    linear = isinstance(layer, nn.Linear) and not isinstance(layer, Projection)
+    return (1, 0) if linear and tensor.ndim == 2 else ()
 
 
 def to_numpy(tensor: paddle.Tensor) -> np.ndarray:
     """A contiguous copy in float32, or in float64 where `tensor` is."""
     dtype = paddle.float64 if tensor.dtype == paddle.float64 else paddle.float32
-    array: np.ndarray = tensor.detach().astype(dtype).numpy()
-    return array
+    return tensor.detach().astype(dtype).numpy()
 
 
 def canonical(name: str) -> str:

@@ -3,239 +3,214 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
-import importlib.metadata
 import io
 import os
-import platform
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 import paddle
 
-from mbench.contract.adapter import FrameworkInfo, Unsupported
-from mbench_paddle import blas, parameters
+from mbench.contract.adapter import Unsupported
+from mbench.sdk.benchmark import Prepared
+from mbench.sdk.checks import require
+from mbench.sdk.runtime import RuntimeBase
+from mbench_paddle import blas, parameters, precision
 from mbench_paddle.compiler import COMPILERS, Eager
+from mbench_paddle.layers import BatchNorm2D
 from mbench_paddle.optimizer import Update
 from mbench_paddle.plugin import PaddlePaddle
-from mbench_paddle.precision import resolve, widened
-from mbench_paddle.probes import Accumulate, MatMul
 from mbench_paddle.statistics import RunningStatistics
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from types import ModuleType
+    from collections.abc import Callable, Mapping, Sequence
 
-    from mbench.contract.case import Case
+    from paddle import nn
+
+    from mbench.contract.precision import Precision
+    from mbench.sdk.tensors import Native
     from mbench.workloads.workload import Workload
-    from mbench_paddle.precision import Precision
 
-__all__ = ["Inference", "Runtime", "Training"]
+    Tensors = Mapping[str, paddle.Tensor]
 
-DISTRIBUTIONS = ("paddlepaddle", "paddlepaddle-gpu", "numpy")
+__all__ = ["Benchmark", "Runtime"]
 
 
-class Runtime:
+class Benchmark(Prepared):
+    """A case in PaddlePaddle."""
+
+    updater = Update
+    to_numpy = staticmethod(parameters.to_numpy)
+
+    @property
+    def lowered(self) -> bool:
+        """Whether the compiler takes the model, which is in float32, down to the products' type."""
+        return self.compiler.lowers and self.precision.half
+
+    @property
+    def dtype(self) -> str:
+        """Of parameters, statistics and inputs."""
+        return "float32" if self.lowered else self.precision.parameters
+
+    def precision_differences(self, kind: Precision) -> list[str]:
+        if self.lowered:
+            return [f"the engine takes a float32 model down to {kind.products} where it can"]
+        return precision.differences(kind)
+
+    def build(self) -> nn.Layer:
+        """In its types from the start: nn.LSTM has a buffer that cannot be cast."""
+        paddle.seed(self.case.seed)
+        start = "float32" if self.precision.half else self.dtype
+        with precision.default_dtype(start):
+            model = self.family.build(self.workload.config)
+        if start != self.dtype:
+            paddle.amp.decorate(models=model, level="O2", dtype=self.dtype, master_weight=False)
+        if self.training:
+            model.train()
+        else:
+            model.eval()
+        return model
+
+    def place(self, array: np.ndarray) -> paddle.Tensor:
+        # Paddle aborts where it finds no memory to make an array contiguous; NumPy raises.
+        tensor = paddle.to_tensor(np.ascontiguousarray(array))
+        return tensor.astype(self.dtype) if tensor.is_floating_point() else tensor
+
+    def check(self) -> None:
+        """By what layers put out for a sample, without learning from it: types of products, which
+        the engine checks itself where it lowers them, and how much each batch norm takes in.
+        """
+        types, values = set(), {}
+
+        def note(layer: nn.Layer, _inputs: object, output: paddle.Tensor) -> None:
+            if isinstance(layer, BatchNorm2D):
+                values[layer] = self.case.batch_size * output.shape[2] * output.shape[3]
+            else:
+                types.add(output.dtype)
+
+        layers = self.model.sublayers()
+        norms = [layer for layer in layers if isinstance(layer, BatchNorm2D)]
+        products = [layer for layer in layers if isinstance(layer, precision.PRODUCTS)]
+        hooks = [layer.register_forward_post_hook(note) for layer in (*norms, *products)]
+        for norm in norms:
+            norm.eval()
+        with paddle.no_grad():
+            self.autocast(self.family.forward)(self.model, self.sample())
+        for norm in norms:
+            norm.training = self.training
+        for hook in hooks:
+            hook.remove()
+        expected = getattr(paddle, self.dtype if self.lowered else self.precision.products)
+        found = ", ".join(sorted(map(str, types)))
+        said = f"{self.precision.name} has no effect here: products are {found}"
+        require(expected in types, said)
+        self.statistics = RunningStatistics(self.model, values, exact=self.dtype == "float64")
+        self.differences += self.remarks()
+
+    def remarks(self) -> list[str]:
+        found = []
+        if self.statistics.natives:
+            found.append("running variances are biased: they are converted to unbiased ones")
+        if "images" in self.batch:
+            found.append("images are NCHW, the only layout of paddle.vision's models")
+        if self.case.device == "cpu" and not self.compiler.lowers:  # which multiplies by oneDNN
+            found += blas.differences()
+        if self.dtype == "float64":
+            found.append(
+                "constants that kernels hold in float32 are made exact around them in float64"
+            )
+        return found
+
+    def autocast(self, function: Callable) -> Callable:
+        return function if self.lowered else precision.autocast(function, self.precision)
+
+    def prepare_training(self) -> None:
+        model, forward, loss = self.model, self.family.forward, self.family.loss
+
+        def compute(batch: Tensors) -> paddle.Tensor:
+            return loss(precision.widened(forward(model, batch)), batch)
+
+        self.compute = self.autocast(self.compiler.compile(compute))
+
+    def train(self) -> paddle.Tensor:
+        self.statistics.advance()
+        self.update.zero_gradients()
+        loss = self.compute(self.batch)
+        self.update(loss)
+        return loss.detach()
+
+    def prepare_inference(self) -> None:
+        self.forward = self.compiler.infer(self.family.forward, self.model, self.precision)
+
+    def infer(self) -> Tensors:
+        return self.forward(self.batch)
+
+    def natives(self) -> dict[str, Native]:
+        return parameters.named(self.model) | self.statistics.natives
+
+    def loaded(self) -> None:
+        self.statistics.restart()
+        self.compiler.refresh(self.batch)
+
+    def counted_flops(self) -> float | None:
+        """By paddle.flops, for which a multiply-add is one; it takes models of one input only."""
+        if "images" not in self.batch:
+            return None
+        model = self.family.build(self.workload.config)
+        model.eval()
+        with contextlib.redirect_stdout(io.StringIO()):
+            return 2.0 * paddle.flops(model, [1, *self.batch["images"].shape[1:]])
+
+
+class Runtime(RuntimeBase):
     """PaddlePaddle on one device with a number of threads."""
 
-    def __init__(self, *, device: str, threads: int) -> None:
-        if device == "cuda" and not paddle.is_compiled_with_cuda():
-            raise Unsupported("this build of PaddlePaddle has no CUDA")
-        if device == "cuda" and paddle.device.cuda.device_count() == 0:
-            raise Unsupported("PaddlePaddle finds no CUDA device")
-        if os.environ["OMP_NUM_THREADS"] != str(threads):  # PaddlePaddle sets it to 1 if unset
-            raise RuntimeError(f"OMP_NUM_THREADS must be {threads} before paddle is imported")
-        paddle.set_device("gpu:0" if device == "cuda" else "cpu")
-        if device == "cuda":
+    adapter = PaddlePaddle()
+    compilers = COMPILERS
+    plain = Eager
+    benchmark = Benchmark
+    version = str(paddle.__version__)
+    distributions = ("paddlepaddle", "paddlepaddle-gpu", "numpy")
+    out_of_memory = ("resourceexhausted", "out of memory", "outofmemory")
+    set_precision = staticmethod(precision.set_flags)
+    gpu_name = staticmethod(paddle.device.cuda.get_device_name)
+
+    def set_up(self) -> None:
+        built = paddle.is_compiled_with_cuda()
+        self.expect_cuda(built=built, found=built and paddle.device.cuda.device_count() > 0)
+        if os.environ["OMP_NUM_THREADS"] != str(self.threads):  # set to 1 by paddle if unset
+            raise RuntimeError(f"OMP_NUM_THREADS must be {self.threads} before paddle is imported")
+        paddle.set_device("gpu:0" if self.device == "cuda" else "cpu")
+        if self.device == "cuda":
             # Shapes do not change: the search pays.
             paddle.set_flags({"FLAGS_cudnn_exhaustive_search": True})
-        self.device = device
 
-    def describe(self) -> FrameworkInfo:
-        on_cuda = self.device == "cuda"
-        versions = {}
-        for name in DISTRIBUTIONS:
-            try:
-                versions[name] = importlib.metadata.version(name)
-            except importlib.metadata.PackageNotFoundError:
-                continue
-        details = {
+    def details(self) -> dict[str, str]:
+        found = {
             "commit": str(paddle.version.commit),
             "mkl": str(paddle.version.mkl()),
             "cinn": str(paddle.version.cinn()),
         }
-        if on_cuda:
-            details["cuda"] = str(paddle.version.cuda())
-            details["cudnn"] = str(paddle.version.cudnn())
-        has_cuda = paddle.is_compiled_with_cuda() and paddle.device.cuda.device_count() > 0
-        return FrameworkInfo(
-            version=paddle.__version__,
-            devices=["cpu", "cuda"] if has_cuda else ["cpu"],
-            device_name=paddle.device.cuda.get_device_name() if on_cuda else platform.machine(),
-            threads=int(os.environ["OMP_NUM_THREADS"]),
-            versions=versions,
-            details=details,
-        )
+        if self.device == "cuda":
+            found["cuda"] = str(paddle.version.cuda())
+            found["cudnn"] = str(paddle.version.cudnn())
+        return found
 
-    def prepare(self, case: Case, workload: Workload) -> Training | Inference:
-        if case.compiler not in COMPILERS:
-            raise Unsupported(f"PaddlePaddle has no compiler {case.compiler}")
-        compiler = COMPILERS[case.compiler](self.device)
-        if case.mode not in compiler.modes:
-            raise Unsupported(f"{case.compiler} has no {case.mode}")
-        return {"train": Training, "inference": Inference}[case.mode](
-            case, workload, compiler, resolve(case.precision, compiler)
-        )
-
-    def shapes(self, workload: Workload) -> dict[str, Sequence[int]]:
+    def outline(self, workload: Workload) -> dict[str, Native]:
         """Of a model whose tensors have no memory yet; paddle.nn.LSTM cannot wait for its own."""
-        family = family_of(workload)
+        family = self.family(workload)
         try:
             with paddle.LazyGuard():
-                model = family.build(workload.config)
+                return parameters.named(family.build(workload.config))
         except ValueError as error:
-            raise Unsupported(
-                f"PaddlePaddle cannot build {workload.name} without its memory"
-            ) from error
-        return {name: native.shape for name, native in parameters.named(model).items()}
+            said = f"PaddlePaddle cannot build {workload.name} without its memory"
+            raise Unsupported(said) from error
 
-    def matmul(self, size: int, precision: str) -> MatMul:
-        compiler = Eager(self.device)
-        return MatMul(size, resolve(precision, compiler), compiler)
+    def operand(self, shape: Sequence[int], dtype: str, compiler: Eager) -> paddle.Tensor:
+        return paddle.rand(shape).astype(dtype)
 
-    def accumulate(self, elements: int, precision: str) -> Accumulate:
-        compiler = Eager(self.device)
-        return Accumulate(elements, resolve(precision, compiler), compiler)
+    def multiplier(self, a: paddle.Tensor, b: paddle.Tensor) -> Callable[[], paddle.Tensor]:
+        return partial(paddle.matmul, a, b)
 
-
-class Prepared:
-    """What training and inference share: the model and the batch on their device."""
-
-    def __init__(
-        self, case: Case, workload: Workload, compiler: Eager, precision: Precision
-    ) -> None:
-        paddle.seed(case.seed)
-        self._family = family_of(workload)
-        self._config = workload.config
-        self._model = precision.built(partial(self._family.build, workload.config))
-        if case.mode == "train":
-            self._model.train()
-        else:
-            self._model.eval()
-        self._compiler = compiler
-        self._batch = {
-            name: place(array, precision)
-            for name, array in workload.batch(case.batch_size, seed=case.seed).items()
-        }
-        self._statistics = RunningStatistics(
-            self._model, batch_size=case.batch_size, exact=precision.parameters == "float64"
-        )
-        with self._statistics.watching():
-            precision.check(self._family.forward, self._model, self._batch)
-        self.differences = [*precision.differences(), *compiler.differences]
-        if self._statistics:
-            self.differences.append(
-                "running variances are biased: they are converted to unbiased ones"
-            )
-        if "images" in self._batch:
-            self.differences.append("images are NCHW, the only layout of paddle.vision's models")
-        if case.device == "cpu" and case.compiler != "engine":  # which multiplies by oneDNN
-            self.differences += blas.differences()
-        if precision.parameters == "float64":
-            self.differences.append(
-                "constants that kernels hold in float32 are made exact around them in float64"
-            )
-
-    def synchronize(self) -> None:
-        self._compiler.synchronize()
-
-    def load_parameters(self, arrays: Iterable[tuple[str, np.ndarray]]) -> None:
-        parameters.load(self._model, arrays, self._statistics)
-
-    def parameters(self) -> Iterator[tuple[str, np.ndarray]]:
-        return parameters.read(self._model, self._statistics)
-
-    def trainable_parameters(self) -> int:
-        return sum(p.size for p in parameters.trainable(self._model).values())
-
-    def counted_flops(self) -> float | None:
-        """By paddle.flops, for which a multiply-add is one; it takes models of one input only."""
-        if "images" not in self._batch:
-            return None
-        model = self._family.build(self._config)
-        model.eval()
-        with contextlib.redirect_stdout(io.StringIO()):
-            return 2.0 * paddle.flops(model, [1, *self._batch["images"].shape[1:]])
-
-    def loss(self) -> float:
-        raise AssertionError("inference has no loss")
-
-    def outputs(self) -> dict[str, np.ndarray]:
-        raise AssertionError("training keeps no outputs")
-
-    def peak_memory_bytes(self) -> int:
-        return self._compiler.peak_memory_bytes()
-
-
-class Training(Prepared):
-    """A Benchmark whose step is one optimizer step."""
-
-    def __init__(
-        self, case: Case, workload: Workload, compiler: Eager, precision: Precision
-    ) -> None:
-        super().__init__(case, workload, compiler, precision)
-        model, forward, loss = self._model, self._family.forward, self._family.loss
-
-        def compute(batch: dict[str, paddle.Tensor]) -> paddle.Tensor:
-            return loss(widened(forward(model, batch)), batch)
-
-        self._compute = precision.autocast(compiler.compile(compute))
-        self._update = Update(workload, parameters.trainable(model), precision)
-        self.differences += self._update.differences
-
-    def load_parameters(self, arrays: Iterable[tuple[str, np.ndarray]]) -> None:
-        super().load_parameters(arrays)
-        self._update.reset()
-
-    def step(self) -> None:
-        self._statistics.advance()
-        self._update.zero_gradients()
-        loss = self._compute(self._batch)
-        self._update(loss)
-        self._loss = loss.detach()
-
-    def loss(self) -> float:
-        return float(self._loss)
-
-
-class Inference(Prepared):
-    """A Benchmark whose step is one forward pass."""
-
-    def __init__(
-        self, case: Case, workload: Workload, compiler: Eager, precision: Precision
-    ) -> None:
-        super().__init__(case, workload, compiler, precision)
-        self._forward = compiler.infer(self._family.forward, self._model, precision)
-
-    def load_parameters(self, arrays: Iterable[tuple[str, np.ndarray]]) -> None:
-        super().load_parameters(arrays)
-        self._compiler.refresh(self._batch)
-
-    def step(self) -> None:
-        self._outputs = self._forward(self._batch)
-
-    def outputs(self) -> dict[str, np.ndarray]:
-        return {name: parameters.to_numpy(output) for name, output in self._outputs.items()}
-
-
-def place(array: np.ndarray, precision: Precision) -> paddle.Tensor:
-    """One input on the device, floats in the precision's type."""
-    # Paddle aborts where it finds no memory to make an array contiguous; NumPy raises.
-    tensor = paddle.to_tensor(np.ascontiguousarray(array))
-    return tensor.astype(precision.parameters) if tensor.is_floating_point() else tensor
-
-
-def family_of(workload: Workload) -> ModuleType:
-    """The module with this model's `build`, `forward` and `loss`."""
-    return importlib.import_module(PaddlePaddle().model_file(workload))
+    def adder(self, a: paddle.Tensor, b: paddle.Tensor) -> Callable[[], paddle.Tensor]:
+        return partial(b.add_, a)

@@ -2,37 +2,49 @@
 
 from __future__ import annotations
 
-import contextlib
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mbench_paddle.layers import BatchNorm2D, held
+from mbench_paddle.parameters import Tensor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Mapping
 
-    import paddle
     from paddle import nn
 
 __all__ = ["RunningStatistics"]
 
 
-@dataclass(frozen=True)
-class Statistic:
-    """One running mean or variance; the model keeps it times `unit`."""
+@dataclass(frozen=True, eq=False)
+class Statistic(Tensor):
+    """One running mean or variance; the model keeps it times `unit`.
 
-    layer: str
-    tensor: paddle.Tensor
-    momentum: float
-    unit: float
-    is_variance: bool
+    `factor` is what the model's averages lack.
+    """
+
+    kept: RunningStatistics = field(kw_only=True)
+    momentum: float = field(kw_only=True)
+    unit: float = field(kw_only=True)
+    factor: float = field(kw_only=True)
+
+    def write(self, array: np.ndarray) -> None:
+        start = self.kept.starts[self] = array.astype(np.float64)
+        super().write(start * self.unit)
+
+    def read(self) -> np.ndarray:
+        array = super().read()
+        found = array.astype(np.float64) / self.unit
+        if self.factor != 1 and self.kept.steps:
+            old = self.kept.starts[self] * self.momentum**self.kept.steps
+            found = old + (found - old) * self.factor
+        return found.astype(array.dtype)
 
 
 class RunningStatistics:
-    """What turns the model's running statistics into canonical ones, and back.
+    """The running statistics of a model, which turn into canonical ones and back.
 
     Variances: PaddlePaddle averages biased ones, canonical are unbiased ones. After k steps from
     v the native average is momentum^k v + B, and the canonical momentum^k v + n / (n - 1) B, with
@@ -43,68 +55,35 @@ class RunningStatistics:
     a training model keeps its averages, that of the old one before each step.
     """
 
-    def __init__(self, model: nn.Layer, *, batch_size: int, exact: bool) -> None:
-        self._batch_size = batch_size
+    def __init__(self, model: nn.Layer, values: Mapping[BatchNorm2D, int], *, exact: bool) -> None:
+        """`values` has the n of each layer that runs: an auxiliary head does not in inference."""
         self._exact = exact and model.training
-        self._steps = 0
-        self._layers = {
-            name: layer for name, layer in model.named_sublayers() if isinstance(layer, BatchNorm2D)
-        }
-        self._values: dict[str, int] = {}
-        self._starts: dict[str, np.ndarray] = {}
-        self._statistics = {}
-        for name, layer in self._layers.items():
+        self.steps = 0
+        self.starts: dict[Statistic, np.ndarray] = {}
+        self.natives: dict[str, Statistic] = {}
+        for name, layer in model.named_sublayers():
+            if not isinstance(layer, BatchNorm2D):
+                continue
             momentum, stretch = layer._momentum, layer.stretch if exact else 1.0
             unit = (1 - held(momentum)) / (1 - momentum) if self._exact else 1.0
-            for kind, tensor, power in (("mean", layer._mean, 1), ("var", layer._variance, 2)):
-                self._statistics[f"{name}.running_{kind}"] = Statistic(
-                    name, tensor, momentum, unit * stretch**power, is_variance=kind == "var"
-                )
-
-    def __bool__(self) -> bool:
-        return bool(self._statistics)
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._statistics
-
-    @contextlib.contextmanager
-    def watching(self) -> Iterator[None]:
-        """Learn how many values each layer averages over, while the model runs on any batch."""
-
-        def see(name: str, _layer: nn.Layer, _inputs: object, output: paddle.Tensor) -> None:
-            self._values[name] = self._batch_size * output.shape[2] * output.shape[3]
-
-        hooks = [
-            layer.register_forward_post_hook(partial(see, name))
-            for name, layer in self._layers.items()
-        ]
-        yield
-        for hook in hooks:
-            hook.remove()
+            count = values.get(layer, 1)
+            unbiased = count / (count - 1) if count > 1 else 1.0  # one value has no variance: B = 0
+            for kind, tensor, power, factor in (
+                ("mean", layer._mean, 1, 1.0),
+                ("var", layer._variance, 2, unbiased),
+            ):
+                self.natives[f"{name}.running_{kind}"] = Statistic(
+                    tensor, trainable=False, kept=self, momentum=momentum,
+                    unit=unit * stretch**power, factor=factor,
+                )  # fmt: skip
 
     def restart(self) -> None:
-        self._steps = 0
+        """Start from what was loaded."""
+        self.steps = 0
 
     def advance(self) -> None:
         """Called before each training step."""
-        self._steps += 1
+        self.steps += 1
         if self._exact:
-            for statistic in self._statistics.values():
-                statistic.tensor.scale_(statistic.momentum / held(statistic.momentum))
-
-    def native(self, name: str, array: np.ndarray) -> np.ndarray:
-        """What the model keeps for the canonical statistic `array`, from which it starts."""
-        self._starts[name] = array.astype(np.float64)
-        return self._starts[name] * self._statistics[name].unit
-
-    def canonical(self, name: str, array: np.ndarray) -> np.ndarray:
-        """The canonical statistic, of `array`'s type, for what the model keeps."""
-        statistic = self._statistics[name]
-        found = array.astype(np.float64) / statistic.unit
-        # Without a step, B is 0; an auxiliary head does not even run in inference.
-        if statistic.is_variance and self._steps:
-            values = self._values[statistic.layer]
-            if values > 1:  # a single value has no variance: B is 0
-                old = self._starts[name] * statistic.momentum**self._steps
-                found = old + (found - old) * (values / (values - 1))
-        return found.astype(array.dtype)
+            for native in self.natives.values():
+                native.tensor.scale_(native.momentum / held(native.momentum))

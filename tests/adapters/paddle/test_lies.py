@@ -14,7 +14,6 @@ from paddle import nn  # noqa: E402
 from paddle.nn import functional as F  # noqa: E402
 from paddle.regularizer import L2Decay  # noqa: E402
 
-from mbench_paddle import optimizer  # noqa: E402
 from mbench_paddle.layers import BatchNorm2D  # noqa: E402
 from mbench_paddle.models import resnet  # noqa: E402
 
@@ -25,19 +24,19 @@ pytestmark = pytest.mark.filterwarnings(
 
 
 def layers(benchmark, kind):
-    return [layer for layer in benchmark._model.sublayers() if isinstance(layer, kind)]
+    return [layer for layer in benchmark.model.sublayers() if isinstance(layer, kind)]
 
 
-def alter_optimizer(monkeypatch, change):
-    """The optimizer is built anew whenever parameters are loaded."""
-    honest = optimizer.build
+def alter_optimizer(benchmark, monkeypatch, change):
+    """The optimizer is made anew whenever parameters are loaded."""
+    honest = benchmark.update._make
 
-    def build(*arguments):
-        made = honest(*arguments)
+    def make():
+        made = honest()
         change(made)
         return made
 
-    monkeypatch.setattr(optimizer, "build", build)
+    monkeypatch.setattr(benchmark.update, "_make", make)
 
 
 class TestLies(LiesAreCaught):
@@ -45,7 +44,7 @@ class TestLies(LiesAreCaught):
     compiler = "eager"
 
     def pads_one_side_more(self, benchmark, monkeypatch):
-        convolution = benchmark._model.conv1
+        convolution = benchmark.model.conv1
         honest = convolution.forward
         monkeypatch.setattr(convolution, "_updated_padding", [0, 0])
         monkeypatch.setattr(convolution, "forward", lambda x: honest(F.pad(x, [2, 3, 2, 3])))
@@ -59,25 +58,25 @@ class TestLies(LiesAreCaught):
             monkeypatch.setattr(norm, "_momentum", 0.99)
 
     def keeps_its_outputs(self, benchmark, monkeypatch):
-        monkeypatch.setattr(benchmark, "_forward", keeping(benchmark._forward))
+        monkeypatch.setattr(benchmark, "forward", keeping(benchmark.forward))
 
     def forgets_the_classifier(self, benchmark, monkeypatch):
-        classifier = benchmark._model.fc.weight
+        classifier = benchmark.model.fc.weight
 
         def forget(made):
             made._param_groups = [p for p in made._param_groups if p is not classifier]
 
-        alter_optimizer(monkeypatch, forget)
+        alter_optimizer(benchmark, monkeypatch, forget)
 
     def keeps_gradients(self, benchmark, monkeypatch):
-        benchmark._update.zero_gradients()
-        monkeypatch.setattr(benchmark._update, "zero_gradients", lambda: None)
+        benchmark.update.zero_gradients()
+        monkeypatch.setattr(benchmark.update, "zero_gradients", lambda: None)
 
     def skips_the_update(self, benchmark, monkeypatch):
         def skip(made):
             made.step = lambda: None
 
-        alter_optimizer(monkeypatch, skip)
+        alter_optimizer(benchmark, monkeypatch, skip)
 
     def sums_the_loss(self, benchmark, monkeypatch):
         summing = SimpleNamespace(cross_entropy=partial(F.cross_entropy, reduction="sum"))
@@ -88,28 +87,28 @@ class TestLies(LiesAreCaught):
             for parameter in made._parameter_list:
                 parameter.regularizer = L2Decay(0.0)
 
-        alter_optimizer(monkeypatch, spare)
+        alter_optimizer(benchmark, monkeypatch, spare)
 
     def weight_decay_everywhere(self, benchmark, monkeypatch):
         def decay(made):
             made._apply_decay_param_fun = lambda name: True
 
-        alter_optimizer(monkeypatch, decay)
+        alter_optimizer(benchmark, monkeypatch, decay)
 
     def no_clipping(self, benchmark, monkeypatch):
         def leave(made):
             made._grad_clip = None
 
-        alter_optimizer(monkeypatch, leave)
+        alter_optimizer(benchmark, monkeypatch, leave)
 
     def tanh_gelu(self, benchmark, monkeypatch):
         for layer in layers(benchmark, nn.TransformerEncoderLayer):
             monkeypatch.setattr(layer, "activation", partial(F.gelu, approximate=True))
 
     def first_positions(self, benchmark, monkeypatch):
-        positions = benchmark._batch["masked_positions"]
+        positions = benchmark.batch["masked_positions"]
         first = paddle.arange(positions.shape[1], dtype=positions.dtype)
-        monkeypatch.setitem(benchmark._batch, "masked_positions", first.expand(positions.shape))
+        monkeypatch.setitem(benchmark.batch, "masked_positions", first.expand(positions.shape))
 
     def dropout_left_off(self, benchmark, monkeypatch):
         for dropout in layers(benchmark, nn.Dropout):

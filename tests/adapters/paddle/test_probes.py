@@ -25,19 +25,20 @@ def test_a_product_is_one(runtime, precision, tolerance):
     probe = runtime.matmul(32, precision)
     probe.step()
     probe.synchronize()
-    expected = array(probe._a) @ array(probe._b)
-    assert array(probe._c) == pytest.approx(expected, rel=tolerance)
-    assert probe._c.dtype == probe._a.dtype
+    a, b = probe.operands
+    assert array(probe.result) == pytest.approx(array(a) @ array(b), rel=tolerance)
+    assert probe.result.dtype == a.dtype
 
 
 @pytest.mark.parametrize(("precision", "tolerance"), [("fp32", 1e-5), ("fp64", 1e-12)])
 def test_a_sum_is_in_place(runtime, precision, tolerance):
     probe = runtime.accumulate(1000, precision)
-    before = array(probe._b).copy()
+    a, b = probe.operands
+    before = array(b).copy()
     for _ in range(2):
         probe.step()
     probe.synchronize()
-    assert array(probe._b) == pytest.approx(before + 2 * array(probe._a), rel=tolerance)
+    assert array(b) == pytest.approx(before + 2 * array(a), rel=tolerance)
 
 
 @pytest.mark.parametrize("precision", ["tf32", "fp16", "amp-bf16", "bf16"])

@@ -22,7 +22,7 @@ from paddle.jit.sot.symbolic.compile_cache import CompileSIRCache  # noqa: E402
 
 from mbench_paddle.compiler import OneGraph  # noqa: E402
 from mbench_paddle.models.mobilenet import build as build_mobilenet  # noqa: E402
-from mbench_paddle.precision import PRECISIONS  # noqa: E402
+from mbench_paddle.plugin import PaddlePaddle  # noqa: E402
 from mbench_paddle.runtime import Runtime  # noqa: E402
 
 # What PaddlePaddle's own code warns of where it traces a cross entropy.
@@ -89,7 +89,7 @@ def test_running_statistics_are_the_canonical_ones(runtime, precision, tolerance
     workload = dataclasses.replace(RESNET, optimizer=still)
     benchmark = prepare(runtime, workload, precision=precision)
     with paddle.no_grad():
-        x = benchmark._model.conv1(benchmark._batch["images"]).numpy().astype(np.float64)
+        x = benchmark.model.conv1(benchmark.batch["images"]).numpy().astype(np.float64)
     begin = dict(workload.parameters(seed=0))
     mean, variance = (begin[f"bn1.running_{kind}"].astype(np.float64) for kind in ("mean", "var"))
     for _ in range(3):
@@ -122,23 +122,31 @@ def test_engine_takes_new_parameters_and_leaves_no_files(
 
 
 @pytest.mark.parametrize("compiler", ["eager", "static", "engine"])
-@pytest.mark.parametrize("precision", ["tf32", "fp16", "amp-fp16", "amp-bf16", "int3"])
-def test_precisions_that_cpu_lacks(runtime, precision, compiler):
-    with pytest.raises(Unsupported, match=precision):
+@pytest.mark.parametrize(
+    ("precision", "said"),
+    [
+        ("tf32", "arithmetic of CUDA devices"),
+        ("fp16", "use bf16 with engine"),
+        ("amp-fp16", "use bf16 with engine"),
+        ("amp-bf16", "use bf16 with engine"),
+        ("int3", "int3"),
+    ],
+)
+def test_precisions_that_cpu_lacks(runtime, precision, said, compiler):
+    with pytest.raises(Unsupported, match=said):
         prepare(runtime, RESNET, mode="inference", precision=precision, compiler=compiler)
 
 
 @pytest.mark.parametrize("compiler", ["eager", "static"])
 def test_bf16_on_cpu_is_the_engines(runtime, compiler):
-    with pytest.raises(Unsupported, match="bf16 on CPU outside of its inference engine"):
+    with pytest.raises(Unsupported, match="bfloat16 on CPU in its inference engine only"):
         prepare(runtime, RESNET, precision="bf16", compiler=compiler)
 
 
 @pytest.mark.filterwarnings("ignore:amp_guard can only be enabled on CUDAPlace")
 def test_precision_without_effect_is_unsupported(runtime, monkeypatch):
     """AMP on CPU is one: PaddlePaddle warns, and goes on in float32."""
-    amp = PRECISIONS["amp-bf16"]
-    monkeypatch.setattr("mbench_paddle.runtime.resolve", lambda name, compiler: amp)
+    monkeypatch.setattr(PaddlePaddle, "lacks", ())
     with pytest.raises(Unsupported, match=r"amp-bf16 has no effect here: products are .*float32"):
         prepare(runtime, RESNET, precision="amp-bf16")
 
@@ -152,7 +160,7 @@ def test_engine_without_effect_is_unsupported(runtime, monkeypatch):
 
 
 def test_engine_does_not_train(runtime):
-    with pytest.raises(Unsupported, match="engine has no train"):
+    with pytest.raises(Unsupported, match="inference engine does not train"):
         prepare(runtime, RESNET, compiler="engine")
 
 
@@ -247,9 +255,10 @@ def test_auxiliary_heads_count_their_values_too(runtime):
     (workload,) = googlenet.MODELS.values()
     workload = workload.resized(image_size=64)
     benchmark = prepare(runtime, workload, batch_size=2, load=False)
-    assert benchmark._statistics._values["aux1.conv.bn"] == 2 * 4 * 4
-    assert benchmark._model.training
-    assert all(layer.training for layer in benchmark._model.sublayers())
+    values = 2 * 4 * 4
+    assert benchmark.natives()["aux1.conv.bn.running_var"].factor == values / (values - 1)
+    assert benchmark.model.training
+    assert all(layer.training for layer in benchmark.model.sublayers())
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.3])
