@@ -18,6 +18,7 @@ import mbench
 from mbench import hookspecs
 
 CORE = Path(mbench.__file__).parent
+ADAPTERS = Path(__file__).parents[2] / "adapters"
 FILES = sorted(CORE.rglob("*.py"))
 WORKERS_SIDE = ("contract", "sdk", "workloads", "worker")
 FRAMEWORKS = ("torch", "pytorch", "tensorflow", "tf", "keras", "mxnet", "paddle", "paddlepaddle",
@@ -111,9 +112,12 @@ def test_a_workers_side_imports_the_standard_library_and_numpy_only(file):
     assert tops - sys.stdlib_module_names <= {"numpy", "mbench"}
 
 
-def test_no_files_import_each_other_in_a_circle():
+@pytest.mark.parametrize(
+    "package", [CORE, *sorted(ADAPTERS.glob("*/mbench_*"))], ids=lambda package: package.name
+)
+def test_no_files_import_each_other_in_a_circle(package):
     """Neither when they run nor for their annotations."""
-    names = {module_of(file): file for file in FILES}
+    names = {module_of(file, package.parent): file for file in sorted(package.rglob("*.py"))}
     graph = {
         name: {found for module in imports(file, typed=True) if (found := within(module, names))}
         - {name}
@@ -122,8 +126,8 @@ def test_no_files_import_each_other_in_a_circle():
     list(graphlib.TopologicalSorter(graph).static_order())
 
 
-def module_of(file: Path) -> str:
-    parts = file.relative_to(CORE.parent).with_suffix("").parts
+def module_of(file: Path, root: Path) -> str:
+    parts = file.relative_to(root).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 

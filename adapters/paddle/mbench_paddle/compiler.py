@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import paddle
-from paddle.jit.sot.symbolic.compile_cache import CompileSIRCache
-from paddle.jit.sot.utils import min_graph_size_guard
 
 from mbench.sdk.checks import require
 from mbench.sdk.compiler import Compiler
 from mbench_paddle.engine import Predictor
+from mbench_paddle.graph import OneGraph
 from mbench_paddle.precision import autocast
 
 if TYPE_CHECKING:
@@ -87,34 +86,4 @@ class Engine(Eager):
         self._predictor.refresh(batch)
 
 
-class OneGraph:
-    """A compiled function that has to be one graph.
-
-    What cannot be traced breaks the graph, and it and small graphs beside it are left to dygraph
-    without a word: the function would be compiled in name only.
-    """
-
-    def __init__(self, compiled: Callable) -> None:
-        self._compiled = compiled
-        self._run = self._first
-
-    def __call__(self, batch: Tensors) -> object:
-        return self._run(batch)
-
-    def _first(self, batch: Tensors) -> object:
-        graphs = CompileSIRCache().cache
-        before = len(graphs)
-        with min_graph_size_guard(0):
-            result = self._compiled(batch)
-        made = len(graphs) - before
-        require(made == 1, f"to_static makes {made} graphs of this, not one")
-        self._run = self._compiled
-        return result
-
-
-COMPILERS: dict[str, type[Eager]] = {
-    "eager": Eager,
-    "static": Static,
-    "cinn": Cinn,
-    "engine": Engine,
-}
+COMPILERS = {"eager": Eager, "static": Static, "cinn": Cinn, "engine": Engine}

@@ -14,7 +14,7 @@ from paddle import nn
 from paddle.nn import functional as F
 
 __all__ = ["BasicConv2D", "BatchNorm2D", "LayerNorm", "Normalized", "Projection", "averaged",
-           "exactly", "held", "norm", "with_dropout", "with_exact_norms"]  # fmt: skip
+           "exactly", "held", "layers_of", "norm", "with_dropout", "with_exact_norms"]  # fmt: skip
 
 
 class Normalized(Protocol):
@@ -98,6 +98,11 @@ def averaged(x: paddle.Tensor, kernel: int, *, stride: int = 1, padding: int = 0
     return pooled + (pooled - pooled.detach()) * exactly(share / held(share) - 1, like=x)
 
 
+def layers_of(model: nn.Layer, *kinds: type[nn.Layer]) -> list[nn.Layer]:
+    """Those of `model`'s layers that are of one of these kinds."""
+    return [layer for layer in model.sublayers() if isinstance(layer, kinds)]
+
+
 def norm(config: Normalized, channels: int) -> BatchNorm2D:
     """PaddlePaddle's momentum is the weight of the old statistic, not of the new one."""
     return BatchNorm2D(channels, momentum=1 - config.momentum, epsilon=config.epsilon)
@@ -114,9 +119,8 @@ def with_exact_norms(model: nn.Layer, config: Normalized) -> nn.Layer:
 
 def with_dropout(model: nn.Layer, rate: float) -> nn.Layer:
     """`model`, one of paddle.vision's, each dropout of which gets this rate."""
-    for layer in model.sublayers():
-        if isinstance(layer, nn.Dropout):
-            layer.p = rate
+    for layer in layers_of(model, nn.Dropout):
+        layer.p = rate
     return model
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import paddle
 from paddle import nn
@@ -11,10 +9,7 @@ from paddle import nn
 from mbench.sdk.tensors import Native
 from mbench_paddle.layers import Projection
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-__all__ = ["Tensor", "named", "to_numpy"]
+__all__ = ["Tensor", "named", "placed", "to_numpy"]
 
 ENCODER = "encoder.layers."
 CANONICAL = (
@@ -34,9 +29,7 @@ STATISTICS = (("._mean", ".running_mean"), ("._variance", ".running_var"))
 
 class Tensor(Native):
     def assign(self, array: np.ndarray) -> None:
-        # Paddle aborts where it finds no memory to make an array contiguous; NumPy raises.
-        value = paddle.to_tensor(np.ascontiguousarray(array))
-        self.tensor.set_value(value.astype(self.tensor.dtype))
+        self.tensor.set_value(placed(array).astype(self.tensor.dtype))
 
     def fetch(self) -> np.ndarray:
         return to_numpy(self.tensor)
@@ -51,6 +44,7 @@ def named(model: nn.Layer) -> dict[str, Native]:
     found: dict[str, Native] = {}
     seen: set[int] = set()
     for prefix, layer in model.named_sublayers(include_self=True):
+        linear = isinstance(layer, nn.Linear) and not isinstance(layer, Projection)
         tensors = (
             *layer.named_parameters(prefix, include_sublayers=False),
             *layer.named_buffers(prefix, include_sublayers=False),
@@ -58,15 +52,15 @@ def named(model: nn.Layer) -> dict[str, Native]:
         for name, tensor in tensors:
             if tensor.is_floating_point() and id(tensor) not in seen:
                 seen.add(id(tensor))
-                trainable = not tensor.stop_gradient
-                found[canonical(name)] = Tensor(tensor, trainable, axes_of(layer, tensor))
+                axes = (1, 0) if linear and tensor.ndim == 2 else ()  # kept as (in, out)
+                found[canonical(name)] = Tensor(tensor, not tensor.stop_gradient, axes)
     return found
 
 
-def axes_of(layer: nn.Layer, tensor: paddle.Tensor) -> Sequence[int]:
-    """Linear layers keep weights as (in, out); the canonical layout is (out, in)."""
-    linear = isinstance(layer, nn.Linear) and not isinstance(layer, Projection)
-    return (1, 0) if linear and tensor.ndim == 2 else ()
+def placed(array: np.ndarray) -> paddle.Tensor:
+    """A copy on the device."""
+    # Paddle aborts where it finds no memory to make an array contiguous; NumPy raises.
+    return paddle.to_tensor(np.ascontiguousarray(array))
 
 
 def to_numpy(tensor: paddle.Tensor) -> np.ndarray:

@@ -22,40 +22,7 @@ COMPILERS = {
     "cinn": "paddle.jit.to_static with the compiler CINN; needs a build that has it",
     "engine": "paddle.inference: a saved model in the inference engine, with oneDNN on CPU",
 }
-LACKS = (
-    Lack(
-        "PaddlePaddle's inference engine does not train: use eager or static",
-        compilers=("engine",),
-        modes=("train",),
-    ),
-    NO_TF32_ON_CPU,
-    Lack(
-        "PaddlePaddle's AMP does nothing on CPU: use bf16 with engine, for inference",
-        devices=("cpu",),
-        precisions=("amp-bf16", "amp-fp16"),
-    ),
-    Lack(
-        "PaddlePaddle has no float16 on CPU: use bf16 with engine, for inference",
-        devices=("cpu",),
-        precisions=("fp16",),
-    ),
-    Lack(
-        "PaddlePaddle has bfloat16 on CPU in its inference engine only",
-        devices=("cpu",),
-        precisions=("bf16",),
-        compilers=("eager", "static", "cinn"),
-    ),
-    Lack(
-        "PaddlePaddle's LSTM has kernels in float32 and float64 only",
-        precisions=("amp-bf16", "amp-fp16", "bf16", "fp16"),
-        families=("lstm",),
-    ),
-    *(
-        Lack(f"PaddlePaddle's inference engine has no autocast: use {half}", (), (f"amp-{half}",),
-             ("engine",))
-        for half in ("bf16", "fp16")
-    ),
-)  # fmt: skip
+HALF = ("amp-bf16", "amp-fp16", "bf16", "fp16")
 
 
 class PaddlePaddle(AdapterBase):
@@ -68,7 +35,23 @@ class PaddlePaddle(AdapterBase):
     models = "mbench_paddle.models"
     compilers = COMPILERS
     tuned_by = ("CPU_NUM", "FLAGS_")
-    lacks = LACKS
+    lacks = (
+        Lack("PaddlePaddle's inference engine does not train: use eager or static",
+             compilers=("engine",), modes=("train",)),
+        NO_TF32_ON_CPU,
+        Lack("PaddlePaddle's AMP does nothing on CPU: use bf16 with engine, for inference",
+             ("cpu",), ("amp-bf16", "amp-fp16")),
+        Lack("PaddlePaddle has no float16 on CPU: use bf16 with engine, for inference",
+             ("cpu",), ("fp16",)),
+        Lack("PaddlePaddle has bfloat16 on CPU in its inference engine only",
+             ("cpu",), ("bf16",), ("eager", "static", "cinn")),
+        Lack("PaddlePaddle's LSTM has kernels in float32 and float64 only",
+             precisions=HALF, families=("lstm",)),
+        Lack("PaddlePaddle's inference engine has no autocast: use bf16",
+             precisions=("amp-bf16",), compilers=("engine",)),
+        Lack("PaddlePaddle's inference engine has no autocast: use fp16",
+             precisions=("amp-fp16",), compilers=("engine",)),
+    )  # fmt: skip
 
     def requirements(self, version: str | None, accelerator: str) -> Sequence[str]:
         """One distribution for each accelerator.

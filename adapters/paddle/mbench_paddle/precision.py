@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import TYPE_CHECKING
 
 import paddle
@@ -11,12 +10,12 @@ from paddle import nn
 from mbench.sdk.checks import check_capability, require
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     from mbench.contract.precision import Precision
     from mbench.sdk.compiler import Compiler
 
-__all__ = ["PRODUCTS", "autocast", "default_dtype", "differences", "set_flags", "wide", "widened"]
+__all__ = ["PRODUCTS", "autocast", "built", "differences", "set_flags", "wide", "widened"]
 
 PRODUCTS = (nn.Linear, nn.Conv2D)
 """Layers whose outputs are products; under AMP, a bias in float32 may widen that of others."""
@@ -49,15 +48,17 @@ def set_flags(precision: Precision, compiler: Compiler) -> None:
         paddle.base.core.set_cudnn_switch(precision.tf32)
 
 
-@contextlib.contextmanager
-def default_dtype(dtype: str) -> Iterator[None]:
-    """Layers that are made here have parameters of this type."""
+def built(build: Callable[[], nn.Layer], precision: Precision) -> nn.Layer:
+    """In its types from the start, but for level O2: nn.LSTM has a buffer that cannot be cast."""
     before = paddle.get_default_dtype()
-    paddle.set_default_dtype(dtype)
+    paddle.set_default_dtype("float32" if precision.half else precision.parameters)
     try:
-        yield
+        model = build()
     finally:
         paddle.set_default_dtype(before)
+    if precision.half and not precision.mixed:
+        paddle.amp.decorate(models=model, level="O2", dtype=precision.products, master_weight=False)
+    return model
 
 
 def autocast(function: Callable, precision: Precision) -> Callable:

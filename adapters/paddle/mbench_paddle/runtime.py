@@ -8,23 +8,24 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING
 
-import numpy as np
 import paddle
 
 from mbench.contract.adapter import Unsupported
+from mbench.contract.precision import PRECISIONS
 from mbench.sdk.benchmark import Prepared
 from mbench.sdk.checks import require
 from mbench.sdk.runtime import RuntimeBase
 from mbench_paddle import blas, parameters, precision
 from mbench_paddle.compiler import COMPILERS, Eager
-from mbench_paddle.layers import BatchNorm2D
+from mbench_paddle.layers import BatchNorm2D, layers_of
 from mbench_paddle.optimizer import Update
 from mbench_paddle.plugin import PaddlePaddle
 from mbench_paddle.statistics import RunningStatistics
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    import numpy as np
     from paddle import nn
 
     from mbench.contract.precision import Precision
@@ -43,28 +44,19 @@ class Benchmark(Prepared):
     to_numpy = staticmethod(parameters.to_numpy)
 
     @property
-    def lowered(self) -> bool:
-        """Whether the compiler takes the model, which is in float32, down to the products' type."""
-        return self.compiler.lowers and self.precision.half
-
-    @property
-    def dtype(self) -> str:
-        """Of parameters, statistics and inputs."""
-        return "float32" if self.lowered else self.precision.parameters
+    def own(self) -> Precision:
+        """The model's: single where the compiler takes half precision on itself."""
+        lowered = self.compiler.lowers and self.precision.half
+        return PRECISIONS["fp32"] if lowered else self.precision
 
     def precision_differences(self, kind: Precision) -> list[str]:
-        if self.lowered:
-            return [f"the engine takes a float32 model down to {kind.products} where it can"]
-        return precision.differences(kind)
+        if self.own is kind:
+            return precision.differences(kind)
+        return [f"the engine takes a float32 model down to {kind.products} where it can"]
 
     def build(self) -> nn.Layer:
-        """In its types from the start: nn.LSTM has a buffer that cannot be cast."""
         paddle.seed(self.case.seed)
-        start = "float32" if self.precision.half else self.dtype
-        with precision.default_dtype(start):
-            model = self.family.build(self.workload.config)
-        if start != self.dtype:
-            paddle.amp.decorate(models=model, level="O2", dtype=self.dtype, master_weight=False)
+        model = precision.built(partial(self.family.build, self.workload.config), self.own)
         if self.training:
             model.train()
         else:
@@ -72,57 +64,46 @@ class Benchmark(Prepared):
         return model
 
     def place(self, array: np.ndarray) -> paddle.Tensor:
-        # Paddle aborts where it finds no memory to make an array contiguous; NumPy raises.
-        tensor = paddle.to_tensor(np.ascontiguousarray(array))
-        return tensor.astype(self.dtype) if tensor.is_floating_point() else tensor
+        tensor = parameters.placed(array)
+        return tensor.astype(self.own.parameters) if tensor.is_floating_point() else tensor
 
     def check(self) -> None:
-        """By what layers put out for a sample, without learning from it: types of products, which
-        the engine checks itself where it lowers them, and how much each batch norm takes in.
-        """
-        types, values = set(), {}
+        """By what layers put out for a sample, from which batch norms learn nothing.
 
-        def note(layer: nn.Layer, _inputs: object, output: paddle.Tensor) -> None:
+        What the compiler lowers, it checks itself.
+        """
+        types, counts = set(), {}
+
+        def note(layer: nn.Layer, inputs: object, output: paddle.Tensor) -> None:
             if isinstance(layer, BatchNorm2D):
-                values[layer] = self.case.batch_size * output.shape[2] * output.shape[3]
+                counts[layer] = self.case.batch_size * output.shape[2] * output.shape[3]
             else:
                 types.add(output.dtype)
 
-        layers = self.model.sublayers()
-        norms = [layer for layer in layers if isinstance(layer, BatchNorm2D)]
-        products = [layer for layer in layers if isinstance(layer, precision.PRODUCTS)]
-        hooks = [layer.register_forward_post_hook(note) for layer in (*norms, *products)]
+        norms = layers_of(self.model, BatchNorm2D)
+        noted = layers_of(self.model, BatchNorm2D, *precision.PRODUCTS)
+        hooks = [layer.register_forward_post_hook(note) for layer in noted]
         for norm in norms:
             norm.eval()
         with paddle.no_grad():
-            self.autocast(self.family.forward)(self.model, self.sample())
+            precision.autocast(self.family.forward, self.own)(self.model, self.sample())
         for norm in norms:
             norm.training = self.training
         for hook in hooks:
             hook.remove()
-        expected = getattr(paddle, self.dtype if self.lowered else self.precision.products)
         found = ", ".join(sorted(map(str, types)))
         said = f"{self.precision.name} has no effect here: products are {found}"
-        require(expected in types, said)
-        self.statistics = RunningStatistics(self.model, values, exact=self.dtype == "float64")
-        self.differences += self.remarks()
+        require(getattr(paddle, self.own.products) in types, said)
+        self.statistics = RunningStatistics(self.model, counts, exact=self.own.name == "fp64")
+        self.differences += [*self.statistics.differences, *self.remarks()]
 
-    def remarks(self) -> list[str]:
-        found = []
-        if self.statistics.natives:
-            found.append("running variances are biased: they are converted to unbiased ones")
+    def remarks(self) -> Iterator[str]:
         if "images" in self.batch:
-            found.append("images are NCHW, the only layout of paddle.vision's models")
+            yield "images are NCHW, the only layout of paddle.vision's models"
         if self.case.device == "cpu" and not self.compiler.lowers:  # which multiplies by oneDNN
-            found += blas.differences()
-        if self.dtype == "float64":
-            found.append(
-                "constants that kernels hold in float32 are made exact around them in float64"
-            )
-        return found
-
-    def autocast(self, function: Callable) -> Callable:
-        return function if self.lowered else precision.autocast(function, self.precision)
+            yield from blas.differences()
+        if self.own.name == "fp64":
+            yield "constants that kernels hold in float32 are made exact around them in float64"
 
     def prepare_training(self) -> None:
         model, forward, loss = self.model, self.family.forward, self.family.loss
@@ -130,7 +111,7 @@ class Benchmark(Prepared):
         def compute(batch: Tensors) -> paddle.Tensor:
             return loss(precision.widened(forward(model, batch)), batch)
 
-        self.compute = self.autocast(self.compiler.compile(compute))
+        self.compute = precision.autocast(self.compiler.compile(compute), self.own)
 
     def train(self) -> paddle.Tensor:
         self.statistics.advance()

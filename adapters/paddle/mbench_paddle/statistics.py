@@ -55,8 +55,8 @@ class RunningStatistics:
     a training model keeps its averages, that of the old one before each step.
     """
 
-    def __init__(self, model: nn.Layer, values: Mapping[BatchNorm2D, int], *, exact: bool) -> None:
-        """`values` has the n of each layer that runs: an auxiliary head does not in inference."""
+    def __init__(self, model: nn.Layer, counts: Mapping[BatchNorm2D, int], *, exact: bool) -> None:
+        """`counts` has the n of each layer that runs: an auxiliary head does not in inference."""
         self._exact = exact and model.training
         self.steps = 0
         self.starts: dict[Statistic, np.ndarray] = {}
@@ -66,7 +66,7 @@ class RunningStatistics:
                 continue
             momentum, stretch = layer._momentum, layer.stretch if exact else 1.0
             unit = (1 - held(momentum)) / (1 - momentum) if self._exact else 1.0
-            count = values.get(layer, 1)
+            count = counts.get(layer, 1)
             unbiased = count / (count - 1) if count > 1 else 1.0  # one value has no variance: B = 0
             for kind, tensor, power, factor in (
                 ("mean", layer._mean, 1, 1.0),
@@ -76,6 +76,9 @@ class RunningStatistics:
                     tensor, trainable=False, kept=self, momentum=momentum,
                     unit=unit * stretch**power, factor=factor,
                 )  # fmt: skip
+
+        said = "running variances are biased: they are converted to unbiased ones"
+        self.differences = [said] if self.natives else []
 
     def restart(self) -> None:
         """Start from what was loaded."""

@@ -20,7 +20,7 @@ paddle = pytest.importorskip("paddle", reason="PaddlePaddle is not installed her
 
 from paddle.jit.sot.symbolic.compile_cache import CompileSIRCache  # noqa: E402
 
-from mbench_paddle.compiler import OneGraph  # noqa: E402
+from mbench_paddle.graph import OneGraph  # noqa: E402
 from mbench_paddle.models.mobilenet import build as build_mobilenet  # noqa: E402
 from mbench_paddle.plugin import PaddlePaddle  # noqa: E402
 from mbench_paddle.runtime import Runtime  # noqa: E402
