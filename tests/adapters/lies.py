@@ -113,16 +113,12 @@ class LiesAreCaught:
             proofs.build("resnet50", "inference")
 
     def test_a_bias_too_many_in_spite_of_a_lenient_adapter(self, proofs, monkeypatch):
-        parameters = importlib.import_module(f"{self.package}.parameters")
-        if not hasattr(parameters, "load"):
-            parameters = tensors
-
-        def lenient(*arguments, honest=parameters.load):
+        def lenient(*arguments, honest=tensors.load):
             with pytest.raises(ValueError, match="left out"):
                 honest(*arguments)
 
         self.conv1_has_a_bias(monkeypatch)
-        monkeypatch.setattr(parameters, "load", lenient)
+        monkeypatch.setattr(tensors, "load", lenient)
         proofs.build("resnet50", "inference")
         findings = proofs.findings("resnet50", "inference", 1)
         assert_caught(findings, {"parameters": ["conv1.bias is too many"]})

@@ -134,7 +134,7 @@ class Runtime(RuntimeBase):
     benchmark = Benchmark
     version = str(mx.__version__)
     distributions = ("mxnet", "mxnet-cu112", "numpy")
-    out_of_memory = ("out of memory", "failed to allocate")
+    out_of_memory = ("out of memory", "failed to allocate", "trying to allocate is larger")
     set_precision = staticmethod(precision.set_flags)
 
     def set_up(self) -> None:

@@ -126,7 +126,7 @@ def serve(read_fd: int, write_fd: int) -> None:
             try:
                 reply = wire.encode(session.answer(message))
             except Exception as error:
-                reply = reply_to(error)
+                reply = reply_to(error, session.runtime)
             replies.write(reply)
             if isinstance(message, wire.Close):
                 break
@@ -134,22 +134,25 @@ def serve(read_fd: int, write_fd: int) -> None:
     os._exit(0)
 
 
-def reply_to(error: Exception) -> bytes:
+def reply_to(error: Exception, runtime: Runtime | None) -> bytes:
     """Its failure as it is sent, even where no memory is left to tell it in."""
     try:
         traceback.print_exc()  # into the worker's log
-        return wire.encode(failure(error))
+        return wire.encode(failure(error, runtime))
     except MemoryError:
         return OUT_OF_MEMORY
 
 
-def failure(error: Exception) -> wire.Failure:
-    """The typed outcome of an exception, in one line and with its traceback."""
+def failure(error: Exception, runtime: Runtime | None) -> wire.Failure:
+    """The typed outcome of an exception, in one line and with its traceback.
+
+    `runtime` is the framework's own, whose words for want of memory are its to know.
+    """
     text = " ".join(str(error).split())
     named = f"{type(error).__name__}: {text}" if text else type(error).__name__
     if isinstance(error, Unsupported):
         outcome, named = "unsupported", text
-    elif is_out_of_memory(error, named):
+    elif is_out_of_memory(error, runtime):
         outcome = "oom"
     else:
         outcome = "failed"
@@ -158,9 +161,11 @@ def failure(error: Exception) -> wire.Failure:
     )
 
 
-def is_out_of_memory(error: Exception, text: str) -> bool:
-    """Frameworks name it differently; these words are what theirs have in common."""
-    words = ("out of memory", "outofmemory", "resourceexhausted", "oom when", "bad_alloc",
-             "can't allocate memory", "cannot allocate memory", "failed to allocate",
-             "trying to allocate is larger")  # fmt: skip
-    return isinstance(error, MemoryError) or any(word in text.lower() for word in words)
+def is_out_of_memory(error: Exception, runtime: Runtime | None) -> bool:
+    """Whether Python, the system, C++ or the framework says so."""
+    if isinstance(error, MemoryError):
+        return True
+    if any(words in str(error).lower() for words in ("cannot allocate memory", "bad_alloc")):
+        return True
+    asked = getattr(runtime, "is_out_of_memory", None)
+    return asked is not None and bool(asked(error))

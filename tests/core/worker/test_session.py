@@ -171,12 +171,17 @@ def test_no_memory_is_told_where_none_is_left_to_tell_it_in(monkeypatch):
         raise MemoryError
 
     monkeypatch.setattr("traceback.print_exc", exhausted)
-    told = wire.decode(reply_to(MemoryError()))
+    told = wire.decode(reply_to(MemoryError(), None))
     assert told == wire.Failure(outcome="oom", reason="MemoryError")
 
 
-class ResourceExhaustedError(Exception):
-    pass
+class Exhausted(Exception):
+    """What a framework raises where memory does not suffice."""
+
+
+class Knowing:
+    def is_out_of_memory(self, error):
+        return isinstance(error, Exhausted)
 
 
 @pytest.mark.parametrize(
@@ -184,13 +189,10 @@ class ResourceExhaustedError(Exception):
     [
         (Unsupported("no bf16\non this CPU"), "unsupported", "no bf16 on this CPU"),
         (MemoryError(), "oom", "MemoryError"),
-        (RuntimeError("CUDA out of memory. Tried"), "oom", "RuntimeError: CUDA out of memory"),
-        (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried"), "oom", ""),
-        (ResourceExhaustedError("OOM when allocating"), "oom", "ResourceExhaustedError: OOM"),
-        (ResourceExhaustedError(""), "oom", "ResourceExhaustedError"),
+        (Exhausted("no room"), "oom", "Exhausted: no room"),
+        (RuntimeError("no room"), "failed", "RuntimeError: no room"),
         (RuntimeError("std::bad_alloc"), "oom", "RuntimeError: std::bad_alloc"),
         (OSError(12, "Cannot allocate memory"), "oom", "OSError: [Errno 12]"),
-        (Exception("Size of tensor you are trying to allocate is larger than 2^31"), "oom", ""),
         (ValueError("a\n  b\tc"), "failed", "ValueError: a b c"),
         (KeyError("memory"), "failed", "KeyError: 'memory'"),
         (RuntimeError("x" * 10_000), "failed", "RuntimeError: xxx"),
@@ -200,7 +202,7 @@ def test_outcomes_of_exceptions(error, outcome, reason):
     try:
         raise error
     except Exception as caught:
-        made = failure(caught)
+        made = failure(caught, Knowing())
     assert made.outcome == outcome
     assert made.reason.startswith(reason)
     assert "\n" not in made.reason
