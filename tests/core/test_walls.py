@@ -16,6 +16,7 @@ import pytest
 
 import mbench
 from mbench import hookspecs
+from mbench.plugins import Plugins
 
 CORE = Path(mbench.__file__).parent
 ADAPTERS = Path(__file__).parents[2] / "adapters"
@@ -23,7 +24,23 @@ FILES = sorted(CORE.rglob("*.py"))
 WORKERS_SIDE = ("contract", "sdk", "workloads", "worker")
 FRAMEWORKS = ("torch", "pytorch", "tensorflow", "tf", "keras", "mxnet", "paddle", "paddlepaddle",
               "jax", "flax", "oneflow", "mindspore")  # fmt: skip
-NAMES_ONE = re.compile(rf"(?<![a-z0-9])({'|'.join(FRAMEWORKS)})(?![a-z0-9])", re.IGNORECASE)
+COMPILERS = (
+    "cinn",
+    "dynamo",
+    "hybridize",
+    "inductor",
+    "openvino",
+    "tensorrt",
+    "torchscript",
+    "xla",
+)
+EVERYDAY = ("eager", "engine", "graph", "hybrid", "onednn", "static")
+"""Compilers whose names are words, or a library's that several frameworks share."""
+PHRASES = ("can't allocate memory", "failed to allocate", "oom when", "outofmemory",
+           "resourceexhausted", "resource_exhausted", "trying to allocate")  # fmt: skip
+"""In which frameworks tell that memory does not suffice."""
+WORDS = "|".join(map(re.escape, (*FRAMEWORKS, *COMPILERS, *PHRASES)))
+NAMES_ONE = re.compile(rf"(?<![a-z0-9])({WORDS})(?![a-z0-9])", re.IGNORECASE)
 
 ALL = pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(CORE)))
 
@@ -137,8 +154,9 @@ def within(module: str, names: dict[str, Path]) -> str | None:
 
 
 @ALL
-def test_no_file_names_a_framework(file):
-    """Neither as an identifier nor in a string. Documentation and examples may.
+def test_no_file_speaks_of_a_framework(file):
+    """Nor a framework's compiler or its words for want of memory: neither as an identifier nor in
+    a string. Documentation and examples may.
 
     Documentation is every string that stands as a statement, and what is passed as `help`.
     """
@@ -167,11 +185,19 @@ def test_no_file_names_a_framework(file):
     [
         ("import torch", True), ("pytorch_version", True), ("TF", True), ("is tf here?", True),
         ("mbench_tensorflow.runtime", True), ("tf32", False), ("TensorFloat-32", False),
-        ("torchlight", False), ("after", False),
+        ("torchlight", False), ("after", False), ("--xla", True), ("OOM when allocating", True),
+        ("relax", False), ("out of memory", False),
     ],
 )  # fmt: skip
 def test_what_counts_as_naming_one(text, named):
     assert bool(NAMES_ONE.search(text)) is named
+
+
+def test_every_compiler_of_our_adapters_is_such_a_word_or_an_everyday_one():
+    adapters = Plugins(external=False).adapters.unique().values()
+    found = {name for adapter in adapters for name in adapter.compilers}
+    assert found >= {"eager", "graph"}
+    assert found <= {*COMPILERS, *EVERYDAY}
 
 
 @ALL
