@@ -7,18 +7,14 @@ from itertools import combinations
 from statistics import harmonic_mean
 from typing import TYPE_CHECKING
 
+from mbench.plan.adaptive import MORE_SETS
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from mbench.plan.adaptive import Adaptive
 
 __all__ = ["Rates", "narrow_enough", "reason_to_stop", "too_small", "widths"]
-
-MORE_SETS = 2
-"""Made after a width was first reached. It was reached by luck too, and intervals reported at that
-very moment hold the truth in 92 of 100 cases instead of 95 (benchmarks/coverage.py). A fixed number
-of sets more mends most of that (Simons 1968, On the cost of not knowing the variance when making a
-fixed-width confidence interval for the mean)."""
 
 Rates = dict[int, dict[int, dict[int, float]]]
 """case -> process -> round -> samples per second, as far as a comparison has been measured."""

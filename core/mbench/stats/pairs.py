@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from statistics import fmean, harmonic_mean, median
+from statistics import fmean, median
 from typing import TYPE_CHECKING
 
-from mbench.stats.intervals import CONFIDENCE, Interval, geometric_interval, stdev
+from mbench.stats.intervals import CONFIDENCE, RANKED, Interval, geometric_interval, stdev
+from mbench.stats.scatter import NORMAL
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -59,6 +60,18 @@ class Ratio:
         """The centre of the pairs' middle rounds."""
         return geometric_interval([pair.median for pair in self.pairs]).value
 
+    @cached_property
+    def far_off(self) -> int:
+        """Pairs that lie far from the others: beyond three standard deviations of most of them.
+
+        Where ranks make the interval, it is of the pairs that do not.
+        """
+        if len(self.pairs) < RANKED:
+            return 0
+        logs = [math.log(pair.total) for pair in self.pairs]
+        apart = [abs(log - median(logs)) for log in logs]
+        return sum(value > 3 * median(apart) / NORMAL for value in apart)
+
     def depends_on_stalls(self, interval: Interval) -> bool:
         """Whether totals and middle rounds lie further apart than the interval reaches."""
         if interval.low is None or interval.high is None:
@@ -76,7 +89,7 @@ def pair_of(baseline: Rounds, other: Rounds) -> Pair | None:
     if not rounds:
         return None
     sides = [[side[number] for number in rounds] for side in (baseline, other)]
-    totals = [harmonic_mean(side) for side in sides]
+    totals = [len(side) / math.fsum(1 / rate for rate in side) for side in sides]
     middle = median(math.log(new / base) for base, new in zip(*sides, strict=True))
     # Of each round, how much longer than usual the baseline took, beyond what the other did.
     shares = [[total / rate for rate in side] for total, side in zip(totals, sides, strict=True)]

@@ -33,13 +33,13 @@ def detectable(scatter: Scatter, *, pairs: int) -> float | None:
     return math.expm1(shift * math.sqrt(scatter.variance / pairs))
 
 
-def pairs_for(interval: Interval, *, half_width: float, confidence: float) -> int | None:
+def pairs_for(interval: Interval, *, half_width: float, confidence: float) -> int:
     """About how many pairs it takes for that relative half-width, as they scatter in `interval`.
 
-    None where the interval has no ends. Never fewer than three.
+    The interval has ends. Never fewer than three.
     """
-    if interval.low is None or interval.high is None:
-        return None
+    assert interval.low is not None
+    assert interval.high is not None
     made = interval.replicates
     reach = math.log(interval.high / interval.low) / 2
     scatter = reach * math.sqrt(made) / float(stdtrit(made - 1, 0.5 + CONFIDENCE / 2))

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
+import random
+
 import pytest
+from laws import measured, normal
 
 from mbench import stats
-from mbench.harness.stopping import MORE_SETS, narrow_enough, reason_to_stop, too_small, widths
-from mbench.plan.adaptive import Adaptive
+from mbench.harness.stopping import narrow_enough, reason_to_stop, too_small, widths
+from mbench.plan.adaptive import MORE_SETS, Adaptive
 
 
 def sets(*values):
@@ -104,3 +108,17 @@ def test_a_budget_that_holds_one_round_is_large_enough():
     assert too_small(protocol, **state, round_seconds=2.0) == ""
     assert "give --budget 11 for one round" in too_small(protocol, **state, round_seconds=2.5)
     assert too_small(protocol, workers=2, warm=0, elapsed_seconds=99, round_seconds=0) == ""
+
+
+@pytest.mark.parametrize(("law", "goal"), [(normal, 0.02), (measured, 0.02), (normal, 0.03)])
+def test_intervals_that_stopped_by_their_width_hold_the_truth_as_often_as_they_say(law, goal):
+    chance, trials, held = random.Random(0), 500, 0
+    for _ in range(trials):
+        pairs, seen = [], []
+        while not narrow_enough(seen, goal=goal, fewest=5):
+            value = math.exp(law(chance))
+            pairs.append(stats.Pair(value, value, 0.0, 1))
+            made = stats.Ratio(pairs).interval(stats.STOPPED_CONFIDENCE)
+            seen.append(made.half_width)
+        held += not made.leaves_out(1)
+    assert held / trials > 0.93

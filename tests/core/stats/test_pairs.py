@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from mbench.stats import Pair, known_scatter, pair_of, pairs_of, ratio
+from mbench.stats import Pair, Ratio, known_scatter, pair_of, pairs_of, ratio
 
 
 def pair(chance, *, true, processes=5, rounds=4, offset=0.025, noise=0.01):
@@ -122,6 +122,16 @@ def test_noise_is_seldom_called_stalls():
         made = ratio(*pair(chance, true=1.3, rounds=12, offset=0.02, noise=0.08))
         said += made.depends_on_stalls(made.interval())
     assert said <= 9
+
+
+def test_pairs_far_off_are_counted_where_ranks_pass_them_over():
+    def of(*values):
+        return Ratio([Pair(value, value, 0.0, 1) for value in values])
+
+    usual = [1 + 0.01 * at for at in range(-4, 5)]
+    assert of(*usual, 0.69).far_off == 1
+    assert of(*usual, 1.0).far_off == 0
+    assert of(*usual[1:], 0.69).far_off == 0, "Student's interval takes all nine"
 
 
 def test_without_an_interval_nothing_is_said_of_stalls():

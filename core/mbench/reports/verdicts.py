@@ -1,0 +1,79 @@
+"""What a comparison shows, in a sentence; every report says it in these words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mbench.reports.text import interval, number
+from mbench.stats import ALIKE
+
+__all__ = ["evidence", "further", "noise_note", "sentence", "together"]
+
+Document = dict[str, Any]
+
+
+def sentence(comparison: Document, *, baseline: str, other: str) -> str:
+    """Who is faster, or how large a difference is not ruled out."""
+    verdict, ratio = comparison["verdict"], comparison["ratio"]
+    pair = f"{other} against {baseline}"
+    if verdict is None:
+        return f"{pair}: not compared"
+    if verdict in ("faster", "slower"):
+        fast, slow = (other, baseline) if verdict == "faster" else (baseline, other)
+        factor = ratio if verdict == "faster" else 1 / ratio
+        return f"{fast} is {number(factor, 3)} times as fast as {slow}"
+    if verdict == "alike":
+        return f"{pair}: alike within {percent(ALIKE)}"
+    if verdict == "depends on stalls":
+        middle, total = number(comparison["median"]), number(ratio)
+        return f"{pair}: depends on stalls: median {middle}, total {total}"
+    if verdict == "undetermined":
+        return f"{pair}: undetermined, {comparison['undetermined']}"
+    slower, faster = (percent(abs(comparison[end] - 1)) for end in ("low", "high"))
+    return f"{pair}: no difference shown: {other} may be up to {slower} slower or {faster} faster"
+
+
+def percent(share: float) -> str:
+    return f"{number(100 * share, 2)} %"
+
+
+def evidence(comparison: Document) -> str:
+    """The numbers behind a verdict; why there are none, where there are none."""
+    if comparison["verdict"] is None:
+        return str(comparison["reason"] or "the run did not get so far")
+    said = f"ratio {number(comparison['ratio'])}"
+    if comparison["low"] is not None:
+        said += f", 95 % interval {interval(comparison['low'], comparison['high'])}"
+    if comparison["process_pairs"]:
+        said += f", median of rounds {number(comparison['median'])}"
+        said += f", {comparison['process_pairs']} process pairs"
+    if comparison["far_off"]:
+        said += f", {comparison['far_off']} of them far off"
+    if comparison["reason"] not in (None, "all processes measured"):
+        said += f"; {comparison['reason']}"
+    return said
+
+
+def further(comparison: Document) -> str:
+    """What it would take to know more; empty where that is known well enough, or not foreseen."""
+    step = comparison["next_step"]
+    if step is None or comparison["verdict"] not in ("no difference shown", "undetermined"):
+        return ""
+    what = "a verdict" if step["half_width"] is None else f"±{percent(step['half_width'])}"
+    minutes = step["seconds"] / 60
+    price = f"{number(minutes, 2)} min" if minutes >= 1 else f"{number(step['seconds'], 2)} s"
+    return f"{what} would take about {price}: {step['options']}"
+
+
+def noise_note(comparison: Document) -> str:
+    """How large a difference would be found here; empty where that is not known."""
+    found = comparison["detectable"]
+    return "" if found is None else f"so many pairs find {percent(found)} here"
+
+
+def together(document: Document) -> str:
+    """That several verdicts hold together; empty where there are not several."""
+    count = sum(comparison["low"] is not None for comparison in document["comparisons"])
+    if count < 2:
+        return ""
+    return f"{count} verdicts, which hold together with 95 % (Holm); each interval by itself"

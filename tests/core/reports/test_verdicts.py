@@ -1,0 +1,86 @@
+"""Verdicts in words."""
+
+from __future__ import annotations
+
+import pytest
+
+from mbench.reports.verdicts import evidence, further, noise_note, sentence, together
+
+
+def comparison(**known):
+    return {
+        "verdict": "faster", "ratio": 1.087, "low": 1.06, "high": 1.115, "median": 1.09,
+        "process_pairs": 5, "far_off": 0, "undetermined": None, "detectable": None,
+        "reason": "all processes measured", "next_step": None, **known,
+    }  # fmt: skip
+
+
+FEW = {"low": None, "high": None, "process_pairs": 2, "verdict": "undetermined",
+       "undetermined": "1 more process pair is needed"}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        ({}, "tf is 1.09 times as fast as torch"),
+        ({"verdict": "slower", "ratio": 0.8}, "torch is 1.25 times as fast as tf"),
+        ({"verdict": "no difference shown", "low": 0.96, "high": 1.14},
+         "tf against torch: no difference shown: tf may be up to 4 % slower or 14 % faster"),
+        ({"verdict": "alike"}, "tf against torch: alike within 3 %"),
+        ({"verdict": "depends on stalls", "median": 1.123},
+         "tf against torch: depends on stalls: median 1.123, total 1.087"),
+        (FEW, "tf against torch: undetermined, 1 more process pair is needed"),
+        ({"verdict": None}, "tf against torch: not compared"),
+    ],
+)  # fmt: skip
+def test_sentences(known, said):
+    assert sentence(comparison(**known), baseline="torch", other="tf") == said
+
+
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        ({}, "ratio 1.087, 95 % interval 1.06 .. 1.115, median of rounds 1.09, 5 process pairs"),
+        ({"process_pairs": 20, "far_off": 2, "reason": "budget of 60 s spent"},
+         "ratio 1.087, 95 % interval 1.06 .. 1.115, median of rounds 1.09, 20 process pairs, "
+         "2 of them far off; budget of 60 s spent"),
+        (FEW, "ratio 1.087, median of rounds 1.09, 2 process pairs"),
+        ({**FEW, "process_pairs": 0}, "ratio 1.087"),
+        ({"verdict": None, "reason": "tf is oom: too large"}, "tf is oom: too large"),
+        ({"verdict": None, "reason": None}, "the run did not get so far"),
+    ],
+)  # fmt: skip
+def test_evidence(known, said):
+    assert evidence(comparison(**known)) == said
+
+
+STEP = {"half_width": 0.02, "seconds": 540.0, "options": "--until 2% --budget 600"}
+
+
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        ({"verdict": "no difference shown", "next_step": STEP},
+         "±2 % would take about 9 min: --until 2% --budget 600"),
+        ({"verdict": "undetermined", "next_step": {**STEP, "half_width": None, "seconds": 42.0,
+                                                   "options": "--processes 3 --budget 60"}},
+         "a verdict would take about 42 s: --processes 3 --budget 60"),
+        ({"verdict": "no difference shown"}, ""),
+        ({"next_step": STEP}, ""),
+    ],
+)  # fmt: skip
+def test_what_it_would_take_to_know_more(known, said):
+    assert further(comparison(**known)) == said
+
+
+def test_what_can_be_found_stands_beside_it_where_that_is_known():
+    assert noise_note(comparison()) == ""
+    assert noise_note(comparison(detectable=0.0414)) == "so many pairs find 4.1 % here"
+
+
+def test_several_verdicts_are_said_to_hold_together():
+    alone, few = comparison(), comparison(**FEW)
+    assert together({"comparisons": [alone, few]}) == ""
+    assert together({"comparisons": [alone, few, alone]}) == (
+        "2 verdicts, which hold together with 95 % (Holm); each interval by itself"
+    )
