@@ -84,6 +84,7 @@ def write_run(tmp_path: Path, plugins: Plugins, machine: Callable[..., System]) 
         proofs: dict[str, ProofRecord] | None = None,
         status: str | None = "complete",
         end: str | None = "all processes measured",
+        set_seconds: float | None = None,
         system: dict[str, Any] | None = None,
         version: str = "1.2",
         protocol: Protocol | None = None,
@@ -152,7 +153,11 @@ def write_run(tmp_path: Path, plugins: Plugins, machine: Callable[..., System]) 
                 store.append(facts.outcome(entry, ends[label]))
         for comparison in comparisons:
             if end is not None:
-                store.append(events.ComparisonEnd(comparison=comparison.number, reason=end))
+                store.append(
+                    events.ComparisonEnd(
+                        comparison=comparison.number, reason=end, set_seconds=set_seconds
+                    )
+                )
         if status is not None:
             store.end(status)
         store.close()

@@ -42,7 +42,7 @@ def test_a_published_protocol_counts_steps_and_claims_no_interval(tmp_path, opti
     assert comparison["ratio"] > 0
     assert comparison["low"] is comparison["high"] is None
     assert comparison["verdict"] == "undetermined"
-    assert "one case after the other" in comparison["no_interval"]
+    assert "one case after the other" in comparison["undetermined"]
     (path,) = (tmp_path / "results").rglob("run.jsonl")
     events = [json.loads(line) for line in path.read_text().splitlines()]
     timed = [e for e in events if e["event"] == "block" and (e["case"], e["process"]) == (0, 0)]

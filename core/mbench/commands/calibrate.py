@@ -31,10 +31,11 @@ __all__ = ["command"]
               help="Write the report to a file instead of stdout.")  # fmt: skip
 @click.pass_context
 def command(context: click.Context, /, framework: str, **options: Any) -> None:
-    """Measure a framework against itself (A/A), and keep the noise floor of this machine.
+    """Measure a framework against itself (A/A), and keep how far identical processes lie apart.
 
     Both sides are the same, so whatever differs is noise. Comparisons of the same case that are
-    measured afterwards show this noise floor beside their verdict.
+    measured afterwards say what difference they can find here, and their intervals are made with
+    what is known of the scatter.
 
     \b
     Examples:
@@ -50,45 +51,45 @@ def command(context: click.Context, /, framework: str, **options: Any) -> None:
         raise UsageError("few process pairs show no scatter; give --processes 3 or more")
     check_writable(options["output"])
     store, interrupted = conduct(order)
-    floors = keep_floors(store.folder)
+    found = keep_calibrations(store.folder)
     if options["format_"] == "json":
-        text = json.dumps({"schema": 1, "run": store.id, "calibrations": floors}, indent=2) + "\n"
+        text = json.dumps({"schema": 1, "run": store.id, "calibrations": found}, indent=2) + "\n"
     else:
-        text = "".join(f"{line(floor)}\n" for floor in floors)
+        text = "".join(f"{line(calibrated)}\n" for calibrated in found)
     deliver(text, options["output"])
     if interrupted:
         print(f"mbench: interrupted; what was measured is in {store.folder}", file=sys.stderr)
         context.exit(130)
-    context.exit(1 if store.failures or not floors else 0)
+    context.exit(1 if store.failures or not found else 0)
 
 
-def keep_floors(folder: Path) -> list[dict[str, Any]]:
-    """Keep the noise floor of every comparison in a run of A/A, and tell them as plain data."""
+def keep_calibrations(folder: Path) -> list[dict[str, Any]]:
+    """Keep the ratios of every comparison in a run of A/A, and tell them as plain data."""
     from mbench.results.calibration import Calibration, keep, key
     from mbench.results.run import load_run
     from mbench.results.summary import summarize
 
     run = load_run(folder)
     document = summarize(run)
-    floors = []
+    found = []
     for comparison in document["comparisons"]:
         case = run.cases[comparison["cases"][0]]
         pairs = comparison["pairs"]
-        floor: dict[str, Any] = {
+        calibrated: dict[str, Any] = {
             **{name: comparison[name] for name in ("model", "mode", "batch_size", "precision")},
             "framework": case.planned.framework,
             "version": case.info.version if case.info else None,
             "compiler": case.axes.compiler,
             **{name: comparison[name] for name in ("ratio", "low", "high", "process_pairs")},
             "verdict": comparison["verdict"],
-            "noise_floor": floor_of(pairs),
+            "detectable": detectable(pairs),
             "reason": comparison["reason"],
             "disturbances": comparison["disturbances"],
         }
-        floors.append(floor)
-        if floor["noise_floor"] is not None:
+        found.append(calibrated)
+        if calibrated["detectable"] is not None:
             keep(
-                key(run.header.system, case.planned.framework, floor["version"], case.axes),
+                key(run.header.system, case.planned.framework, calibrated["version"], case.axes),
                 Calibration(
                     run=run.id,
                     started=document["started"],
@@ -96,10 +97,10 @@ def keep_floors(folder: Path) -> list[dict[str, Any]]:
                     disturbances=comparison["disturbances"],
                 ),
             )
-    return floors
+    return found
 
 
-def floor_of(pairs: list[float]) -> float | None:
+def detectable(pairs: list[float]) -> float | None:
     """The difference that as many pairs would find; None where there are too few."""
     from mbench import stats
 
@@ -107,23 +108,23 @@ def floor_of(pairs: list[float]) -> float | None:
     return stats.detectable(known, pairs=len(pairs)) if known else None
 
 
-def line(floor: dict[str, Any]) -> str:
-    """One noise floor in one sentence."""
-    name = " ".join(filter(None, (floor["framework"], floor["version"])))
+def line(calibrated: dict[str, Any]) -> str:
+    """One calibration in one sentence."""
+    name = " ".join(filter(None, (calibrated["framework"], calibrated["version"])))
     what = (
-        f"{name}, {floor['model']} {floor['mode']}, "
-        f"batch {floor['batch_size']}, {floor['precision']}, {floor['compiler']}"
+        f"{name}, {calibrated['model']} {calibrated['mode']}, "
+        f"batch {calibrated['batch_size']}, {calibrated['precision']}, {calibrated['compiler']}"
     )
-    if floor["noise_floor"] is None:
-        return f"{what}: not calibrated, {floor['reason']}"
-    percent = number(100 * floor["noise_floor"], 2)
+    if calibrated["detectable"] is None:
+        return f"{what}: not calibrated, {calibrated['reason']}"
+    percent = number(100 * calibrated["detectable"], 2)
     said = (
-        f"{what}: noise floor {percent} % with {floor['process_pairs']} "
-        f"process pairs (against itself {number(floor['ratio'])}, 95 % interval "
-        f"{number(floor['low'])} .. {number(floor['high'])}, {floor['verdict']})"
+        f"{what}: {calibrated['process_pairs']} process pairs find differences of {percent} % "
+        f"(against itself {number(calibrated['ratio'])}, 95 % interval "
+        f"{number(calibrated['low'])} .. {number(calibrated['high'])}, {calibrated['verdict']})"
     )
-    if floor["verdict"] in ("faster", "slower"):
+    if calibrated["verdict"] in ("faster", "slower"):
         said += "; identical code differs here, as it does once in 20 times: calibrate again"
-    if floor["disturbances"]:
-        said += "; DISTURBED, " + "; ".join(floor["disturbances"])
+    if calibrated["disturbances"]:
+        said += "; DISTURBED, " + "; ".join(calibrated["disturbances"])
     return said

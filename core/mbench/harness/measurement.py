@@ -65,6 +65,8 @@ class Measurement(ABC, Generic[Constants]):
         self.earlier = bench.earlier
         self.entries = [e for e in comparison.entries if e.label in environments]
         self.workers: dict[int, Worker] = {}
+        self.calibrated: dict[int, list[float]] = {}
+        """Ratios of identical processes, by case, where this machine knows them."""
 
     def start(
         self,
@@ -90,6 +92,8 @@ class Measurement(ABC, Generic[Constants]):
         if process == 0:
             for fact in facts.framework(entry, info, self.store.system):
                 self.store.append(fact)
+                if isinstance(fact, events.Calibration):
+                    self.calibrated[entry.number] = fact.ratios
         self.progress.phase(entry.label, "preparing")
         prepared = worker.prepare(entry.case)
         self.progress.phase(entry.label, "warming up")

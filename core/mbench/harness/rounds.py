@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import time
 from contextlib import ExitStack
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 from mbench.engine.outcome import CaseEnded
@@ -40,13 +41,16 @@ class Interleaved(Measurement[Adaptive]):
         super().__init__(comparison, environments, bench)
         self.random = random.Random(f"{self.protocol.seed}/{comparison.number}")
         self.rates: Rates = {}
-        self.costliest_set = 0.0
+        self.sets: list[float] = []
+        """Seconds that each set took."""
         self.cut_short = False
         self.first = first_missing(self.earlier, self.entries)
         if self.earlier is not None:
             for entry in self.entries:
-                if entry.number in self.earlier.cases:
-                    of_case = rates(self.earlier.cases[entry.number])
+                if case := self.earlier.cases.get(entry.number):
+                    if case.calibration:
+                        self.calibrated[entry.number] = case.calibration.ratios
+                    of_case = rates(case)
                     self.rates[entry.number] = {
                         process: of_case[process] for process in of_case if process < self.first
                     }
@@ -60,7 +64,13 @@ class Interleaved(Measurement[Adaptive]):
             process += 1
         if self.cut_short and not reason.startswith("budget"):
             reason += f", rounds cut short by the budget of {self.protocol.budget_seconds:g} s"
-        self.store.append(events.ComparisonEnd(comparison=self.comparison.number, reason=reason))
+        self.store.append(
+            events.ComparisonEnd(
+                comparison=self.comparison.number,
+                reason=reason,
+                set_seconds=fmean(self.sets) if self.sets else None,
+            )
+        )
 
     def enough(self, measured: int) -> str:
         """Why no set is begun after so many of them; empty if one is."""
@@ -69,12 +79,12 @@ class Interleaved(Measurement[Adaptive]):
         seen: list[float | None] = []
         if self.protocol.half_width_goal is not None:
             cases = [entry.number for entry in self.entries]
-            seen = widths(self.rates, cases=cases, sets=measured)
+            seen = widths(self.rates, cases=cases, sets=measured, calibrated=self.calibrated)
         return reason_to_stop(
             self.protocol,
             measured=measured,
             elapsed_seconds=time.monotonic() - self.begin,
-            set_seconds=self.costliest_set,
+            set_seconds=max(self.sets, default=0.0),
             widths=seen,
         )
 
@@ -117,12 +127,12 @@ class Interleaved(Measurement[Adaptive]):
                 self.find_ceiling(runner)
             aside = time.monotonic() - measured  # is no part of the budget
             begin, self.begin = begin + aside, self.begin + aside
-        self.costliest_set = max(self.costliest_set, time.monotonic() - begin)
+        self.sets.append(time.monotonic() - begin)
 
     def paying(self, **seconds: float) -> float | None:
         """How many rounds are worth it, once that shows and only where a width is the goal.
 
-        A process of processes that was asked for leaves nothing to weigh: rounds fill the budget.
+        A number of processes that was asked for leaves nothing to weigh: rounds fill the budget.
         """
         if self.protocol.half_width_goal is None or not self.entries:
             return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from itertools import combinations
 from statistics import harmonic_mean
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from mbench.plan.adaptive import MORE_SETS
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from mbench.plan.adaptive import Adaptive
+    from mbench.stats import Scatter
 
 __all__ = ["Rates", "narrow_enough", "reason_to_stop", "too_small", "widths"]
 
@@ -21,36 +23,53 @@ Rates = dict[int, dict[int, dict[int, float]]]
 
 
 def widths(
-    rates: Mapping[int, Mapping[int, Mapping[int, float]]], *, cases: Sequence[int], sets: int
+    rates: Mapping[int, Mapping[int, Mapping[int, float]]],
+    *,
+    cases: Sequence[int],
+    sets: int,
+    calibrated: Mapping[int, Sequence[float]] = MappingProxyType({}),
 ) -> list[float | None]:
     """How wide the widest interval was after each of the first `sets` sets.
 
     That is the largest relative half-width of the ratios of any two of `cases`, or where there
     is one case only, that of its throughput. None where an interval was still missing.
+    `calibrated` are ratios of identical processes, by case.
     """
+    from mbench.stats import known_scatter
+
+    known = {
+        pair: known_scatter([calibrated[case] for case in pair if case in calibrated])
+        for pair in combinations(cases, 2)
+    }
     found = []
     for made in range(1, sets + 1):
-        until_then = [
-            {process: rounds for process, rounds in rates.get(case, {}).items() if process < made}
+        until_then = {
+            case: {process: rounds for process, rounds in rates.get(case, {}).items()
+                   if process < made}
             for case in cases
-        ]
-        found.append(_widest(until_then))
+        }  # fmt: skip
+        found.append(_widest(until_then, known))
     return found
 
 
-def _widest(cases: Sequence[Mapping[int, Mapping[int, float]]]) -> float | None:
+def _widest(
+    rates: Mapping[int, Mapping[int, Mapping[int, float]]],
+    known: Mapping[tuple[int, int], Scatter | None],
+) -> float | None:
     from mbench import stats
 
     level = stats.STOPPED_CONFIDENCE
     intervals: list[stats.Interval | None] = []
-    if len(cases) > 1:
-        ratios = [stats.ratio(*pair) for pair in combinations(cases, 2)]
-        intervals += [found.interval(level) if found else None for found in ratios]
+    if known:
+        for (one, other), scatter in known.items():
+            found = stats.ratio(rates[one], rates[other], known=scatter)
+            intervals.append(found.interval(level) if found else None)
     else:  # a process's blocks have the same number of steps
-        values = [harmonic_mean(rounds.values()) for rounds in cases[0].values()]
-        intervals += [stats.geometric_interval(values, confidence=level) if values else None]
-    known = [i.half_width for i in intervals if i is not None and i.half_width is not None]
-    return max(known) if len(known) == len(intervals) else None
+        (only,) = rates.values()
+        values = [harmonic_mean(rounds.values()) for rounds in only.values()]
+        intervals.append(stats.geometric_interval(values, confidence=level) if values else None)
+    ends = [i.half_width for i in intervals if i is not None and i.half_width is not None]
+    return max(ends) if len(ends) == len(intervals) else None
 
 
 def narrow_enough(widths: Sequence[float | None], *, goal: float, fewest: int) -> bool:

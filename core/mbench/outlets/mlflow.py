@@ -105,7 +105,7 @@ def write_case(
 def numbers(case: Document) -> dict[str, float | None]:
     speed, times = case["throughput"] or {}, case["step_time_ms"] or {}
     return {
-        "samples_per_second": speed.get("median"),
+        "samples_per_second": speed.get("value"),
         "samples_per_second_low": speed.get("low"),
         "samples_per_second_high": speed.get("high"),
         "step_time_ms": times.get("mean"),
@@ -119,9 +119,13 @@ def numbers(case: Document) -> dict[str, float | None]:
 def against(document: Document, at: int) -> tuple[dict[str, float | None], dict[str, str]]:
     """The ratio to the baseline, and what is said of it; nothing for a baseline."""
     for comparison in document["comparisons"]:
-        if comparison["cases"][1] == at:
-            ratio = {"ratio": comparison["ratio"], "ratio_low": comparison["low"],
-                     "ratio_high": comparison["high"]}  # fmt: skip
+        if comparison["cases"][1] == at and comparison["against_first"]:
+            ratio = {
+                "ratio": comparison["ratio"],
+                "ratio_low": comparison["low"],
+                "ratio_high": comparison["high"],
+                "ratio_median": comparison["median"],
+            }
             said = {name: comparison[name] for name in ("baseline", "verdict", "equal_work")}
             return ratio, {name: str(text) for name, text in said.items() if text is not None}
     return {}, {}

@@ -37,7 +37,7 @@ def case_rows(document: Document) -> list[list[str]]:
         else:
             peak = case["peak_memory_bytes"]
             row += [
-                f"{number(speed['median'])} {speed['unit']}",
+                f"{number(speed['value'])} {speed['unit']}",
                 interval(speed["low"], speed["high"]),
                 "" if case["mfu"] is None else f"{100 * case['mfu']:.3g} %",
                 number(times["mean"]),

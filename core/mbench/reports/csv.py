@@ -19,7 +19,7 @@ PLAIN = (
 def render(document: dict[str, Any]) -> str:
     """Empty cells where there is no number; the reason stands in its own column."""
     rows = []
-    ratios = {comparison["cases"][1]: comparison for comparison in document["comparisons"]}
+    ratios = {one["cases"][1]: one for one in document["comparisons"] if one["against_first"]}
     for number, case in enumerate(document["cases"]):
         speed, times = case["throughput"] or {}, case["step_time_ms"] or {}
         energy = case["energy"] or {}
@@ -29,7 +29,7 @@ def render(document: dict[str, Any]) -> str:
             | {"sizes": written(case["sizes"])}
             | {"protocol": document["protocol"]["name"]}
             | {
-                "samples_per_second": speed.get("median"),
+                "samples_per_second": speed.get("value"),
                 "samples_per_second_low": speed.get("low"),
                 "samples_per_second_high": speed.get("high"),
                 "step_time_ms": times.get("mean"),
@@ -48,6 +48,7 @@ def render(document: dict[str, Any]) -> str:
                 "ratio": against.get("ratio"),
                 "ratio_low": against.get("low"),
                 "ratio_high": against.get("high"),
+                "ratio_median": against.get("median"),
                 "verdict": against.get("verdict"),
                 "equal_work": against.get("equal_work"),
             }

@@ -38,7 +38,7 @@ def row(point: Document) -> list[Cell]:
     return [
         point["run"],
         point["version"] or "",
-        f"{number(speed['median'])} {speed['unit']}",
+        f"{number(speed['value'])} {speed['unit']}",
         interval(speed["low"], speed["high"]),
         change(point),
         point["change"]["verdict"] if point["change"] else "",
@@ -71,8 +71,8 @@ def csv_grid(document: Document) -> list[Grid]:
         plain = {key: value for key, value in point.items() if key not in ("throughput", "change")}
         plain["sizes"] = written(point["sizes"])
         speed, changed = point["throughput"], point["change"] or {}
-        for end in ("median", "low", "high"):
-            plain[f"samples_per_second_{end}".removesuffix("_median")] = speed[end]
+        for end in ("value", "low", "high"):
+            plain[f"samples_per_second_{end}".removesuffix("_value")] = speed[end]
         for key in ("ratio", "low", "high"):
             plain[f"change_{key}"] = changed.get(key)
         flat.append({**plain, "verdict": changed.get("verdict")})

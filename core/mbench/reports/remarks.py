@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from mbench.reports.cells import named_cases
-from mbench.reports.text import interval, number
+from mbench.reports.text import number
+from mbench.reports.verdicts import evidence, further, noise_note, sentence, together
 from mbench.stats import PERCENTILES
 
-__all__ = ["difference_lines", "disturbance_lines", "equality", "latency_lines", "noise_note",
+__all__ = ["difference_lines", "disturbance_lines", "equality", "latency_lines",
            "protocol_line", "search_lines", "variables_lines", "verdict_line",
            "verdict_lines"]  # fmt: skip
 
@@ -16,17 +17,26 @@ Document = dict[str, Any]
 
 
 def verdict_lines(document: Document) -> list[str]:
-    """Every comparison's verdict with the state of its proof, and whether it was disturbed."""
+    """Every two frameworks' verdict with its proof and what more would take, and that all hold.
+
+    Those against the first framework come first.
+    """
     used: dict[str, set[str]] = {}
     for case in document["cases"]:
         used.setdefault(case["label"], set()).add(case["compiler"])
     several = any(len(compilers) > 1 for compilers in used.values())
-    return [
-        f"{verdict_line(comparison, compilers=several)}; {equality(document, comparison)}"
-        + noise_note(comparison)
-        + ("; DISTURBED" if comparison["disturbances"] else "")
-        for comparison in document["comparisons"]
-    ]
+    compared = sorted(document["comparisons"], key=lambda one: not one["against_first"])
+    lines = []
+    for comparison in compared:
+        notes = [
+            verdict_line(comparison, compilers=several),
+            equality(document, comparison),
+            noise_note(comparison),
+            further(comparison),
+            "DISTURBED" if comparison["disturbances"] else "",
+        ]
+        lines.append("; ".join(filter(None, notes)))
+    return [*lines, *filter(None, [together(document)])]
 
 
 def verdict_line(comparison: Document, *, compilers: bool = False) -> str:
@@ -37,25 +47,8 @@ def verdict_line(comparison: Document, *, compilers: bool = False) -> str:
     )
     if compilers:
         what += f" ({', '.join(map(' '.join, comparison['compilers'].items()))})"
-    pair = f"{comparison['framework']} against {comparison['baseline']}"
-    if comparison["verdict"] is None:
-        return f"{what}: {pair}: not compared, {comparison['reason']}"
-    ratio = f"ratio {number(comparison['ratio'])}"
-    if comparison["low"] is None:
-        why = f"no interval: {comparison['no_interval']}"
-        return f"{what}: {pair}: {ratio}, {comparison['verdict']} ({why})"
-    ends = f"95 % interval {interval(comparison['low'], comparison['high'])}"
-    pairs = f"{comparison['process_pairs']} process pairs"
-    if comparison["reason"] not in (None, "all processes measured"):
-        pairs += f"; {comparison['reason']}"
-    if comparison["verdict"] not in ("faster", "slower"):
-        return f"{what}: {pair}: {comparison['verdict']} ({ratio}, {ends}, {pairs})"
-    factor = comparison["ratio"] if comparison["ratio"] >= 1 else 1 / comparison["ratio"]
-    fast, slow = comparison["framework"], comparison["baseline"]
-    if comparison["verdict"] == "slower":
-        fast, slow = slow, fast
-    said = f"{fast} is {number(factor, 3)} times as fast as {slow}"
-    return f"{what}: {said} ({ratio}, {ends}, {pairs})"
+    said = sentence(comparison, baseline=comparison["baseline"], other=comparison["framework"])
+    return f"{what}: {said} ({evidence(comparison)})"
 
 
 def equality(document: Document, comparison: Document) -> str:
@@ -71,12 +64,6 @@ def equality(document: Document, comparison: Document) -> str:
             if case["equal_work"] and not case["equal_work"]["proven"]:
                 said += f", {case['label']}: {case['equal_work']['failures'][0]}"
     return said
-
-
-def noise_note(comparison: Document) -> str:
-    """How large a difference identical code shows here; empty where that is not known."""
-    floor = comparison["noise_floor"]
-    return "" if floor is None else f"; noise floor here {number(100 * floor, 2)} %"
 
 
 def latency_lines(document: Document) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 from mbench.reports.text import interval, number
 from mbench.stats import ALIKE
 
-__all__ = ["evidence", "further", "noise_note", "sentence", "together"]
+__all__ = ["evidence", "further", "noise_note", "not_ruled_out", "sentence", "together"]
 
 Document = dict[str, Any]
 
@@ -29,8 +29,13 @@ def sentence(comparison: Document, *, baseline: str, other: str) -> str:
         return f"{pair}: depends on stalls: median {middle}, total {total}"
     if verdict == "undetermined":
         return f"{pair}: undetermined, {comparison['undetermined']}"
+    return f"{pair}: no difference shown: {other} may be {not_ruled_out(comparison)}"
+
+
+def not_ruled_out(comparison: Document) -> str:
+    """How large a difference may be hidden in an interval that includes 1."""
     slower, faster = (percent(abs(comparison[end] - 1)) for end in ("low", "high"))
-    return f"{pair}: no difference shown: {other} may be up to {slower} slower or {faster} faster"
+    return f"up to {slower} slower or {faster} faster"
 
 
 def percent(share: float) -> str:

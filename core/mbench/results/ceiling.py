@@ -71,4 +71,4 @@ def mfu(case: CaseRecord, speed: Document | None, highest: float | None) -> floa
     """
     if speed is None or not highest:
         return None
-    return float(case.planned.flops_per_sample * speed["median"] / highest)
+    return float(case.planned.flops_per_sample * speed["value"] / highest)

@@ -20,9 +20,9 @@ __all__ = ["files_of", "open_runs"]
 FEW = {
     "event": "VARCHAR", "schema": "BIGINT", "id": "VARCHAR", "mbench": "VARCHAR",
     "started": "VARCHAR", "system": {"hostname": "VARCHAR", "cpu": "VARCHAR"},
-    "protocol": {"name": "VARCHAR", "claims_interval": "BOOLEAN"}, "case": "INTEGER",
-    "comparison": "INTEGER", "label": "VARCHAR", "framework": "VARCHAR", "samples": "VARCHAR",
-    "version": "VARCHAR", "outcome": "VARCHAR",
+    "protocol": {"name": "VARCHAR", "claims_interval": "BOOLEAN", "half_width_goal": "DOUBLE"},
+    "case": "INTEGER", "comparison": "INTEGER", "label": "VARCHAR", "framework": "VARCHAR",
+    "samples": "VARCHAR", "version": "VARCHAR", "outcome": "VARCHAR",
     "axes": {
         "model": "VARCHAR", "mode": "VARCHAR", "batch_size": "BIGINT", "precision": "VARCHAR",
         "compiler": "VARCHAR", "device": "VARCHAR", "threads": "BIGINT",
@@ -60,6 +60,7 @@ CREATE TEMP TABLE cases AS
 SELECT row_number() OVER (ORDER BY c.filename, c."case") - 1 AS row, c.filename,
     r.id AS run, r.started, r.system.hostname AS host, r.system.cpu AS cpu, r.mbench,
     r.protocol.name AS protocol, r.protocol.claims_interval AS claims_interval,
+    r.protocol.half_width_goal IS NOT NULL AS stopped,
     c.comparison, c."case", c.label, c.framework, f.version, c.axes, c.samples, o.outcome
 FROM events c
 JOIN (SELECT filename, first(id) AS id, first(started) AS started, first(mbench) AS mbench,

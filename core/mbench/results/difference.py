@@ -165,8 +165,8 @@ def contrast(
     """One case of both runs: its ratio with the interval, a verdict, and what changed."""
     document: Document = {
         "case": heading(new),
-        "base": base["throughput"] and base["throughput"]["median"],
-        "new": new["throughput"] and new["throughput"]["median"],
+        "base": base["throughput"] and base["throughput"]["value"],
+        "new": new["throughput"] and new["throughput"]["value"],
         "unit": (new["throughput"] or base["throughput"] or {}).get("unit"),
         "ratio": None, "low": None, "high": None,
         "verdict": "not comparable",

@@ -111,6 +111,8 @@ class ComparisonEnd(Event):
     comparison: Number
     reason: str
     """Why no more was measured."""
+    set_seconds: Seconds | None = None
+    """What a set of fresh processes took; None where none was made, or none is."""
 
 
 @dataclass(frozen=True, kw_only=True)

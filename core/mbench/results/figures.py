@@ -6,14 +6,16 @@ from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
 from mbench import stats
+from mbench.plan.adaptive import Adaptive
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mbench.plan.protocol import Protocol
     from mbench.results.events import Block
     from mbench.results.records import CaseRecord, Process
 
-__all__ = ["rates", "step_times", "throughput"]
+__all__ = ["center", "level", "rates", "step_times", "throughput"]
 
 
 def timed(process: Process) -> list[Block]:
@@ -39,18 +41,34 @@ def rates(case: CaseRecord) -> dict[int, dict[int, float]]:
     }
 
 
-def throughput(case: CaseRecord, *, claims_interval: bool) -> dict[str, Any] | None:
-    """The median process; an interval of the processes where the protocol claims one."""
+def level(protocol: Protocol) -> float | None:
+    """By which its intervals are computed, so that they hold with 95 %; None where it claims none.
+
+    Where the interval's own width decides when measuring stops, it was narrow by luck too.
+    """
+    if not protocol.claims_interval:
+        return None
+    stopped = isinstance(protocol, Adaptive) and protocol.half_width_goal is not None
+    return stats.STOPPED_CONFIDENCE if stopped else stats.CONFIDENCE
+
+
+def center(processes: Sequence[float], *, level: float | None) -> dict[str, float | None]:
+    """Of the throughputs of processes with its interval; without a level their median."""
+    if level is None:
+        return {"value": median(processes), "low": None, "high": None}
+    interval = stats.geometric_interval(processes, confidence=level)
+    return {"value": interval.value, "low": interval.low, "high": interval.high}
+
+
+def throughput(case: CaseRecord, *, level: float | None) -> dict[str, Any] | None:
+    """The centre of the processes, and the interval where the protocol claims one."""
     values = [rate(case, timed(process)) for process in case.processes.values() if process.blocks]
     if not values:
         return None
-    interval = stats.geometric_interval(values) if claims_interval else None
     batch = case.axes.batch_size
     single = steps_one_by_one(case)
     return {
-        "median": median(values),
-        "low": interval.low if interval else None,
-        "high": interval.high if interval else None,
+        **center(values, level=level),
         "unit": f"{case.planned.samples}/s",
         "processes": values,
         "rounds": [list(of_process.values()) for of_process in rates(case).values()],

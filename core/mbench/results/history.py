@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from mbench import stats
 from mbench.results.database import open_runs
+from mbench.results.figures import center
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,8 +21,8 @@ SERIES = ("protocol", "label", "model", "mode", "batch_size", "precision", "comp
           "threads", "sizes", "clip", "cpu")  # fmt: skip
 
 POINTS = """
-SELECT c.run, c.started, c.protocol, c.claims_interval, c.host, c.cpu, c.label, c.framework,
-    c.version, c.axes, c.samples || '/s' AS unit,
+SELECT c.run, c.started, c.protocol, c.claims_interval, c.stopped, c.host, c.cpu, c.label,
+    c.framework, c.version, c.axes, c.samples || '/s' AS unit,
     list(p.steps * c.axes.batch_size * 1e9 / p.nanoseconds ORDER BY p.process) AS processes
 FROM (
     -- The blocks timed whole; where a process has none, those timed step by step.
@@ -57,11 +57,10 @@ def trace(
         point = dict(zip(names, row, strict=True))
         point |= point.pop("axes")
         values = point.pop("processes")
-        interval = stats.geometric_interval(values) if point.pop("claims_interval") else None
+        stopped, claims = point.pop("stopped"), point.pop("claims_interval")
+        level = stats.STOPPED_CONFIDENCE if stopped else stats.CONFIDENCE
         point["throughput"] = {
-            "median": median(values),
-            "low": interval.low if interval else None,
-            "high": interval.high if interval else None,
+            **center(values, level=level if claims else None),
             "unit": point.pop("unit"), "processes": values,
         }  # fmt: skip
         series = tuple(str(point[name]) for name in SERIES)

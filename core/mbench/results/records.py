@@ -50,6 +50,7 @@ class ComparisonRecord:
     title: str
     reason: str | None = None
     """Why measuring stopped; None where it has not."""
+    set_seconds: float | None = None
 
 
 @dataclass
@@ -72,6 +73,11 @@ class Run:
     def status(self) -> str:
         return self.end.status if self.end else "unfinished"
 
+    def cases_of(self, comparison: int) -> list[CaseRecord]:
+        """In the order of the frameworks as they were named, whenever each was written down."""
+        found = [case for case in self.cases.values() if case.planned.comparison == comparison]
+        return sorted(found, key=lambda case: case.planned.case)
+
     @singledispatchmethod
     def take(self, event: events.Event) -> None:
         """Put an event where it belongs; raises LookupError where that is not there."""
@@ -91,7 +97,8 @@ class Run:
 
     @take.register
     def _(self, event: events.ComparisonEnd) -> None:
-        self.comparisons[event.comparison].reason = event.reason
+        comparison = self.comparisons[event.comparison]
+        comparison.reason, comparison.set_seconds = event.reason, event.set_seconds
 
     @take.register
     def _(self, event: events.Search) -> None:

@@ -14,7 +14,7 @@ from mbench.stats.percentiles import PERCENTILES, percentile, steps_for
 from mbench.stats.power import detectable, pairs_for
 from mbench.stats.scatter import Scatter, known_scatter
 from mbench.stats.trend import slope, trend
-from mbench.stats.verdicts import ALIKE, together, verdict, verdicts
+from mbench.stats.verdicts import ALIKE, VERDICTS, together, verdict, verdicts
 
 __all__ = [
     "ALIKE",
@@ -22,6 +22,7 @@ __all__ = [
     "FEWEST",
     "PERCENTILES",
     "STOPPED_CONFIDENCE",
+    "VERDICTS",
     "Interval",
     "Pair",
     "Ratio",

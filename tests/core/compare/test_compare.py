@@ -77,30 +77,30 @@ def test_the_machines_ceiling_is_found_once_and_mfu_is_a_share_of_it(surrounding
     assert ceilings[0]["bytes_per_second"] > 1e7
     assert ceilings[0]["reason"] == ""
     for case in document["cases"]:
-        spent = case["throughput"]["median"] * case["flops_per_sample"]
+        spent = case["throughput"]["value"] * case["flops_per_sample"]
         assert case["mfu"] == pytest.approx(spent / ceilings[0]["flops_per_second"])
         assert 0 < case["mfu"] < 1
     assert result.stderr.count("measuring the machine's ceiling") == 1
 
 
-def test_a_noise_floor_is_kept_and_stands_beside_later_verdicts(surroundings, monkeypatch):
+def test_a_calibration_is_kept_and_stands_beside_later_verdicts(surroundings, monkeypatch):
     monkeypatch.setenv("MBENCH_CALIBRATIONS", str(surroundings / "calibrations"))
     before = compare("--frameworks", "tiny,flaky", *QUICK)
-    assert "noise floor" not in before.stdout
+    assert "so many pairs find" not in before.stdout
     calibrated = subprocess.run(
         [*MBENCH, "calibrate", "tiny", *QUICK, "--processes", "3"],
         capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert calibrated.returncode == 0, calibrated.stderr
-    assert re.match(r"tiny \S+, tiny-model train, batch 64, fp32, eager: noise floor [\d.]+ % with "
-                    "3 process pairs", calibrated.stdout)  # fmt: skip
+    assert re.match(r"tiny \S+, tiny-model train, batch 64, fp32, eager: 3 process pairs find "
+                    r"differences of [\d.]+ %", calibrated.stdout)  # fmt: skip
     after = compare("--frameworks", "tiny,flaky", *QUICK, "--processes", "3", "--format", "json")
     document, cases = documents(after)
     assert len(cases["tiny"]["calibration"]["ratios"]) == 3
     assert cases["flaky"]["calibration"] is None
-    assert document["comparisons"][0]["noise_floor"] > 0
+    assert document["comparisons"][0]["detectable"] > 0
     other = compare("--frameworks", "tiny,flaky", *QUICK, "--batch-size", "32")
-    assert "noise floor" not in other.stdout, "another case has another floor"
+    assert "so many pairs find" not in other.stdout, "another case has another scatter"
 
 
 def test_one_process_pair_gives_no_interval_and_no_winner(surroundings):

@@ -61,7 +61,7 @@ def test_a_run_and_its_cases_are_in_the_store(folder, client):
         assert run.data.tags["mbench.outcome"] == case["outcome"]
         assert run.data.params["batch_size"] == "8"
         if case["throughput"]:
-            assert run.data.metrics["samples_per_second"] == case["throughput"]["median"]
+            assert run.data.metrics["samples_per_second"] == case["throughput"]["value"]
             history = client.get_metric_history(run.info.run_id, "round_samples_per_second")
             rounds = [rate for process in case["throughput"]["rounds"] for rate in process]
             assert [point.value for point in sorted(history, key=lambda p: p.step)] == rounds

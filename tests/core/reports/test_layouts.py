@@ -53,7 +53,7 @@ def case(**given):
         "batch_size": 8, "precision": "fp32", "compiler": "eager", "device": "cuda", "devices": 1,
         "threads": 1, "sizes": {}, "clip": True,
         "outcome": "ok", "reason": "",
-        "throughput": {"median": rate, "unit": "images/s"} if rate else None,
+        "throughput": {"value": rate, "unit": "images/s"} if rate else None,
         "step_time_ms": times, **given,
     }  # fmt: skip
 

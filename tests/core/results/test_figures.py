@@ -50,22 +50,20 @@ def case(*processes, mode="train"):
 
 def test_dlperf_takes_the_median_of_its_processes():
     times = [1000, 2000, 4000, 8000, 500, 250, 125]
-    speed = throughput(
-        case(*(process(at, whole(ms)) for at, ms in enumerate(times))), claims_interval=False
-    )
-    assert speed["median"] == pytest.approx(8 * 100 / 1.0)
+    speed = throughput(case(*(process(at, whole(ms)) for at, ms in enumerate(times))), level=None)
+    assert speed["value"] == pytest.approx(8 * 100 / 1.0)
     assert speed["processes"] == pytest.approx([800e3 / ms for ms in times])
     assert (speed["low"], speed["high"], speed["mean_of_rates"]) == (None, None, None)
 
 
 def test_superbench_has_the_mean_step_and_beside_it_the_mean_of_rates():
     made = case(process(0, single(1.0, 1.0), single(1.0, 5.0)))
-    speed = throughput(made, claims_interval=False)
+    speed = throughput(made, level=None)
     times = step_times(made)
     assert times["mean"] == pytest.approx(2.0)
-    assert speed["median"] == pytest.approx(8 / 2e-3)
+    assert speed["value"] == pytest.approx(8 / 2e-3)
     assert speed["mean_of_rates"] == pytest.approx((3 * 8 / 1e-3 + 8 / 5e-3) / 4)
-    assert speed["mean_of_rates"] > speed["median"]
+    assert speed["mean_of_rates"] > speed["value"]
 
 
 def test_nvidia_averages_the_percentiles_of_epochs_and_not_their_steps():
@@ -88,7 +86,7 @@ def test_an_epoch_cut_into_messages_is_one_round():
 
 def test_blocks_make_throughput_where_steps_were_timed_one_by_one_too():
     made = case(process(0, whole(100), single(50.0)))
-    assert throughput(made, claims_interval=True)["median"] == pytest.approx(8000)
+    assert throughput(made, level=0.95)["value"] == pytest.approx(8000)
     assert step_times(made)["mean"] == pytest.approx(1.0)
 
 
@@ -118,6 +116,6 @@ def test_training_says_that_its_steps_were_not_timed_on_their_own():
 
 
 def test_nothing_measured_has_no_figures():
-    assert throughput(case(), claims_interval=False) is None
+    assert throughput(case(), level=None) is None
     assert step_times(case(process(0)), by_epoch=True) is None
     assert rates(case(process(0))) == {}

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from statistics import fmean
+from statistics import fmean, geometric_mean
 
 import pytest
 
 from mbench import stats
 from mbench.engine.outcome import CaseEnded
+from mbench.plan.adaptive import Adaptive
 from mbench.results.folder import EVENTS_FILE
 from mbench.results.run import load_run
 from mbench.results.summary import summarize
@@ -26,18 +27,18 @@ def test_throughput_is_samples_over_seconds_and_never_the_mean_of_rates(document
     (case,) = made["cases"]
     rates = [BATCH * STEPS / 1.0, BATCH * STEPS / 4.0]
     assert case["throughput"]["processes"] == [pytest.approx(2 * BATCH * STEPS / 5.0)]
-    assert case["throughput"]["median"] == pytest.approx(32.0)
-    assert case["throughput"]["median"] != pytest.approx(fmean(rates))
+    assert case["throughput"]["value"] == pytest.approx(32.0)
+    assert case["throughput"]["value"] != pytest.approx(fmean(rates))
     assert case["throughput"]["unit"] == "samples/s"
 
 
-def test_the_middle_process_counts_and_the_interval_is_over_processes(document):
+def test_the_centre_of_the_processes_counts_and_the_interval_is_over_them(document):
     seconds = [[1.0, 1.0], [1.25, 1.25], [2.0, 2.0]]
     (case,) = document(seconds={"tiny": seconds})["cases"]
     values = [80.0, 64.0, 40.0]
     interval = stats.geometric_interval(values)
     assert case["throughput"]["processes"] == pytest.approx(values)
-    assert case["throughput"]["median"] == pytest.approx(64.0)
+    assert case["throughput"]["value"] == pytest.approx(geometric_mean(values))
     assert case["throughput"]["low"] == pytest.approx(interval.low)
     assert case["throughput"]["high"] == pytest.approx(interval.high)
     assert case["processes"] == 3
@@ -69,7 +70,7 @@ def test_step_times_are_means_of_blocks_and_percentiles_of_single_steps(document
     assert [times[f"p{rank}"] for rank in ("50", "90", "95", "99")] == [50, 90, 95, 99]
     assert times["p99.9"] is None
     assert times["latency_mean"] == pytest.approx(50.5)
-    assert made["cases"][0]["throughput"]["median"] == pytest.approx(40.0)
+    assert made["cases"][0]["throughput"]["value"] == pytest.approx(40.0)
 
 
 def test_the_first_step_and_memory_are_figures_of_their_own(document):
@@ -88,7 +89,11 @@ def test_the_first_case_is_the_baseline_of_all_others(document):
             "tiny==1.26": [[0.5, 0.5], [0.5, 0.501], [0.5, 0.5]],
         }
     )
-    slow, fast = made["comparisons"]
+    slow, fast, others = made["comparisons"]
+    assert [one["against_first"] for one in made["comparisons"]] == [True, True, False]
+    assert (others["baseline"], others["framework"], others["cases"]) == ("flaky", "tiny==1.26",
+                                                                         [1, 2])  # fmt: skip
+    assert (others["ratio"], others["verdict"]) == (pytest.approx(4.0, rel=1e-3), "faster")
     assert (slow["baseline"], slow["framework"], slow["cases"]) == ("tiny", "flaky", [0, 1])
     assert slow["ratio"] == pytest.approx(0.5, rel=1e-3)
     assert (slow["verdict"], slow["process_pairs"]) == ("slower", 3)
@@ -109,7 +114,7 @@ def test_what_calibrations_let_expect_stands_beside_the_verdict(document, calibr
         calibrated=calibrated,
     )["comparisons"]
     known = stats.known_scatter(list(calibrated.values()))
-    assert comparison["noise_floor"] == (stats.detectable(known, pairs=3) if known else None)
+    assert comparison["detectable"] == (stats.detectable(known, pairs=3) if known else None)
 
 
 def test_only_rounds_that_both_ran_are_compared(document):
@@ -172,7 +177,7 @@ def test_comparisons_do_not_mix(document):
     )
     assert [comparison["cases"] for comparison in made["comparisons"]] == [[0, 1], [2, 3]]
     assert [comparison["batch_size"] for comparison in made["comparisons"]] == [8, 16]
-    rates = [case["throughput"]["median"] for case in made["cases"]]
+    rates = [case["throughput"]["value"] for case in made["cases"]]
     assert rates == pytest.approx([80, 40, 160, 80])
 
 
@@ -238,3 +243,82 @@ def test_work_of_unusual_size_is_marked(document):
     made = document(seconds={"tiny": [[1.0]]}, models=("resnet50",), sizes={"image_size": 96})
     assert made["cases"][0]["standard"] is False
     assert made["cases"][0]["sizes"] == {"image_size": 96}
+
+
+NOISY = [[1.0, 1.02], [1.03, 1.0], [0.99, 1.0], [1.01, 1.02]]
+
+
+def test_the_ratio_is_the_quotient_of_the_throughputs_in_the_table(document):
+    made = document(seconds={"tiny": NOISY, "flaky": [[0.9, 1.5], [0.8, 0.9], [1.0, 2.0], [1, 1]]})
+    tiny, flaky = (case["throughput"]["value"] for case in made["cases"])
+    assert made["comparisons"][0]["ratio"] == pytest.approx(flaky / tiny)
+
+
+def test_stalls_are_said(document):
+    """One round of five takes three times as long."""
+    steady, stalling = [[1.0] * 5] * 4, [[1.0, 1.0, 3.0, 1.0, 1.0]] * 4
+    for process in range(4):  # no two alike, or the interval has no width
+        steady[process] = [1.0 + 0.001 * process] * 5
+    (comparison,) = document(seconds={"tiny": steady, "flaky": stalling})["comparisons"]
+    assert comparison["verdict"] == "no difference shown"
+    assert comparison["low"] < 5 / 7 < comparison["high"], "rounds scatter, so little is certain"
+    many = [[*[1.0, 1.0, 3.0, 1.0, 1.0] * 6]] * 4
+    steady = [rounds * 6 for rounds in steady]
+    (comparison,) = document(seconds={"tiny": steady, "flaky": many})["comparisons"]
+    assert comparison["verdict"] == "depends on stalls"
+    assert comparison["ratio"] == pytest.approx(5 / 7, rel=0.01)
+    assert comparison["median"] == pytest.approx(1.0, rel=0.01)
+
+
+def test_two_pairs_have_a_ratio_and_say_what_is_lacking(document):
+    (comparison,) = document(seconds={"tiny": NOISY[:2], "flaky": NOISY[2:]})["comparisons"]
+    assert comparison["ratio"] == pytest.approx(1.0, abs=0.05)
+    assert (comparison["low"], comparison["process_pairs"]) == (None, 2)
+    assert comparison["verdict"] == "undetermined"
+    assert comparison["undetermined"] == "1 more process pair is needed"
+
+
+def test_verdicts_of_a_run_hold_together(document):
+    """A borderline one stands by itself, and not among those of ten batch sizes."""
+    seconds = {"tiny": [[1.0], [1.01], [1.0], [1.01]], "flaky": [[1.02], [1.06], [1.03], [1.05]]}
+    (alone,) = document(seconds=seconds)["comparisons"]
+    assert alone["verdict"] == "slower"
+    many = document(seconds=seconds, batch_sizes=tuple(range(1, 11)))["comparisons"]
+    assert len(many) == 10
+    for comparison in many:
+        assert comparison["high"] == pytest.approx(alone["high"]), "its own interval stays"
+        assert comparison["verdict"] == "undetermined"
+        assert comparison["undetermined"] == (
+            "slower by itself, but not among the 10 verdicts of this run"
+        )
+
+
+def test_an_interval_whose_width_was_waited_for_is_computed_at_a_higher_level(document):
+    seconds = {"tiny": NOISY, "flaky": NOISY[::-1]}
+    (usual,) = document(seconds=seconds)["comparisons"]
+    until = document(seconds=seconds, protocol=Adaptive(half_width_goal=0.02))
+    (stopped,) = until["comparisons"]
+    assert stopped["high"] > usual["high"]
+    cases = document(seconds=seconds)["cases"]
+    assert until["cases"][0]["throughput"]["high"] > cases[0]["throughput"]["high"]
+
+
+def test_what_is_known_of_the_scatter_of_both_makes_the_interval(document):
+    seconds = {"tiny": NOISY[:3], "flaky": [[rounds[0]] * 2 for rounds in NOISY[:3]]}
+    wide = {label: [0.9, 1.1, 0.85, 1.2, 1.1] for label in seconds}
+    alone, one, both = (
+        document(seconds=seconds, calibrated=known)["comparisons"][0]
+        for known in ({}, {"tiny": wide["tiny"]}, wide)
+    )
+    assert one["low"] == alone["low"], "one framework tells nothing of the other"
+    assert both["low"] < alone["low"]
+
+
+def test_the_next_step_and_its_price(document):
+    seconds = {"tiny": NOISY, "flaky": NOISY[::-1]}
+    (comparison,) = document(seconds=seconds, set_seconds=20.0)["comparisons"]
+    step = comparison["next_step"]
+    assert step["half_width"] == 0.01
+    assert step["options"].startswith("--until 1% --budget ")
+    (comparison,) = document(seconds=seconds)["comparisons"]
+    assert comparison["next_step"] is None

@@ -69,7 +69,7 @@ def trends(history: Document) -> Article:
         rows = [
             [
                 point["run"], str(point["started"]), point["version"] or "",
-                f"{number(point['throughput']['median'])} {point['throughput']['unit']}",
+                f"{number(point['throughput']['value'])} {point['throughput']['unit']}",
                 interval(point["throughput"]["low"], point["throughput"]["high"]),
                 text_history.change(point), (point["change"] or {}).get("verdict", ""),
             ]
@@ -78,7 +78,7 @@ def trends(history: Document) -> Article:
         chart = {
             "kind": "history", "label": points[0]["throughput"]["unit"], "points": [
                 {"time": point["started"], "version": point["version"],
-                 **{end: point["throughput"][end] for end in ("median", "low", "high")}}
+                 **{end: point["throughput"][end] for end in ("value", "low", "high")}}
                 for point in points
             ],
         }  # fmt: skip

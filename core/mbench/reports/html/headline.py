@@ -6,8 +6,10 @@ from collections import Counter
 from typing import Any
 
 from mbench.reports.html.parts import LONG, Badge, Figure, Section, Table, sized, title_of
-from mbench.reports.remarks import equality, noise_note
+from mbench.reports.remarks import equality
 from mbench.reports.text import interval, number
+from mbench.reports.verdicts import evidence, further, noise_note, not_ruled_out, sentence, together
+from mbench.stats import VERDICTS
 
 __all__ = ["badges", "comparison_section", "headline", "subject"]
 
@@ -16,6 +18,13 @@ Document = dict[str, Any]
 # More than these are counted, and stand in the table.
 MOST_BADGES = 6
 KINDS = {"faster": "faster", "slower": "slower", "alike": "none", "no difference shown": "none"}
+WITHOUT_WINNER = {
+    "alike": "alike:",
+    "no difference shown": "no difference shown for",
+    "depends on stalls": "depends on stalls for",
+    "undetermined": "undetermined:",
+    None: "not compared:",
+}
 
 
 def subject(document: Document, comparison: Document) -> str:
@@ -49,40 +58,32 @@ def compilers(document: Document, comparison: Document) -> str:
     return str(other) if other == baseline else f"{other} against {baseline}"
 
 
-def sentence(document: Document, comparison: Document) -> str:
+def told(document: Document, comparison: Document) -> str:
     baseline, other = names(document, comparison)
-    if comparison["verdict"] is None:
-        return f"{other} against {baseline}: not compared"
-    if comparison["verdict"] not in ("faster", "slower"):
-        return f"{other} against {baseline}: {comparison['verdict']}"
-    fast, slow, ratio = other, baseline, comparison["ratio"]
-    if comparison["verdict"] == "slower":
-        fast, slow, ratio = baseline, other, 1 / ratio
-    return f"{fast} is {number(ratio, 3)} times as fast as {slow}"
+    return sentence(comparison, baseline=baseline, other=other)
 
 
 def detail(comparison: Document) -> str:
-    if comparison["verdict"] is None:
-        return str(comparison["reason"] or "the run did not get so far")
-    said = f"ratio {number(comparison['ratio'])}"
-    if comparison["low"] is None:
-        return f"{said}, no interval: {comparison['no_interval']}{noise_note(comparison)}"
-    return (
-        f"{said}, 95 % interval {interval(comparison['low'], comparison['high'])}, "
-        f"{comparison['process_pairs']} process pairs{noise_note(comparison)}"
+    return "; ".join(
+        filter(None, (evidence(comparison), noise_note(comparison), further(comparison)))
     )
+
+
+def against_first(document: Document) -> list[Document]:
+    """The comparisons that the head of the page tells; its table has those of all pairs."""
+    return [comparison for comparison in document["comparisons"] if comparison["against_first"]]
 
 
 def badges(document: Document) -> list[Badge]:
     """The verdicts, where they are few enough to be read one by one."""
-    comparisons = document["comparisons"]
+    comparisons = against_first(document)
     if len(comparisons) > MOST_BADGES:
         return []
     about = [subject(document, comparison) for comparison in comparisons]
     return [
         Badge(
             about=text if len(set(about)) > 1 else "",
-            text=sentence(document, comparison),
+            text=told(document, comparison),
             detail=detail(comparison),
             proof=equality(document, comparison),
             proven=comparison["equal_work"] == "proven",
@@ -94,14 +95,14 @@ def badges(document: Document) -> list[Badge]:
 
 def headline(document: Document) -> str:
     """The whole run in one line."""
-    comparisons, cases = document["comparisons"], document["cases"]
+    comparisons, cases = against_first(document), document["cases"]
     if len(comparisons) == 1:
-        return sentence(document, comparisons[0])
+        return told(document, comparisons[0])
     if comparisons and len({comparison["cases"][0] for comparison in comparisons}) == 1:
         return against_one(document)
     if comparisons:
         counts = Counter(comparison["verdict"] or "not compared" for comparison in comparisons)
-        order = [*KINDS, "undetermined", "not compared"]
+        order = [*VERDICTS, "not compared"]
         parts = [f"{counts[verdict]} {verdict}" for verdict in order if counts[verdict]]
         return f"{len(comparisons)} comparisons: {', '.join(parts)}"
     labels = ", ".join(dict.fromkeys(map(title_of, cases)))
@@ -110,23 +111,28 @@ def headline(document: Document) -> str:
 
 def against_one(document: Document) -> str:
     """Several frameworks against one baseline."""
-    told: dict[str, list[str]] = {
-        "known": [], "alike:": [], "no difference shown for": [], "not compared:": [],
-    }  # fmt: skip
-    for comparison in document["comparisons"]:
+    known: list[str] = []
+    others: dict[str, list[str]] = {}
+    for comparison in against_first(document):
         baseline, other = names(document, comparison)
-        if comparison["verdict"] is None:
-            told["not compared:"].append(other)
-        elif comparison["verdict"] == "alike":
-            told["alike:"].append(other)
-        elif comparison["verdict"] == "no difference shown":
-            told["no difference shown for"].append(other)
+        if comparison["verdict"] in ("faster", "slower"):
+            known.append(f"{other} {number(comparison['ratio'], 3)} times")
         else:
-            told["known"].append(f"{other} {number(comparison['ratio'], 3)} times")
-    parts = [", ".join(told.pop("known")) + " as fast"] if told["known"] else []
-    told.pop("known", None)
-    parts += [f"{what} {', '.join(others)}" for what, others in told.items() if others]
+            if comparison["verdict"] == "no difference shown":
+                other += f" ({not_ruled_out(comparison)})"
+            others.setdefault(WITHOUT_WINNER[comparison["verdict"]], []).append(other)
+    parts = [", ".join(known) + " as fast"] if known else []
+    parts += [f"{words} {', '.join(others[words])}" for words in WITHOUT_WINNER.values()
+              if words in others]  # fmt: skip
     return f"Against {baseline}: {'; '.join(parts)}"
+
+
+def verdict_cell(comparison: Document) -> str:
+    """The verdict, and why where there is none."""
+    if comparison["verdict"] is None:
+        return f"not compared: {comparison['reason']}"
+    why = comparison["undetermined"]
+    return f"{comparison['verdict']}: {why}" if why else str(comparison["verdict"])
 
 
 def comparison_section(document: Document) -> Section | None:
@@ -141,7 +147,8 @@ def comparison_section(document: Document) -> Section | None:
                 number(comparison["ratio"]),
                 interval(comparison["low"], comparison["high"]),
                 str(comparison["process_pairs"]),
-                (comparison["verdict"] or f"not compared: {comparison['reason']}")
+                number(comparison["median"]),
+                verdict_cell(comparison)
                 + (" (disturbed)" if comparison["disturbances"] else ""),
                 equality(document, comparison).removeprefix("equal work: "),
             ]
@@ -158,7 +165,7 @@ def comparison_section(document: Document) -> Section | None:
     if not table:
         return None
     columns = ("case", "framework", "baseline", "compilers", "ratio", "95 % interval",
-               "process pairs", "verdict", "equal work")  # fmt: skip
+               "process pairs", "median of rounds", "verdict", "equal work")  # fmt: skip
     if len({row["group"] for row in rows}) == 1:  # which the page's head says
         rows = [{**row, "group": ""} for row in rows]
     figure = Figure(
@@ -166,7 +173,7 @@ def comparison_section(document: Document) -> Section | None:
                "label": "times as fast as the baseline"} if rows else None,
         alt=f"{len(rows)} ratios of throughput to the baseline with their 95 % intervals.",
         table=Table("Ratios of throughput", columns, table,
-                    frozenset({"ratio", "95 % interval", "process pairs"}))
+                    frozenset({"ratio", "95 % interval", "process pairs", "median of rounds"}))
         .without_repeated("case", "baseline"),
         folded=len(table) > LONG,
     )  # fmt: skip
@@ -176,4 +183,5 @@ def comparison_section(document: Document) -> Section | None:
         "Throughput divided by the baseline's. A thick line is the 95 % interval over fresh "
         "process pairs, a small dot one pair. Where the line crosses 1, no difference is shown.",
         [figure],
+        notes=[said] if (said := together(document)) else [],
     )

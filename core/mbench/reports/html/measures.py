@@ -87,7 +87,7 @@ def throughput(document: Document) -> Section | None:
         table = []
         for case in cases:
             speed, times = case["throughput"] or {}, case["step_time_ms"] or {}
-            cells = [number(speed.get("median")), interval(speed.get("low"), speed.get("high")),
+            cells = [number(speed.get("value")), interval(speed.get("low"), speed.get("high")),
                      number(times.get("mean"))]  # fmt: skip
             if case["outcome"] != "ok":
                 cells = ["", "", ""]
@@ -114,7 +114,7 @@ def throughput(document: Document) -> Section | None:
         )
     if not figures:
         return None
-    lead = "Samples by time, of the median process, with its 95 % interval over processes."
+    lead = "Samples by time, the centre of the processes, with its 95 % interval over them."
     return Section("throughput", "Throughput", lead, figures)
 
 
@@ -127,7 +127,7 @@ def over_batch(cases: list[Document], unit: str) -> Document:
                 "x": case["batch_size"],
                 "series": title_of(case),
                 "line": name(case, cases) + (f", {case['precision']}" if len(several) > 1 else ""),
-                "value": case["throughput"]["median"], "low": case["throughput"]["low"],
+                "value": case["throughput"]["value"], "low": case["throughput"]["low"],
                 "high": case["throughput"]["high"],
             }
             for case in cases
@@ -140,9 +140,9 @@ def one_by_one(cases: list[Document], unit: str) -> Document:
         "kind": "intervals", "label": unit, "log": False, "reference": None, "rows": [
             {
                 **row(case, cases),
-                "value": case["throughput"]["median"], "low": case["throughput"]["low"],
+                "value": case["throughput"]["value"], "low": case["throughput"]["low"],
                 "high": case["throughput"]["high"], "dots": case["throughput"]["processes"],
-                "text": number(case["throughput"]["median"]),
+                "text": number(case["throughput"]["value"]),
             }
             for case in cases
         ],
@@ -306,7 +306,7 @@ def rounds(document: Document) -> Section | None:
             Figure(
                 title=name_,
                 chart={"kind": "rounds", "processes": values, "label": unit,
-                       "series": title_of(case), "median": case["throughput"]["median"]},
+                       "series": title_of(case), "value": case["throughput"]["value"]},
                 alt=f"Throughput of each round in {len(values)} processes: {name_}.",
                 table=Table(f"Rounds: {name_}", columns, table),
                 folded=True,
@@ -317,6 +317,6 @@ def rounds(document: Document) -> Section | None:
         return None
     lead = (
         "One dot for each block between two synchronisations, processes side by side. The line is "
-        "the median process. What scatters here is what the intervals are made of."
+        "the case's throughput. What scatters here is what the intervals are made of."
     )
     return Section("rounds", "Every round", lead, figures)

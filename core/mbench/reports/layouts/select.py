@@ -48,7 +48,7 @@ def throughput(case: Case | None) -> float | None:
     """Samples per second over all devices; None where the case fell short."""
     if case is None or case["outcome"] != "ok" or case["throughput"] is None:
         return None
-    return float(case["throughput"]["median"])
+    return float(case["throughput"]["value"])
 
 
 def unit(cases: Iterable[Case]) -> str:

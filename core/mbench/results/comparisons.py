@@ -1,0 +1,157 @@
+"""What a run's comparisons show: every two cases of each, and the verdicts of all together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+from mbench import stats
+from mbench.plan.adaptive import Adaptive
+from mbench.results.figures import level, rates, throughput
+from mbench.results.machine import disturbances
+from mbench.results.outlook import next_step
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mbench.plan.protocol import Protocol
+    from mbench.results.records import CaseRecord, ComparisonRecord, Run
+
+__all__ = ["compare"]
+
+Document = dict[str, Any]
+
+NO_ROUND = "no round of both was measured"
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Two cases, and their ratio where processes of both ran in pairs and may be compared."""
+
+    comparison: ComparisonRecord
+    document: Document
+    ratio: stats.Ratio | None
+
+
+def compare(run: Run) -> list[Document]:
+    """Every two cases of each comparison, in the order of the frameworks as they were named."""
+    found = [
+        pair_up(run, *pair, against_first=pair[0] is cases[0])
+        for number in run.comparisons
+        if (cases := run.cases_of(number))
+        for pair in combinations(cases, 2)
+    ]
+    judge(found, run.header.protocol)
+    return [one.document for one in found]
+
+
+def pair_up(run: Run, baseline: CaseRecord, other: CaseRecord, *, against_first: bool) -> Compared:
+    """What is known of two cases but for the verdict of those that ran in pairs."""
+    comparison = run.comparisons[other.planned.comparison]
+    positions = {number: at for at, number in enumerate(sorted(run.cases))}
+    pair = (baseline, other)
+    document: Document = {
+        "cases": [positions[case.planned.case] for case in pair],
+        "baseline": baseline.planned.label,
+        "framework": other.planned.label,
+        "against_first": against_first,
+        **{
+            key: getattr(other.axes, key) for key in ("model", "mode", "batch_size", "precision")
+        },
+        "compilers": {case.planned.label: case.axes.compiler for case in pair},
+        "device": other.axes.device,
+        "equal_work": equality(*pair),
+        "ratio": None, "low": None, "high": None, "median": None,
+        "process_pairs": 0, "far_off": 0, "pairs": [],
+        "verdict": None, "undetermined": None, "detectable": None, "next_step": None,
+        "reason": comparison.reason,
+        "disturbances": [
+            f"{case.planned.label}: {disturbance['text']}"
+            for case in pair
+            for disturbance in disturbances(run, case)
+        ],
+    }  # fmt: skip
+    unlike = unlike_losses(*pair)
+    if fell_short := [(c.planned.label, c.outcome) for c in pair if c.outcome]:
+        label, ended = fell_short[0]
+        document["reason"] = f"{label} is {ended.outcome}: {ended.reason}"
+    elif unlike and document["equal_work"] == "proven":
+        document |= {"equal_work": "not proven", "reason": unlike}
+    elif not run.header.protocol.claims_interval:
+        document |= one_after_the_other(run, *pair)
+    else:
+        known = stats.known_scatter([c.calibration.ratios for c in pair if c.calibration])
+        if ratio := stats.ratio(rates(baseline), rates(other), known=known):
+            return Compared(comparison, document, ratio)
+        document["reason"] = NO_ROUND
+    return Compared(comparison, document, None)
+
+
+def equality(*cases: CaseRecord) -> str:
+    """What is known of the equality of the cases' work."""
+    proofs = [case.equal_work for case in cases]
+    if None in proofs:
+        return "not checked"
+    return "proven" if all(proof and proof.proven for proof in proofs) else "not proven"
+
+
+def unlike_losses(*cases: CaseRecord) -> str:
+    """What is wrong with the first losses of what was timed, at its full size; empty if nothing.
+
+    The proof is made small; this holds its result against the very objects that were timed.
+    """
+    losses = [p.warm.first_loss for case in cases for p in case.processes.values()]
+    known = [loss for loss in losses if loss is not None]
+    if known and max(known) - min(known) > cases[0].planned.loss_gate * abs(known[0]):
+        return f"the first losses as timed lie apart: {min(known):.9g} and {max(known):.9g}"
+    return ""
+
+
+def one_after_the_other(run: Run, *pair: CaseRecord) -> Document:
+    """The ratio of a protocol whose processes do not run in pairs: it has no interval."""
+    protocol = run.header.protocol
+    speeds = [speed["value"] for case in pair if (speed := throughput(case, level=None))]
+    if len(speeds) < 2:
+        return {"reason": NO_ROUND}
+    return {
+        "ratio": speeds[1] / speeds[0],
+        "verdict": "undetermined",
+        "undetermined": f"{protocol.name} measures one case after the other, so a drift of the "
+        "machine counts too",
+    }
+
+
+def judge(compared: Sequence[Compared], protocol: Protocol) -> None:
+    """Add what each ratio shows, among all others of the run."""
+    confidence = level(protocol) or stats.CONFIDENCE
+    paired = [(one, one.ratio) for one in compared if one.ratio]
+    ratios = [ratio for _, ratio in paired]
+    intervals = [ratio.interval(confidence) for ratio in ratios]
+    count = sum(interval.low is not None for interval in intervals)
+    verdicts = stats.verdicts(ratios, confidence=confidence)
+    for (one, ratio), interval, verdict in zip(paired, intervals, verdicts, strict=True):
+        one.document.update(
+            ratio=interval.value,
+            low=interval.low,
+            high=interval.high,
+            median=ratio.median,
+            process_pairs=len(ratio.pairs),
+            far_off=ratio.far_off,
+            pairs=[pair.total for pair in ratio.pairs],
+            verdict=verdict,
+            undetermined=why_not(interval, count) if verdict == "undetermined" else None,
+            detectable=ratio.known and stats.detectable(ratio.known, pairs=len(ratio.pairs)),
+            next_step=next_step(interval, protocol=protocol, set_seconds=one.comparison.set_seconds)
+            if isinstance(protocol, Adaptive)
+            else None,
+        )
+
+
+def why_not(interval: stats.Interval, count: int) -> str:
+    """Why there is no verdict, though there is a ratio."""
+    lacking = stats.FEWEST - interval.replicates
+    if lacking > 0:
+        more = "pair is" if lacking == 1 else "pairs are"
+        return f"{lacking} more process {more} needed"
+    return f"{stats.verdict(interval)} by itself, but not among the {count} verdicts of this run"
