@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from mbench.sdk.optimizer import UpdateBase, clip_factor, decays, find_rule
 from mbench_tensorflow.precision import wide
-from mbench_tensorflow.rules import RULES
+from mbench_tensorflow.rules import RULES, Slot
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,8 +23,11 @@ class Update(UpdateBase):
 
     def build(self) -> None:
         rule = find_rule(self.workload, RULES)
-        own = decays(self.workload, self.parameters)
-        self._rule = rule(self.spec, list(self.parameters.values()), list(own.values()))
+        slots = [
+            slot(self.parameters[name], decay, rule.states(self.spec))
+            for name, decay in decays(self.workload, self.parameters).items()
+        ]
+        self._rule = rule(self.spec, slots)
         self._clip_norm = self.spec.clip_norm
         self._scaler = LossScaler() if self.precision.scales_loss else None
         if self.precision.mixed or not self.precision.half:
@@ -79,3 +82,8 @@ class LossScaler:
         growth = tf.where(finite, tf.where(grow, 2.0, 1.0), 0.5)
         self.scale.assign(self.scale * growth)
         self._good_steps.assign(tf.where(grow, tf.zeros_like(good_steps), good_steps))
+
+
+def slot(weight: tf.Variable, decay: float, states: int) -> Slot:
+    kept = [tf.Variable(tf.zeros_like(weight), trainable=False) for _ in range(states)]
+    return Slot(weight, decay, kept)

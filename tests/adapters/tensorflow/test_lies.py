@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -22,6 +23,11 @@ def layers(benchmark, kind):
 
 def rule(benchmark):
     return benchmark.update._rule
+
+
+def decay(benchmark, monkeypatch, change):
+    slots = [replace(slot, decay=change(slot.decay)) for slot in rule(benchmark).slots]
+    monkeypatch.setattr(rule(benchmark), "slots", slots)
 
 
 def alter_gradients(benchmark, monkeypatch, change):
@@ -81,11 +87,11 @@ class TestLies(LiesAreCaught):
         monkeypatch.setattr(images, "cross_entropy", summed)
 
     def no_weight_decay(self, benchmark, monkeypatch):
-        monkeypatch.setattr(rule(benchmark), "decays", [0.0] * len(rule(benchmark).decays))
+        decay(benchmark, monkeypatch, lambda rate: 0.0)
 
     def weight_decay_everywhere(self, benchmark, monkeypatch):
-        decays = rule(benchmark).decays
-        monkeypatch.setattr(rule(benchmark), "decays", [max(decays)] * len(decays))
+        largest = max(slot.decay for slot in rule(benchmark).slots)
+        decay(benchmark, monkeypatch, lambda rate: largest)
 
     def no_clipping(self, benchmark, monkeypatch):
         monkeypatch.setattr(benchmark.update, "_clip_norm", None)
