@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 from mbench.errors import MbenchError, UsageError
+from mbench.plan.adaptive import Adaptive
+from mbench.results import events
 from mbench.results.folder import EVENTS_FILE, SCHEMA
+from mbench.results.run import find_runs
+from mbench.telemetry.system import System
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,13 +20,25 @@ if TYPE_CHECKING:
 
 __all__ = ["files_of", "open_runs"]
 
+TYPES: dict[Any, Any] = {str: "VARCHAR", int: "BIGINT", bool: "BOOLEAN", float | None: "DOUBLE",
+                         list[int]: ["BIGINT"]}  # fmt: skip
+
+
+def columns(record: type, *names: str) -> dict[str, Any]:
+    """The types in SQL of some fields of a record."""
+    hints = get_type_hints(record)
+    return {name: TYPES[hints[name]] for name in names}
+
+
 # The fields that the tables are made of. Whatever does not fit its type is taken as absent.
 FEW = {
-    "event": "VARCHAR", "schema": "BIGINT", "id": "VARCHAR", "mbench": "VARCHAR",
-    "started": "VARCHAR", "system": {"hostname": "VARCHAR", "cpu": "VARCHAR"},
-    "protocol": {"name": "VARCHAR", "claims_interval": "BOOLEAN", "half_width_goal": "DOUBLE"},
-    "case": "INTEGER", "comparison": "INTEGER", "label": "VARCHAR", "framework": "VARCHAR",
-    "samples": "VARCHAR", "version": "VARCHAR", "outcome": "VARCHAR",
+    "event": "VARCHAR",
+    **columns(events.Run, "schema", "id", "mbench", "started"),
+    "system": columns(System, "hostname", "cpu"),
+    "protocol": columns(Adaptive, "name", "claims_interval", "half_width_goal"),
+    **columns(events.Case, "case", "comparison", "label", "framework", "samples"),
+    **columns(events.Framework, "version"),
+    **columns(events.Outcome, "outcome"),
     "axes": {
         "model": "VARCHAR", "mode": "VARCHAR", "batch_size": "BIGINT", "precision": "VARCHAR",
         "compiler": "VARCHAR", "device": "VARCHAR", "threads": "BIGINT",
@@ -30,9 +46,9 @@ FEW = {
     },
 }  # fmt: skip
 MANY = {
-    "event": "VARCHAR", "case": "INTEGER", "process": "INTEGER", "round": "INTEGER",
-    "steps": "BIGINT", "each": "BOOLEAN", "nanoseconds": ["BIGINT"],
-}  # fmt: skip
+    "event": "VARCHAR",
+    **columns(events.Block, "case", "process", "round", "steps", "each", "nanoseconds"),
+}
 
 # Blocks are nearly all lines. They are parsed only where their values are asked for; how our
 # writer begins them tells them apart faster than parsing does, and where it does not, nothing
@@ -48,10 +64,12 @@ SELECT filename, b."case", b.process, b.round, b.steps, b."each", b.nanoseconds
 FROM (SELECT filename, from_json(json, '{json.dumps(MANY)}') AS b FROM lines)
 WHERE b.event = 'block' AND b.steps >= 1
 """
-# Nothing is fetched, nothing is printed, and times are as they were written.
+# Nothing is fetched, nothing is printed, and times are as they were written. No file is read or
+# written but those that are named, whatever is in them.
 SETTINGS = """
 SET autoinstall_known_extensions = false; SET autoload_known_extensions = false;
-SET enable_progress_bar = false; SET TimeZone = 'UTC'
+SET enable_progress_bar = false; SET TimeZone = 'UTC';
+SET allowed_paths = getvariable('allowed'); SET enable_external_access = false
 """
 LARGEST_LINE = 2**26
 
@@ -86,15 +104,15 @@ def files_of(*places: Path) -> list[Path]:
             found.append(place)
         elif (place / EVENTS_FILE).is_file():
             found.append(place / EVENTS_FILE)
-        elif runs := sorted(place.glob(f"*/{EVENTS_FILE}")):
-            found += runs
+        elif runs := find_runs(place):
+            found += [run / EVENTS_FILE for run in runs]
         else:
             raise UsageError(f"no runs in {place}; measure one, or name another folder")
     return found
 
 
-def open_runs(files: Sequence[Path]) -> DuckDBPyConnection:
-    """A database with the tables `cases` and `blocks` of all files.
+def open_runs(files: Sequence[Path], *, output: Path | None = None) -> DuckDBPyConnection:
+    """A database with the tables `cases` and `blocks` of all files, which may write `output`.
 
     Lines that are not whole are left out. Raises MbenchError where a file is no run, where it
     has a newer schema, and where DuckDB is not installed.
@@ -106,10 +124,14 @@ def open_runs(files: Sequence[Path]) -> DuckDBPyConnection:
             "this needs DuckDB: install mbench with its extra analysis, pip install '.[analysis]'"
         ) from None
     database = duckdb.connect()
+    named = [str(file) for file in files]
+    # What is written has another name until it is whole.
+    written = [str(output), str(output.with_name(f"tmp_{output.name}"))] if output else []
     try:
+        # Neither a view nor a setting takes parameters, so the names of the files lie in variables.
+        database.execute("SET VARIABLE files = $files", {"files": named})
+        database.execute("SET VARIABLE allowed = $allowed", {"allowed": named + written})
         database.execute(SETTINGS)
-        # A view takes no parameters, so the names of the files lie in a variable.
-        database.execute("SET VARIABLE files = $files", {"files": [str(file) for file in files]})
         database.execute(
             "CREATE TEMP VIEW lines AS SELECT filename, json FROM read_ndjson_objects("
             "getvariable('files'), filename = true, ignore_errors = true, "

@@ -15,7 +15,7 @@ __all__ = ["find_runs", "load_run", "pick_run"]
 
 def find_runs(folder: Path) -> list[Path]:
     """The folders of all runs, oldest first."""
-    return sorted(path.parent for path in folder.glob(f"*/{EVENTS_FILE}"))
+    return sorted(path.parent for path in folder.glob(f"*/{EVENTS_FILE}") if path.is_file())
 
 
 def pick_run(folder: Path, name: str | None) -> Path:

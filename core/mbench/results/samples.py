@@ -58,7 +58,7 @@ EXPORTS = {
 
 def export(files: Sequence[Path], output: Path, *, format_: str) -> int:
     """Write all samples to `output`; gives their number. Raises MbenchError where it cannot."""
-    database = open_runs(files)
+    database = open_runs(files, output=output)
     import duckdb
 
     target = str(output).replace("'", "''")  # COPY takes no parameter for its file

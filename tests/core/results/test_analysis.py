@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -13,7 +14,8 @@ import mbench
 from mbench.cli import group
 from mbench.engine.outcome import CaseEnded
 from mbench.errors import MbenchError, UsageError
-from mbench.results.database import files_of
+from mbench.results.database import files_of, open_runs
+from mbench.results.folder import EVENTS_FILE
 from mbench.results.history import trace
 from mbench.results.run import load_run
 from mbench.results.samples import EXPORTS
@@ -151,7 +153,7 @@ def test_history_tells_changes_from_noise(three):
     assert first is None
     assert second["verdict"] == "slower"
     assert second["ratio"] == pytest.approx(0.5)
-    assert third["verdict"] == "no difference shown"
+    assert third["verdict"] == "alike"
 
 
 def test_history_of_some_models_and_frameworks(three):
@@ -211,6 +213,22 @@ def test_values_that_mean_harm_are_left_out(folder):
     assert trace(files_of(folder))["points"][0]["throughput"]["value"] > 0
 
 
+def test_no_file_is_touched_but_those_that_are_named(folder, tmp_path):
+    database = open_runs([folder / EVENTS_FILE], output=tmp_path / "out.csv")
+    database.execute(f"COPY (SELECT 1) TO '{tmp_path}/out.csv'")
+    for harm in (f"COPY (SELECT 1) TO '{tmp_path}/other.csv'", "SELECT * FROM read_text('/etc/*')",
+                 "SET enable_external_access = true"):  # fmt: skip
+        with pytest.raises(duckdb.Error):
+            database.execute(harm)
+
+
+def test_what_is_no_file_is_no_run(folder, tmp_path):
+    (folder.parent / "20269999-pipe").mkdir()
+    os.mkfifo(folder.parent / "20269999-pipe" / EVENTS_FILE)
+    (folder.parent / "20269999-folder" / EVENTS_FILE).mkdir(parents=True)
+    assert files_of(folder.parent) == [folder / EVENTS_FILE]
+
+
 @pytest.mark.parametrize("name", ["duckdb", "pandas"])
 def test_a_missing_extra_is_named(folder, monkeypatch, name):
     monkeypatch.setitem(__import__("sys").modules, name, None)
@@ -230,7 +248,8 @@ def test_steps_timed_one_by_one_make_a_point_where_nothing_else_was_timed(write_
 
 def test_runs_of_different_protocols_are_different_lines(three):
     path = three[1] / "run.jsonl"
-    path.write_text(path.read_text().replace('"name":"adaptive"', '"name":"dlperf"', 1))
+    text = path.read_text().replace('"name":"adaptive"', '"name":"dlperf"', 1)
+    path.write_text(text.replace('"claims_interval":true', '"claims_interval":false', 1))
     found = [p for p in trace(files_of(three[0].parent))["points"] if p["label"] == "tiny"]
     assert [point["protocol"] for point in found] == ["adaptive", "dlperf", "adaptive"]
     assert found[1]["change"] is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import asdict
 
 import pytest
@@ -78,6 +79,14 @@ def test_a_run_may_be_torn_anywhere_after_its_header(folder):
         run = load_run(folder)
         assert run.cut_off is (text[length - 1] != "\n" and text[length] != "\n")
         json.dumps(summarize(run), allow_nan=False)
+
+
+def test_a_line_ends_at_a_line_feed_only(folder):
+    """A text may hold what ends lines elsewhere."""
+    path = folder / "run.jsonl"
+    text = path.read_text().replace("all processes measured", "all \u2028 \x85 measured")
+    path.write_text(text, encoding="utf-8")
+    assert load_run(folder).comparisons[0].reason == "all \u2028 \x85 measured"
 
 
 def test_events_of_unknown_kinds_are_passed_over(folder):
@@ -214,7 +223,11 @@ def test_a_file_that_cannot_be_read_is_refused(folder):
     with pytest.raises(MbenchError, match="cannot read"):
         load_run(folder)
     (folder / "run.jsonl").mkdir()
-    with pytest.raises(MbenchError, match="cannot read"):
+    with pytest.raises(MbenchError, match=r"cannot read .*: it is no file"):
+        load_run(folder)
+    (folder / "run.jsonl").rmdir()
+    os.mkfifo(folder / "run.jsonl")
+    with pytest.raises(MbenchError, match=r"cannot read .*: it is no file"):
         load_run(folder)
 
 
