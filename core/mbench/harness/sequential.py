@@ -49,7 +49,7 @@ class Sequential(Measurement[Counted]):
             self.find_ceiling(runner)
 
     def epoch(self, runner: Runner, process: int, epoch: int) -> None:
-        """Counted steps, up to the protocol's process or duration.
+        """Counted steps, up to the protocol's number or duration.
 
         A block of many steps is not cut, so that nothing is synchronised within it. Where every
         step is anyway, or the clock has a say, it is cut to show how far it is.
