@@ -13,7 +13,7 @@ from mxnet import gluon
 from mxnet.gluon import nn
 
 from mbench.workloads.mnasnet import LAST
-from mbench_mxnet.classifier import forward, loss
+from mbench_mxnet.images import forward, loss
 from mbench_mxnet.layers import convolution, normalization, relu, sequence
 
 if TYPE_CHECKING:

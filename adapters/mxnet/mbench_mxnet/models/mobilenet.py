@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from mxnet import gluon
 from mxnet.gluon import nn
 
-from mbench_mxnet.classifier import forward, loss
+from mbench_mxnet.images import forward, loss
 from mbench_mxnet.layers import convolution, normalization, sequence
 
 if TYPE_CHECKING:

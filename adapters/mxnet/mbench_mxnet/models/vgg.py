@@ -13,7 +13,7 @@ from mxnet import gluon
 from mxnet.gluon import nn
 
 from mbench.workloads.vgg import HIDDEN, POOLED
-from mbench_mxnet.classifier import forward, loss
+from mbench_mxnet.images import forward, loss
 from mbench_mxnet.layers import (
     AdaptiveAvgPool2D,
     convolution,
