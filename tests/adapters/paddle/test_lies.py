@@ -14,6 +14,7 @@ from paddle import nn  # noqa: E402
 from paddle.nn import functional as F  # noqa: E402
 from paddle.regularizer import L2Decay  # noqa: E402
 
+from mbench_paddle import images  # noqa: E402
 from mbench_paddle.layers import BatchNorm2D  # noqa: E402
 from mbench_paddle.models import resnet  # noqa: E402
 
@@ -80,7 +81,7 @@ class TestLies(LiesAreCaught):
 
     def sums_the_loss(self, benchmark, monkeypatch):
         summing = SimpleNamespace(cross_entropy=partial(F.cross_entropy, reduction="sum"))
-        monkeypatch.setattr(resnet, "F", summing)
+        monkeypatch.setattr(images, "F", summing)
 
     def no_weight_decay(self, benchmark, monkeypatch):
         def spare(made):

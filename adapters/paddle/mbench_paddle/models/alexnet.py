@@ -8,13 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from paddle import nn
-from paddle.nn import functional as F
 
 from mbench.workloads.alexnet import POOLED
+from mbench_paddle.images import forward, loss
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import paddle
 
     from mbench.workloads.alexnet import AlexNetConfig
@@ -59,12 +57,3 @@ class AlexNet(nn.Layer):
 
 def build(config: AlexNetConfig) -> nn.Layer:
     return AlexNet(config)
-
-
-def forward(model: nn.Layer, batch: Mapping[str, paddle.Tensor]) -> dict[str, paddle.Tensor]:
-    """images (B, C, H, W) -> logits (B, K)."""
-    return {"logits": model(batch["images"])}
-
-
-def loss(outputs: Mapping[str, paddle.Tensor], batch: Mapping[str, paddle.Tensor]) -> paddle.Tensor:
-    return F.cross_entropy(outputs["logits"], batch["labels"])

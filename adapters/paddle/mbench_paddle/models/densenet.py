@@ -11,11 +11,10 @@ import paddle
 from paddle import nn
 from paddle.nn import functional as F
 
+from mbench_paddle.images import forward, loss
 from mbench_paddle.layers import norm
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from mbench.workloads.densenet import DenseNetConfig
 
 __all__ = ["build", "forward", "loss"]
@@ -84,12 +83,3 @@ def transition(config: DenseNetConfig, channels: int) -> nn.Sequential:
 
 def build(config: DenseNetConfig) -> nn.Layer:
     return DenseNet(config)
-
-
-def forward(model: nn.Layer, batch: Mapping[str, paddle.Tensor]) -> dict[str, paddle.Tensor]:
-    """images (B, C, H, W) -> logits (B, K)."""
-    return {"logits": model(batch["images"])}
-
-
-def loss(outputs: Mapping[str, paddle.Tensor], batch: Mapping[str, paddle.Tensor]) -> paddle.Tensor:
-    return F.cross_entropy(outputs["logits"], batch["labels"])

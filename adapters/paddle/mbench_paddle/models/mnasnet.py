@@ -8,13 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from paddle import nn
-from paddle.nn import functional as F
 
 from mbench.workloads.mnasnet import LAST
+from mbench_paddle.images import forward, loss
 from mbench_paddle.layers import norm
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     import paddle
 
@@ -92,12 +92,3 @@ def convolution(
 
 def build(config: MnasNetConfig) -> nn.Layer:
     return MnasNet(config)
-
-
-def forward(model: nn.Layer, batch: Mapping[str, paddle.Tensor]) -> dict[str, paddle.Tensor]:
-    """images (B, C, H, W) -> logits (B, K)."""
-    return {"logits": model(batch["images"])}
-
-
-def loss(outputs: Mapping[str, paddle.Tensor], batch: Mapping[str, paddle.Tensor]) -> paddle.Tensor:
-    return F.cross_entropy(outputs["logits"], batch["labels"])

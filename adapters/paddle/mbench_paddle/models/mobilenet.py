@@ -7,16 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from paddle.nn import functional as F
 from paddle.vision.models.mobilenetv2 import MobileNetV2
 
 from mbench.workloads.mobilenet import MobileNetConfig
+from mbench_paddle.images import forward, loss
 from mbench_paddle.layers import with_dropout, with_exact_norms
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import paddle
     from paddle import nn
 
 __all__ = ["build", "forward", "loss"]
@@ -29,12 +26,3 @@ def build(config: MobileNetConfig) -> nn.Layer:
         raise ValueError(f"paddle.vision's MobileNetV2 has no such dimensions: {config}")
     model = with_exact_norms(MobileNetV2(num_classes=config.classes), config)
     return with_dropout(model, config.dropout)
-
-
-def forward(model: nn.Layer, batch: Mapping[str, paddle.Tensor]) -> dict[str, paddle.Tensor]:
-    """images (B, C, H, W) -> logits (B, K)."""
-    return {"logits": model(batch["images"])}
-
-
-def loss(outputs: Mapping[str, paddle.Tensor], batch: Mapping[str, paddle.Tensor]) -> paddle.Tensor:
-    return F.cross_entropy(outputs["logits"], batch["labels"])

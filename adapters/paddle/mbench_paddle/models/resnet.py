@@ -7,15 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from paddle.nn import functional as F
 from paddle.vision.models.resnet import BasicBlock, BottleneckBlock, ResNet
 
+from mbench_paddle.images import forward, loss
 from mbench_paddle.layers import with_exact_norms
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import paddle
     from paddle import nn
 
     from mbench.workloads.resnet import ResNetConfig
@@ -51,12 +48,3 @@ def build(config: ResNetConfig) -> nn.Layer:
         groups=config.groups,
     )
     return with_exact_norms(model, config)
-
-
-def forward(model: nn.Layer, batch: Mapping[str, paddle.Tensor]) -> dict[str, paddle.Tensor]:
-    """images (B, C, H, W) -> logits (B, K)."""
-    return {"logits": model(batch["images"])}
-
-
-def loss(outputs: Mapping[str, paddle.Tensor], batch: Mapping[str, paddle.Tensor]) -> paddle.Tensor:
-    return F.cross_entropy(outputs["logits"], batch["labels"])

@@ -11,9 +11,9 @@ import paddle
 from paddle import nn
 from paddle.nn import functional as F
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from mbench_paddle.images import forward, loss
 
+if TYPE_CHECKING:
     from mbench.workloads.squeezenet import Fire as FireConfig
     from mbench.workloads.squeezenet import SqueezeNetConfig
 
@@ -56,12 +56,3 @@ class Fire(nn.Layer):
 
 def build(config: SqueezeNetConfig) -> nn.Layer:
     return SqueezeNet(config)
-
-
-def forward(model: nn.Layer, batch: Mapping[str, paddle.Tensor]) -> dict[str, paddle.Tensor]:
-    """images (B, C, H, W) -> logits (B, K)."""
-    return {"logits": model(batch["images"])}
-
-
-def loss(outputs: Mapping[str, paddle.Tensor], batch: Mapping[str, paddle.Tensor]) -> paddle.Tensor:
-    return F.cross_entropy(outputs["logits"], batch["labels"])

@@ -7,15 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from paddle.nn import functional as F
 from paddle.vision.models.vgg import VGG, make_layers
 
+from mbench_paddle.images import forward, loss
 from mbench_paddle.layers import with_dropout, with_exact_norms
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import paddle
     from paddle import nn
 
     from mbench.workloads.vgg import VGGConfig
@@ -29,12 +26,3 @@ def build(config: VGGConfig) -> nn.Layer:
         layout += [*[width] * blocks, "M"]  # M: max pooling
     model = VGG(make_layers(layout, batch_norm=config.batch_norm), num_classes=config.classes)
     return with_dropout(with_exact_norms(model, config), config.dropout)
-
-
-def forward(model: nn.Layer, batch: Mapping[str, paddle.Tensor]) -> dict[str, paddle.Tensor]:
-    """images (B, C, H, W) -> logits (B, K)."""
-    return {"logits": model(batch["images"])}
-
-
-def loss(outputs: Mapping[str, paddle.Tensor], batch: Mapping[str, paddle.Tensor]) -> paddle.Tensor:
-    return F.cross_entropy(outputs["logits"], batch["labels"])
