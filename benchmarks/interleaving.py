@@ -83,7 +83,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=usable_cores())
     arguments = parser.parse_args()
     sweep = Sweep(
-        frameworks=(arguments.framework,), batch_sizes=(2,), sizes={"image_size": 64},
+        frameworks=(arguments.framework,), wanted={"batch_size": (2,)}, sizes={"image_size": 64},
         threads=arguments.threads,
     )  # fmt: skip
     order = random.Random(0)

@@ -126,7 +126,7 @@ def main() -> None:
     arguments = parser.parse_args()
     names = arguments.settings.split(",")
     sweep = Sweep(
-        frameworks=(arguments.framework,), batch_sizes=(arguments.batch_size,),
+        frameworks=(arguments.framework,), wanted={"batch_size": (arguments.batch_size,)},
         sizes={"image_size": arguments.image_size}, threads=arguments.threads,
     )  # fmt: skip
     order = random.Random(0)

@@ -39,7 +39,7 @@ def write_run(folder: Path, number: int, *, samples: int) -> None:
         {"event": "run", "schema": 1, "id": name, "mbench": "0.1.0", "arguments": ["mbench"],
          "started": f"2026-01-01T00:00:{number % 60:02}+00:00", "protocol": {},
          "system": {"hostname": "made-up", "cpu": "made-up", "gpus": []}},
-        {"event": "comparison", "comparison": 0, "title": "tiny-model train batch 8 fp32"},
+        {"event": "comparison", "comparison": 0, "title": "tiny-model train, batch 8, fp32"},
     ]  # fmt: skip
     for case, label in enumerate(LABELS):
         events.append(

@@ -61,7 +61,7 @@ def by_dlperf(arguments: argparse.Namespace) -> tuple[Interval, float]:
     while True:
         for name in frameworks:
             sweep = Sweep(
-                frameworks=(name,), batch_sizes=(arguments.batch_size,),
+                frameworks=(name,), wanted={"batch_size": (arguments.batch_size,)},
                 sizes={"image_size": arguments.image_size}, threads=arguments.threads,
             )  # fmt: skip
             with fresh_workers(1, sweep=sweep) as (worker,):

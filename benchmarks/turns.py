@@ -61,8 +61,9 @@ def main() -> None:
     with ExitStack() as stack:
         for name in arguments.frameworks.split(","):
             sweep = Sweep(
-                frameworks=(name,), models=(arguments.model,), threads=arguments.threads,
-                batch_sizes=(arguments.batch_size,), sizes={"image_size": arguments.image_size},
+                frameworks=(name,), threads=arguments.threads,
+                wanted={"model": (arguments.model,), "batch_size": (arguments.batch_size,)},
+                sizes={"image_size": arguments.image_size},
             )  # fmt: skip
             (worker,), steps = stack.enter_context(warm_workers(1, sweep=sweep, block_seconds=1.0))
             workers.append((worker, 1 / steps))

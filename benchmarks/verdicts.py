@@ -67,8 +67,13 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=usable_cores())
     arguments = parser.parse_args()
     sweep = Sweep(
-        frameworks=(arguments.framework,), models=(arguments.model,), modes=(arguments.mode,),
-        batch_sizes=(arguments.batch_size,), sizes={"image_size": arguments.image_size},
+        frameworks=(arguments.framework,),
+        wanted={
+            "model": (arguments.model,),
+            "mode": (arguments.mode,),
+            "batch_size": (arguments.batch_size,),
+        },
+        sizes={"image_size": arguments.image_size},
         threads=arguments.threads,
     )  # fmt: skip
     order = random.Random(0)

@@ -94,8 +94,9 @@ def write_run(tmp_path: Path, plugins: Plugins, machine: Callable[..., System]) 
             tmp_path / "results", protocol=protocol or Adaptive(),
             system=machine(**(system or {})), arguments=["mbench"],
         )  # fmt: skip
-        axes = {"models": ("tiny-model",), "batch_sizes": (8,), "frameworks": seconds, **axes}
-        comparisons = plan(Sweep(**axes), plugins)
+        wanted = {"model": ("tiny-model",), "batch_size": (8,), **axes}
+        given = {name: wanted.pop(name) for name in ("sizes", "device", "threads") & wanted.keys()}
+        comparisons = plan(Sweep(frameworks=tuple(seconds), wanted=wanted, **given), plugins)
         for comparison in comparisons:
             about = events.Comparison(comparison=comparison.number, title=comparison.title)
             for event in (about, *facts.cases(comparison)):

@@ -184,8 +184,8 @@ def test_a_workload_that_does_not_load_harms_no_other(install, reference, said):
     assert f"the workload {reference!r} does not load: {said}" in listed.stdout
     assert "resnet50" in listed.stdout
     with pytest.raises(MbenchError, match="does not load"):
-        plan(Sweep(frameworks=("tiny",), models=("bad",)), Plugins())
-    assert plan(Sweep(frameworks=("tiny",), models=("tiny-model",)), Plugins())
+        plan(Sweep(frameworks=("tiny",), wanted={"model": ("bad",)}), Plugins())
+    assert plan(Sweep(frameworks=("tiny",), wanted={"model": ("tiny-model",)}), Plugins())
 
 
 def test_two_plugins_that_claim_one_name_are_both_named_and_neither_is_used(install):

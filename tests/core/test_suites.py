@@ -66,13 +66,13 @@ def test_what_is_typed_wins_over_the_suite(mbench, suite):
     assert "2 comparisons, 2 cases: at most 5 min" in result.stdout
     assert "inference" not in result.stdout
     assert "amp" not in result.stdout
-    assert "tiny-model train batch 2 fp32: flaky" in result.stdout
+    assert "tiny-model train, batch 2, fp32: flaky" in result.stdout
 
 
 def test_a_dry_run_prints_cases_and_measures_nothing(mbench, suite, tmp_path):
     result = mbench("run", suite, "--dry-run")
     assert result.returncode == 0, result.stderr
-    assert "tiny-model train batch 8 fp32: tiny (eager), flaky (eager): unknown" in result.stdout
+    assert "tiny-model train, batch 8, fp32: tiny (eager), flaky (eager): unknown" in result.stdout
     assert "  tiny: unsupported: tiny knows fp32 and fp64 only" in result.stdout
     assert "5 comparisons, 10 cases, 4 of them unsupported;" in result.stdout
     assert not (tmp_path / "results").exists()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mbench.contract.axes import AXES
 from mbench.reports.csv import render
 from mbench.results.run import load_run
 from mbench.results.summary import summarize
@@ -87,14 +88,25 @@ def rows(page: str, *, beginning: str, heading: str) -> list[list[str]]:
     return found
 
 
+def axes(page: str) -> dict[str, str]:
+    """Types of the axes by name."""
+    found = rows(page, beginning="| Axis |", heading="## Axes")
+    return {row[0].strip("`"): row[1] for row in found}
+
+
 def documented(page: str, *, verify: bool = False) -> dict[str, str]:
     """Types by path: of the main document, or of the one that mbench verify prints."""
     part = "\n## `mbench verify`\n"
     before, _, after = page.partition(part)
     text = after if verify else before
-    return {
-        row[0].strip("`"): row[1] for row in rows(text, beginning="| Field | Type |", heading="")
-    }
+    types = {}
+    for field, kind, _, meaning in rows(text, beginning="| Field | Type |", heading=""):
+        path, less = field.strip("`"), re.findall(r"`(\w+)`", meaning.partition(" but ")[2])
+        if not path.endswith("<axis>"):
+            types[path] = kind
+            continue
+        types |= {path.replace("<axis>", n): k for n, k in axes(page).items() if n not in less}
+    return types
 
 
 def walk(value: Any, path: str, types: dict[str, str]) -> Iterator[tuple[str, Any]]:
@@ -159,6 +171,10 @@ def unmetered(document: dict[str, Any], types: dict[str, str]) -> set[str]:
     return lacking
 
 
+def test_the_page_has_every_axis_in_its_order(pages):
+    assert list(axes(pages[PAGE])) == [axis.name for axis in AXES]
+
+
 def test_a_published_protocol_has_constants_of_its_own(tmp_path, pages):
     text = mbench(
         tmp_path, "run", "tiny", "--models", "tiny-model", "--protocol", "superbench",
@@ -196,7 +212,8 @@ def test_the_document_of_a_proof(tmp_path, pages):
 
 def test_the_columns_of_csv(document, pages):
     cells = [row[0] for row in rows(pages[PAGE], beginning="| Column |", heading="## CSV")]
-    names = re.findall(r"`([^`]+)`", " ".join(cells))
+    axis = " ".join(f"`{name}`" for name in axes(pages[PAGE]))
+    names = re.findall(r"`([^`]+)`", " ".join(cells).replace("`<axis>`", axis))
     assert names == render(document).splitlines()[0].split(",")
 
 

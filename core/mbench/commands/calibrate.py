@@ -9,11 +9,13 @@ from typing import Any
 
 import click
 
+from mbench.commands.case_options import case_options
 from mbench.commands.measure import order_of
-from mbench.commands.options import case_options, protocol_options, results_option
+from mbench.commands.options import protocol_options, results_option
 from mbench.commands.output import check_writable, deliver
 from mbench.commands.sweeps import sweep_of
 from mbench.commands.switches import CaseCommand
+from mbench.contract.axes import AXES, MACHINE, name
 from mbench.errors import UsageError
 from mbench.reports.text import number
 
@@ -76,10 +78,9 @@ def keep_calibrations(folder: Path) -> list[dict[str, Any]]:
         case = run.cases[comparison["cases"][0]]
         pairs = comparison["pairs"]
         calibrated: dict[str, Any] = {
-            **{name: comparison[name] for name in ("model", "mode", "batch_size", "precision")},
+            **{axis.name: axis.of(case.axes) for axis in AXES},
             "framework": case.planned.framework,
             "version": case.info.version if case.info else None,
-            "compiler": case.axes.compiler,
             **{name: comparison[name] for name in ("ratio", "low", "high", "process_pairs")},
             "verdict": comparison["verdict"],
             "detectable": detectable(pairs),
@@ -110,11 +111,8 @@ def detectable(pairs: list[float]) -> float | None:
 
 def line(calibrated: dict[str, Any]) -> str:
     """One calibration in one sentence."""
-    name = " ".join(filter(None, (calibrated["framework"], calibrated["version"])))
-    what = (
-        f"{name}, {calibrated['model']} {calibrated['mode']}, "
-        f"batch {calibrated['batch_size']}, {calibrated['precision']}, {calibrated['compiler']}"
-    )
+    who = " ".join(filter(None, (calibrated["framework"], calibrated["version"])))
+    what = f"{who}, {name(calibrated, less=MACHINE)}"
     if calibrated["detectable"] is None:
         return f"{what}: not calibrated, {calibrated['reason']}"
     percent = number(100 * calibrated["detectable"], 2)

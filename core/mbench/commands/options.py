@@ -5,14 +5,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from mbench.contract.case import DEVICES
-from mbench.errors import UsageError
 from mbench.results.folder import default_folder
 
 if TYPE_CHECKING:
@@ -22,12 +19,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COMMAS",
-    "Size",
-    "case_options",
+    "SIZE",
+    "Commas",
+    "Decorator",
+    "apply",
     "chosen_outlet",
     "chosen_report",
     "course_options",
-    "join",
     "output_options",
     "plugins",
     "results_option",
@@ -51,52 +49,6 @@ class Commas(click.ParamType[Any]):
 
     def item(self, text: str, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         return text
-
-
-class BatchSizes(Commas):
-    """A comma-separated list of whole numbers from 1, or "max"."""
-
-    name = "numbers"
-
-    def item(
-        self, text: str, param: click.Parameter | None, ctx: click.Context | None
-    ) -> int | str:
-        if text == "max":
-            return text
-        number = int(text) if text.isdecimal() else 0
-        if number < 1:
-            self.fail(f"{text!r} is not a whole number of 1 or more, nor max", param, ctx)
-        return number
-
-
-class Size(click.ParamType[Any]):
-    """A size of a model, as a mapping: "image_size=96"; or the value alone of the one named."""
-
-    name = "size"
-
-    def __init__(self, one: str = "") -> None:
-        self.one = one
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> dict[str, int]:
-        name, _, number = (self.one, "", value) if self.one else value.partition("=")
-        if not name or not number.isdecimal() or int(number) < 1:
-            wanted = "a whole number of 1 or more" if self.one else "a size like image_size=96"
-            self.fail(f"{value!r} is not {wanted}", param, ctx)
-        return {name: int(number)}
-
-
-def gather(context: click.Context, _: click.Parameter, given: tuple[dict[str, int], ...]) -> None:
-    """Put the sizes of one option to those of the others."""
-    join(context.params.setdefault("sizes", {}), given)
-
-
-def join(sizes: dict[str, int], given: tuple[dict[str, int], ...]) -> None:
-    """Add what is given to `sizes`; raises UsageError where both say something else."""
-    for name, value in [item for size in given for item in size.items()]:
-        if sizes.setdefault(name, value) != value:
-            raise UsageError(f"{name} is given as {sizes[name]} and as {value}; give one of them")
 
 
 class Memory(click.ParamType[Any]):
@@ -150,7 +102,6 @@ class Percent(click.ParamType[Any]):
 
 
 COMMAS = Commas()
-BATCH_SIZES = BatchSizes()
 MEMORY = Memory()
 SIZE = click.IntRange(min=1)
 SECONDS = Seconds(min=0, min_open=True)
@@ -174,8 +125,6 @@ results_option = click.option(
     show_default="mbench-results", help="Folder that holds all runs.",
 )  # fmt: skip
 
-size_option = partial(click.option, multiple=True, expose_value=False, callback=gather)
-
 timeout_option = click.option(
     "--timeout", type=SECONDS, default=900.0, show_default=True,
     help="Longest wait for a worker's answer, in seconds.",
@@ -184,39 +133,6 @@ timeout_option = click.option(
 provision_option = click.option(
     "--provision/--no-provision", default=True, show_default=True,
     help="Build a framework's environment where there is none.",
-)  # fmt: skip
-
-case_options = apply(
-    [
-        click.option("--models", type=COMMAS, default="resnet50", show_default=True,
-                     help="Names, patterns, families (vgg), or zoo; see mbench list models."),
-        click.option("--mode", "modes", type=COMMAS, default="train", show_default=True,
-                     help="train, inference, or both."),
-        click.option("--batch-size", "batch_sizes", type=BATCH_SIZES, default=(),
-                     help="Samples per device and step; max is the largest that fits all "
-                          "frameworks.  [default: what suits model and device]"),
-        click.option("--precision", "precisions", type=COMMAS, default=None,
-                     help="fp32, fp64, tf32, amp-bf16, amp-fp16, bf16, fp16.  [default: fp32]"),
-        click.option("--amp/--no-amp", default=None,
-                     help="Mixed precision as frameworks have it here: amp-fp16 on CUDA, "
-                          "amp-bf16 on CPU."),
-        click.option("--compiler", "compilers", type=COMMAS, default=None,
-                     help="Compilers by name; default is the one that a framework's own "
-                          "documentation recommends, best is the fastest, beside it.  "
-                          "[default: default]"),
-        click.option("--clip/--no-clip", default=True, show_default=True,
-                     help="Gradient clipping, in workloads that have it."),
-        click.option("--device", type=click.Choice(["auto", *DEVICES]), default="auto",
-                     show_default=True, help="Where the frameworks compute."),
-        click.option("--threads", type=SIZE, default=None,
-                     help="Threads of each framework.  [default: the physical cores]"),
-        size_option("--image-size", type=Size("image_size"), metavar="PIXELS",
-                    help="Pixels per side, for small machines; marked as non-standard."),
-        size_option("--sequence-length", type=Size("sequence_length"), metavar="TOKENS",
-                    help="Tokens per sequence, for small machines; marked as non-standard."),
-        size_option("--size", type=Size(), metavar="NAME=VALUE",
-                    help="Any size of a model by its name, as often as there are sizes."),
-    ]
 )  # fmt: skip
 
 protocol_options = apply(

@@ -6,10 +6,10 @@ from typing import Any
 
 import click
 
+from mbench.commands.case_options import case_options
 from mbench.commands.measure import measure
 from mbench.commands.options import (
     COMMAS,
-    case_options,
     course_options,
     output_options,
     plugins,

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from mbench.commands.options import Size, join, plugins
+from mbench.commands.case_options import KEYS, Size, join
+from mbench.commands.options import plugins
 from mbench.commands.switches import switches
+from mbench.contract.axes import AXES
 from mbench.errors import UsageError, about
 from mbench.plugins import nearest
 
@@ -21,35 +23,31 @@ if TYPE_CHECKING:
 
 __all__ = ["protocol_options_of", "sweep_of", "sweeps_of_suite"]
 
-AXES = ("models", "mode", "batch-size", "precision", "amp", "compiler", "clip",
-        "image-size", "sequence-length", "size")  # fmt: skip
-"""Options that a suite's sweep may have, beside the switches of compilers."""
-
 
 def sweep_of(context: click.Context, frameworks: tuple[str, ...], options: dict[str, Any]) -> Sweep:
     """What command-line options multiply; raises UsageError where toggles contradict."""
     from mbench.plan.plan import Sweep
     from mbench.telemetry.system import find_device, usable_cores
 
-    device = find_device() if options["device"] == "auto" else options["device"]
-    precisions, compilers = options["precisions"], options["compilers"]
+    device = options["device"]
+    device = find_device() if device in (None, "auto") else device
+    given = {axis.name: options[axis.name] for axis in AXES if axis.many}
     if options["amp"] is not None:
         mixed = mixed_precision(plugins(context), frameworks, device=device)
-        precisions = toggle("--amp", options["amp"], mixed, "--precision", precisions)
+        given["precision"] = toggle(options, "amp", mixed, option="precision")
     for name in switches(plugins(context)):
-        compilers = toggle(f"--{name}", options[name], name, "--compiler", compilers)
+        given["compiler"] = toggle({**options, **given}, name, name, option="compiler")
     return Sweep(
         frameworks=frameworks,
-        models=options["models"],
-        modes=options["modes"],
-        batch_sizes=options["batch_sizes"],
-        precisions=precisions or ("fp32",),
-        compilers=compilers or ("default",),
+        wanted={
+            name: value if isinstance(value, tuple) else (value,)
+            for name, value in given.items()
+            if value is not None
+        },
+        sizes=options["sizes"],
         device=device,
         threads=options["threads"] or usable_cores(),
         seed=options["seed"],
-        sizes=options["sizes"],
-        clip=options["clip"],
     )
 
 
@@ -66,17 +64,16 @@ def mixed_precision(found: Plugins, frameworks: tuple[str, ...], *, device: str)
     return next(iter(mixed.values()))
 
 
-def toggle(
-    flag: str, chosen: bool | None, value: str, option: str, values: tuple[str, ...] | None
-) -> tuple[str, ...] | None:
+def toggle(options: dict[str, Any], short: str, value: str, *, option: str) -> Any:
     """The values of a general option and its short toggle, which must not contradict."""
+    chosen, values = options[short], options[option]
     if chosen is None:
         return values
     if values is None:
         return (value,) if chosen else None
     if chosen != (value in values):
-        sign = flag if chosen else flag.replace("--", "--no-")
-        raise UsageError(f"{sign} contradicts {option} {','.join(values)}; give one of them")
+        sign = f"--{short}" if chosen else f"--no-{short}"
+        raise UsageError(f"{sign} contradicts --{option} {','.join(values)}; give one of them")
     return values
 
 
@@ -89,7 +86,7 @@ def sweeps_of_suite(
     """
     from mbench.plan.plan import plan
 
-    known = (*AXES, *switches(plugins(context)))
+    known = (*KEYS, *switches(plugins(context)))
     found = []
     for number, table in enumerate(suite.sweeps):
 
@@ -149,7 +146,7 @@ def merged(
         for name in options
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
     }
-    either = ({"precisions", "amp"}, {"compilers", *switches(plugins(context))})
+    either = ({"precision", "amp"}, {"compiler", *switches(plugins(context))})
     for group in either:  # they say the same: where one is typed, the other is not asked
         if group & typed:
             typed |= group

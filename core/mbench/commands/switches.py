@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CaseCommand", "switches"]
 
-AFTER = "compilers"
+AFTER = "compiler"
 """The parameter that switches stand behind in the help."""
 
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mbench.commands.case_options import case_options
 from mbench.commands.options import (
     COMMAS,
-    case_options,
     plugins,
     provision_option,
     timeout_option,
@@ -107,13 +107,13 @@ def verify(
     """One entry's proof with its outcome, as plain data."""
     from mbench.engine.ending import last_words
     from mbench.engine.outcome import CaseEnded
+    from mbench.equality.proof_case import PROVEN
     from mbench.equality.prove import prove
     from mbench.errors import MbenchError
 
     case = entry.case
     result: dict[str, Any] = {
-        "framework": entry.label, "model": case.model, "mode": case.mode,
-        "precision": case.precision, "compiler": case.compiler, "device": case.device,
+        "framework": entry.label, **{axis.name: axis.of(case) for axis in PROVEN},
         "outcome": "ok", "reason": "", "proof": None,
     }  # fmt: skip
     try:

@@ -1,20 +1,186 @@
-"""How the axes of a case are said and compared."""
+"""The axes of a case: what tells one from another, in one table that everything else follows."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import typing
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from mbench.contract.precision import PRECISIONS
 
-__all__ = ["said", "written"]
+__all__ = [
+    "AXES",
+    "DEVICES",
+    "MACHINE",
+    "MODES",
+    "Axes",
+    "Axis",
+    "Sizes",
+    "alike",
+    "hushed",
+    "key",
+    "name",
+]
+
+MODES = ("train", "inference")
+DEVICES = ("cpu", "cuda")
+Sizes = Mapping[str, int]
 
 
-def written(sizes: Mapping[str, int]) -> str:
-    """Sizes as `--size` takes them: "image_size=96"."""
-    return ",".join(f"{name}={size}" for name, size in sizes.items())
+@dataclass(frozen=True, kw_only=True)
+class Axes:
+    """What a case is. A field with its metadata is a row of the table, and all an axis needs.
+
+    The order is that in which a case is spoken of. `batch_size` is samples per device; `sizes`
+    replace the model's own, by name.
+    """
+
+    model: str = field(
+        metadata={
+            "says": "Names, patterns, families (vgg), or zoo; see mbench list models.",
+            "first": "resnet50",
+        }
+    )
+    mode: str = field(
+        metadata={"says": "train, inference, or both.", "after": " ", "known": MODES,
+                  "first": "train"}
+    )  # fmt: skip
+    sizes: Sizes = field(
+        default_factory=dict,
+        hash=False,
+        metadata={"says": "Any size of a model by its name, as often as there are sizes."},
+    )
+    batch_size: int = field(
+        metadata={
+            "says": "Samples per device and step; max is the largest that fits all frameworks.",
+            "word": "batch {}",
+        }
+    )
+    precision: str = field(
+        metadata={"says": f"{', '.join(PRECISIONS)}.", "known": PRECISIONS, "first": "fp32"}
+    )
+    compiler: str = field(
+        metadata={
+            "says": "Compilers by name; default is the one that a framework's own documentation "
+            "recommends, best is the fastest, beside it.",
+            "first": "default",
+        }
+    )
+    device: str = field(
+        metadata={"says": "Where the frameworks compute.", "known": DEVICES, "machine": True}
+    )
+    threads: int = field(
+        metadata={"says": "Threads of each framework.", "word": "threads {}", "machine": True,
+                  "quiet": True}
+    )  # fmt: skip
+    clip: bool = field(
+        default=True,
+        metadata={
+            "says": "Gradient clipping, in workloads that have it.",
+            "word": "without clipping",
+        },
+    )
 
 
-def said(sizes: Mapping[str, int]) -> str:
-    """Sizes in words: "image size 96"."""
-    return ", ".join(f"{name.replace('_', ' ')} {size}" for name, size in sizes.items())
+@dataclass(frozen=True, kw_only=True)
+class Axis:
+    """A row of the table: a field of a case, an option, a key of suites, a column."""
+
+    name: str
+    kind: Any
+    """str, int, bool or Sizes."""
+    says: str
+    """What it is, for the help."""
+    word: str = "{}"
+    """How a value is spoken of,"""
+    after: str = ", "
+    """and what stands between it and the word before."""
+    usual: Any = None
+    """The value that is not spoken of: the field's default."""
+    first: Any = None
+    """The value where none is asked for, unless the usual one; None: it is found elsewhere."""
+    known: Collection[str] = ()
+    """All values that there are, where that is known here."""
+    machine: bool = False
+    """Of where a case runs, rather than of its work: no suite says it, and a sweep has one."""
+    quiet: bool = False
+    """Spoken of only where cases differ in it."""
+
+    @property
+    def many(self) -> bool:
+        """Whether a sweep may have several values, which multiply."""
+        return not self.machine and self.kind in (str, int, bool)
+
+    @property
+    def column(self) -> str:
+        """The head of a column for people."""
+        return self.word.removesuffix(" {}") if self.word.endswith(" {}") else self.name
+
+    def of(self, case: Mapping[str, Any] | Axes) -> Any:
+        """The value of a case, or of its document."""
+        return case[self.name] if isinstance(case, Mapping) else getattr(case, self.name)
+
+    def value(self, case: Mapping[str, Any] | Axes) -> Any:
+        """The same as one plain value: sizes as text, as `--size` takes them; None for none."""
+        value = self.of(case)
+        if isinstance(value, Mapping):
+            return ",".join(f"{name}={value[name]}" for name in sorted(value)) or None
+        return value
+
+    def text(self, case: Mapping[str, Any] | Axes) -> str:
+        """The value in a column for people."""
+        value = self.of(case)
+        if isinstance(value, Mapping):
+            return ", ".join(f"{name.replace('_', ' ')} {size}" for name, size in value.items())
+        if isinstance(value, bool):
+            return "yes" if value else "no"
+        return str(value)
+
+
+def _rows() -> Iterable[Axis]:
+    kinds = typing.get_type_hints(Axes)
+    for row in fields(Axes):
+        usual = None if row.default is MISSING else row.default
+        if row.default_factory is not MISSING:
+            usual = row.default_factory()
+        yield Axis(**{"name": row.name, "kind": kinds[row.name], "usual": usual, **row.metadata})
+
+
+AXES = tuple(_rows())
+MACHINE = frozenset(axis.name for axis in AXES if axis.machine)
+"""The axes that have one value in a run, and tell none of its cases from another."""
+
+
+def key(case: Mapping[str, Any] | Axes, *, less: Collection[str] = ()) -> tuple[Any, ...]:
+    """What tells a case from others, as one value; `less` names axes that do not count."""
+    return tuple(axis.value(case) for axis in AXES if axis.name not in less)
+
+
+def name(case: Mapping[str, Any] | Axes, *, less: Collection[str] = ()) -> str:
+    """A case in words, without the axes in `less` and those in which it is as usual."""
+    said = ""
+    for axis in AXES:
+        if axis.name not in less and (axis.usual is None or axis.of(case) != axis.usual):
+            said += (axis.after if said else "") + axis.word.format(axis.text(case))
+    return said
+
+
+def alike(
+    cases: Collection[Mapping[str, Any] | Axes], *, among: Iterable[Axis] = AXES
+) -> frozenset[str]:
+    """The axes in which `cases` do not differ."""
+    return frozenset(axis.name for axis in among if len({axis.value(case) for case in cases}) < 2)
+
+
+def hushed(
+    cases: Collection[Mapping[str, Any] | Axes], *, among: Iterable[Axis] = AXES
+) -> frozenset[str]:
+    """The axes that go without saying for `cases`: all are as usual, or alike in a quiet one."""
+    shared = alike(cases, among=among)
+    return frozenset(
+        axis.name
+        for axis in among
+        if axis.name in shared
+        and (axis.quiet if axis.usual is None else all(axis.of(c) == axis.usual for c in cases))
+    )

@@ -5,16 +5,15 @@ from __future__ import annotations
 import dataclasses
 import importlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from mbench.contract.axes import Axes
 
 if TYPE_CHECKING:
     from mbench.workloads.workload import Workload
 
-__all__ = ["DEVICES", "MODES", "Case", "find_workload"]
-
-MODES = ("train", "inference")
-DEVICES = ("cpu", "cuda")
+__all__ = ["Case", "find_workload"]
 
 
 def find_workload(reference: str, model: str) -> Workload:
@@ -26,27 +25,17 @@ def find_workload(reference: str, model: str) -> Workload:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Case:
-    """One thing to measure, complete: what a worker needs to prepare it.
+class Case(Axes):
+    """One thing to measure, complete: its axes, and what else a worker needs to prepare it.
 
     `workload` names the model's neutral facts as "module:attribute", so that a worker finds
-    them without plugins (see `find_workload`). `sizes` replace the workload's own, by name;
-    `clip` switches clipping off. For proofs, `dropout` switches that off, `plain_sgd` replaces
-    the optimizer, `learning_rate` is one whose updates can be seen, and `layers` makes a model
-    less deep that would not fit. `batch_size` is samples per device.
+    them without plugins (see `find_workload`). For proofs, `dropout` switches that off,
+    `plain_sgd` replaces the optimizer, `learning_rate` is one whose updates can be seen, and
+    `layers` makes a model less deep that would not fit.
     """
 
-    model: str
     workload: str
-    mode: str
-    batch_size: int
-    precision: str
-    compiler: str
-    device: str
-    threads: int
     seed: int = 0
-    sizes: Mapping[str, int] = field(default_factory=dict, hash=False)
-    clip: bool = True
     dropout: bool = True
     plain_sgd: bool = False
     learning_rate: float | None = None

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mbench.contract.case import DEVICES
+from mbench.contract.axes import DEVICES
 from mbench.environments import managed, probe
 from mbench.environments.environment import Environment
 from mbench.errors import EnvironmentUnavailable, UsageError

@@ -38,7 +38,10 @@ def standings(plugins: Plugins, models: Sequence[str]) -> dict[tuple[str, str], 
     """
     adapters = plugins.adapters.unique()
     sweep = Sweep(
-        frameworks=list(adapters), models=models, device=find_device(), threads=usable_cores()
+        frameworks=list(adapters),
+        wanted={"model": models},
+        device=find_device(),
+        threads=usable_cores(),
     )
     homes = {name: once(partial(present, adapter)) for name, adapter in adapters.items()}
     return {

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mbench.contract.axes import written
+from mbench.contract import axes
 from mbench.errors import MbenchError
 from mbench.reports.remarks import verdict_lines
 from mbench.results.folder import EVENTS_FILE
@@ -24,9 +24,6 @@ Document = dict[str, Any]
 EXPERIMENT = "mbench"
 # What one request may hold, and the longest text of a tag or parameter, in every store.
 BATCH, LONGEST = 1000, 250
-
-PARAMETERS = ("framework", "label", "version", "model", "mode", "batch_size", "precision",
-              "compiler", "device", "threads", "sizes", "clip")  # fmt: skip
 
 
 def send(document: Document, folder: Path, /) -> str:
@@ -90,9 +87,10 @@ def write_case(
         "mbench.reason": case["reason"][:LONGEST],
         **{f"mbench.{name}": text for name, text in against(document, at)[1].items()},
     }
-    title = f"{case['label']} {case['model']} {case['mode']} batch {case['batch_size']}"
+    title = f"{case['label']}: {axes.name(case)}"
     run = client.create_run(experiment, run_name=title[:LONGEST], tags=tags).info.run_id
-    parameters = {name: case[name] for name in PARAMETERS} | {"sizes": written(case["sizes"])}
+    parameters = {name: case[name] for name in ("framework", "label", "version")}
+    parameters |= {axis.name: axis.value(case) for axis in axes.AXES}
     for name, value in parameters.items():
         if value is not None:
             client.log_param(run, name, str(value)[:LONGEST])

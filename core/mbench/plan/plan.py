@@ -6,11 +6,11 @@ import itertools
 import os
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mbench.contract.adapter import SUPPORTED, Support
-from mbench.contract.case import MODES, Case
-from mbench.contract.precision import PRECISIONS
+from mbench.contract.axes import AXES, MACHINE, name
+from mbench.contract.case import Case
 from mbench.environments.spec import FrameworkSpec, parse
 from mbench.errors import UsageError, about
 from mbench.plan.selection import load_workload, select
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from mbench.contract.adapter import Adapter
+    from mbench.contract.axes import Axis
     from mbench.plugins import Plugins
     from mbench.workloads.workload import Workload
 
@@ -29,26 +30,31 @@ LARGEST = "max"
 """Instead of a batch size: the largest one that fits every framework of the comparison."""
 BEST = "best"
 """Instead of a compiler: each framework's fastest, beside its default."""
+DEFAULT = "default"
+"""Instead of a compiler: the one that each framework's own documentation recommends."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sweep:
-    """What multiplies into comparisons. An empty `batch_sizes` means each model's default.
+    """What multiplies into comparisons: `wanted` has the values of each axis that is asked for.
 
-    A batch size may be LARGEST, a compiler BEST.
+    A batch size may be LARGEST, a compiler BEST. `sizes` go to the models that have them.
     """
 
     frameworks: Sequence[str]
-    models: Sequence[str] = ("resnet50",)
-    modes: Sequence[str] = ("train",)
-    batch_sizes: Sequence[int | str] = ()
-    precisions: Sequence[str] = ("fp32",)
-    compilers: Sequence[str] = ("default",)
+    wanted: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    sizes: Mapping[str, int] = field(default_factory=dict)
     device: str = "cpu"
     threads: int = 1
     seed: int = 0
-    sizes: Mapping[str, int] = field(default_factory=dict)
-    clip: bool = True
+
+    def __post_init__(self) -> None:
+        assert self.wanted.keys() <= {axis.name for axis in AXES if axis.many}, self.wanted
+
+    def values(self, axis: Axis) -> Sequence[Any]:
+        """What is wanted of an axis, or what is usual; nothing where that is each model's own."""
+        usual = axis.usual if axis.first is None else axis.first
+        return self.wanted.get(axis.name) or ([] if usual is None else [usual])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,66 +112,68 @@ def plan(sweep: Sweep, plugins: Plugins) -> list[Comparison]:
         specs = [parse(text) for text in sweep.frameworks]
         adapters = [find_adapter(spec, plugins, device=sweep.device) for spec in specs]
     labels = tell_apart([spec.text for spec in specs])
-    _check("mode", sweep.modes, MODES)
-    _check("precision", sweep.precisions, PRECISIONS)
-    known = {name for adapter in adapters for name in adapter.compilers}
-    _check("compiler", sweep.compilers, {*known, "default", BEST})
-    compilers = [
-        name
-        for given in sweep.compilers
-        for name in (["default", BEST] if given == BEST else [given])
-    ]
+    wanted = values_of(sweep, adapters)
     with about("--models"):
-        models = select(sweep.models, plugins.workloads)
-        references = {model: plugins.workloads.get(model) for model in models}
+        wanted["model"] = select(wanted["model"], plugins.workloads)
+        references = {model: plugins.workloads.get(model) for model in wanted["model"]}
     workloads = {model: load_workload(reference, model) for model, reference in references.items()}
-    for name in sweep.sizes:
-        _check_size(name, workloads)
+    for size in sweep.sizes:
+        _check_size(size, workloads)
+    batch_sizes = wanted.pop("batch_size")
     comparisons: list[Comparison] = []
     numbers = itertools.count()
-    for model, mode, precision, compiler in itertools.product(
-        models, sweep.modes, sweep.precisions, dict.fromkeys(compilers)
-    ):
-        workload = workloads[model]
-        for batch_size in sweep.batch_sizes or [workload.batch_sizes[sweep.device]]:
+    for picked in itertools.product(*wanted.values()):
+        asked = dict(zip(wanted, picked, strict=True))
+        workload = workloads[asked["model"]]
+        asked["sizes"] = {n: size for n, size in sweep.sizes.items() if n in workload.sizes}
+        for batch_size in batch_sizes or [workload.batch_sizes[sweep.device]]:
+            asked["batch_size"] = batch_size
             entries = []
             for spec, adapter, label in zip(specs, adapters, labels, strict=True):
-                case = Case(
-                    model=model,
-                    workload=references[model],
-                    mode=mode,
-                    batch_size=batch_size if isinstance(batch_size, int) else 1,
-                    precision=precision,
-                    compiler=(
-                        next(iter(adapter.compilers)) if compiler in ("default", BEST) else compiler
-                    ),
-                    device=sweep.device,
-                    threads=sweep.threads,
-                    seed=sweep.seed,
-                    clip=sweep.clip,
-                    sizes={n: size for n, size in sweep.sizes.items() if n in workload.sizes},
-                )
-                try:
-                    case.resolve()
-                except ValueError as error:
-                    raise UsageError(str(error)) from None
+                case = case_of(asked, sweep, adapter, workload=references[asked["model"]])
                 entry = Entry(
                     number=next(numbers), label=label, spec=spec, adapter=adapter, case=case,
                     support=supports(adapter, case),
                 )  # fmt: skip
                 entries.append(entry)
-            title = f"{model} {mode} batch {batch_size} {precision}"
-            if compiler != "default":
-                title += f" {compiler}"
-            if not sweep.clip:
-                title += " without clipping"
+            unsaid = MACHINE | ({"compiler"} if asked["compiler"] == DEFAULT else set())
             comparisons.append(
                 Comparison(
-                    number=len(comparisons), title=title, entries=tuple(entries),
-                    largest_batch=batch_size == LARGEST, best_compiler=compiler == BEST,
+                    number=len(comparisons), title=name(asked, less=unsaid), entries=tuple(entries),
+                    largest_batch=batch_size == LARGEST, best_compiler=asked["compiler"] == BEST,
                 )
             )  # fmt: skip
     return comparisons
+
+
+def values_of(sweep: Sweep, adapters: Sequence[Adapter]) -> dict[str, list[Any]]:
+    """The values of each axis that multiplies, each once; models are still words."""
+    found = {axis.name: list(dict.fromkeys(sweep.values(axis))) for axis in AXES if axis.many}
+    for axis in AXES:
+        if axis.many and axis.known:
+            _check(axis.name, found[axis.name], axis.known)
+    compilers = {name for adapter in adapters for name in adapter.compilers}
+    _check("compiler", found["compiler"], {*compilers, DEFAULT, BEST})
+    both = [(DEFAULT, BEST) if given == BEST else (given,) for given in found["compiler"]]
+    found["compiler"] = list(dict.fromkeys(itertools.chain(*both)))
+    return found
+
+
+def case_of(asked: Mapping[str, Any], sweep: Sweep, adapter: Adapter, *, workload: str) -> Case:
+    """The case of one framework; what is still to be found has a stand-in."""
+    found = dict(asked)
+    if asked["batch_size"] == LARGEST:
+        found["batch_size"] = 1
+    if asked["compiler"] in (DEFAULT, BEST):
+        found["compiler"] = next(iter(adapter.compilers))
+    case = Case(
+        **found, workload=workload, device=sweep.device, threads=sweep.threads, seed=sweep.seed
+    )
+    try:
+        case.resolve()
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    return case
 
 
 def find_adapter(spec: FrameworkSpec, plugins: Plugins, *, device: str) -> Adapter:

@@ -2,38 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from mbench.contract.axes import said
+from mbench.contract.axes import AXES, MACHINE, hushed, name
 from mbench.reports.text import interval, number
 
-__all__ = ["case_columns", "case_rows", "named_cases"]
+if TYPE_CHECKING:
+    from mbench.contract.axes import Axis
+
+__all__ = ["NUMBERS", "WHO", "case_columns", "case_rows", "named_cases", "said"]
 
 Document = dict[str, Any]
 
-case_columns = (
-    "framework", "version", "model", "mode", "batch", "precision", "compiler", "device",
-    "throughput", "95 % interval", "MFU", "step ms", "first step s", "peak MiB",
-)  # fmt: skip
+WHO = ("framework", "version")
+NUMBERS = ("throughput", "95 % interval", "MFU", "step ms", "first step s", "peak MiB")
+
+
+def said(document: Document) -> list[Axis]:
+    """The axes that have to be said to know which case is which."""
+    silent = hushed(document["cases"])
+    return [axis for axis in AXES if axis.name not in silent]
+
+
+def case_columns(document: Document) -> list[str]:
+    return [*WHO, *(axis.column for axis in said(document)), *NUMBERS]
 
 
 def case_rows(document: Document) -> list[list[str]]:
     """One row per case under `case_columns`; a case that fell short says why."""
-    rows = []
+    rows, axes = [], said(document)
     for case in document["cases"]:
         speed, times = case["throughput"], case["step_time_ms"]
-        row = [
-            case["label"],
-            case["version"] or "",
-            case["model"] + ("" if case["standard"] else size_note(case)),
-            case["mode"],
-            str(case["batch_size"]),
-            case["precision"],
-            case["compiler"],
-            case["device"],
-        ]
+        row = [case["label"], case["version"] or ""]
+        row += [cell(axis, case) for axis in axes]
         if case["outcome"] != "ok":
-            row += [f"{case['outcome']}: {case['reason']}", "", "", "", "", ""]
+            row += [f"{case['outcome']}: {case['reason']}", *[""] * (len(NUMBERS) - 1)]
         else:
             peak = case["peak_memory_bytes"]
             row += [
@@ -48,9 +51,10 @@ def case_rows(document: Document) -> list[list[str]]:
     return rows
 
 
-def size_note(case: Document) -> str:
-    """Marks a workload that is not of its published size."""
-    return f" (non-standard {said(case['sizes'])})"
+def cell(axis: Axis, case: Document) -> str:
+    """The value of an axis; a model that is not of its published size is marked."""
+    marked = axis.name == "sizes" and not case["standard"]
+    return axis.text(case) + (" (non-standard)" if marked else "")
 
 
 def named_cases(document: Document) -> list[tuple[str, Document]]:
@@ -58,9 +62,6 @@ def named_cases(document: Document) -> list[tuple[str, Document]]:
     labels = [case["label"] for case in document["cases"]]
     found = []
     for case in document["cases"]:
-        name = case["label"]
-        if labels.count(name) > 1:
-            name += f" ({case['model']} {case['mode']}, batch {case['batch_size']}, "
-            name += f"{case['precision']}, {case['compiler']})"
-        found.append((name, case))
+        several = labels.count(case["label"]) > 1
+        found.append((case["label"] + (f" ({name(case, less=MACHINE)})" if several else ""), case))
     return found

@@ -6,14 +6,11 @@ import csv
 import io
 from typing import Any
 
-from mbench.contract.axes import written
+from mbench.contract.axes import AXES
 
 __all__ = ["render"]
 
-PLAIN = (
-    "label", "framework", "version", "model", "mode", "batch_size", "precision", "compiler",
-    "device", "threads", "sizes", "outcome", "reason",
-)  # fmt: skip
+WHO = ("label", "framework", "version")
 
 
 def render(document: dict[str, Any]) -> str:
@@ -25,8 +22,9 @@ def render(document: dict[str, Any]) -> str:
         energy = case["energy"] or {}
         against = ratios.get(number, {})
         rows.append(
-            {name: case[name] for name in PLAIN}
-            | {"sizes": written(case["sizes"])}
+            {name: case[name] for name in WHO}
+            | {axis.name: axis.value(case) for axis in AXES}
+            | {"outcome": case["outcome"], "reason": case["reason"]}
             | {"protocol": document["protocol"]["name"]}
             | {
                 "samples_per_second": speed.get("value"),
@@ -53,8 +51,9 @@ def render(document: dict[str, Any]) -> str:
                 "equal_work": against.get("equal_work"),
             }
         )
+    header = rows[0] if rows else [*WHO, *(axis.name for axis in AXES)]
     out = io.StringIO()
-    writer = csv.DictWriter(out, fieldnames=list(rows[0]) if rows else PLAIN, lineterminator="\n")
+    writer = csv.DictWriter(out, fieldnames=header, lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
     return out.getvalue()

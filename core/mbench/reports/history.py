@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from mbench.contract.axes import said, written
+from mbench.contract.axes import AXES, name
 from mbench.errors import MbenchError
 from mbench.reports.grid import Cell, Grid, write
 from mbench.reports.text import interval, number
@@ -15,15 +15,6 @@ __all__ = ["FORMATS", "lines"]
 Document = dict[str, Any]
 
 COLUMNS = ("run", "version", "throughput", "95 % interval", "change", "verdict")
-
-
-def name(point: Document) -> str:
-    """What all points of one line have in common, in a few words."""
-    at = f" at {sizes}" if (sizes := said(point["sizes"])) else ""
-    return (
-        f"{point['label']}: {point['model']} {point['mode']}{at}, batch {point['batch_size']}, "
-        f"{point['precision']}, {point['compiler']}, {point['device']}"
-    )
 
 
 def change(point: Document) -> str:
@@ -46,12 +37,16 @@ def row(point: Document) -> list[Cell]:
 
 
 def lines(document: Document) -> dict[str, list[Document]]:
-    """The points of each line, oldest first, by its name; machines tell apart what is alike."""
+    """The points of each line, oldest first, by its name.
+
+    Protocols and machines are named where there are several.
+    """
     found: dict[str, list[Document]] = {}
-    machines = {point["cpu"] for point in document["points"]}
-    for point in document["points"]:
-        where = f", {point['cpu']}" if len(machines) > 1 else ""
-        found.setdefault(name(point) + where, []).append(point)
+    points = document["points"]
+    several = [what for what in ("protocol", "cpu") if len({point[what] for point in points}) > 1]
+    for point in points:
+        words = [name(point), *(str(point[what]) for what in several)]
+        found.setdefault(f"{point['label']}: {', '.join(words)}", []).append(point)
     return found
 
 
@@ -69,7 +64,7 @@ def csv_grid(document: Document) -> list[Grid]:
     flat: list[dict[str, Cell]] = []
     for point in document["points"]:
         plain = {key: value for key, value in point.items() if key not in ("throughput", "change")}
-        plain["sizes"] = written(point["sizes"])
+        plain |= {axis.name: axis.value(point) for axis in AXES}
         speed, changed = point["throughput"], point["change"] or {}
         for end in ("value", "low", "high"):
             plain[f"samples_per_second_{end}".removesuffix("_value")] = speed[end]

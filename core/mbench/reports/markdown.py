@@ -23,9 +23,10 @@ SIGNS = re.compile(r"[\\`*_\[\]|]")
 
 def render(document: dict[str, Any]) -> str:
     """A table of the cases, then disturbances and verdicts as a list."""
+    columns = case_columns(document)
     lines = [
-        line(list(case_columns)),
-        line(["---"] * len(case_columns)),
+        line(columns),
+        line(["---"] * len(columns)),
         *(line(row) for row in case_rows(document)),
         "",
         *([escape(protocol), ""] if (protocol := protocol_line(document)) else []),

@@ -6,7 +6,9 @@ import io
 import shutil
 from typing import Any
 
+from mbench.contract.axes import MACHINE, hushed
 from mbench.equality.judge import CHECKS
+from mbench.equality.proof_case import PROVEN
 from mbench.reports.text import plain
 
 __all__ = ["render"]
@@ -23,7 +25,9 @@ def render(results: list[dict[str, Any]]) -> str:
     width = max(shutil.get_terminal_size((160, 24)).columns, 120)
     console = Console(file=out, width=width, color_system=None, force_terminal=False)
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for column in ("model", "mode", "framework", "precision", "compiler", *CHECKS, "verdict"):
+    unsaid = MACHINE | hushed(results, among=PROVEN)
+    axes = [axis for axis in PROVEN if axis.name not in unsaid]
+    for column in ("framework", *(axis.column for axis in axes), *CHECKS, "verdict"):
         table.add_column(column, overflow="fold")
     remarks = []
     for result in results:
@@ -31,8 +35,8 @@ def render(results: list[dict[str, Any]]) -> str:
         proof = result["proof"]
         cells = [cell(proof, check) for check in CHECKS]
         verdict = "proven" if result["outcome"] == "ok" else result["outcome"]
-        keys = ("model", "mode", "framework", "precision", "compiler")
-        table.add_row(*(Text(text) for text in (*(result[k] for k in keys), *cells, verdict)))
+        what = (result["framework"], *(axis.text(result) for axis in axes))
+        table.add_row(*(Text(text) for text in (*what, *cells, verdict)))
         if proof and proof["proven"]:
             remarks.append(f"{name}: worst {worst(proof)}")
         if result["outcome"] == "not-equal":

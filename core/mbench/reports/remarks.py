@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from mbench.contract.axes import hushed, name
 from mbench.reports.cells import named_cases
 from mbench.reports.text import number
 from mbench.reports.verdicts import evidence, further, noise_note, sentence, together
 from mbench.stats import PERCENTILES
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 __all__ = ["difference_lines", "disturbance_lines", "equality", "latency_lines",
            "protocol_line", "search_lines", "variables_lines", "verdict_line",
@@ -25,11 +29,12 @@ def verdict_lines(document: Document) -> list[str]:
     for case in document["cases"]:
         used.setdefault(case["label"], set()).add(case["compiler"])
     several = any(len(compilers) > 1 for compilers in used.values())
+    less = hushed(document["cases"])
     compared = sorted(document["comparisons"], key=lambda one: not one["against_first"])
     lines = []
     for comparison in compared:
         notes = [
-            verdict_line(comparison, compilers=several),
+            verdict_line(comparison, less=less, compilers=several),
             equality(document, comparison),
             noise_note(comparison),
             further(comparison),
@@ -39,12 +44,11 @@ def verdict_lines(document: Document) -> list[str]:
     return [*lines, *filter(None, [together(document)])]
 
 
-def verdict_line(comparison: Document, *, compilers: bool = False) -> str:
-    """One comparison in one sentence, with both compilers where asked."""
-    what = (
-        f"{comparison['model']} {comparison['mode']}, batch {comparison['batch_size']}, "
-        f"{comparison['precision']}, {comparison['device']}"
-    )
+def verdict_line(
+    comparison: Document, *, less: Collection[str] = (), compilers: bool = False
+) -> str:
+    """One comparison in one sentence, without the axes in `less`, with both compilers if asked."""
+    what = name(comparison, less={"compiler", *less})
     if compilers:
         what += f" ({', '.join(map(' '.join, comparison['compilers'].items()))})"
     said = sentence(comparison, baseline=comparison["baseline"], other=comparison["framework"])
@@ -69,12 +73,12 @@ def equality(document: Document, comparison: Document) -> str:
 def latency_lines(document: Document) -> list[str]:
     """Percentiles of step time per inference case; what the sample does not support is said."""
     lines = []
-    for name, case in named_cases(document):
+    for who, case in named_cases(document):
         times = case["step_time_ms"]
         if times and times["samples"]:
             known = {rank: times[f"p{rank:g}"] for rank in PERCENTILES}
             shown = [f"p{rank:g} {value:.4g}" for rank, value in known.items() if value is not None]
-            line = f"{name}: step ms over {times['samples']} steps: {', '.join(shown)}"
+            line = f"{who}: step ms over {times['samples']} steps: {', '.join(shown)}"
             for rank, why in times["lacking"].items():
                 line += f"; {rank} {why}"
             lines.append(line)
@@ -120,10 +124,10 @@ def search_lines(document: Document) -> list[str]:
 def disturbance_lines(document: Document) -> list[str]:
     """What disturbed each case, one line for each that was."""
     lines = []
-    for name, case in named_cases(document):
+    for who, case in named_cases(document):
         if case["disturbances"]:
             texts = "; ".join(disturbance["text"] for disturbance in case["disturbances"])
-            lines.append(f"DISTURBED, {name}: {texts}")
+            lines.append(f"DISTURBED, {who}: {texts}")
     return lines
 
 

@@ -6,7 +6,7 @@ import io
 import shutil
 from typing import Any
 
-from mbench.reports.cells import case_columns, case_rows
+from mbench.reports.cells import NUMBERS, WHO, case_columns, case_rows
 from mbench.reports.remarks import (
     difference_lines,
     disturbance_lines,
@@ -31,19 +31,17 @@ def render(document: dict[str, Any]) -> str:
     out = io.StringIO()
     width = max(shutil.get_terminal_size((160, 24)).columns, 80)
     console = Console(file=out, width=width, color_system=None, force_terminal=False)
-    rows = case_rows(document)
+    columns, rows = case_columns(document), case_rows(document)
+    axes = range(len(WHO), len(columns) - len(NUMBERS))
     # A column that says the same for all cases is said once, above the table.
-    shared = {
-        column: rows[0][at]
-        for at, column in enumerate(case_columns[1:8], start=1)
-        if column != "version" and rows and all(row[at] == rows[0][at] for row in rows)
-    }
+    shared = [at for at in axes if len({row[at] for row in rows}) == 1]
     if shared:
-        console.print(Text(", ".join(f"{name} {value}" for name, value in shared.items())))
+        console.print(Text(", ".join(f"{columns[at]} {rows[0][at]}" for at in shared)))
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    kept = [at for at, column in enumerate(case_columns) if column not in shared]
+    kept = [at for at in range(len(columns)) if at not in shared]
     for at in kept:
-        table.add_column(case_columns[at], justify="right" if at > 8 else "left", overflow="fold")
+        right = columns[at] in NUMBERS[1:]
+        table.add_column(columns[at], justify="right" if right else "left", overflow="fold")
     for row in rows:
         table.add_row(*(Text(row[at]) for at in kept))
     console.print(table)

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mbench.contract.axes import AXES
 from mbench.contract.reading import Malformed, read_fields
 from mbench.errors import MbenchError
 
@@ -22,8 +23,6 @@ __all__ = ["Calibration", "keep", "key", "recall"]
 
 MACHINE = ("hostname", "cpu", "physical_cores", "logical_cores", "memory_bytes", "gpus",
            "variables")  # fmt: skip
-CASE = ("model", "workload", "mode", "batch_size", "precision", "compiler", "device", "threads",
-        "sizes", "clip")  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +59,7 @@ def key(system: System, framework: str, version: str, case: Case) -> dict[str, A
         "machine": {name: getattr(system, name) for name in MACHINE},
         "framework": framework,
         "version": version,
-        "case": {name: getattr(case, name) for name in CASE},
+        "case": {axis.name: axis.value(case) for axis in AXES} | {"workload": case.workload},
     }
 
 

@@ -7,6 +7,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from mbench import stats
+from mbench.contract.axes import AXES
 from mbench.plan.adaptive import Adaptive
 from mbench.results.figures import level, rates, throughput
 from mbench.results.machine import disturbances
@@ -56,11 +57,8 @@ def pair_up(run: Run, baseline: CaseRecord, other: CaseRecord, *, against_first:
         "baseline": baseline.planned.label,
         "framework": other.planned.label,
         "against_first": against_first,
-        **{
-            key: getattr(other.axes, key) for key in ("model", "mode", "batch_size", "precision")
-        },
+        **{axis.name: axis.of(other.axes) for axis in AXES if axis.name != "compiler"},
         "compilers": {case.planned.label: case.axes.compiler for case in pair},
-        "device": other.axes.device,
         "equal_work": equality(*pair),
         "ratio": None, "low": None, "high": None, "median": None,
         "process_pairs": 0, "far_off": 0, "pairs": [],

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_type_hints
 
+from mbench.contract.axes import AXES, Axes, Sizes
 from mbench.errors import MbenchError, UsageError
 from mbench.plan.adaptive import Adaptive
 from mbench.results import events
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["files_of", "open_runs"]
 
 TYPES: dict[Any, Any] = {str: "VARCHAR", int: "BIGINT", bool: "BOOLEAN", float | None: "DOUBLE",
-                         list[int]: ["BIGINT"]}  # fmt: skip
+                         list[int]: ["BIGINT"], Sizes: "MAP(VARCHAR, BIGINT)"}  # fmt: skip
 
 
 def columns(record: type, *names: str) -> dict[str, Any]:
@@ -39,11 +40,7 @@ FEW = {
     **columns(events.Case, "case", "comparison", "label", "framework", "samples"),
     **columns(events.Framework, "version"),
     **columns(events.Outcome, "outcome"),
-    "axes": {
-        "model": "VARCHAR", "mode": "VARCHAR", "batch_size": "BIGINT", "precision": "VARCHAR",
-        "compiler": "VARCHAR", "device": "VARCHAR", "threads": "BIGINT",
-        "sizes": "MAP(VARCHAR, BIGINT)", "clip": "BOOLEAN",
-    },
+    "axes": columns(Axes, *(axis.name for axis in AXES)),
 }  # fmt: skip
 MANY = {
     "event": "VARCHAR",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mbench import stats
-from mbench.contract.axes import said
+from mbench.contract.axes import key, name
 from mbench.errors import MbenchError
 
 __all__ = ["differ", "variables_of"]
@@ -13,9 +13,6 @@ __all__ = ["differ", "variables_of"]
 Document = dict[str, Any]
 Changes = dict[str, tuple[Any, Any]]
 
-# What a case is, apart from the versions that a diff is there to judge.
-KEY = ("model", "mode", "batch_size", "precision", "compiler", "device", "devices", "threads",
-       "sizes", "clip")  # fmt: skip
 # Another machine is another experiment; a new kernel or driver is a change to be judged.
 CONDITIONS = ("protocol", "cpu", "physical_cores", "usable_cores", "gpu")
 SETTINGS = ("mbench", "os", "python", "driver", "governor", "transparent_huge_pages", "hostname",
@@ -65,12 +62,7 @@ def titles(document: Document) -> str:
 
 
 def heading(case: Document) -> str:
-    """A case in a few words."""
-    at = f" at {sizes}" if (sizes := said(case["sizes"])) else ""
-    return (
-        f"{case['label']}: {case['model']} {case['mode']}{at}, batch {case['batch_size']}, "
-        f"{case['precision']}, {case['compiler']}, {case['device']}"
-    )
+    return f"{case['label']}: {name(case)}"
 
 
 def match(
@@ -78,12 +70,11 @@ def match(
 ) -> tuple[list[tuple[Document, Document]], tuple[list[Document], list[Document]]]:
     """Cases of the same key, by label first and then by framework, in order; and what is left."""
     pairs = []
-    for name in ("label", "framework"):
+    for who in ("label", "framework"):
         left = list(new)
         for case in list(base):
-            key = [case[name], *(case.get(axis) for axis in KEY)]
             for other in left:
-                if [other[name], *(other.get(axis) for axis in KEY)] == key:
+                if other[who] == case[who] and key(other) == key(case):
                     pairs.append((case, other))
                     left.remove(other)
                     base = [one for one in base if one is not case]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mbench import stats
+from mbench.contract.axes import key
 from mbench.results.database import open_runs
 from mbench.results.figures import center
 
@@ -12,13 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-__all__ = ["trace"]
+__all__ = ["line", "trace"]
 
 Document = dict[str, Any]
-
-# Points with the same values of these make one line: a version is what changes along it.
-SERIES = ("protocol", "label", "model", "mode", "batch_size", "precision", "compiler", "device",
-          "threads", "sizes", "clip", "cpu")  # fmt: skip
 
 POINTS = """
 SELECT c.run, c.started, c.protocol, c.claims_interval, c.stopped, c.host, c.cpu, c.label,
@@ -63,11 +60,16 @@ def trace(
             **center(values, level=level if claims else None),
             "unit": point.pop("unit"), "processes": values,
         }  # fmt: skip
-        series = tuple(str(point[name]) for name in SERIES)
+        series = line(point)
         point["change"] = change(before[series], point) if series in before else None
         before[series] = point
         points.append(point)
     return {"schema": 1, "points": points}
+
+
+def line(point: Document) -> tuple[Any, ...]:
+    """Points with the same value make one line: a version is what changes along it."""
+    return point["protocol"], point["label"], point["cpu"], *key(point)
 
 
 def change(base: Document, new: Document) -> Document:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mbench.contract.axes import AXES, Sizes
 from mbench.errors import MbenchError
 from mbench.results.database import open_runs
 
@@ -15,18 +16,15 @@ if TYPE_CHECKING:
 
 __all__ = ["EXPORTS", "export", "frame"]
 
+# As `--size` takes them.
+SIZES = """nullif(array_to_string(
+    list_transform(map_entries(axes.sizes), lambda e: e.key || '=' || e.value), ','), '')"""
 # What a case says of all its samples, by column.
 OF_CASE = {
     "run": "run", "started": "started", "host": "host", "cpu": "cpu",
     "mbench": "mbench", "protocol": "protocol", "comparison": "comparison", "case": '"case"',
     "label": "label", "framework": "framework", "version": "version",
-    **{
-        axis: f"axes.{axis}"
-        for axis in ("model", "mode", "batch_size", "precision", "compiler", "device", "threads",
-                     "clip")
-    },
-    "sizes": """nullif(array_to_string(
-        list_transform(map_entries(axes.sizes), lambda e: e.key || '=' || e.value), ','), '')""",
+    **{axis.name: SIZES if axis.kind is Sizes else f"axes.{axis.name}" for axis in AXES},
     "outcome": "coalesce(outcome, 'ok')",
 }  # fmt: skip
 CASES = ", ".join(f'{value} AS "{name}"' for name, value in OF_CASE.items())

@@ -8,6 +8,7 @@ from __future__ import annotations
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from mbench.contract.axes import AXES
 from mbench.results.ceiling import ceiling, mfu, peak
 from mbench.results.comparisons import compare
 from mbench.results.events import plain
@@ -59,7 +60,8 @@ def summarize_case(run: Run, case: CaseRecord) -> Document:
         "framework_title": planned.framework_title,
         "label": planned.label,
         "version": case.info.version if case.info else None,
-        **{key: getattr(case.axes, key) for key in CASE_AXES},
+        **{axis.name: axis.of(case.axes) for axis in AXES},
+        "seed": case.axes.seed,
         "standard": planned.standard,
         "outcome": ended.outcome if ended else "ok" if measured else "failed",
         "reason": ended.reason if ended else "" if measured else unmeasured,
@@ -97,9 +99,3 @@ def summarize_case(run: Run, case: CaseRecord) -> Document:
 def facts(event: events.OfCase | None) -> Document | None:
     """What an event says, apart from its case; None where there was none."""
     return {name: v for name, v in plain(event).items() if name != "case"} if event else None
-
-
-CASE_AXES = (
-    "model", "mode", "batch_size", "precision", "compiler", "device", "threads", "seed",
-    "sizes", "clip",
-)  # fmt: skip

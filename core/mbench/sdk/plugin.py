@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mbench.contract.adapter import SUPPORTED, Support
-from mbench.contract.case import DEVICES, MODES
+from mbench.contract.axes import DEVICES, MODES
 from mbench.contract.precision import PRECISIONS
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mbench.contract import wire
-from mbench.contract.case import MODES
+from mbench.contract.axes import MODES
 from mbench.testing.subject import observe
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
-from mbench.contract.case import DEVICES
+from mbench.contract.axes import DEVICES
 from mbench.environments.spec import parse
 
 if TYPE_CHECKING:

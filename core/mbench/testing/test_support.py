@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mbench.contract.adapter import Support
-from mbench.contract.case import DEVICES, MODES
+from mbench.contract.axes import DEVICES, MODES
 from mbench.contract.precision import PRECISIONS
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from mbench.contract.case import MODES
+from mbench.contract.axes import MODES
 from mbench.contract.precision import PRECISIONS
 from mbench.engine.outcome import CaseEnded
 from mbench.equality.gates import TIMED

@@ -10,11 +10,12 @@ import pytest
 from mbench.commands import compare
 from mbench.commands.sweeps import mixed_precision, sweep_of
 from mbench.commands.switches import switches
+from mbench.contract.axes import AXES
 from mbench.errors import UsageError
 
 OPTIONS = {
-    "models": ("m",), "modes": ("train",), "batch_sizes": (), "precisions": None, "amp": None,
-    "compilers": None, "threads": 3, "seed": 0, "sizes": {}, "clip": True, "device": "cpu",
+    **dict.fromkeys(axis.name for axis in AXES), "model": ("m",), "amp": None, "threads": 3,
+    "seed": 0, "sizes": {}, "clip": True, "device": "cpu",
 }  # fmt: skip
 
 
@@ -39,7 +40,7 @@ def context():
 
 def test_each_switch_is_an_option_behind_compiler(context):
     names = [parameter.name for parameter in compare.command.get_params(context)]
-    at = names.index("compilers")
+    at = names.index("compiler")
     assert names[at + 1 : at + 3] == ["fuse", "go"]
     assert switches(context.obj) == ["fuse", "go"]
     assert "--fuse / --no-fuse" in compare.command.get_help(context)
@@ -51,18 +52,21 @@ def sweep(context, **options):
 
 
 def test_a_switch_chooses_its_compiler(context):
-    assert sweep(context).compilers == ("default",)
-    assert sweep(context, fuse=True).compilers == ("fuse",)
-    assert sweep(context, fuse=False).compilers == ("default",)
-    assert sweep(context, fuse=True, compilers=("fuse", "x")).compilers == ("fuse", "x")
+    def compilers(**options):
+        return sweep(context, **options).wanted.get("compiler")
+
+    assert compilers() is None
+    assert compilers(fuse=True) == ("fuse",)
+    assert compilers(fuse=False) is None
+    assert compilers(fuse=True, compiler=("fuse", "x")) == ("fuse", "x")
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"fuse": True, "compilers": ("x",)}, "--fuse contradicts --compiler x; give one of them"),
-        ({"fuse": False, "compilers": ("fuse",)}, "--no-fuse contradicts --compiler fuse"),
-        ({"amp": True, "precisions": ("fp32",)}, "--amp contradicts --precision fp32"),
+        ({"fuse": True, "compiler": ("x",)}, "--fuse contradicts --compiler x; give one of them"),
+        ({"fuse": False, "compiler": ("fuse",)}, "--no-fuse contradicts --compiler fuse"),
+        ({"amp": True, "precision": ("fp32",)}, "--amp contradicts --precision fp32"),
     ],
 )
 def test_what_contradicts_is_said(context, options, said):
@@ -72,8 +76,8 @@ def test_what_contradicts_is_said(context, options, said):
 
 @pytest.mark.parametrize(("device", "precision"), [("cpu", "amp-bf16"), ("cuda", "amp-fp16")])
 def test_amp_is_the_mixed_precision_that_frameworks_have(context, device, precision):
-    assert sweep(context, amp=True, device=device).precisions == (precision,)
-    assert sweep(context, amp=False, device=device).precisions == ("fp32",)
+    assert sweep(context, amp=True, device=device).wanted["precision"] == (precision,)
+    assert "precision" not in sweep(context, amp=False, device=device).wanted
 
 
 def test_amp_names_frameworks_that_differ():

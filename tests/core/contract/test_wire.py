@@ -109,7 +109,7 @@ def body(message: object, **changes: object) -> bytes:
         (body(MESSAGES[3], versions=["x"]), "FrameworkInfo.versions"),
         (body(MESSAGES[3], versions={"x": 1}), "FrameworkInfo.versions.x"),
         (body(MESSAGES[4], case=None), "Prepare.case"),
-        (body(MESSAGES[4], case={"model": "m"}), "Prepare.case lacks 'workload'"),
+        (body(MESSAGES[4], case={"model": "m"}), "Prepare.case lacks 'mode'"),
         (body(MESSAGES[13], shapes={"w": [1, "2"]}), r"Observation.shapes.w\[1\]"),
         (body(MESSAGES[13], steps=[{"loss": "low"}]), r"Observation.steps\[0\].loss"),
         (body(MESSAGES[5], seconds=10**400), "Prepared.seconds"),

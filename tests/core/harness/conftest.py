@@ -168,7 +168,7 @@ def measure(world, plugins, machine):
         *, frameworks=("tiny", "flaky", "flaky==1"), mode="train", without=(), protocol=None,
         **constants,
     ):  # fmt: skip
-        sweep = Sweep(frameworks=frameworks, models=("tiny-model",), modes=(mode,))
+        sweep = Sweep(frameworks=frameworks, wanted={"model": ("tiny-model",), "mode": (mode,)})
         (comparison,) = plan(sweep, plugins)
         store = Store(machine())
         store.progress, store.sampler = NotedProgress(), Sampler(world)

@@ -45,7 +45,7 @@ class Store:
 @pytest.fixture
 def entries(plugins):
     """Of tiny twice, then of flaky."""
-    sweep = Sweep(frameworks=("tiny", "tiny", "flaky"), models=("tiny-model",))
+    sweep = Sweep(frameworks=("tiny", "tiny", "flaky"), wanted={"model": ("tiny-model",)})
     (comparison,) = plan(sweep, plugins)
     return comparison.entries
 

@@ -19,7 +19,9 @@ from mbench.results.calibration import Calibration, keep, key
 
 @pytest.fixture
 def comparison(plugins):
-    sweep = Sweep(frameworks=("tiny", "flaky==1"), models=("tiny-model",), batch_sizes=(8,))
+    sweep = Sweep(
+        frameworks=("tiny", "flaky==1"), wanted={"model": ("tiny-model",), "batch_size": (8,)}
+    )
     (comparison,) = plan(sweep, plugins)
     return comparison
 
@@ -39,7 +41,7 @@ def test_a_case_says_what_it_is_and_how_much_work(comparison):
      ("bert-base", "fp32", DROPPED)],
 )  # fmt: skip
 def test_first_losses_may_lie_further_apart_where_dropout_draws(plugins, model, precision, gate):
-    sweep = Sweep(frameworks=("tiny",), models=(model,), precisions=(precision,))
+    sweep = Sweep(frameworks=("tiny",), wanted={"model": (model,), "precision": (precision,)})
     (comparison,) = plan(sweep, plugins)
     assert facts.loss_gate(comparison.entries[0].case) == gate
 

@@ -35,6 +35,10 @@ def test_the_largest_size_is_found_to_a_sixteenth(start, limit):
     assert len(tried) <= 2 * 13
 
 
+def of_tiny(**wanted):
+    return Sweep(frameworks=("tiny", "flaky"), wanted={"model": ("tiny-model",), **wanted})
+
+
 class Store:
     def __init__(self):
         self.searches = []
@@ -63,8 +67,7 @@ def settle(plugins, monkeypatch):
     monkeypatch.setattr(search, "worker_limit_bytes", lambda asked, workers: 1000 // workers)
 
     def settle(run, *, batch=(64,), compilers=("default",), lacking=(), protocol=None):
-        sweep = Sweep(frameworks=("tiny", "flaky"), models=("tiny-model",), batch_sizes=batch,
-                    compilers=compilers)  # fmt: skip
+        sweep = of_tiny(batch_size=batch, compiler=compilers)
         comparison = plan(sweep, plugins)[-1]
         limits = set()
 
@@ -176,14 +179,14 @@ def test_the_best_compiler_is_looked_for_at_a_usual_batch_and_before_the_largest
 
 
 def test_best_stands_beside_the_default(plugins):
-    sweep = Sweep(frameworks=("tiny", "flaky"), models=("tiny-model",), compilers=("best",))
+    sweep = of_tiny(compiler=("best",))
     default, best = plan(sweep, plugins)
     assert (default.settled, best.settled) == (True, False)
-    assert best.title == default.title + " best"
+    assert best.title == default.title + ", best"
 
 
 def test_sweeps_are_numbered_through(plugins):
-    sweep = Sweep(frameworks=("tiny", "flaky"), models=("tiny-model",), batch_sizes=(1, 2))
+    sweep = of_tiny(batch_size=(1, 2))
     made = plan_all([sweep, sweep], plugins)
     assert [comparison.number for comparison in made] == [0, 1, 2, 3]
     assert [e.number for comparison in made for e in comparison.entries] == list(range(8))

@@ -12,7 +12,7 @@ from mbench.plan.presets import PRESETS, choose
 
 @pytest.fixture
 def comparison(plugins):
-    sweep = Sweep(frameworks=("tiny", "flaky"), models=("tiny-model",))
+    sweep = Sweep(frameworks=("tiny", "flaky"), wanted={"model": ("tiny-model",)})
     return plan(sweep, plugins)[0]
 
 
@@ -41,7 +41,7 @@ def test_a_duration_bounds_it(comparison):
 
 
 def test_what_is_unsupported_takes_no_time(plugins):
-    sweep = Sweep(frameworks=("tiny",), models=("tiny-model",), precisions=("fp16",))
+    sweep = Sweep(frameworks=("tiny",), wanted={"model": ("tiny-model",), "precision": ("fp16",)})
     (comparison,) = plan(sweep, plugins)
     assert estimate(comparison, PRESETS["dlperf"], step_seconds={}) == (0.0, "nothing to measure")
 

@@ -32,17 +32,18 @@ def plugins(plugins):
     return plugins
 
 
-def axes(**changes):
-    return Sweep(**{"frameworks": ("tiny", "graphic"), "models": ("tiny-model",), **changes})
+def sweep(frameworks=("tiny", "graphic"), sizes=None, device="cpu", **wanted):
+    wanted = {"model": ("tiny-model",), **wanted}
+    return Sweep(frameworks=frameworks, wanted=wanted, sizes=sizes or {}, device=device)
 
 
 def test_all_axes_multiply_and_everything_is_numbered_in_order(plugins):
     made = plan(
-        axes(
-            modes=("train", "inference"),
-            batch_sizes=(8, 16, 32),
-            precisions=("fp32", "fp64"),
-            compilers=("default", "eager"),
+        sweep(
+            mode=("train", "inference"),
+            batch_size=(8, 16, 32),
+            precision=("fp32", "fp64"),
+            compiler=("default", "eager"),
         ),
         plugins,
     )
@@ -60,24 +61,24 @@ def test_all_axes_multiply_and_everything_is_numbered_in_order(plugins):
 
 
 def test_the_default_compiler_is_each_frameworks_own(plugins):
-    (comparison,) = plan(axes(), plugins)
+    (comparison,) = plan(sweep(), plugins)
     assert [entry.case.compiler for entry in comparison.entries] == ["eager", "graph"]
-    assert comparison.title == "tiny-model train batch 64 fp32"
+    assert comparison.title == "tiny-model train, batch 64, fp32"
 
 
 def test_a_named_compiler_is_for_all_and_in_the_title(plugins):
-    (comparison,) = plan(axes(compilers=("eager",)), plugins)
+    (comparison,) = plan(sweep(compiler=("eager",)), plugins)
     assert [entry.case.compiler for entry in comparison.entries] == ["eager", "eager"]
     assert comparison.title.endswith(" eager")
 
 
 def test_what_a_framework_cannot_do_is_kept_with_its_reason(plugins):
-    (comparison,) = plan(axes(compilers=("graph",)), plugins)
+    (comparison,) = plan(sweep(compiler=("graph",)), plugins)
     tiny, graphic = (entry.support for entry in comparison.entries)
     assert tiny.reason == "Tiny has no compiler 'graph'; it has eager, imaginary"
     assert not tiny.supported
     assert graphic.supported
-    (comparison,) = plan(axes(precisions=("amp-bf16",)), plugins)
+    (comparison,) = plan(sweep(precision=("amp-bf16",)), plugins)
     assert {entry.support.reason for entry in comparison.entries} == {
         "tiny knows fp32 and fp64 only"
     }
@@ -85,13 +86,13 @@ def test_what_a_framework_cannot_do_is_kept_with_its_reason(plugins):
 
 @pytest.mark.parametrize(("device", "size"), [("cpu", 4), ("cuda", 128)])
 def test_the_batch_size_is_the_models_own_where_none_is_asked_for(plugins, device, size):
-    (comparison,) = plan(axes(models=("resnet50",), device=device), plugins)
+    (comparison,) = plan(sweep(model=("resnet50",), device=device), plugins)
     assert {entry.case.batch_size for entry in comparison.entries} == {size}
 
 
 def test_sizes_go_to_the_models_that_have_them(plugins):
     resnet, bert = plan(
-        axes(models=("resnet50", "bert-base"), sizes={"image_size": 96, "sequence_length": 64}),
+        sweep(model=("resnet50", "bert-base"), sizes={"image_size": 96, "sequence_length": 64}),
         plugins,
     )
     assert [e.case.sizes for e in resnet.entries] == [{"image_size": 96}] * 2
@@ -104,25 +105,25 @@ def test_sizes_go_to_the_models_that_have_them(plugins):
         ({"frameworks": ("tinny",)}, "unknown framework 'tinny'; did you mean tiny?"),
         ({"frameworks": ("tiny==",)}, "names no framework"),
         ({"frameworks": ("graphic==0.0",)}, "graphic 0.0 was never released"),
-        ({"models": ("resnet51",)}, "unknown model 'resnet51'; did you mean resnet50"),
-        ({"modes": ("training",)}, "unknown mode 'training'; did you mean train?"),
-        ({"precisions": ("fp31",)}, "unknown precision 'fp31'; did you mean fp32"),
-        ({"compilers": ("grph",)}, "unknown compiler 'grph'; did you mean graph?"),
-        ({"compilers": ("zzz",)}, "'zzz'; there is best, default, eager, graph, imaginary"),
+        ({"model": ("resnet51",)}, "unknown model 'resnet51'; did you mean resnet50"),
+        ({"mode": ("training",)}, "unknown mode 'training'; did you mean train?"),
+        ({"precision": ("fp31",)}, "unknown precision 'fp31'; did you mean fp32"),
+        ({"compiler": ("grph",)}, "unknown compiler 'grph'; did you mean graph?"),
+        ({"compiler": ("zzz",)}, "'zzz'; there is best, default, eager, graph, imaginary"),
         (
             {"sizes": {"image_size": 96}},
             "size image_size fits none of the models tiny-model; they take none",
         ),
-        ({"models": ("resnet50",), "sizes": {"pixels": 9}}, "resnet50; they take image_size"),
+        ({"model": ("resnet50",), "sizes": {"pixels": 9}}, "resnet50; they take image_size"),
         (
-            {"models": ("resnet50",), "sizes": {"image_size": 9}},
+            {"model": ("resnet50",), "sizes": {"image_size": 9}},
             "image_size of resnet50 must be 32",
         ),
     ],
 )
 def test_what_does_not_exist_or_fit_is_refused(plugins, changes, said):
     with pytest.raises(UsageError, match=said.replace("?", r"\?")):
-        plan(axes(**changes), plugins)
+        plan(sweep(**changes), plugins)
 
 
 @pytest.mark.parametrize(
@@ -138,6 +139,6 @@ def test_labels_are_told_apart(labels, told):
 
 
 def test_one_framework_may_be_compared_with_itself(plugins):
-    (comparison,) = plan(axes(frameworks=("tiny", "tiny", "tiny==1.26")), plugins)
+    (comparison,) = plan(sweep(frameworks=("tiny", "tiny", "tiny==1.26")), plugins)
     assert [entry.label for entry in comparison.entries] == ["tiny#1", "tiny#2", "tiny==1.26"]
     assert [entry.spec.version for entry in comparison.entries] == [None, None, "1.26"]

@@ -24,7 +24,7 @@ def full(document: Callable[..., Document], proven: Any) -> Document:
             "tiny==1.26": [],
         },
         single={"tiny": [float(ms) for ms in range(1, 21)]},
-        modes=("inference",),
+        mode=("inference",),
         ends={"tiny==1.26": CaseEnded("oom", "too large")},
         proofs={"tiny": proven.yes, "flaky": proven.yes},
     )

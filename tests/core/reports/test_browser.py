@@ -59,7 +59,7 @@ def rich(document, proven):
     made = document(
         seconds={"tiny": steady, "flaky": quick, "tiny==1": [[3.0]]},
         single={"tiny": [*map(float, range(1, 200))], "flaky": [*map(float, range(1, 50))]},
-        modes=("train", "inference"), batch_sizes=(2, 4, 8), precisions=("fp32", "bf16"),
+        mode=("train", "inference"), batch_size=(2, 4, 8), precision=("fp32", "bf16"),
         proofs={"tiny": proven.yes, "flaky": proven.yes},
         system={"cpu": "EPYC", "hostname": "here", "usable_cores": 2, "gpus": []},
     )  # fmt: skip

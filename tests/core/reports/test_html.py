@@ -166,7 +166,7 @@ SECONDS = {"tiny": [[1.0], [1.01], [1.0]], "flaky": [[2.0], [2.01], [2.02]]}
          "Flaky against Tiny: not compared"),
         ({"seconds": {**SECONDS, "tiny==1": [[0.5], [0.51], [0.5]]}},
          "Against Tiny: Flaky 0.499 times, tiny==1 1.99 times as fast"),
-        ({"seconds": SECONDS, "batch_sizes": (1, 2, 3)}, "3 comparisons: 3 slower"),
+        ({"seconds": SECONDS, "batch_size": (1, 2, 3)}, "3 comparisons: 3 slower"),
         ({"seconds": {"tiny": [[1.0]]}}, "Tiny, compared with nothing"),
     ],
 )  # fmt: skip
@@ -175,7 +175,7 @@ def test_headlines(document, made, said):
 
 
 def test_speedups_are_of_one_framework_against_itself(document):
-    made = document(seconds={"tiny": SECONDS["tiny"]}, precisions=("fp32", "bf16"))
+    made = document(seconds={"tiny": SECONDS["tiny"]}, precision=("fp32", "bf16"))
     for rate in ("value", "low", "high"):
         made["cases"][1]["throughput"][rate] *= 2
     made["cases"][1]["throughput"]["processes"] = [

@@ -20,7 +20,8 @@ def result(*findings, outcome="ok", reason="", notes=()):
     proof = asdict(Proof(list(findings), list(notes)).record()) if findings else None
     return {
         "framework": "tiny", "model": "m", "mode": "train", "precision": "fp32",
-        "compiler": "eager", "device": "cpu", "outcome": outcome, "reason": reason, "proof": proof,
+        "compiler": "eager", "device": "cpu", "threads": 1,
+        "outcome": outcome, "reason": reason, "proof": proof,
     }  # fmt: skip
 
 
@@ -39,7 +40,7 @@ def test_a_proof_shows_the_largest_error_of_each_check():
     for check in CHECKS:
         assert check in header
     assert row.split() == [
-        "m", "train", "tiny", "fp32", "eager", "0.0e+00", "3.0e-15", "-", "-", "-", "n/a",
+        "tiny", "m", "train", "fp32", "eager", "0.0e+00", "3.0e-15", "-", "-", "-", "n/a",
         "4.0e-07", "-", "proven",
     ]  # fmt: skip
 

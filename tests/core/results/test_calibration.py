@@ -6,19 +6,20 @@ from types import SimpleNamespace
 
 import pytest
 
+from mbench.contract.axes import AXES
 from mbench.contract.case import Case
 from mbench.errors import MbenchError
 from mbench.results import calibration
-from mbench.results.calibration import CASE, MACHINE, Calibration, keep, key, recall
+from mbench.results.calibration import MACHINE, Calibration, keep, key, recall
 from mbench.telemetry.system import System
 
 SYSTEM = SimpleNamespace(**{name: f"some {name}" for name in MACHINE})
-AXES = SimpleNamespace(**{name: f"some {name}" for name in CASE})
+CASE = SimpleNamespace(**{name: f"some {name}" for name in (*(a.name for a in AXES), "workload")})
 FOUND = Calibration(run="r", started="then", ratios=[1.01, 0.98], disturbances=["other load"])
 
 
 def test_kept_and_found_again():
-    here = key(SYSTEM, "tiny", "1.2", AXES)
+    here = key(SYSTEM, "tiny", "1.2", CASE)
     assert recall(here) is None
     keep(here, FOUND)
     assert recall(here) == FOUND
@@ -28,10 +29,10 @@ def test_kept_and_found_again():
     assert len(list(calibration.folder().iterdir())) == 1
 
 
-@pytest.mark.parametrize("name", [*MACHINE, *CASE, "framework", "version"])
+@pytest.mark.parametrize("name", [*MACHINE, *vars(CASE), "framework", "version"])
 def test_another_machine_version_or_case_has_none(name):
-    keep(key(SYSTEM, "tiny", "1.2", AXES), FOUND)
-    system, axes = SimpleNamespace(**vars(SYSTEM)), SimpleNamespace(**vars(AXES))
+    keep(key(SYSTEM, "tiny", "1.2", CASE), FOUND)
+    system, axes = SimpleNamespace(**vars(SYSTEM)), SimpleNamespace(**vars(CASE))
     for facts in (system, axes):
         if hasattr(facts, name):
             setattr(facts, name, "other")
@@ -42,8 +43,9 @@ def test_another_machine_version_or_case_has_none(name):
 
 def test_load_seed_and_switches_of_proofs_are_no_part_of_it():
     assert "load_average" not in MACHINE
-    assert "seed" not in CASE
-    assert set(CASE) < set(Case.__dataclass_fields__)
+    kept = key(SYSTEM, "tiny", "1.2", CASE)["case"]
+    assert "seed" not in kept
+    assert set(kept) < set(Case.__dataclass_fields__)
     assert set(MACHINE) < set(System.__dataclass_fields__)
 
 
@@ -54,7 +56,7 @@ def test_load_seed_and_switches_of_proofs_are_no_part_of_it():
      '{"calibration": {"run": "r", "started": "", "ratios": [], "disturbances": []}}'],
 )  # fmt: skip
 def test_what_cannot_be_read_is_as_if_it_were_not_there(text):
-    here = key(SYSTEM, "tiny", "1.2", AXES)
+    here = key(SYSTEM, "tiny", "1.2", CASE)
     keep(here, FOUND)
     (path,) = calibration.folder().iterdir()
     path.write_text(text)
@@ -65,4 +67,4 @@ def test_a_folder_that_cannot_be_written_is_named(monkeypatch, tmp_path):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("MBENCH_CALIBRATIONS", str(tmp_path / "file" / "calibrations"))
     with pytest.raises(MbenchError, match="MBENCH_CALIBRATIONS"):
-        keep(key(SYSTEM, "tiny", "1.2", AXES), FOUND)
+        keep(key(SYSTEM, "tiny", "1.2", CASE), FOUND)

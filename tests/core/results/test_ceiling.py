@@ -69,7 +69,7 @@ def test_mfu_is_a_share_of_the_fastest_frameworks_peak_in_the_same_precision(doc
 
 
 def test_cases_share_a_ceiling_of_their_framework_and_precision_only(document):
-    axes = {"precisions": ("fp32", "fp64"), "batch_sizes": (8, 16)}
+    axes = {"precision": ("fp32", "fp64"), "batch_size": (8, 16)}
     made = document(
         seconds={"tiny": [[1.0]], "flaky": [[1.0]], "tiny==1.26": [[1.0]]},
         ceiling={"tiny": [probe("matmul", 1000, 1_000)]},

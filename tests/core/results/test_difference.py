@@ -59,7 +59,7 @@ def test_intervals_widen_with_the_number_of_cases(diff):
     alone = diff({"seconds": {"tiny": STEADY}}, {"seconds": {"tiny": scaled(1.1)}})
     many = diff(
         {"seconds": {"tiny": STEADY}}, {"seconds": {"tiny": scaled(1.1)}},
-        batch_sizes=tuple(range(1, 11)),
+        batch_size=tuple(range(1, 11)),
     )  # fmt: skip
     assert many["intervals"] == 10
     assert many["cases"][0]["low"] < alone["cases"][0]["low"]
@@ -157,7 +157,7 @@ def test_cases_of_one_run_only_are_listed(diff):
 
 def test_runs_of_nothing_in_common_are_refused(diff):
     with pytest.raises(MbenchError, match="no case in common"):
-        diff({"seconds": {"tiny": STEADY}}, {"seconds": {"tiny": STEADY}, "batch_sizes": (4,)})
+        diff({"seconds": {"tiny": STEADY}}, {"seconds": {"tiny": STEADY}, "batch_size": (4,)})
 
 
 def test_another_protocol_is_not_comparable(document):

@@ -63,7 +63,7 @@ def test_one_process_has_no_interval(document):
 
 def test_step_times_are_means_of_blocks_and_percentiles_of_single_steps(document):
     single = [float(value) for value in range(1, 101)]
-    made = document(seconds={"tiny": [[1.0, 3.0]]}, single={"tiny": single}, modes=("inference",))
+    made = document(seconds={"tiny": [[1.0, 3.0]]}, single={"tiny": single}, mode=("inference",))
     times = made["cases"][0]["step_time_ms"]
     assert times["mean"] == pytest.approx(200.0)
     assert times["samples"] == 100
@@ -173,7 +173,7 @@ def test_one_framework_is_compared_with_nothing(document):
 
 def test_comparisons_do_not_mix(document):
     made = document(
-        seconds={"tiny": [[1.0]], "flaky": [[2.0]]}, batch_sizes=(8, 16), modes=("train",)
+        seconds={"tiny": [[1.0]], "flaky": [[2.0]]}, batch_size=(8, 16), mode=("train",)
     )
     assert [comparison["cases"] for comparison in made["comparisons"]] == [[0, 1], [2, 3]]
     assert [comparison["batch_size"] for comparison in made["comparisons"]] == [8, 16]
@@ -240,7 +240,7 @@ def test_the_document_is_strict_json_and_says_what_made_it(document, proven, mac
 
 
 def test_work_of_unusual_size_is_marked(document):
-    made = document(seconds={"tiny": [[1.0]]}, models=("resnet50",), sizes={"image_size": 96})
+    made = document(seconds={"tiny": [[1.0]]}, model=("resnet50",), sizes={"image_size": 96})
     assert made["cases"][0]["standard"] is False
     assert made["cases"][0]["sizes"] == {"image_size": 96}
 
@@ -283,7 +283,7 @@ def test_verdicts_of_a_run_hold_together(document):
     seconds = {"tiny": [[1.0], [1.01], [1.0], [1.01]], "flaky": [[1.02], [1.06], [1.03], [1.05]]}
     (alone,) = document(seconds=seconds)["comparisons"]
     assert alone["verdict"] == "slower"
-    many = document(seconds=seconds, batch_sizes=tuple(range(1, 11)))["comparisons"]
+    many = document(seconds=seconds, batch_size=tuple(range(1, 11)))["comparisons"]
     assert len(many) == 10
     for comparison in many:
         assert comparison["high"] == pytest.approx(alone["high"]), "its own interval stays"

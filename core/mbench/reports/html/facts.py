@@ -5,6 +5,8 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
+from mbench.contract.axes import MACHINE, hushed
+from mbench.equality.proof_case import PROVEN
 from mbench.reports.html.parts import Figure, Section, Table, title_of
 from mbench.reports.proofs import cell
 from mbench.reports.remarks import difference_lines, disturbance_lines
@@ -30,14 +32,17 @@ def sections(document: Document) -> list[Section]:
 def proof(document: Document) -> Section | None:
     """Each check of each proof with its largest error."""
     proofs = {}
+    unsaid = MACHINE | hushed(document["cases"])
+    axes = [axis for axis in PROVEN if axis.name not in unsaid]
     for case in document["cases"]:
         if case["equal_work"]:
-            key = (title_of(case), case["model"], case["mode"], case["precision"], case["compiler"])
+            key = (title_of(case), *(axis.text(case) for axis in axes))
             proofs[key] = case["equal_work"]
     if not proofs:
         return None
     checks = list(dict.fromkeys(f["check"] for made in proofs.values() for f in made["findings"]))
-    columns = ("framework", "model", "mode", "precision", "compiler", *checks, "verdict")
+    named = [axis.column for axis in axes]
+    columns = ("framework", *named, *checks, "verdict")
     rows = [
         [*key, *(cell(made, check) for check in checks),
          "proven" if made["proven"] else "NOT PROVEN"]
@@ -53,7 +58,7 @@ def proof(document: Document) -> Section | None:
         "very configuration that was measured."
     )
     table = Table("Largest error of each check", columns, rows, frozenset(checks))
-    table = table.without_repeated("model", "mode", "precision", "compiler")
+    table = table.without_repeated(*named)
     return Section("proof", "Equal work", lead, [Figure(table=table)], list(dict.fromkeys(notes)))
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from mbench.reports.html.parts import LONG, Badge, Figure, Section, Table, sized, title_of
+from mbench.contract.axes import hushed, key
+from mbench.reports.html.parts import LONG, Badge, Figure, Section, Table, named, title_of
 from mbench.reports.remarks import equality
 from mbench.reports.text import interval, number
 from mbench.reports.verdicts import evidence, further, noise_note, not_ruled_out, sentence, together
@@ -32,18 +33,15 @@ def subject(document: Document, comparison: Document) -> str:
 
     A compiler is named where a framework was compared under several; else each has its own.
     """
-    case = document["cases"][comparison["cases"][1]]
-    words = f"{case['model']} {case['mode']}{sized(case)}, batch {case['batch_size']}, "
-    words += case["precision"]
-    keys = ("label", "model", "mode", "batch_size", "precision")
-    rivals = {
-        other["compiler"]
-        for other in document["cases"]
-        if all(other[key] == case[key] for key in keys)
-    }
-    if len(rivals) > 1:
-        words += f", {case['compiler']}"
-    return f"{words}, {case['device']}"
+    case, cases = document["cases"][comparison["cases"][1]], document["cases"]
+    less = hushed(cases)
+    rivals = [
+        other
+        for other in cases
+        if other["label"] == case["label"]
+        and key(other, less=("compiler",)) == key(case, less=("compiler",))
+    ]
+    return named(case, less=less if len(rivals) > 1 else {"compiler", *less})
 
 
 def names(document: Document, comparison: Document) -> tuple[str, str]:
@@ -79,17 +77,17 @@ def badges(document: Document) -> list[Badge]:
     comparisons = against_first(document)
     if len(comparisons) > MOST_BADGES:
         return []
-    about = [subject(document, comparison) for comparison in comparisons]
+    subjects = [subject(document, comparison) for comparison in comparisons]
     return [
         Badge(
-            about=text if len(set(about)) > 1 else "",
+            about=text if len(set(subjects)) > 1 else "",
             text=told(document, comparison),
             detail=detail(comparison),
             proof=equality(document, comparison),
             proven=comparison["equal_work"] == "proven",
             kind=KINDS.get(comparison["verdict"], "open"),
         )
-        for text, comparison in zip(about, comparisons, strict=True)
+        for text, comparison in zip(subjects, comparisons, strict=True)
     ]
 
 
@@ -140,10 +138,10 @@ def comparison_section(document: Document) -> Section | None:
     rows, table = [], []
     for comparison in document["comparisons"]:
         baseline, other = names(document, comparison)
-        about = subject(document, comparison)
+        what = subject(document, comparison)
         table.append(
             [
-                about, other, baseline, compilers(document, comparison),
+                what, other, baseline, compilers(document, comparison),
                 number(comparison["ratio"]),
                 interval(comparison["low"], comparison["high"]),
                 str(comparison["process_pairs"]),
@@ -156,7 +154,7 @@ def comparison_section(document: Document) -> Section | None:
         if comparison["ratio"] is not None:
             rows.append(
                 {
-                    "group": f"{about}, against {baseline}", "name": other, "series": other,
+                    "group": f"{what}, against {baseline}", "name": other, "series": other,
                     "value": comparison["ratio"], "low": comparison["low"],
                     "high": comparison["high"], "dots": comparison["pairs"],
                     "text": number(comparison["ratio"]),

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mbench import stats
-from mbench.reports.html.parts import LONG, Figure, Section, Table, sized, title_of
-from mbench.reports.layouts.select import grouped, is_reduced
+from mbench.contract.axes import AXES, hushed, key
+from mbench.reports.html.parts import LONG, Figure, Section, Table, named, title_of
+from mbench.reports.layouts.select import is_reduced
 from mbench.reports.text import interval, number
 
 if TYPE_CHECKING:
@@ -36,9 +37,13 @@ def measured(document: Document) -> list[Document]:
     return [case for case in document["cases"] if case["throughput"] and case["outcome"] == "ok"]
 
 
-def axes(case: Document) -> str:
-    """What tells the cases of one model and mode apart, beside framework and compiler."""
-    return f"batch {case['batch_size']}, {case['precision']}"
+WITHIN = ("batch_size", "precision", "compiler")
+"""The axes in which cases of one figure differ; all others are its heading's."""
+
+
+def within(case: Document) -> str:
+    """What tells the cases of one figure apart, beside framework and compiler."""
+    return named(case, less={axis.name for axis in AXES} - {"batch_size", "precision"})
 
 
 def name(case: Document, cases: list[Document]) -> str:
@@ -49,37 +54,37 @@ def name(case: Document, cases: list[Document]) -> str:
 
 def row(case: Document, cases: list[Document]) -> dict[str, Any]:
     """A chart's row of a case, under its axes where the chart has several."""
-    several = len({axes(other) for other in cases}) > 1
+    several = len({within(other) for other in cases}) > 1
     return {
-        "group": axes(case) if several else "", "name": name(case, cases),
+        "group": within(case) if several else "", "name": name(case, cases),
         "series": title_of(case),
     }  # fmt: skip
 
 
-def heading(case: Document) -> str:
-    return f"{case['model']} {case['mode']}{sized(case)}, {case['device']}"
+def heading(case: Document, document: Document) -> str:
+    return named(case, less={*WITHIN, *hushed(document["cases"])})
 
 
-def groups(cases: list[Document]) -> list[tuple[str, list[Document]]]:
+def groups(cases: list[Document], document: Document) -> list[tuple[str, list[Document]]]:
     """Cases whose numbers belong on one axis."""
-    keys = ("model", "mode", "device", "sizes")
-    return [(heading(members[0]), members) for _, members in grouped(cases, *keys)]
+    found: dict[tuple[Any, ...], list[Document]] = {}
+    for case in cases:
+        found.setdefault(key(case, less=WITHIN), []).append(case)
+    return [(heading(members[0], document), members) for members in found.values()]
 
 
-CASE_COLUMNS = ("framework", "version", "batch", "precision", "compiler")
+INNER = [axis for axis in AXES if axis.name in WITHIN]
+CASE_COLUMNS = ("framework", "version", *(axis.column for axis in INNER))
 
 
 def case_cells(case: Document) -> list[str]:
-    return [
-        title_of(case), case["version"] or "", str(case["batch_size"]), case["precision"],
-        case["compiler"],
-    ]  # fmt: skip
+    return [title_of(case), case["version"] or "", *(axis.text(case) for axis in INNER)]
 
 
 def throughput(document: Document) -> Section | None:
     """Over batch size where there are several, else one row for each case."""
     figures = []
-    for title, cases in groups(document["cases"]):
+    for title, cases in groups(document["cases"], document):
         rates = [case for case in cases if case["throughput"] and case["outcome"] == "ok"]
         unit = rates[0]["throughput"]["unit"] if rates else ""
         columns = (*CASE_COLUMNS, f"throughput, {unit or 'samples/s'}", "95 % interval", "step ms")
@@ -154,7 +159,7 @@ def latency(document: Document) -> Section | None:
     figures = []
     names = [f"p{rank:g}" for rank in stats.PERCENTILES]
     timed = [case for case in measured(document) if case["step_time_ms"]["samples"]]
-    for title, cases in groups(timed):
+    for title, cases in groups(timed, document):
         columns = (*CASE_COLUMNS, "steps", "mean", *names)
         table, rows = [], []
         for case in cases:
@@ -196,15 +201,14 @@ def speedups(document: Document) -> Section | None:
     if not found:
         return None
     columns = ("case", "framework", "gain from", "over", "speed-up", "95 % interval")
-    table, rows = [], []
+    table, rows, less = [], [], hushed(document["cases"])
     for what, base, case in found:
         gain = stats.contrast(base["throughput"]["processes"], case["throughput"]["processes"])
         over = base["precision"] if what == case["precision"] else base["compiler"]
-        about = f"{heading(case)}, {axes(case)}, {case['compiler']}"
         ends = interval(gain.low, gain.high)
-        table.append([about, title_of(case), what, over, number(gain.value), ends])
+        table.append([named(case, less=less), title_of(case), what, over, number(gain.value), ends])
         rows.append(
-            {"group": f"{heading(case)}, batch {case['batch_size']}: {what} over {over}",
+            {"group": f"{named(case, less={'precision', 'compiler', *less})}: {what} over {over}",
              "name": title_of(case), "series": title_of(case), "value": gain.value,
              "low": gain.low, "high": gain.high, "dots": [], "text": number(gain.value)}
         )  # fmt: skip
@@ -230,15 +234,17 @@ def partner(
     document: Document, case: Document, axis: str, wanted: Callable[[str], bool] | None
 ) -> Document | None:
     """The first case that differs in `axis` alone and comes before, by rank or by order."""
-    keys = ("label", "model", "mode", "batch_size", "precision", "compiler", "device",
-            "sizes")  # fmt: skip
+
+    def twin(case: Document) -> tuple[Any, ...]:
+        return case["label"], *key(case, less=(axis,))
+
     if wanted is not None and wanted(case[axis]):
         return None
     for other in measured(document):
         if other is case:
             break
-        same = all(other[key] == case[key] for key in keys if key != axis)
-        if same and other[axis] != case[axis] and (wanted is None or wanted(other[axis])):
+        alike = twin(other) == twin(case) and other[axis] != case[axis]
+        if alike and (wanted is None or wanted(other[axis])):
             return other
     return None
 
@@ -250,7 +256,7 @@ def single(
     """A section of one number for each case; None where no case has it."""
     figures = []
     known = [case for case in measured(document) if value(case) is not None]
-    for heading_, cases in groups(known):
+    for title_, cases in groups(known, document):
         columns = (*CASE_COLUMNS, label)
         values = [scale * (value(case) or 0.0) for case in cases]
         rows = [
@@ -262,10 +268,10 @@ def single(
         ]
         figures.append(
             Figure(
-                title=heading_,
+                title=title_,
                 chart={"kind": "bars", "rows": rows, "label": label},
-                alt=f"{title} of {len(rows)} cases: {heading_}.",
-                table=Table(f"{title}: {heading_}", columns, table, frozenset({label})),
+                alt=f"{title} of {len(rows)} cases: {title_}.",
+                table=Table(f"{title}: {title_}", columns, table, frozenset({label})),
                 folded=True,
             )
         )
@@ -294,7 +300,7 @@ def rounds(document: Document) -> Section | None:
     figures = []
     cases = measured(document)
     for case in cases:
-        name_ = f"{title_of(case)}: {heading(case)}, {axes(case)}, {case['compiler']}"
+        name_ = f"{title_of(case)}: {named(case, less=hushed(document['cases']))}"
         unit = case["throughput"]["unit"]
         values = case["throughput"]["rounds"]
         columns = ("process", f"throughput of its rounds, {unit}")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from mbench.contract.axes import said
+from mbench.contract.axes import name
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
-__all__ = ["LONG", "Article", "Badge", "Figure", "Section", "Table", "sized", "title_of"]
+__all__ = ["LONG", "Article", "Badge", "Figure", "Section", "Table", "named", "title_of"]
 
 
 # A table of more rows is folded under its chart.
@@ -97,6 +97,7 @@ def title_of(case: dict[str, Any]) -> str:
     return str(case["framework_title"] if case["label"] == case["framework"] else case["label"])
 
 
-def sized(case: dict[str, Any]) -> str:
-    """Marks a workload that is not of its published size; empty for one that is."""
-    return "" if case["standard"] else f" at {said(case['sizes'])} (non-standard)"
+def named(case: dict[str, Any], *, less: Collection[str] = ()) -> str:
+    """A case in words, marked where its model is not of its published size."""
+    marked = "sizes" not in less and not case["standard"]
+    return name(case, less=less) + (" (non-standard size)" if marked else "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mbench.contract import axes
 from mbench.reports.grid import Cell, Grid, speedup, write
 from mbench.reports.layouts.select import (
     Case,
@@ -13,10 +14,15 @@ from mbench.reports.layouts.select import (
     name,
     rate,
     throughput,
+    title,
     unit,
 )
 
 __all__ = ["render"]
+
+WITHIN = ("batch_size", "precision")
+"""The axes of a table's columns and rows; there is a table for each value of the others."""
+UNSAID = {*WITHIN, "compiler", *axes.MACHINE}
 
 LATENCIES = {"Avg": "latency_mean", "50%": "p50", "90%": "p90", "95%": "p95", "99%": "p99"}
 
@@ -24,13 +30,11 @@ LATENCIES = {"Avg": "latency_mean", "50%": "p50", "90%": "p90", "95%": "p95", "9
 def render(document: dict[str, Any], /, *, format_: str) -> str:
     cases = document["cases"]
     grids = []
-    for (model, mode, _, _), row in grouped(cases, "model", "mode", "label", "compiler"):
-        title = f"{name(row[0], cases)}: {model} {mode}"
+    for row in grouped(cases, lambda case: (case["label"], axes.key(case, less=WITHIN))):
+        what = f"{name(row[0], cases)}: {title(row[0], cases, less=UNSAID)}"
+        make = training if row[0]["mode"] == "train" else inference
         for full, reduced in pairs(row):
-            if mode == "train":
-                grids += training(title, row, full=full, reduced=reduced)
-            else:
-                grids += inference(title, row, full=full, reduced=reduced)
+            grids += make(what, row, full=full, reduced=reduced)
     return write(grids, format_=format_)
 
 
@@ -42,7 +46,7 @@ def pairs(cases: list[Case]) -> list[tuple[str | None, str | None]]:
     return [(f, r) for f in full or [None] for r in reduced or [None]]
 
 
-def training(title: str, cases: list[Case], *, full: str | None, reduced: str | None) -> list[Grid]:
+def training(what: str, cases: list[Case], *, full: str | None, reduced: str | None) -> list[Grid]:
     """A table for each batch size, a row for each number of devices.
 
     Weak scaling is throughput over that of one device with the same batch size per device.
@@ -53,9 +57,10 @@ def training(title: str, cases: list[Case], *, full: str | None, reduced: str | 
         columns.append(f"Throughput speedup ({full} - {reduced})")
     columns += [f"Weak scaling - {precision}" for precision in shown]
     grids = []
-    for (batch,), of_batch in grouped(cases, "batch_size"):
+    for of_batch in grouped(cases, lambda case: case["batch_size"]):
+        batch = of_batch[0]["batch_size"]
         at = {(case["precision"], devices(case)): case for case in of_batch}
-        grid = Grid(f"{title}, batch {batch} per device, {unit(of_batch)}", tuple(columns))
+        grid = Grid(f"{what}, batch {batch} per device, {unit(of_batch)}", tuple(columns))
         for count in sorted({devices(case) for case in of_batch}):
             found = [at.get((precision, count)) for precision in shown]
             row: list[Cell] = [count, *(rate(grid, case) for case in found)]
@@ -69,9 +74,7 @@ def training(title: str, cases: list[Case], *, full: str | None, reduced: str | 
     return grids
 
 
-def inference(
-    title: str, cases: list[Case], *, full: str | None, reduced: str | None
-) -> list[Grid]:
+def inference(what: str, cases: list[Case], *, full: str | None, reduced: str | None) -> list[Grid]:
     """One table for each number of devices, a row for each batch size.
 
     The speed-up of a latency is the full precision's latency over the reduced one's.
@@ -87,7 +90,7 @@ def inference(
     for count in sorted({devices(case) for case in cases}):
         at = {(c["precision"], c["batch_size"]): c for c in cases if devices(c) == count}
         several = f", {count} devices" if count > 1 else ""
-        grid = Grid(f"{title}{several}, {unit(cases)}", tuple(columns))
+        grid = Grid(f"{what}{several}, {unit(cases)}", tuple(columns))
         for batch in sorted({batch for _, batch in at}):
             case, base = at.get((str(main), batch)), at.get((str(full), batch))
             row: list[Cell] = [batch, rate(grid, case)]

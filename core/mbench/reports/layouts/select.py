@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from mbench.contract import axes
 from mbench.contract.precision import PRECISIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable
 
     from mbench.reports.grid import Cell, Grid
 
@@ -21,6 +21,7 @@ __all__ = [
     "precision_order",
     "rate",
     "throughput",
+    "title",
     "unit",
 ]
 
@@ -72,14 +73,14 @@ def name(case: Case, cases: Iterable[Case]) -> str:
     return str(case["label"]) + (f" w/{case['compiler']}" if len(compilers) > 1 else "")
 
 
-def grouped(cases: Iterable[Case], *keys: str) -> Iterator[tuple[tuple[Any, ...], list[Case]]]:
-    """Cases with the same values under `keys`, groups in the order of first appearance."""
+def title(case: Case, cases: Collection[Case], *, less: Collection[str]) -> str:
+    """What the cases of a table share: the axes but for those in `less`."""
+    return axes.name(case, less={*less, *axes.hushed(cases)})
 
-    def key(case: Case) -> tuple[Any, ...]:
-        return tuple(str(case.get(name)) if name == "sizes" else case.get(name) for name in keys)
 
-    cases = list(cases)
-    order = {value: at for at, value in reversed([*enumerate(map(key, cases))])}
-    ordered = sorted(cases, key=lambda case: order[key(case)])
-    for value, members in groupby(ordered, key=key):
-        yield value, list(members)
+def grouped(cases: Iterable[Case], key: Callable[[Case], Any]) -> list[list[Case]]:
+    """Cases of the same key, groups in the order of first appearance."""
+    found: dict[Any, list[Case]] = {}
+    for case in cases:
+        found.setdefault(key(case), []).append(case)
+    return list(found.values())

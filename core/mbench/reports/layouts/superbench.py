@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from mbench.contract.axes import written
+from mbench.contract.axes import AXES, alike, key
 from mbench.reports.grid import Grid, write
 from mbench.reports.layouts.select import Case, devices, throughput
 from mbench.stats import PERCENTILES
@@ -18,7 +18,6 @@ from mbench.stats import PERCENTILES
 __all__ = ["metrics", "render"]
 
 OK, EXCEPTION, TIMEOUT = 0, 4, 124
-TELLING = ("batch_size", "compiler", "device", "sizes", "threads", "clip")
 
 
 def render(document: dict[str, Any], /, *, format_: str) -> str:
@@ -60,13 +59,13 @@ def annotation(case: Case, rivals: list[Case]) -> str:
         words.append(case["label"])
     if any(devices(other) != devices(case) for other in rivals):
         words.append(f"devices-{devices(case)}")
-    for key in TELLING:
-        if any(other[key] != case[key] for other in rivals):
-            value = written(case[key]) if key == "sizes" else case[key]
-            words.append(f"{key.replace('_', '-')}-{value}")
+    same = alike(rivals)
+    for axis in AXES:
+        if axis.name not in same and axis.value(case) is not None:
+            words.append(f"{axis.name.replace('_', '-')}-{axis.value(case)}")
     at = next(number for number, other in enumerate(rivals) if other is case)
-    alike = [o for o in rivals if all(o[key] == case[key] for key in (*TELLING, "label"))]
-    if len(alike) > 1:  # the default compiler, and the same one by its name
+    twins = [o for o in rivals if o["label"] == case["label"] and key(o) == key(case)]
+    if len(twins) > 1:  # the default compiler, and the same one by its name
         words.append(str(at + 1))
     return "-".join(words).replace("/", "-")
 
