@@ -94,9 +94,10 @@ def write_run(tmp_path: Path, plugins: Plugins, machine: Callable[..., System]) 
             tmp_path / "results", protocol=protocol or Adaptive(),
             system=machine(**(system or {})), arguments=["mbench"],
         )  # fmt: skip
+        fields = ("frameworks", "sizes", "device", "threads")
+        given = {"frameworks": tuple(seconds)} | {n: axes.pop(n) for n in fields if n in axes}
         wanted = {"model": ("tiny-model",), "batch_size": (8,), **axes}
-        given = {name: wanted.pop(name) for name in ("sizes", "device", "threads") & wanted.keys()}
-        comparisons = plan(Sweep(frameworks=tuple(seconds), wanted=wanted, **given), plugins)
+        comparisons = plan(Sweep(wanted=wanted, **given), plugins)
         for comparison in comparisons:
             about = events.Comparison(comparison=comparison.number, title=comparison.title)
             for event in (about, *facts.cases(comparison)):
