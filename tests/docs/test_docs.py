@@ -164,9 +164,9 @@ def test_every_page_is_in_the_navigation(root, pages):
     assert listed == {path for path in pages if path.startswith("docs/")}
 
 
-@pytest.mark.parametrize("page", ["docs/writing-an-adapter.md", "docs/adding-a-model.md"])
-def test_excerpts_are_those_of_the_example(root, pages, page):
-    found = re.findall(r"<!-- (\S+) -->\n```\w+\n(.*?)```", pages[page], re.DOTALL)
+def test_excerpts_are_those_of_the_example(root, pages):
+    page = pages["docs/adding-a-model.md"]
+    found = re.findall(r"<!-- (\S+) -->\n```\w+\n(.*?)```", page, re.DOTALL)
     assert len(found) > 4
     for source, excerpt in found:
         assert packed(excerpt) in packed((root / source).read_text(encoding="utf-8")), excerpt

@@ -96,14 +96,6 @@ def loss(outputs, batch):
     return found, chances
 
 
-class Array(Native):
-    def assign(self, array):
-        self.tensor[...] = array
-
-    def fetch(self):
-        return self.tensor.copy()
-
-
 class Update(UpdateBase):
     """Gradient descent with momentum; `lie` is what flaky tells."""
 
@@ -130,7 +122,6 @@ class Model(Prepared):
     """Softmax regression with hand-written gradients."""
 
     updater = Update
-    to_numpy = staticmethod(np.asarray)
 
     def build(self):
         model = self.family.build(self.workload.config)
@@ -147,11 +138,8 @@ class Model(Prepared):
         self.update({"weight": chances.T @ features, "bias": chances.sum(axis=0)})
         return found
 
-    def infer(self):
-        return self.family.forward(self.model, self.batch)
-
     def natives(self):
-        return {name: Array(array, trainable=True) for name, array in self.model.items()}
+        return {name: Native(array, trainable=True) for name, array in self.model.items()}
 
 
 class Tiny(AdapterBase):
@@ -177,7 +165,6 @@ class Tiny(AdapterBase):
 class Runtime(RuntimeBase):
     adapter = Tiny()
     compilers = {"eager": Compiler, "steady": Compiler}  # noqa: RUF012
-    plain = Compiler
     benchmark = Model
     version = np.__version__
 
@@ -185,7 +172,7 @@ class Runtime(RuntimeBase):
         require(self.device == "cpu", "tiny computes on the CPU only")
 
     def outline(self, workload):
-        return {tensor.name: Array(tensor, trainable=True) for tensor in workload.tensors()}
+        return {tensor.name: Native(tensor, trainable=True) for tensor in workload.tensors()}
 
     def operand(self, shape, dtype, compiler):
         return np.ones(shape, dtype)

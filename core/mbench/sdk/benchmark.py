@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from mbench.sdk import tensors
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from types import ModuleType
 
     import numpy as np
@@ -97,7 +97,8 @@ class Prepared:
 
     def infer(self) -> Mapping[str, Any]:
         """Enqueue one forward pass; gives the outputs."""
-        raise NotImplementedError(f"{type(self).__name__} must infer")
+        found: Mapping[str, Any] = self.family.forward(self.model, self.batch)
+        return found
 
     def natives(self) -> Mapping[str, Native]:
         """All parameters and running statistics by canonical name."""
@@ -106,10 +107,8 @@ class Prepared:
     def loaded(self) -> None:
         """Take over that parameters were loaded; the optimizer is set back after it."""
 
-    @staticmethod
-    def to_numpy(tensor: Any) -> np.ndarray:
-        """A copy in float32, or in float64 where `tensor` is that."""
-        raise NotImplementedError("an adapter must say how a tensor is read")
+    to_numpy: Callable[[Any], np.ndarray] = staticmethod(tensors.to_numpy)
+    """Gives a copy in float32, or in float64 where the tensor is that."""
 
     def counted_flops(self) -> float | None:
         return None

@@ -11,6 +11,7 @@ from mbench.contract.adapter import FrameworkInfo, Unsupported
 from mbench.contract.place import ALONE
 from mbench.contract.precision import PRECISIONS
 from mbench.sdk.checks import require
+from mbench.sdk.compiler import Compiler
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from mbench.contract.place import Place
     from mbench.contract.precision import Precision
     from mbench.sdk.benchmark import Prepared
-    from mbench.sdk.compiler import Compiler
     from mbench.sdk.plugin import AdapterBase
     from mbench.sdk.tensors import Native
     from mbench.workloads.workload import Workload
@@ -35,7 +35,7 @@ class RuntimeBase:
     """The description, whose refusals hold here too: a worker may be asked for anything."""
     compilers: Mapping[str, type[Compiler]]
     """By the names that the description has for them."""
-    plain: type[Compiler]
+    plain: type[Compiler] = Compiler
     """The one of them under which operations run one by one, as probes do."""
     benchmark: type[Prepared]
     version: str

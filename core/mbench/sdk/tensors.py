@@ -11,12 +11,13 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-__all__ = ["Native", "load", "read", "trainable"]
+__all__ = ["Native", "load", "read", "to_numpy", "trainable"]
 
 
 @dataclass(frozen=True, eq=False)
 class Native:
-    """A parameter or running statistic as the framework keeps it; adapters derive their own.
+    """A parameter or running statistic as the framework keeps it: here as NumPy does. Adapters
+    whose tensors are no arrays derive their own.
 
     `axes` are the canonical axes in the framework's order: (1, 0) is a weight kept as (in, out),
     (2, 3, 1, 0) a convolution's kept as (height, width, in, out). Without them the layout is the
@@ -44,11 +45,17 @@ class Native:
 
     def assign(self, array: np.ndarray) -> None:
         """Copy `array`, which has the framework's own layout, into the tensor."""
-        raise NotImplementedError(f"{type(self).__name__} must say how a tensor is set")
+        self.tensor[...] = array
 
     def fetch(self) -> np.ndarray:
         """A copy of the tensor in its own layout, in float32, or in float64 where it is that."""
-        raise NotImplementedError(f"{type(self).__name__} must say how a tensor is read")
+        return to_numpy(self.tensor)
+
+
+def to_numpy(tensor: Any) -> np.ndarray:
+    """A copy in float32, or in float64 where `tensor` is that; what NumPy takes for an array."""
+    array = np.array(tensor)
+    return array if array.dtype == np.float64 else array.astype(np.float32, copy=False)
 
 
 def load(model: Mapping[str, Native], arrays: Iterable[tuple[str, np.ndarray]]) -> None:

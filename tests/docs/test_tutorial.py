@@ -1,0 +1,89 @@
+"""The adapter of the page grows as the page says: each stage's files are written, its commands run.
+
+`lstm-small.npz` is the fingerprint that the page has PyTorch write.
+"""
+
+from __future__ import annotations
+
+import configparser
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+STAGES = re.compile(r"^## (\d)\. .*?(?=^## )", re.DOTALL | re.MULTILINE)
+FILE = re.compile(r"<!-- (\S+) -->\n```\w+\n(.*?)```", re.DOTALL)
+CONSOLE = re.compile(r"```console\n(.*?)```", re.DOTALL)
+FINGERPRINT = Path(__file__).parent / "lstm-small.npz"
+
+
+@pytest.fixture(scope="session")
+def stages(pages) -> dict[int, str]:
+    found = {int(m[1]): m[0] for m in STAGES.finditer(pages["docs/writing-an-adapter.md"])}
+    assert list(found) == [1, 2, 3, 4, 5]
+    return found
+
+
+def write(folder: Path, stages: dict[int, str], *, until: int) -> None:
+    """The package as it is after a stage."""
+    for at in range(1, until + 1):
+        for name, text in FILE.findall(stages[at]):
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+    if until > 1:
+        (folder / "mine" / "references").mkdir()
+        shutil.copy(FINGERPRINT, folder / "mine" / "references")
+
+
+def register(folder: Path) -> None:
+    """What `pip install -e .` leaves behind for a folder that is on the path."""
+    project = configparser.ConfigParser()
+    project.read_string((folder / "pyproject.toml").read_text(encoding="utf-8"))
+    info = folder / "mbench_mine-0.1.dist-info"
+    info.mkdir()
+    entry = project["project.entry-points.mbench"]["mine"].strip('"')
+    (info / "entry_points.txt").write_text(f"[mbench]\nmine = {entry}\n", encoding="utf-8")
+    metadata = "Metadata-Version: 2.1\nName: mbench-mine\nVersion: 0.1\n"
+    (info / "METADATA").write_text(metadata, encoding="utf-8")
+
+
+@pytest.mark.parametrize("stage", [1, 2, 3, 4])
+def test_a_stage_does_what_the_page_says(stages, stage, tmp_path):
+    write(tmp_path, stages, until=stage)
+    register(tmp_path)
+    variables = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]),
+        "MBENCH_PROOFS": str(tmp_path / "proofs"),
+        "MBENCH_RESULTS": str(tmp_path / "results"),
+    }
+    commands = [
+        shlex.split(line.removeprefix("$ "))
+        for block in CONSOLE.findall(stages[stage])
+        for line in block.splitlines()
+    ]
+    assert commands
+    for program, *arguments in commands:
+        if program == "pip":
+            continue
+        command = [sys.executable, *(["-m", "mbench"] if program == "mbench" else []), *arguments]
+        done = subprocess.run(
+            command, cwd=tmp_path, env=variables, capture_output=True, text=True, check=False
+        )
+        said = done.stdout + done.stderr
+        assert done.returncode == 0, said
+        assert "problem" not in said
+        assert "NOT PROVEN" not in said
+        if arguments[0] in ("run", "verify"):
+            assert "proving outputs in float64" in said
+
+
+def test_the_page_opens_with_an_adapter_of_about_thirty_lines(stages):
+    adapter = dict(FILE.findall(stages[1]))["mine/__init__.py"]
+    assert len([line for line in adapter.splitlines() if line.strip()]) < 35
