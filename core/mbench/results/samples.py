@@ -24,7 +24,7 @@ OF_CASE = {
     "run": "run", "started": "started", "host": "host", "cpu": "cpu",
     "mbench": "mbench", "protocol": "protocol", "comparison": "comparison", "case": '"case"',
     "label": "label", "framework": "framework", "version": "version",
-    **{axis.name: SIZES if axis.kind is Sizes else f"axes.{axis.name}" for axis in AXES},
+    **{axis.name: SIZES if axis.kind == Sizes else f"axes.{axis.name}" for axis in AXES},
     "outcome": "coalesce(outcome, 'ok')",
 }  # fmt: skip
 CASES = ", ".join(f'{value} AS "{name}"' for name, value in OF_CASE.items())

@@ -1,0 +1,91 @@
+"""Throughput over runs, beside what single runs are read to be."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from mbench.cli import group
+from mbench.errors import MbenchError
+from mbench.results.database import files_of
+from mbench.results.history import trace
+from mbench.results.run import load_run
+from mbench.results.summary import summarize
+
+pytestmark = pytest.mark.extras
+# Collected, though not run, where the extras are not.
+duckdb = pytest.importorskip("duckdb")
+pd = pytest.importorskip("pandas")
+
+
+def run(*arguments):
+    return CliRunner().invoke(group, [*map(str, arguments)])
+
+
+def test_history_says_what_each_run_says(three):
+    found = trace(files_of(three[0].parent))
+    for point in found["points"]:
+        document = summarize(load_run(three[0].parent / point["run"]))
+        (case,) = (case for case in document["cases"] if case["label"] == point["label"])
+        for key in ("value", "low", "high", "unit"):
+            assert point["throughput"][key] == pytest.approx(case["throughput"][key])
+        assert point["version"] == case["version"]
+
+
+def test_history_tells_changes_from_noise(three):
+    found = [p for p in trace(files_of(three[0].parent))["points"] if p["label"] == "tiny"]
+    assert [point["run"] for point in found] == [run.name for run in three]
+    first, second, third = (point["change"] for point in found)
+    assert first is None
+    assert second["verdict"] == "slower"
+    assert second["ratio"] == pytest.approx(0.5)
+    assert third["verdict"] == "alike"
+
+
+def test_history_of_some_models_and_frameworks(three):
+    files = files_of(three[0].parent)
+    assert {p["label"] for p in trace(files, frameworks=["flaky"])["points"]} == {"flaky"}
+    assert trace(files, models=["resnet50"])["points"] == []
+    assert len(trace(files, models=["tiny-model"], frameworks=["tiny"])["points"]) == 3
+
+
+@pytest.mark.parametrize("format_", ["table", "markdown", "csv", "json"])
+def test_history_in_every_format(three, format_):
+    found = run("history", "--results", three[0].parent, "--format", format_)
+    assert found.exit_code == 0, found.output
+    assert found.stdout.count(three[1].name) >= 1
+    if format_ == "json":
+        assert len(json.loads(found.stdout)["points"]) == 4
+
+
+def test_a_case_that_fell_short_has_no_point(folder):
+    assert [point["label"] for point in trace(files_of(folder))["points"]] == ["tiny"]
+
+
+def test_history_of_nothing_is_one_line(three):
+    found = run("history", "--results", three[0].parent, "--model", "resnet50")
+    assert isinstance(found.exception, MbenchError)
+
+
+def test_steps_timed_one_by_one_make_a_point_where_nothing_else_was_timed(write_run):
+    folder = write_run(seconds={"tiny": [[1.0]]}, single={"tiny": [5.0, 15.0]})
+    path = folder / "run.jsonl"
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(line for line in lines if '"each":false' not in line))
+    (point,) = trace(files_of(folder))["points"]
+    document = summarize(load_run(folder))
+    value = document["cases"][0]["throughput"]["value"]
+    assert point["throughput"]["value"] == pytest.approx(value) == pytest.approx(800)
+
+
+def test_runs_of_different_protocols_are_different_lines(three):
+    path = three[1] / "run.jsonl"
+    text = path.read_text().replace('"name":"adaptive"', '"name":"dlperf"', 1)
+    path.write_text(text.replace('"claims_interval":true', '"claims_interval":false', 1))
+    found = [p for p in trace(files_of(three[0].parent))["points"] if p["label"] == "tiny"]
+    assert [point["protocol"] for point in found] == ["adaptive", "dlperf", "adaptive"]
+    assert found[1]["change"] is None
+    assert found[1]["throughput"]["low"] is None
+    assert found[2]["change"]["run"] == three[0].name
