@@ -158,6 +158,15 @@ def slug(title: str) -> str:
     return re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", title).strip().lower())
 
 
+def test_a_word_is_explained_once(pages):
+    both = pages["docs/glossary.md"] + pages["docs/methodology.md"]
+    terms = [term for line in re.findall(r"^(.+)\n:   ", both, re.MULTILINE)
+             for term in re.split(", (?:and )?", line.lower())]  # fmt: skip
+    again = "step", "block", "round", "set", "process pair"  # the glossary says where they are
+    assert {"gate", "ratio"} < set(terms)
+    assert sorted(again) == sorted(term for term in set(terms) if terms.count(term) > 1)
+
+
 def test_every_page_is_in_the_navigation(root, pages):
     config = (root / "mkdocs.yml").read_text(encoding="utf-8")
     listed = {f"docs/{name}" for name in re.findall(r": (\S+\.md)$", config, re.MULTILINE)}
