@@ -16,6 +16,7 @@ __all__ = ["next_step"]
 
 WIDTHS = (0.05, 0.03, 0.02, 0.01, 0.005)
 """Half-widths that are worth a try, where none was asked for."""
+LONGEST_SECONDS = 30 * 24 * 3600.0
 LEEWAY = 1.1
 """Of a budget: sets do not all take the same time."""
 
@@ -26,7 +27,8 @@ def next_step(
     """The half-width that could be had, in about how many seconds, by which options.
 
     Where there are too few pairs for an interval, it is those that are lacking, and no width. None
-    where a set's duration is not known, or where the width is what was asked for.
+    where a set's duration is not known, where the width is what was asked for, and where it would
+    take too long for anybody.
     """
     if set_seconds is None:
         return None
@@ -40,11 +42,15 @@ def next_step(
         pairs = stats.pairs_for(
             interval, half_width=half_width, confidence=stats.STOPPED_CONFIDENCE
         )
+        if pairs is None:
+            return None
         sets = max(pairs, protocol.processes) + MORE_SETS
         options = f"--until {100 * half_width:g}%"
         if sets > protocol.most_processes:
             options += f" --max-processes {sets}"
     seconds = sets * set_seconds
+    if not 0 < seconds < LONGEST_SECONDS:
+        return None
     budget = math.ceil(LEEWAY * seconds / 60) * 60
     return {
         "half_width": half_width,

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["detectable", "pairs_for"]
 
+MOST_PAIRS = 500
 POWER = 0.9
 """Of normal values, so that about 0.8 is left where one pair in 25 lies far off, as is measured."""
 
@@ -33,17 +34,18 @@ def detectable(scatter: Scatter, *, pairs: int) -> float | None:
     return math.expm1(shift * math.sqrt(scatter.variance / pairs))
 
 
-def pairs_for(interval: Interval, *, half_width: float, confidence: float) -> int:
+def pairs_for(interval: Interval, *, half_width: float, confidence: float) -> int | None:
     """About how many pairs it takes for that relative half-width, as they scatter in `interval`.
 
-    The interval has ends. Never fewer than three.
+    The interval has ends. Never fewer than three; None for more than anybody makes.
     """
     assert interval.low is not None
     assert interval.high is not None
     made = interval.replicates
-    reach = math.log(interval.high / interval.low) / 2
+    reach = (math.log(interval.high) - math.log(interval.low)) / 2
     scatter = reach * math.sqrt(made) / float(stdtrit(made - 1, 0.5 + CONFIDENCE / 2))
-    count = FEWEST
-    while float(stdtrit(count - 1, 0.5 + confidence / 2)) * scatter > half_width * math.sqrt(count):
-        count += 1 + count // 50
-    return count
+    for count in range(FEWEST, MOST_PAIRS + 1):
+        quantile = float(stdtrit(count - 1, 0.5 + confidence / 2))
+        if quantile * scatter <= half_width * math.sqrt(count):
+            return count
+    return None

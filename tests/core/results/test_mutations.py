@@ -51,7 +51,7 @@ def whole_run(write_run, proven):
             ends={"flaky==1": CaseEnded("oom", "too large")},
             proofs={"tiny": replace(proven.yes, findings=[FINDING]), "flaky": proven.no},
             system={"gpus": [{"name": "G", "driver_version": "1"}], "variables": {"A": "1"}},
-            protocol=PRESETS[protocol], frameworks=("tiny", "flaky", "flaky==1"),
+            protocol=PRESETS[protocol], set_seconds=7.0, frameworks=("tiny", "flaky", "flaky==1"),
         )  # fmt: skip
         tried = [events.Tried(value=8, step_seconds=0.1, peak_bytes=1)]
         more = [

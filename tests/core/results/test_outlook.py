@@ -44,4 +44,6 @@ def test_too_few_pairs_need_pairs():
 
 def test_nothing_is_foreseen_where_nothing_is_known_or_narrower_is_of_no_use():
     assert step(0.05, set_seconds=None) is None
+    assert step(0.05, set_seconds=1e308) is None
+    assert step(10.0, half_width_goal=0.001) is None
     assert step(0.009) is None

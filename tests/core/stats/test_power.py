@@ -57,7 +57,6 @@ def test_pairs_that_a_width_takes():
     assert pairs_for(made, half_width=0.5, confidence=0.965) == 3
 
 
-def test_a_width_that_takes_thousands_is_reckoned_at_once():
-    made = Interval(1.0, 0.5, 2.0, 3)
-    count = pairs_for(made, half_width=0.001, confidence=0.965)
-    assert 1e5 < count < 1e6
+@pytest.mark.parametrize("made", [Interval(1.0, 0.5, 2.0, 3), Interval(1.0, 1e-300, 1e300, 3)])
+def test_a_width_that_takes_thousands_is_not_reckoned(made):
+    assert pairs_for(made, half_width=0.001, confidence=0.965) is None
