@@ -5,28 +5,35 @@ from __future__ import annotations
 import csv
 import io
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from mbench.errors import MbenchError
-from mbench.reports.markdown import escape, line
+from mbench.reports.markdown import escape, rows_of
 from mbench.reports.text import number, plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Cell", "Grid", "speedup", "write"]
+__all__ = ["Cell", "Grid", "drawn", "speedup", "write"]
 
 Cell = str | int | float | None
+WIDEST = 10_000
+"""Columns of a table that is not folded."""
 
 
 @dataclass(frozen=True)
 class Grid:
-    """One table. Numbers are kept whole, and rounded to two decimals where people read them."""
+    """One table. Numbers are kept whole, and rounded to two decimals where people read them.
+
+    Columns of numbers stand to the right, and so do those named in `numeric`, whose cells are text.
+    """
 
     title: str
-    columns: tuple[str, ...]
-    rows: list[list[Cell]] = field(default_factory=list)
+    columns: Sequence[str]
+    rows: list[Any] = field(default_factory=list)
+    """Each a sequence of cells, one for each column."""
+    numeric: frozenset[str] = frozenset()
     notes: list[str] = field(default_factory=list)
 
     def note(self, text: str) -> str:
@@ -34,6 +41,19 @@ class Grid:
         if text not in self.notes:
             self.notes.append(text)
         return f"[{self.notes.index(text) + 1}]"
+
+    def without_repeated(self, *columns: str) -> Grid:
+        """Without those of `columns` that say the same in every row."""
+        kept = [
+            at
+            for at, column in enumerate(self.columns)
+            if column not in columns or len({row[at] for row in self.rows}) > 1
+        ]
+        return replace(
+            self,
+            columns=tuple(self.columns[at] for at in kept),
+            rows=[[row[at] for at in kept] for row in self.rows],
+        )
 
     def footnotes(self) -> list[str]:
         return [f"[{number}]: {text}" for number, text in enumerate(self.notes, start=1)]
@@ -60,34 +80,36 @@ def shown(cell: Cell) -> str:
 
 
 def table(grids: Sequence[Grid]) -> str:
-    """Aligned columns, numbers to the right, a blank line between tables."""
-    parts = []
-    for grid in grids:
-        rows = [[" ".join(shown(cell).split()) for cell in row] for row in grid.rows]
-        columns = list(zip(grid.columns, *rows, strict=True))
-        widths = [max(map(len, column)) for column in columns]
-        right = [
-            any(isinstance(row[at], int | float) for row in grid.rows)
-            for at in range(len(grid.columns))
-        ]
-        lines = [
-            "  ".join(
-                cell.rjust(width) if number_like else cell.ljust(width)
-                for cell, width, number_like in zip(row, widths, right, strict=True)
-            )
-            for row in (grid.columns, *rows)
-        ]
-        rule = "\u2500" * (sum(widths) + 2 * len(widths) - 2)
-        parts.append(plain("\n".join([grid.title, lines[0], rule, *lines[1:], *grid.footnotes()])))
-    return "\n".join(parts)
+    """Aligned columns, a blank line between tables."""
+    return "\n".join(
+        plain("\n".join([grid.title, *drawn(grid), *grid.footnotes()])) for grid in grids
+    )
+
+
+def drawn(grid: Grid, *, width: int = WIDEST) -> list[str]:
+    """The lines of a table for a terminal; text is folded to fit its width."""
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    made = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for at, column in enumerate(grid.columns):
+        numbers = any(isinstance(row[at], int | float) for row in grid.rows)
+        right = numbers or column in grid.numeric
+        made.add_column(Text(column), justify="right" if right else "left", overflow="fold")
+    for row in grid.rows:
+        made.add_row(*(Text(" ".join(shown(cell).split())) for cell in row))
+    out = io.StringIO()
+    Console(file=out, width=width, color_system=None, force_terminal=False).print(made)
+    return out.getvalue().splitlines()
 
 
 def markdown(grids: Sequence[Grid]) -> str:
     parts = []
     for grid in grids:
-        lines = [f"**{escape(grid.title)}**", "", line(list(grid.columns))]
-        lines.append(line([" --- "] * len(grid.columns)))
-        lines += [line([shown(cell) for cell in row]) for row in grid.rows]
+        rows = ([shown(cell) for cell in row] for row in grid.rows)
+        lines = [f"**{escape(grid.title)}**", "", *rows_of(grid.columns, rows)]
         if grid.notes:
             lines += ["", *(f"{escape(text)}  " for text in grid.footnotes())]
         parts.append("\n".join(lines))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mbench.reports.cells import case_columns, case_rows
 from mbench.reports.remarks import (
@@ -15,7 +15,10 @@ from mbench.reports.remarks import (
 )
 from mbench.reports.text import printable
 
-__all__ = ["render"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+__all__ = ["escape", "render", "rows_of"]
 
 REMARKS = (variables_lines, search_lines, disturbance_lines, verdict_lines)
 SIGNS = re.compile(r"[\\`*_\[\]|]")
@@ -23,11 +26,8 @@ SIGNS = re.compile(r"[\\`*_\[\]|]")
 
 def render(document: dict[str, Any]) -> str:
     """A table of the cases, then disturbances and verdicts as a list."""
-    columns = case_columns(document)
     lines = [
-        line(columns),
-        line(["---"] * len(columns)),
-        *(line(row) for row in case_rows(document)),
+        *rows_of(case_columns(document), case_rows(document)),
         "",
         *([escape(protocol), ""] if (protocol := protocol_line(document)) else []),
         *(f"- {escape(text)}" for lines in REMARKS for text in lines(document)),
@@ -35,8 +35,10 @@ def render(document: dict[str, Any]) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def line(cells: list[str]) -> str:
-    return "| " + " | ".join(escape(cell) for cell in cells) + " |"
+def rows_of(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """The lines of a table."""
+    lines = [columns, ["---"] * len(columns), *rows]
+    return ["| " + " | ".join(map(escape, cells)) + " |" for cells in lines]
 
 
 def escape(text: str) -> str:

@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
-import io
 import shutil
 from typing import Any
 
 from mbench.contract.axes import MACHINE, hushed
 from mbench.equality.judge import CHECKS
 from mbench.equality.proof_case import PROVEN
-from mbench.reports.text import plain
+from mbench.reports.grid import Grid, drawn
+from mbench.reports.text import folded, plain
 
 __all__ = ["render"]
+
+NARROWEST = 120
 
 
 def render(results: list[dict[str, Any]]) -> str:
     """One row per proof, one column per check with its largest error, then what failed."""
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    out = io.StringIO()
-    width = max(shutil.get_terminal_size((160, 24)).columns, 120)
-    console = Console(file=out, width=width, color_system=None, force_terminal=False)
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    width = max(shutil.get_terminal_size((160, 24)).columns, NARROWEST)
     unsaid = MACHINE | hushed(results, among=PROVEN)
     axes = [axis for axis in PROVEN if axis.name not in unsaid]
-    for column in ("framework", *(axis.column for axis in axes), *CHECKS, "verdict"):
-        table.add_column(column, overflow="fold")
+    grid = Grid("", ("framework", *(axis.column for axis in axes), *CHECKS, "verdict"))
     remarks = []
     for result in results:
         name = f"{result['framework']}, {result['model']} {result['mode']}"
@@ -36,7 +29,7 @@ def render(results: list[dict[str, Any]]) -> str:
         cells = [cell(proof, check) for check in CHECKS]
         verdict = "proven" if result["outcome"] == "ok" else result["outcome"]
         what = (result["framework"], *(axis.text(result) for axis in axes))
-        table.add_row(*(Text(text) for text in (*what, *cells, verdict)))
+        grid.rows.append([*what, *cells, verdict])
         if proof and proof["proven"]:
             remarks.append(f"{name}: worst {worst(proof)}")
         if result["outcome"] == "not-equal":
@@ -44,10 +37,7 @@ def render(results: list[dict[str, Any]]) -> str:
         elif result["reason"]:
             remarks.append(f"{name}: {result['outcome']}: {result['reason']}")
         remarks += [f"{name}: {note}" for note in (proof["notes"] if proof else [])]
-    console.print(table)
-    for remark in remarks:
-        console.print(Text(remark))
-    return plain(out.getvalue())
+    return plain("\n".join([*drawn(grid, width=width), *folded(remarks, width)]))
 
 
 def cell(proof: dict[str, Any] | None, check: str) -> str:

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-__all__ = ["interval", "number", "plain", "printable"]
+import textwrap
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["folded", "interval", "number", "plain", "printable"]
 
 
 def number(value: float | None, digits: int = 4) -> str:
@@ -34,3 +40,8 @@ def interval(low: float | None, high: float | None) -> str:
         for end in (low, high)
     ]
     return " .. ".join(ends)
+
+
+def folded(lines: Iterable[str], width: int) -> list[str]:
+    """Each line in as many of at most `width` signs as it takes; words are kept whole that fit."""
+    return [part for line in lines for part in textwrap.wrap(line, width) or [""]]

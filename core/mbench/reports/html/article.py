@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 from mbench.reports import history as text_history
+from mbench.reports.grid import Grid
 from mbench.reports.html import facts, headline, measures
-from mbench.reports.html.parts import Article, Figure, Section, Table
+from mbench.reports.html.parts import Article, Figure, Section
 from mbench.reports.text import interval, number
 
 __all__ = ["article", "trends"]
@@ -87,8 +88,8 @@ def trends(history: Document) -> Article:
                 title=title,
                 chart=chart,
                 alt=f"Throughput of {len(points)} runs over time: {title}.",
-                table=Table(f"History: {title}", columns, rows,
-                            frozenset({"throughput", "95 % interval", "change"})),
+                table=Grid(f"History: {title}", columns, rows,
+                            numeric=frozenset({"throughput", "95 % interval", "change"})),
                 folded=True,
             )
         )  # fmt: skip

@@ -7,7 +7,8 @@ from typing import Any
 
 from mbench.contract.axes import MACHINE, hushed
 from mbench.equality.proof_case import PROVEN
-from mbench.reports.html.parts import Figure, Section, Table, title_of
+from mbench.reports.grid import Grid
+from mbench.reports.html.parts import Figure, Section, title_of
 from mbench.reports.proofs import cell
 from mbench.reports.remarks import difference_lines, disturbance_lines
 from mbench.reports.text import number
@@ -57,7 +58,7 @@ def proof(document: Document) -> Section | None:
         "in float64. A cell is the largest relative error of a check; the column timed is of the "
         "very configuration that was measured."
     )
-    table = Table("Largest error of each check", columns, rows, frozenset(checks))
+    table = Grid("Largest error of each check", columns, rows, numeric=frozenset(checks))
     table = table.without_repeated(*named)
     return Section("proof", "Equal work", lead, [Figure(table=table)], list(dict.fromkeys(notes)))
 
@@ -99,7 +100,7 @@ def machine(document: Document) -> Section | None:
     rows += [[f"GPU {at}", said(gpu)] for at, gpu in enumerate(system.get("gpus") or [])]
     rows.append(["protocol", said(document["protocol"])])
     return Section(
-        "machine", "The machine", figures=[Figure(table=Table("Machine", ("what", "value"), rows))]
+        "machine", "The machine", figures=[Figure(table=Grid("Machine", ("what", "value"), rows))]
     )
 
 
@@ -133,12 +134,12 @@ def environments(document: Document) -> Section | None:
                      ["digest", said(home["digest"])]]  # fmt: skip
         name = title_of(case)
         figures.append(
-            Figure(title=name, table=Table(f"Environment of {name}", ("what", "value"), rows),
+            Figure(title=name, table=Grid(f"Environment of {name}", ("what", "value"), rows),
                    folded=True)
         )  # fmt: skip
         if home and home["packages"]:
             packages = [[package, said(v)] for package, v in sorted(home["packages"].items())]
-            table = Table(
+            table = Grid(
                 f"All {len(packages)} packages of {name}", ("package", "version"), packages
             )
             figures.append(Figure(table=table, folded=True))

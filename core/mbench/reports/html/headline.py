@@ -6,7 +6,8 @@ from collections import Counter
 from typing import Any
 
 from mbench.contract.axes import hushed, key
-from mbench.reports.html.parts import LONG, Badge, Figure, Section, Table, named, title_of
+from mbench.reports.grid import Grid
+from mbench.reports.html.parts import LONG, Badge, Figure, Section, named, title_of
 from mbench.reports.remarks import equality
 from mbench.reports.text import interval, number
 from mbench.reports.verdicts import evidence, further, noise_note, not_ruled_out, sentence, together
@@ -170,8 +171,9 @@ def comparison_section(document: Document) -> Section | None:
         chart={"kind": "intervals", "rows": rows, "log": True, "reference": 1,
                "label": "times as fast as the baseline"} if rows else None,
         alt=f"{len(rows)} ratios of throughput to the baseline with their 95 % intervals.",
-        table=Table("Ratios of throughput", columns, table,
-                    frozenset({"ratio", "95 % interval", "process pairs", "median of rounds"}))
+        table=Grid("Ratios of throughput", columns, table,
+                   numeric=frozenset({"ratio", "95 % interval", "process pairs",
+                                      "median of rounds"}))
         .without_repeated("case", "baseline"),
         folded=len(table) > LONG,
     )  # fmt: skip

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from mbench import stats
 from mbench.contract.axes import AXES, hushed, key
-from mbench.reports.html.parts import LONG, Figure, Section, Table, named, title_of
+from mbench.reports.grid import Grid
+from mbench.reports.html.parts import LONG, Figure, Section, named, title_of
 from mbench.reports.layouts.select import is_reduced
 from mbench.reports.text import interval, number
 
@@ -108,11 +109,11 @@ def throughput(document: Document) -> Section | None:
                 title=title,
                 chart=chart,
                 alt=f"Throughput of {len(rates)} cases with 95 % intervals: {title}.",
-                table=Table(
+                table=Grid(
                     f"Throughput: {title}",
                     (*columns, "outcome") if short else columns,
                     table,
-                    frozenset(columns[-3:]),
+                    numeric=frozenset(columns[-3:]),
                 ),
                 folded=chart is not None and len(table) > LONG,
             )
@@ -176,7 +177,9 @@ def latency(document: Document) -> Section | None:
                 title=title,
                 chart={"kind": "percentiles", "rows": rows, "label": "ms for a step"},
                 alt=f"Latency percentiles of {len(rows)} cases: {title}.",
-                table=Table(f"Latency in ms: {title}", columns, table, frozenset(columns[5:])),
+                table=Grid(
+                    f"Latency in ms: {title}", columns, table, numeric=frozenset(columns[5:])
+                ),
             )
         )
     if not figures:
@@ -216,8 +219,8 @@ def speedups(document: Document) -> Section | None:
         chart={"kind": "intervals", "rows": rows, "log": True, "reference": 1,
                "label": "times as fast"},
         alt=f"{len(rows)} speed-ups of precisions and compilers.",
-        table=Table("Speed-ups within one framework", columns, table,
-                    frozenset({"speed-up", "95 % interval"})),
+        table=Grid("Speed-ups within one framework", columns, table,
+                    numeric=frozenset({"speed-up", "95 % interval"})),
     )  # fmt: skip
     lead = (
         "Each framework against itself. These cases did not take turns, so a drift of the machine "
@@ -271,7 +274,7 @@ def single(
                 title=title_,
                 chart={"kind": "bars", "rows": rows, "label": label},
                 alt=f"{title} of {len(rows)} cases: {title_}.",
-                table=Table(f"{title}: {title_}", columns, table, frozenset({label})),
+                table=Grid(f"{title}: {title_}", columns, table, numeric=frozenset({label})),
                 folded=True,
             )
         )
@@ -314,7 +317,7 @@ def rounds(document: Document) -> Section | None:
                 chart={"kind": "rounds", "processes": values, "label": unit,
                        "series": title_of(case), "value": case["throughput"]["value"]},
                 alt=f"Throughput of each round in {len(values)} processes: {name_}.",
-                table=Table(f"Rounds: {name_}", columns, table),
+                table=Grid(f"Rounds: {name_}", columns, table),
                 folded=True,
                 shut=len(cases) > MOST_OPEN,
             )

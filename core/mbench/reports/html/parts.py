@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from mbench.contract.axes import name
@@ -10,34 +10,13 @@ from mbench.contract.axes import name
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-__all__ = ["LONG", "Article", "Badge", "Figure", "Section", "Table", "named", "title_of"]
+    from mbench.reports.grid import Grid
+
+__all__ = ["LONG", "Article", "Badge", "Figure", "Section", "named", "title_of"]
 
 
 # A table of more rows is folded under its chart.
 LONG = 16
-
-
-@dataclass(frozen=True)
-class Table:
-    """Cells are text; columns named in `numeric` stand to the right."""
-
-    caption: str
-    columns: tuple[str, ...]
-    rows: Sequence[Sequence[str]]
-    numeric: frozenset[str] = frozenset()
-
-    def without_repeated(self, *columns: str) -> Table:
-        """Without those of `columns` that say the same in every row."""
-        kept = [
-            at
-            for at, column in enumerate(self.columns)
-            if column not in columns or len({row[at] for row in self.rows}) > 1
-        ]
-        return replace(
-            self,
-            columns=tuple(self.columns[at] for at in kept),
-            rows=[[row[at] for at in kept] for row in self.rows],
-        )
 
 
 @dataclass(frozen=True)
@@ -48,7 +27,7 @@ class Figure:
     until it is asked for, and so is a whole figure that is `shut`.
     """
 
-    table: Table | None = None
+    table: Grid | None = None
     chart: dict[str, Any] | None = None
     alt: str = ""
     title: str = ""
