@@ -29,9 +29,9 @@ class Case(Axes):
     """One thing to measure, complete: its axes, and what else a worker needs to prepare it.
 
     `workload` names the model's neutral facts as "module:attribute", so that a worker finds
-    them without plugins (see `find_workload`). For proofs, `dropout` switches that off,
-    `plain_sgd` replaces the optimizer, `learning_rate` is one whose updates can be seen, and
-    `layers` makes a model less deep that would not fit.
+    them without plugins (see `find_workload`). The rest is for proofs: without `dropout`, nothing
+    is dropped; `plain_sgd` replaces the optimizer; `learning_rate` is one whose updates can be
+    seen; `layers` makes a model less deep that would not fit.
     """
 
     workload: str

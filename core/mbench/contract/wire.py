@@ -87,7 +87,7 @@ class Probe:
 
 @dataclass(frozen=True, kw_only=True)
 class Probed:
-    """It is ready to be timed."""
+    """The probe is made, and ready to be timed."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,10 +17,11 @@ __all__ = ["rounds_that_pay", "variances"]
 def variances(
     baseline: Mapping[int, Mapping[int, float]], other: Mapping[int, Mapping[int, float]]
 ) -> tuple[float, float] | None:
-    """What a round adds to the variance of a pair's log ratio, and the variance between pairs.
+    """(W, B): n rounds leave a variance of W / n in a pair's log ratio, and pairs differ by B.
 
-    Both map process -> round -> throughput. None before two pairs have two rounds each. What
-    rounds add to the scatter of the pairs is taken off the second, which may be left with 0.
+    `baseline` and `other` map process -> round -> throughput. B is the variance that is seen
+    between pairs, less what their rounds leave in it, and never below 0. None before two pairs
+    have two rounds each.
     """
     from mbench.stats import pairs_of
 
