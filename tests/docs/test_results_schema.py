@@ -168,6 +168,10 @@ def unmetered(document: dict[str, Any], types: dict[str, str]) -> set[str]:
         if not any(values):
             path = f"cases[].{name}" + ("[]" if name == "disturbances" else "")
             lacking |= {field for field in types if field.startswith(f"{path}.")}
+    for name in ("undisturbed", "next_step"):
+        if not any(comparison[name] for comparison in document["comparisons"]):
+            path = f"comparisons[].{name}."
+            lacking |= {field for field in types if field.startswith(path)}
     return lacking
 
 

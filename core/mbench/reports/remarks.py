@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from mbench.contract.axes import hushed, name
 from mbench.reports.cells import named_cases
 from mbench.reports.text import number
-from mbench.reports.verdicts import evidence, further, noise_note, sentence, together
+from mbench.reports.verdicts import disturbed, evidence, further, noise_note, sentence, together
 from mbench.stats import PERCENTILES
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def verdict_lines(document: Document) -> list[str]:
             equality(document, comparison),
             noise_note(comparison),
             further(comparison),
-            "DISTURBED" if comparison["disturbances"] else "",
+            disturbed(comparison),
         ]
         lines.append("; ".join(filter(None, notes)))
     return [*lines, *filter(None, [together(document)])]

@@ -7,7 +7,15 @@ from typing import Any
 from mbench.reports.text import interval, number
 from mbench.stats import ALIKE
 
-__all__ = ["evidence", "further", "noise_note", "not_ruled_out", "sentence", "together"]
+__all__ = [
+    "disturbed",
+    "evidence",
+    "further",
+    "noise_note",
+    "not_ruled_out",
+    "sentence",
+    "together",
+]
 
 Document = dict[str, Any]
 
@@ -74,6 +82,17 @@ def noise_note(comparison: Document) -> str:
     """How large a difference would be found here; empty where that is not known."""
     found = comparison["detectable"]
     return "" if found is None else f"so many pairs find {percent(found)} here"
+
+
+def disturbed(comparison: Document) -> str:
+    """That it was disturbed, and what is left without those rounds; empty where it was not."""
+    if not comparison["disturbances"]:
+        return ""
+    calm = comparison["undisturbed"]
+    if calm is None:
+        return "DISTURBED"
+    ends = interval(calm["low"], calm["high"]) or "no interval"
+    return f"DISTURBED, without those rounds {number(calm['ratio'])} ({ends})"
 
 
 def together(document: Document) -> str:

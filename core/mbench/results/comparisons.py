@@ -64,12 +64,10 @@ def pair_up(run: Run, baseline: CaseRecord, other: CaseRecord, *, against_first:
         "process_pairs": 0, "far_off": 0, "pairs": [],
         "verdict": None, "undetermined": None, "detectable": None, "next_step": None,
         "reason": comparison.reason,
-        "disturbances": [
-            f"{case.planned.label}: {disturbance['text']}"
-            for case in pair
-            for disturbance in disturbances(run, case)
-        ],
+        "disturbances": [], "undisturbed": None,
     }  # fmt: skip
+    found = [(case.planned.label, one) for case in pair for one in disturbances(run, case)]
+    document["disturbances"] = [f"{label}: {one.text}" for label, one in found]
     unlike = unlike_losses(*pair)
     if fell_short := [(c.planned.label, c.outcome) for c in pair if c.outcome]:
         label, ended = fell_short[0]
@@ -81,6 +79,8 @@ def pair_up(run: Run, baseline: CaseRecord, other: CaseRecord, *, against_first:
     else:
         known = stats.known_scatter([c.calibration.ratios for c in pair if c.calibration])
         if ratio := stats.ratio(rates(baseline), rates(other), known=known):
+            if disturbed := frozenset(at for _, one in found for at in one.rounds):
+                document["undisturbed"] = undisturbed(run, *pair, less=disturbed, known=known)
             return Compared(comparison, document, ratio)
         document["reason"] = NO_ROUND
     return Compared(comparison, document, None)
@@ -117,6 +117,32 @@ def one_after_the_other(run: Run, *pair: CaseRecord) -> Document:
         "verdict": "undetermined",
         "undetermined": f"{protocol.name} measures one case after the other, so a drift of the "
         "machine counts too",
+    }
+
+
+def undisturbed(
+    run: Run,
+    *pair: CaseRecord,
+    less: frozenset[tuple[int, int]],
+    known: stats.Scatter | None,
+) -> Document | None:
+    """The ratio without the rounds in which either case was disturbed; None where none is left."""
+    calm = [
+        {
+            process: {at: rate for at, rate in rounds.items() if (process, at) not in less}
+            for process, rounds in rates(case).items()
+        }
+        for case in pair
+    ]
+    ratio = stats.ratio(*calm, known=known)
+    if ratio is None:
+        return None
+    interval = ratio.interval(level(run.header.protocol) or stats.CONFIDENCE)
+    return {
+        "ratio": interval.value,
+        "low": interval.low,
+        "high": interval.high,
+        "process_pairs": interval.replicates,
     }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
@@ -25,16 +24,14 @@ WARMING_CHANGE = 0.01
 """A smaller change is not worth a word."""
 
 
-def watched_of(case: CaseRecord) -> list[list[list[Usage]]]:
+def watched_of(case: CaseRecord) -> dict[tuple[int, int], list[Usage]]:
     """The blocks that were watched, by process and round."""
-    processes = []
+    rounds: dict[tuple[int, int], list[Usage]] = {}
     for process in case.processes.values():
-        rounds: dict[int, list[Usage]] = {}
         for _, seen in process.watched:
             if (found := usage(seen.samples)) is not None:
-                rounds.setdefault(seen.round, []).append(found)
-        processes.append(list(rounds.values()))
-    return processes
+                rounds.setdefault((seen.process, seen.round), []).append(found)
+    return rounds
 
 
 def cores_of(case: CaseRecord) -> int:
@@ -42,20 +39,19 @@ def cores_of(case: CaseRecord) -> int:
     return min(seen.cores for p in case.processes.values() for _, seen in p.watched)
 
 
-def disturbances(run: Run, case: CaseRecord) -> list[Document]:
-    """What disturbed `case`, as plain data; a device needs one core of the processor's."""
-    processes = watched_of(case)
+def disturbances(run: Run, case: CaseRecord) -> list[Disturbance]:
+    """What disturbed `case`; a device needs one core of the processor's."""
+    rounds = watched_of(case)
     found = warming(case)
-    if not any(processes):
+    if not rounds:
         return found
     cores = cores_of(case)
     needed = case.axes.threads if case.axes.device == "cpu" else 1
     physical = min(run.header.system.usable_cores, cores)
-    seen = find_disturbances(processes, cores=cores, spare_cores=max(0, physical - needed))
-    return found + [asdict(disturbance) for disturbance in seen]
+    return found + find_disturbances(rounds, cores=cores, spare_cores=max(0, physical - needed))
 
 
-def warming(case: CaseRecord) -> list[Document]:
+def warming(case: CaseRecord) -> list[Disturbance]:
     """Whether steps still got faster from round to round of a process: the warm-up ended early."""
     rates = [
         [block.steps / block.nanoseconds[0] for block in process.blocks if not block.each]
@@ -65,13 +61,13 @@ def warming(case: CaseRecord) -> list[Document]:
     if chance > WARMING_CHANCE or change < WARMING_CHANGE:
         return []
     text = f"steps still got {100 * change:.1f} % faster over the rounds of a process"
-    return [asdict(Disturbance(kind="warm-up", share=1.0, text=text))]
+    return [Disturbance(kind="warm-up", share=1.0, text=text)]
 
 
 def telemetry(case: CaseRecord) -> Document | None:
     """Means over the blocks, and how far they ranged; None where no block was watched."""
-    rounds = [blocks for rounds in watched_of(case) for blocks in rounds]
-    blocks = [block for blocks in rounds for block in blocks]
+    rounds = watched_of(case)
+    blocks = [block for blocks in rounds.values() for block in blocks]
     if not blocks:
         return None
     return {

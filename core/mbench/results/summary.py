@@ -88,7 +88,10 @@ def summarize_case(run: Run, case: CaseRecord) -> Document:
         "rounds": len({(b.process, b.round) for p in processes for b in p.blocks}),
         "telemetry": telemetry(case),
         "energy": energy(case),
-        "disturbances": disturbances(run, case),
+        "disturbances": [
+            {"kind": found.kind, "share": found.share, "text": found.text}
+            for found in disturbances(run, case)
+        ],
         "differences": first.differences if first else [],
         "equal_work": facts(case.equal_work),
         "framework_info": facts(case.info),

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 from mbench.telemetry.usage import SLACK_SECONDS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from mbench.telemetry.usage import Usage
 
+    Place = tuple[int, int]  # of a process and its round
     Round = Sequence[Usage]
+    Rounds = Mapping[Place, Round]
     Read = Callable[[Usage], float | None]
 
 __all__ = ["Disturbance", "find_disturbances"]
@@ -46,23 +48,21 @@ class Disturbance:
     kind: str
     share: float
     text: str
+    rounds: frozenset[tuple[int, int]] = frozenset()
+    """By process and round; none where it is not of single rounds."""
 
 
-def find_disturbances(
-    processes: Sequence[Sequence[Round]], *, cores: int, spare_cores: int
-) -> list[Disturbance]:
-    """What disturbed at least a tenth of the rounds of `processes`; a round is some blocks.
+def find_disturbances(rounds: Rounds, *, cores: int, spare_cores: int) -> list[Disturbance]:
+    """What disturbed at least a tenth of `rounds`, each a sequence of blocks.
 
     `cores` are the logical ones that the worker may use; `spare_cores` are the physical ones that
     it leaves to others.
     """
     found = []
-    rounds = [one for process in processes for one in process]
     limit = OTHER_CORES + SPARE_SHARE * spare_cores
-    loads = [load for process in processes for load in loads_above(process, limit)]
-    if loads:
-        text = f"other processes used {fmean(loads):.1f} of {cores} cores"
-        found.append(disturbance("other-load", len(loads), len(rounds), text))
+    if loads := loads_above(rounds, limit):
+        text = f"other processes used {fmean(loads.values()):.1f} of {cores} cores"
+        found.append(disturbance("other-load", loads, len(rounds), text))
     for kind, limit, read, text in (
         ("stolen-cpu", OTHER_CORES, lambda block: block.stolen_cores,
          f"the hypervisor took {{:.1f}} of {cores} cores away"),
@@ -74,53 +74,58 @@ def find_disturbances(
          "{:,.0f} bytes were swapped"),
     ):  # fmt: skip
         seen = known(rounds, read)
-        levels = [level for level in seen if level > limit]
+        levels = {at: level for at, level in seen.items() if level > limit}
         if levels:
-            found.append(disturbance(kind, len(levels), len(seen), text.format(fmean(levels))))
+            text = text.format(fmean(levels.values()))
+            found.append(disturbance(kind, levels, len(seen), text))
     found += clock_changes("cpu-clock", "processor", rounds, lambda block: block.mhz)
     found += clock_changes("gpu-clock", "GPU", rounds, lambda block: block.gpu_mhz)
-    reasons = [why for one in rounds if (why := slowdowns(one)) is not None]
-    slow = [why for why in reasons if why]
-    if slow:
-        text = f"the GPU slowed itself down ({', '.join(sorted(set().union(*slow)))})"
-        found.append(disturbance("gpu-slowdown", len(slow), len(reasons), text))
+    reasons = {at: why for at, one in rounds.items() if (why := slowdowns(one)) is not None}
+    if slow := {at: why for at, why in reasons.items() if why}:
+        text = f"the GPU slowed itself down ({', '.join(sorted(set().union(*slow.values())))})"
+        found.append(disturbance("gpu-slowdown", slow, len(reasons), text))
     return [disturbance for disturbance in found if disturbance.share >= LEAST_ROUNDS]
 
 
-def loads_above(process: Sequence[Round], limit: float) -> list[float]:
+def loads_above(rounds: Rounds, limit: float) -> dict[Place, float]:
     """The load of others in each round that it disturbed.
 
-    A small load that stays is within the slack of short blocks. So the rounds that are not above
-    the limit by themselves are added up, which takes the slack off once, and count if they are
-    above it together.
+    A small load that stays is within the slack of short blocks. So the rounds of a process that are
+    not above the limit by themselves are added up, which takes the slack off once, and count if
+    they are above it together.
     """
-    loads = [max(block.other_cores for block in one) for one in process]
-    above = [load for load in loads if load > limit]
-    quiet = [block for one, load in zip(process, loads, strict=True) if load <= limit
-             for block in one]  # fmt: skip
-    seconds = sum(block.seconds for block in quiet)
-    others = sum(block.other_seconds for block in quiet) - SLACK_SECONDS
-    if others > limit * seconds:
-        above += [others / seconds] * (len(loads) - len(above))
+    loads = {at: max(block.other_cores for block in one) for at, one in rounds.items()}
+    above = {at: load for at, load in loads.items() if load > limit}
+    for process in {process for process, _ in rounds}:
+        quiet = [at for at in rounds if at[0] == process and at not in above]
+        blocks = [block for at in quiet for block in rounds[at]]
+        seconds = sum(block.seconds for block in blocks)
+        others = sum(block.other_seconds for block in blocks) - SLACK_SECONDS
+        if others > limit * seconds:
+            above |= dict.fromkeys(quiet, others / seconds)
     return above
 
 
-def disturbance(kind: str, hit: int, seen: int, text: str) -> Disturbance:
-    """One that was found in `hit` of the rounds in which it could be seen."""
-    share = hit / seen
-    return Disturbance(kind=kind, share=share, text=f"{text} in {100 * share:.0f} % of the rounds")
+def disturbance(kind: str, hit: Collection[Place], seen: int, text: str) -> Disturbance:
+    """One that was found in the rounds `hit`, of those in which it could be seen."""
+    share = len(hit) / seen
+    text = f"{text} in {100 * share:.0f} % of the rounds"
+    return Disturbance(kind=kind, share=share, text=text, rounds=frozenset(hit))
 
 
-def clock_changes(
-    kind: str, whose: str, rounds: Sequence[Round], read: Read
-) -> Iterator[Disturbance]:
+def clock_changes(kind: str, whose: str, rounds: Rounds, read: Read) -> Iterator[Disturbance]:
     """Rounds whose clock lies apart from the median round's."""
-    clocks = known(rounds, read)
-    middle = median(clocks) if clocks else 0.0
-    changes = [change for clock in clocks if (change := abs(clock / middle - 1)) > CLOCK_CHANGE]
+    clocks = {at: clock for at, clock in known(rounds, read).items() if clock}
+    middle = median(clocks.values()) if clocks else 0.0
+    changes = {
+        at: change
+        for at, clock in clocks.items()
+        if (change := abs(clock / middle - 1)) > CLOCK_CHANGE
+    }
     if changes:
-        text = f"the {whose}'s clock was up to {100 * max(changes):.0f} % off its {middle:,.0f} MHz"
-        yield disturbance(kind, len(changes), len(clocks), text)
+        most = 100 * max(changes.values())
+        text = f"the {whose}'s clock was up to {most:.0f} % off its {middle:,.0f} MHz"
+        yield disturbance(kind, changes, len(clocks), text)
 
 
 def slowdowns(one: Round) -> set[str] | None:
@@ -129,7 +134,10 @@ def slowdowns(one: Round) -> set[str] | None:
     return {reason for reasons in seen for reason in reasons} - HARMLESS_SLOWDOWNS if seen else None
 
 
-def known(rounds: Sequence[Round], read: Read) -> list[float]:
+def known(rounds: Rounds, read: Read) -> dict[Place, float]:
     """The largest value of each round's blocks, of the rounds that have one."""
-    values = ([v for block in one if (v := read(block)) is not None] for one in rounds)
-    return [max(of_round) for of_round in values if of_round]
+    values = {
+        at: [value for block in one if (value := read(block)) is not None]
+        for at, one in rounds.items()
+    }
+    return {at: max(of_round) for at, of_round in values.items() if of_round}

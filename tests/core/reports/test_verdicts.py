@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mbench.reports.verdicts import evidence, further, noise_note, sentence, together
+from mbench.reports.verdicts import disturbed, evidence, further, noise_note, sentence, together
 
 
 def comparison(**known):
@@ -76,6 +76,23 @@ def test_what_it_would_take_to_know_more(known, said):
 def test_what_can_be_found_stands_beside_it_where_that_is_known():
     assert noise_note(comparison()) == ""
     assert noise_note(comparison(detectable=0.0414)) == "so many pairs find 4.1 % here"
+
+
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        ({"disturbances": []}, ""),
+        ({"disturbances": ["tf: a load"], "undisturbed": None}, "DISTURBED"),
+        ({"disturbances": ["tf: a load"],
+          "undisturbed": {"ratio": 1.05, "low": 1.02, "high": 1.08}},
+         "DISTURBED, without those rounds 1.05 (1.02 .. 1.08)"),
+        ({"disturbances": ["tf: a load"],
+          "undisturbed": {"ratio": 1.05, "low": None, "high": None}},
+         "DISTURBED, without those rounds 1.05 (no interval)"),
+    ],
+)  # fmt: skip
+def test_a_disturbance_is_said_with_what_is_left_without_it(known, said):
+    assert disturbed(comparison(**known)) == said
 
 
 def test_several_verdicts_are_said_to_hold_together():

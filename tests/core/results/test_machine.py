@@ -38,6 +38,22 @@ def test_a_disturbed_case_says_so_and_so_does_its_comparison(document):
     assert made["comparisons"][0]["disturbances"] == [f"flaky: {text}"]
 
 
+def test_what_is_left_without_disturbed_rounds_stands_beside_the_ratio(document):
+    """A load makes every second round of flaky take 1.5 times as long."""
+    tiny = [[1.0, 1.0], [1.01, 1.01], [1.0, 1.0]]
+    made = document(
+        seconds={"tiny": tiny, "flaky": [[1.5 * one, two] for one, two in tiny]},
+        watched={"tiny": [[QUIET] * 2] * 3, "flaky": [[LOADED, QUIET]] * 3},
+    )
+    (comparison,) = made["comparisons"]
+    assert comparison["ratio"] == pytest.approx(0.8)
+    calm = comparison["undisturbed"]
+    assert (calm["ratio"], calm["process_pairs"]) == (pytest.approx(1.0), 3)
+    assert calm["low"] <= 1 <= calm["high"]
+    made = document(seconds={"tiny": tiny, "flaky": tiny}, watched={"flaky": [[LOADED] * 2] * 3})
+    assert made["comparisons"][0]["undisturbed"] is None, "no round is left"
+
+
 @pytest.mark.parametrize(("threads", "disturbed"), [(2, True), (1, False)])
 def test_cores_that_a_case_leaves_may_be_used_by_others(document, threads, disturbed):
     loaded = samples(busy=1.5, worker=1.0)

@@ -22,7 +22,14 @@ def block(sample):
 
 
 def kinds(rounds, *, cores=2, spare=0):
-    return [d.kind for d in find_disturbances([rounds], cores=cores, spare_cores=spare)]
+    return [d.kind for d in find(rounds, cores=cores, spare=spare)]
+
+
+def find(*processes, cores=2, spare=0):
+    rounds = {
+        (process, at): one for process, of in enumerate(processes) for at, one in enumerate(of)
+    }
+    return find_disturbances(rounds, cores=cores, spare_cores=spare)
 
 
 def test_a_quiet_machine_is_not_disturbed(block):
@@ -33,7 +40,7 @@ def test_a_quiet_machine_is_not_disturbed(block):
 def test_other_load_is_told_with_its_size_and_how_often(block):
     busy = [block(busy_seconds=2.0, worker_seconds=0.7)]
     quiet = [block(busy_seconds=1.0, worker_seconds=1.0)]
-    (found,) = find_disturbances([[busy] * 4 + [quiet] * 6], cores=2, spare_cores=0)
+    (found,) = find([busy] * 4 + [quiet] * 6)
     assert found.kind == "other-load"
     assert found.share == 0.4
     assert found.text == "other processes used 1.3 of 2 cores in 40 % of the rounds"
@@ -67,7 +74,7 @@ def test_half_of_the_spare_cores_are_free_to_be_used(block):
     ],
 )
 def test_other_disturbances(block, grown, kind, said):
-    (found,) = find_disturbances([[[block(**grown)]]], cores=2, spare_cores=0)
+    (found,) = find([[block(**grown)]])
     assert found.kind == kind
     assert said in found.text
     small = {name: value / 100 for name, value in grown.items()}
@@ -77,7 +84,7 @@ def test_other_disturbances(block, grown, kind, said):
 def test_a_clock_that_changes_is_told_and_a_low_one_is_not(block):
     steady = [[block(mhz=800.0)]] * 9
     assert kinds(steady) == []
-    (found,) = find_disturbances([[*steady, [block(mhz=720.0)]]], cores=2, spare_cores=0)
+    (found,) = find([*steady, [block(mhz=720.0)]])
     assert found.kind == "cpu-clock"
     assert found.text == (
         "the processor's clock was up to 10 % off its 800 MHz in 10 % of the rounds"
@@ -88,9 +95,7 @@ def test_a_clock_that_changes_is_told_and_a_low_one_is_not(block):
 
 def test_a_gpu_that_slows_itself_down_is_told_unless_it_is_at_its_power_limit(block):
     assert kinds([[block(gpu={"slowed_by": 0x4, "sm_mhz": 1500})]]) == []
-    (found,) = find_disturbances(
-        [[[block(gpu={"slowed_by": 0x44, "sm_mhz": 1500})]]], cores=2, spare_cores=0
-    )
+    (found,) = find([[block(gpu={"slowed_by": 0x44, "sm_mhz": 1500})]])
     assert found.kind == "gpu-slowdown"
     assert "(heat, by the hardware)" in found.text
 
@@ -99,10 +104,10 @@ def test_clocks_are_judged_by_the_rounds_in_which_they_were_seen(block):
     """Every third block has a look; a fifth of those were slow."""
     unseen = [[block()]] * 20
     low, usual = [[block(mhz=2000.0)]] * 2, [[block(mhz=3000.0)]] * 8
-    (found,) = find_disturbances([low + usual + unseen], cores=2, spare_cores=0)
+    (found,) = find(low + usual + unseen)
     assert (found.kind, found.share) == ("cpu-clock", 0.2)
     hot, cool = ([[block(gpu={"slowed_by": mask})]] for mask in (0x40, 0x4))
-    (found,) = find_disturbances([hot * 2 + cool * 8 + unseen], cores=2, spare_cores=0)
+    (found,) = find(hot * 2 + cool * 8 + unseen)
     assert (found.kind, found.share) == ("gpu-slowdown", 0.2)
 
 
@@ -119,7 +124,7 @@ def counted(block, load, *, rounds, chance):
 def test_a_small_load_that_stays_is_told_and_ticks_are_not(block):
     chance = random.Random(0)
     small = counted(block, 0.2, rounds=30, chance=chance)
-    (found,) = find_disturbances([small], cores=2, spare_cores=0)
+    (found,) = find(small)
     assert (found.kind, found.share) == ("other-load", 1)
     assert found.text == "other processes used 0.2 of 2 cores in 100 % of the rounds"
     for _ in range(200):
@@ -130,12 +135,12 @@ def test_a_small_load_that_stays_is_told_and_ticks_are_not(block):
 def test_a_burst_is_no_load_that_stays(block):
     burst = [[block(seconds=0.25, busy_seconds=0.5)]] * 3
     quiet = [[block(seconds=0.25)]] * 27
-    (found,) = find_disturbances([burst + quiet], cores=2, spare_cores=0)
+    (found,) = find(burst + quiet)
     assert found.share == 0.1
 
 
 def test_processes_are_judged_one_by_one(block):
     chance = random.Random(0)
     loaded, calm = (counted(block, load, rounds=20, chance=chance) for load in (0.2, 0.0))
-    (found,) = find_disturbances([loaded, calm, calm, calm], cores=2, spare_cores=0)
+    (found,) = find(loaded, calm, calm, calm)
     assert found.share == 0.25

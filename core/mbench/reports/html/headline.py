@@ -10,7 +10,15 @@ from mbench.reports.grid import Grid
 from mbench.reports.html.parts import LONG, Badge, Figure, Section, named, title_of
 from mbench.reports.remarks import equality
 from mbench.reports.text import interval, number
-from mbench.reports.verdicts import evidence, further, noise_note, not_ruled_out, sentence, together
+from mbench.reports.verdicts import (
+    disturbed,
+    evidence,
+    further,
+    noise_note,
+    not_ruled_out,
+    sentence,
+    together,
+)
 from mbench.stats import VERDICTS
 
 __all__ = ["badges", "comparison_section", "headline", "subject"]
@@ -64,7 +72,7 @@ def told(document: Document, comparison: Document) -> str:
 
 def detail(comparison: Document) -> str:
     return "; ".join(
-        filter(None, (evidence(comparison), noise_note(comparison), further(comparison)))
+        filter(None, (say(comparison) for say in (evidence, noise_note, further, disturbed)))
     )
 
 
