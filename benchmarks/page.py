@@ -10,7 +10,6 @@ all scripts and the charts in sight are done and the browser answers to input ag
 from __future__ import annotations
 
 import argparse
-import json
 import random
 import shutil
 import statistics
@@ -20,9 +19,11 @@ import tempfile
 import time
 from pathlib import Path
 
+from made_up import PROCESSES, begun, block, case, process, write
 from playwright.sync_api import sync_playwright
 
-PROCESSES = 5
+from mbench.results import events
+
 LABELS = ("one", "two", "three", "four")
 # Two frames after loading, everything that was due has been drawn and input is handled.
 USABLE = """() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(
@@ -33,11 +34,6 @@ def write_run(folder: Path, *, cases: int, samples: int) -> Path:
     """A run of `cases` cases in comparisons of four, over batch sizes, modes and precisions."""
     draw = random.Random(0)
     rounds = samples // cases // PROCESSES
-    events = [
-        {"event": "run", "schema": 1, "id": "made-up", "mbench": "0.1.0", "arguments": ["mbench"],
-         "started": "2026-01-01T00:00:00+00:00", "protocol": {},
-         "system": {"hostname": "made-up", "cpu": "made-up", "gpus": []}},
-    ]  # fmt: skip
     settings = [
         (f"model-{model}", mode, batch, precision)
         for model in range(100)
@@ -45,45 +41,23 @@ def write_run(folder: Path, *, cases: int, samples: int) -> Path:
         for precision in ("fp32", "bf16")
         for batch in (1, 2, 4, 8, 16)
     ]
-    for case in range(cases):
-        model, mode, batch, precision = settings[case // len(LABELS)]
-        label = LABELS[case % len(LABELS)]
-        axes = {
-            "model": model, "workload": "made:UP", "mode": mode, "batch_size": batch,
-            "precision": precision, "compiler": "eager", "device": "cpu", "threads": 1, "seed": 0,
-            "sizes": {}, "clip": True, "dropout": True,
-            "plain_sgd": False, "learning_rate": None,
-        }  # fmt: skip
-        at = {"case": case}
-        if case % len(LABELS) == 0:
-            events.append({"event": "comparison", "comparison": case // len(LABELS), "title": ""})
-        events.append(
-            {"event": "case", **at, "comparison": case // len(LABELS), "label": label,
-             "framework": label, "title": label.title(), "spec": label, "axes": axes,
-             "samples": "images", "flops_per_sample": 1e9, "standard": True, "loss_gate": 1e-5}
+    made: list[events.Event] = [begun("made-up")]
+    for number in range(cases):
+        comparison, which = divmod(number, len(LABELS))
+        model, mode, batch, precision = settings[comparison]
+        if which == 0:
+            made.append(events.Comparison(comparison=comparison, title=""))
+        made += case(
+            number, LABELS[which], comparison=comparison, model=model, mode=mode, batch_size=batch,
+            precision=precision,
         )  # fmt: skip
-        events.append(
-            {"event": "framework", **at, "version": "1.0", "devices": ["cpu"], "threads": 1,
-             "device_name": "CPU", "versions": {}, "details": {"build": "made up"}}
-        )  # fmt: skip
-        for process in range(PROCESSES):
-            events.append(
-                {"event": "process", **at, "process": process, "pid": 1, "prepare_seconds": 1.0,
-                 "trainable_parameters": 1, "differences": ["made up"], "first_loss": None,
-                 "first_step_nanoseconds": 10**9, "warmup_blocks": [], "warmup_reason": "steady"}
-            )  # fmt: skip
-            for at_round in range(rounds):
-                nanoseconds = round(1e9 * draw.lognormvariate(0.1 * (case % len(LABELS)), 0.02))
-                events.append(
-                    {"event": "block", **at, "process": process, "round": at_round, "steps": 10,
-                     "each": False, "start": 0, "nanoseconds": [nanoseconds]}
-                )  # fmt: skip
-            events.append({"event": "memory", **at, "process": process, "peak_bytes": 10**9})
-    events.append({"event": "end", "status": "complete", "finished": "2026-01-01T01:00:00+00:00"})
-    (folder / "made-up").mkdir()
-    lines = (json.dumps(event, separators=(",", ":")) + "\n" for event in events)
-    (folder / "made-up" / "run.jsonl").write_text("".join(lines))
-    return folder / "made-up"
+        for of in range(PROCESSES):
+            made.append(process(number, of))
+            for round_number in range(rounds):
+                nanoseconds = round(1e9 * draw.lognormvariate(0.1 * which, 0.02))
+                made.append(block(number, of, round_number, [nanoseconds]))
+            made.append(events.Memory(case=number, process=of, peak_bytes=10**9))
+    return write(folder, made)
 
 
 def opened(path: Path, chromium: str) -> float:

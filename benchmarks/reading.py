@@ -10,7 +10,6 @@ seconds, importing included.
 from __future__ import annotations
 
 import argparse
-import json
 import random
 import subprocess
 import sys
@@ -18,7 +17,10 @@ import tempfile
 import time
 from pathlib import Path
 
-PROCESSES = 5
+from made_up import PROCESSES, begun, block, case, process, write
+
+from mbench.results import events
+
 LABELS = ("tiny", "flaky")
 
 
@@ -29,43 +31,20 @@ def write_run(folder: Path, number: int, *, samples: int) -> None:
         f"2026{1 + number // 84 % 12:02}{1 + number // 3 % 28:02}-{number % 24:02}0000-{number:04x}"
     )
     rounds = samples // (PROCESSES * len(LABELS))
-    axes = {
-        "model": "tiny-model", "workload": "mbench_tiny:TINY", "mode": "train", "batch_size": 8,
-        "precision": "fp32", "compiler": "eager", "device": "cpu", "threads": 1, "seed": 0,
-        "sizes": {}, "clip": True, "dropout": True,
-        "plain_sgd": False, "learning_rate": None,
-    }  # fmt: skip
-    events = [
-        {"event": "run", "schema": 1, "id": name, "mbench": "0.1.0", "arguments": ["mbench"],
-         "started": f"2026-01-01T00:00:{number % 60:02}+00:00", "protocol": {},
-         "system": {"hostname": "made-up", "cpu": "made-up", "gpus": []}},
-        {"event": "comparison", "comparison": 0, "title": "tiny-model train, batch 8, fp32"},
-    ]  # fmt: skip
-    for case, label in enumerate(LABELS):
-        events.append(
-            {"event": "case", "case": case, "comparison": 0, "label": label, "framework": label,
-             "title": label, "spec": label, "axes": axes, "samples": "samples",
-             "flops_per_sample": 1e9, "standard": True, "loss_gate": 1e-5}
-        )  # fmt: skip
-        events.append(
-            {"event": "framework", "case": case, "version": f"1.{number // 100}",
-             "devices": ["cpu"], "device_name": "CPU", "threads": 1, "versions": {}, "details": {}}
-        )  # fmt: skip
-        for process in range(PROCESSES):
+    made: list[events.Event] = [
+        begun(name, second=number % 60),
+        events.Comparison(comparison=0, title="made-up train, batch 8, fp32"),
+    ]
+    for at, label in enumerate(LABELS):
+        made += case(at, label, version=f"1.{number // 100}")
+        for of in range(PROCESSES):
             values = [round(1e9 * draw.lognormvariate(0, 0.02)) for _ in range(rounds)]
+            made.append(process(at, of))
             if number % 2:
-                blocks = [(False, 10, [value]) for value in values]
+                made += [block(at, of, round_, [value]) for round_, value in enumerate(values)]
             else:
-                blocks = [(False, 10, values[:1]), (True, rounds - 1, values[1:])]
-            for at, (each, steps, nanoseconds) in enumerate(blocks):
-                events.append(
-                    {"event": "block", "case": case, "process": process, "round": at,
-                     "steps": steps, "each": each, "start": 0, "nanoseconds": nanoseconds}
-                )  # fmt: skip
-    events.append({"event": "end", "status": "complete", "finished": "2026-01-01T01:00:00+00:00"})
-    (folder / name).mkdir()
-    lines = (json.dumps(event, separators=(",", ":")) + "\n" for event in events)
-    (folder / name / "run.jsonl").write_text("".join(lines))
+                made += [block(at, of, 0, values[:1]), block(at, of, 1, values[1:], each=True)]
+    write(folder, made)
 
 
 def seconds(*command: str) -> float:

@@ -55,7 +55,7 @@ def main() -> None:
             {
                 "framework": f"{spec.name} {info.version}",
                 "case": f"{case.model} {arguments.image_size} pixels, batch {case.batch_size}",
-                "cpu": describe_system()["cpu"],
+                "cpu": describe_system({}).cpu,
                 "microseconds": [round(value / 1000) for value in elapsed.nanoseconds],
             }
         )

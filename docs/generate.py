@@ -1,29 +1,40 @@
-"""Writes cli.md, the help text of every command; with --check, fails where it has drifted.
+"""Writes the pages that follow from the code; with --check, fails where they have drifted.
 
 Usage: python docs/generate.py [--check]
+
+These are cli.md, the help text of every command, and run-file.md, the fields of every event.
 """
 
 from __future__ import annotations
 
+import ast
 import difflib
+import inspect
 import sys
+import types
+from dataclasses import fields, is_dataclass
+from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 import click
 
 from mbench.cli import group
+from mbench.contract.case import Case
+from mbench.contract.reading import Quantity
+from mbench.plan.protocol import Protocol
 from mbench.plugins import Plugins
+from mbench.results.events import EVENTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["PAGE", "contexts", "main", "page"]
+__all__ = ["contexts", "main", "pages"]
 
-PAGE = Path(__file__).parent / "cli.md"
+FOLDER = Path(__file__).parent
 WIDTH = 90
 
-HEAD = """\
+COMMANDS = """\
 # Commands
 
 This page is generated from the commands themselves by `python docs/generate.py`. Commands that
@@ -32,6 +43,21 @@ other plugins add are not on it.
 Every option that takes a list takes it with commas: `--models resnet50,bert-base`. Reports go to
 stdout, everything else to stderr. The exit codes are described in
 [Getting started](getting-started.md#exit-codes).
+"""
+
+
+EVENTS_OF_A_RUN = """\
+# The run's file
+
+This page is generated from the events themselves by `python docs/generate.py`.
+
+A run's folder holds `run.jsonl`: one event a line, as a JSON object, appended as things happen. Its
+`event` says which. Every value is checked on writing by the rules of this page, by which it is read
+too. Fields and events that a reader does not know are additions of the same schema, to be passed
+over. Times are of the machine's monotonic clock.
+
+In the tables, `[]` stands for any element of an array, and "map" for an object whose keys are
+names. Of a sample of the machine, what is not known is absent.
 """
 
 
@@ -58,28 +84,96 @@ def descend(context: click.Context) -> Iterator[click.Context]:
             yield from descend(click.Context(found, info_name=name, parent=context))
 
 
-def page() -> str:
-    """The whole page."""
-    parts = [HEAD]
+def commands() -> str:
+    """The page of commands."""
+    parts = [COMMANDS]
     for context in contexts():
         title = f"## `{context.command_path}`"
         parts.append(f"{title}\n\n```text\n{context.get_help().rstrip()}\n```\n")
     return "\n".join(parts)
 
 
+def events() -> str:
+    """The page of events."""
+    parts = [EVENTS_OF_A_RUN]
+    for name, kind in EVENTS.items():
+        parts.append(
+            f"## `{name}`\n\n{inspect.getdoc(kind)}\n\n"
+            "| Field | Type | Unit | Meaning |\n|---|---|---|---|\n" + "\n".join(rows(kind)) + "\n"
+        )
+    return "\n".join(parts)
+
+
+def rows(kind: type, within: str = "") -> Iterator[str]:
+    """A row for each field of a record, and for each field of the records in it."""
+    hints, said = get_type_hints(kind, include_extras=True), meanings(kind)
+    for field in fields(kind):
+        path = f"{within}{field.name}"
+        assert field.name in said, f"{kind.__name__}.{field.name} has no meaning"
+        type_, unit, inner = described(hints[field.name])
+        yield f"| `{path}` | {type_} | {unit} | {said[field.name]} |"
+        if inner:
+            yield from rows(inner, f"{path}[]." if type_.startswith("array") else f"{path}.")
+
+
+def meanings(kind: type) -> dict[str, str]:
+    """What stands beneath each field of a record, in its source and in those of its bases."""
+    found = {}
+    for base in reversed(kind.__mro__):
+        if is_dataclass(base):
+            (definition,) = ast.parse(inspect.getsource(base)).body
+            assert isinstance(definition, ast.ClassDef)
+            for field, below in pairwise(definition.body):
+                if isinstance(field, ast.AnnAssign) and isinstance(below, ast.Expr):
+                    assert isinstance(below.value, ast.Constant)
+                    said = " ".join(below.value.value.split())
+                    found[ast.unparse(field.target)] = said.replace("None", "null")
+    return found
+
+
+PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null",
+         Case: "object", Protocol: "object"}  # fmt: skip
+
+
+def described(hint: Any) -> tuple[str, str, type | None]:
+    """An annotation as a type of JSON, its unit, and the record that is in it, if one is."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if hint in PLAIN:
+        return PLAIN[hint], "", None
+    if origin is Annotated:
+        type_, _, inner = described(arguments[0])
+        return type_, arguments[1].unit if isinstance(arguments[1], Quantity) else "", inner
+    if is_dataclass(hint):
+        return "object", "", hint
+    parts = [described(argument) for argument in arguments]
+    units = ", ".join(dict.fromkeys(unit for _, unit, _ in parts if unit))
+    inner = next((record for _, _, record in parts if record), None)
+    types_ = [type_ for type_, _, _ in parts]
+    if origin in (Union, types.UnionType):
+        return " or ".join(types_), units, inner
+    return f"{'map' if origin is dict else 'array'} of {types_[-1]}", units, inner
+
+
+def pages() -> dict[str, str]:
+    """All generated pages by name."""
+    return {"cli.md": commands(), "run-file.md": events()}
+
+
 def main() -> int:
-    new, old = page(), PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
-    if sys.argv[1:] != ["--check"]:
-        PAGE.write_text(new, encoding="utf-8")
-        return 0
-    drift = difflib.unified_diff(
-        old.splitlines(), new.splitlines(), "docs/cli.md", "the commands", lineterm=""
-    )
-    for line in drift:
-        print(line)
-    if new != old:
-        print("docs/cli.md has drifted: run python docs/generate.py", file=sys.stderr)
-    return int(new != old)
+    drifted = False
+    for name, new in pages().items():
+        path = FOLDER / name
+        old = path.read_text(encoding="utf-8") if path.exists() else ""
+        if sys.argv[1:] != ["--check"]:
+            path.write_text(new, encoding="utf-8")
+        elif new != old:
+            drifted = True
+            lines = difflib.unified_diff(
+                old.splitlines(), new.splitlines(), f"docs/{name}", "the code", lineterm=""
+            )
+            print("\n".join(lines))
+            print(f"docs/{name} has drifted: run python docs/generate.py", file=sys.stderr)
+    return int(drifted)
 
 
 if __name__ == "__main__":

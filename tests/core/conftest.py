@@ -21,8 +21,8 @@ from mbench.results.proof import ProofRecord
 from mbench.results.run import load_run
 from mbench.results.store import RunWriter
 from mbench.results.summary import summarize
+from mbench.telemetry.machine import System
 from mbench.telemetry.sample import Sample
-from mbench.telemetry.system import System
 
 if TYPE_CHECKING:
     from mbench.engine.outcome import CaseEnded

@@ -24,9 +24,10 @@ CORE = Path(mbench.__file__).parent
 
 
 def written(pages: dict[str, str]) -> str:
-    """All of docs/ but the generated page."""
+    """All of docs/ but the generated pages."""
+    made = ("docs/cli.md", "docs/run-file.md")
     return "\n".join(
-        text for path, text in pages.items() if path.startswith("docs/") and path != "docs/cli.md"
+        text for path, text in pages.items() if path.startswith("docs/") and path not in made
     )
 
 
@@ -36,8 +37,9 @@ def code_lines(text: str) -> list[str]:
     return [line.removeprefix("$ ").strip() for block in blocks for line in block.splitlines()]
 
 
-def test_the_help_is_current(generate, pages):
-    assert generate.page() == pages["docs/cli.md"], "run python docs/generate.py"
+@pytest.mark.parametrize("name", ["cli.md", "run-file.md"])
+def test_what_follows_from_the_code_is_current(generate, pages, name):
+    assert generate.pages()[name] == pages[f"docs/{name}"], "run python docs/generate.py"
 
 
 def test_every_command_and_option_is_documented(generate, pages):

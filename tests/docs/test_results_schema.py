@@ -13,6 +13,7 @@ import pytest
 
 from mbench.contract.axes import AXES
 from mbench.reports.csv import render
+from mbench.results.events import EVENTS
 from mbench.results.run import load_run
 from mbench.results.summary import summarize
 from mbench.telemetry.system import GPU_FIELDS
@@ -221,10 +222,18 @@ def test_the_columns_of_csv(document, pages):
     assert names == render(document).splitlines()[0].split(",")
 
 
+def documented_of(page: str, event: str) -> list[str]:
+    return [
+        row[0].strip("`")
+        for row in rows(page, beginning="| Field | Type |", heading=f"## `{event}`")
+    ]
+
+
 def test_the_events_of_a_run_file(run, pages):
+    page = pages["docs/run-file.md"]
     table = {
-        row[0].strip("`"): set(re.findall(r"`([^`]+)`", row[1]))
-        for row in rows(pages[PAGE], beginning="| Event |", heading="## The run's folder")
+        name: {field for field in documented_of(page, name) if not re.search(r"[.\[]", field)}
+        for name in EVENTS
     }
     found: dict[str, set[str]] = {}
     for line in (run / "run.jsonl").read_text(encoding="utf-8").splitlines():

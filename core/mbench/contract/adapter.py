@@ -46,19 +46,20 @@ class Unsupported(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class FrameworkInfo:
-    """What a worker found: the framework it really runs, as versions and settings.
-
-    `versions` maps distributions to versions; `details` holds whatever else describes the build
-    (math libraries, instruction sets, CUDA and cuDNN), as text. `devices` lists the device kinds
-    that work here ("cpu", "cuda").
-    """
+    """What a worker found: the framework it really runs, as versions and settings."""
 
     version: str
+    """Version of the framework."""
     devices: list[str]
+    """Kinds of device that work here: "cpu", "cuda"."""
     device_name: str
+    """The device used."""
     threads: int
+    """Threads that the framework says it uses."""
     versions: dict[str, str] = field(default_factory=dict)
+    """Versions of the distributions that matter beside the framework."""
     details: dict[str, str] = field(default_factory=dict)
+    """Whatever else describes the build: math libraries, instruction sets, CUDA and cuDNN."""
 
 
 @runtime_checkable

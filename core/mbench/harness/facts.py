@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mbench.engine.outcome import CaseEnded
     from mbench.environments.environment import Environment
     from mbench.plan.plan import Comparison, Entry
-    from mbench.telemetry.system import System
+    from mbench.telemetry.machine import System
 
 __all__ = ["cases", "environment", "framework", "loss_gate", "outcome"]
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mbench.plan.plan import Comparison, Entry
     from mbench.plan.protocol import Protocol
     from mbench.results.records import Run
-    from mbench.telemetry.system import System
+    from mbench.telemetry.machine import System
 
 __all__ = ["first_missing", "is_done", "is_ended", "is_written", "take_up"]
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mbench.contract.case import Case
-    from mbench.telemetry.system import System
+    from mbench.telemetry.machine import System
 
 __all__ = ["Calibration", "keep", "key", "recall"]
 
@@ -27,15 +27,16 @@ MACHINE = ("hostname", "cpu", "physical_cores", "logical_cores", "memory_bytes",
 
 @dataclass(frozen=True, kw_only=True)
 class Calibration:
-    """A framework against itself: the ratio of each pair of fresh, identical processes.
-
-    `run` and `started` say where they come from, `disturbances` what disturbed them.
-    """
+    """A framework against itself."""
 
     run: str
+    """The run that measured it."""
     started: str
+    """When that began: ISO 8601, UTC."""
     ratios: list[float]
+    """Ratio of each pair of fresh, identical processes."""
     disturbances: list[str]
+    """What disturbed it."""
 
     def __post_init__(self) -> None:
         """Raises Malformed for ratios that no two processes alike can have."""

@@ -12,7 +12,7 @@ from mbench.plan.adaptive import Adaptive
 from mbench.results import events
 from mbench.results.folder import EVENTS_FILE, SCHEMA
 from mbench.results.run import find_runs
-from mbench.telemetry.system import System
+from mbench.telemetry.machine import System
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

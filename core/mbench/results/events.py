@@ -25,8 +25,8 @@ from mbench.quantities import (
 )
 from mbench.results import calibration
 from mbench.results.proof import ProofRecord
+from mbench.telemetry.machine import System
 from mbench.telemetry.sample import GpuSample, Sample
-from mbench.telemetry.system import System
 
 __all__ = ["EVENTS", "Event", "decode", "encode", "plain"]
 
@@ -41,6 +41,7 @@ class Run(Event):
     """Once, at the beginning."""
 
     schema: int
+    """Version of this schema."""
     id: str
     """Name of the run and of its folder: UTC time and four random digits."""
     mbench: str
@@ -48,10 +49,11 @@ class Run(Event):
     arguments: list[str]
     """The command line as it was typed."""
     started: str
-    """ISO 8601, UTC."""
+    """When: ISO 8601, UTC."""
     protocol: Annotated[Protocol, written_down]
     """The constants of the measurement."""
     system: System
+    """The machine, before the run began."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,9 +61,11 @@ class Resumed(Event):
     """When an interrupted run is taken up."""
 
     arguments: list[str]
+    """The command line as it was typed."""
     mbench: str
+    """Version of mbench that goes on."""
     at: str
-    """ISO 8601, UTC."""
+    """When: ISO 8601, UTC."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +73,9 @@ class Comparison(Event):
     """For each comparison, before any is measured."""
 
     comparison: Number
+    """Number of the comparison in the run."""
     title: str
+    """The comparison in a few words."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,10 +85,11 @@ class Tried:
     value: int | str
     """Batch size or compiler."""
     outcome: str = "ok"
+    """How it ended, in a word."""
     reason: str = ""
     """Why the outcome is not "ok"."""
     step_seconds: Seconds | None = None
-    """Of a step, roughly; None where it did not run."""
+    """Duration of a step, roughly; None where it did not run."""
     peak_bytes: Bytes | None = None
     """Most memory in use; None where it did not run."""
 
@@ -96,12 +103,15 @@ class Search(Event):
     """When a batch size or a compiler has been found, before the comparison's cases."""
 
     comparison: Number
+    """Number of the comparison."""
     label: str
+    """The framework as it was given, numbered where it was given twice."""
     what: str
     """ "batch_size" or "compiler"."""
     chosen: int | str | None
     """What was found for this framework; None where nothing ran."""
     tried: list[Tried]
+    """In the order in which it was tried."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,6 +119,7 @@ class ComparisonEnd(Event):
     """When a comparison has been measured."""
 
     comparison: Number
+    """Number of the comparison."""
     reason: str
     """Why no more was measured."""
     set_seconds: Seconds | None = None
@@ -122,12 +133,13 @@ class End(Event):
     status: str
     """ "complete" or "interrupted"."""
     finished: str
-    """ISO 8601, UTC."""
+    """When: ISO 8601, UTC."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class OfCase(Event):
     case: Number
+    """Number of the case in the run."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,6 +147,7 @@ class Case(OfCase):
     """For each case, before any of its comparison is measured."""
 
     comparison: Number
+    """Number of the comparison that it is part of."""
     label: str
     """The framework as it was given, numbered where it was given twice."""
     framework: str
@@ -144,11 +157,11 @@ class Case(OfCase):
     spec: str
     """The framework as it was given."""
     axes: contract.Case
-    """What a worker needs to prepare it."""
+    """What a worker needs to prepare it: its axes, and switches for proofs."""
     samples: str
     """What a sample is called."""
     flops_per_sample: Flops
-    """Of one step, by the workload's formula."""
+    """FLOPs of one step, by the workload's formula."""
     standard: bool
     """The sizes are those that the model is known by."""
     loss_gate: float
@@ -168,7 +181,7 @@ class Environment(OfCase):
     managed: bool
     """mbench built the environment."""
     digest: str | None
-    """Of its requirements, Python and all packages; None where it is the user's own."""
+    """Digest of its requirements, Python and all packages; None where it is the user's own."""
     packages: dict[str, str]
     """All installed distributions and their versions."""
 
@@ -215,9 +228,9 @@ class Ceiling(OfCase):
     amount: Number = 0
     """FLOPs or bytes of a step."""
     steps: Number = 0
-    """Of a block."""
+    """Steps of a block."""
     nanoseconds: list[Nanoseconds] = field(default_factory=list)
-    """Of each block."""
+    """Duration of each block."""
     reason: str = ""
     """Why it could not be timed."""
 
@@ -229,6 +242,7 @@ class Ceiling(OfCase):
 @dataclass(frozen=True, kw_only=True)
 class OfProcess(OfCase):
     process: Number
+    """Number of the process among those of the case."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -236,15 +250,17 @@ class Process(OfProcess):
     """When a process is warm. One of the same number replaces the one before."""
 
     pid: int
+    """Process id of the worker."""
     prepare_seconds: Seconds
-    """Building the case, and loading its parameters."""
+    """What building the case and loading its parameters took."""
     trainable_parameters: Number
+    """Trainable parameters, as the framework counts them."""
     differences: list[str]
     """What the framework does its own way."""
     first_loss: float | None
-    """Of the first step, from the canonical weights; None for inference."""
+    """Loss of the first step, from the canonical weights; None for inference."""
     first_step_nanoseconds: Nanoseconds
-    """Compiling included."""
+    """Duration of the first step, compiling included."""
     warmup_blocks: list[tuple[Steps, Nanoseconds]]
     """Steps and nanoseconds of each, after the first step."""
     warmup_reason: str
@@ -256,11 +272,13 @@ class Memory(OfProcess):
     """After a process's last round."""
 
     peak_bytes: Bytes
+    """Most memory in use so far; on the CPU of the process, else of the device."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class OfBlock(OfProcess):
     round: Number
+    """Number of the round among those of the process."""
     each: bool
     """Whether each step is synchronised, and timed on its own."""
 
@@ -270,9 +288,11 @@ class Block(OfBlock):
     """After each block."""
 
     steps: Steps
+    """Steps of the block."""
     start: Instant
+    """When it began."""
     nanoseconds: list[Nanoseconds]
-    """Of the block, or of each of its steps."""
+    """Duration of the block, or of each of its steps."""
 
     def __post_init__(self) -> None:
         if len(self.nanoseconds) != (self.steps if self.each else 1):

@@ -14,6 +14,7 @@ class FindingRecord:
     """One check."""
 
     check: str
+    """Name of the check."""
     error: float | None
     """Largest relative error; None where it has no size, or where the check could not be made."""
     gate: float
@@ -23,6 +24,7 @@ class FindingRecord:
     note: str
     """What the pattern of errors suggests, or why there is no error."""
     passed: bool
+    """The error is within the gate."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +42,7 @@ class ProofRecord:
     notes: list[str]
     """What was proven by other means than usual."""
     version: str
-    """Of the framework that was proven, as its worker told it."""
+    """Version of the framework that was proven, as its worker told it."""
     remembered: bool = False
     """The proof was made before, and was remembered."""
 

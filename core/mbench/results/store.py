@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from mbench.plan.protocol import Protocol
     from mbench.results.records import Run
-    from mbench.telemetry.system import System
+    from mbench.telemetry.machine import System
 
 __all__ = ["RunWriter", "Unwritable", "command_line"]
 

@@ -18,15 +18,19 @@ class GpuSample:
     """The GPU as NVML shows it; what it does not tell is None, and not written down."""
 
     utilization: Annotated[float, Quantity("share")] | None = None
-    """Of the last moments, in which a kernel ran."""
+    """Share of the last moments in which a kernel ran."""
     power_watts: Annotated[float, Quantity("W")] | None = None
+    """Power drawn now."""
     sm_mhz: Megahertz | None = None
+    """Clock of the multiprocessors."""
     memory_mhz: Megahertz | None = None
+    """Clock of the memory."""
     celsius: Annotated[int, Quantity("°C")] | None = None
+    """Temperature."""
     slowed_by: Number | None = None
     """Bit mask of NVML's reasons for a lower clock."""
     joules: Joules | None = None
-    """Only grows."""
+    """Energy drawn so far."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,26 +42,30 @@ class Sample:
     """
 
     at_nanoseconds: Instant
-    """On the clock of the blocks."""
+    """When, on the clock of the blocks."""
     busy_seconds: Seconds
-    """Of the cores that the worker may use, whoever used them."""
+    """Processor time of the cores that the worker may use, whoever used it."""
     stolen_seconds: Seconds
-    """Of the same cores, taken by the hypervisor for others."""
+    """Time of the same cores that the hypervisor took for others."""
     worker_seconds: Seconds
     """Processor time of the worker and its children."""
     available_bytes: Bytes
+    """Memory that could be had without swapping."""
     throttled_seconds: Seconds | None = None
     """For how long a cgroup's limit held its processes up."""
     cpu_stalled_seconds: Seconds | None = None
     """For how long some process waited for a core (PSI)."""
     memory_stalled_seconds: Seconds | None = None
+    """The same, for memory."""
     io_stalled_seconds: Seconds | None = None
+    """The same, for a disk."""
     swapped_bytes: Bytes | None = None
-    """In and out together."""
+    """Swapped in and out together."""
     page_faults: Number | None = None
-    """Of the worker and its children, those that needed no disk."""
+    """Page faults of the worker and its children that needed no disk."""
     mhz: Megahertz | None = None
-    """Mean of the worker's cores."""
+    """Mean clock of the worker's cores."""
     joules: Joules | None = None
-    """Of all processor packages (RAPL)."""
+    """Energy of all processor packages (RAPL)."""
     gpu: GpuSample | None = None
+    """The GPU on which frameworks compute."""

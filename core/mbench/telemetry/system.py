@@ -7,47 +7,17 @@ import platform
 import shutil
 import socket
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
 
-from mbench.quantities import Bytes, Count, Megahertz
 from mbench.telemetry.kernel import read
+from mbench.telemetry.machine import System
 
-__all__ = ["System", "describe_system", "find_device", "usable_cores"]
+__all__ = ["describe_system", "find_device", "usable_cores"]
 
 NVIDIA_DRIVER = Path("/proc/driver/nvidia/version")
 GPU_FIELDS = ("name", "driver_version", "memory.total", "power.limit", "clocks.max.sm")
-
-
-@dataclass(frozen=True, kw_only=True)
-class System:
-    """The machine, before a run began. None for what it does not tell."""
-
-    hostname: str
-    os: str
-    """System and kernel."""
-    python: str
-    """Version of the Python that runs mbench."""
-    cpu: str
-    """Processor model."""
-    physical_cores: Count | None
-    logical_cores: Count | None
-    usable_cores: Count
-    """Physical cores that this process may use."""
-    governor: str | None
-    """Frequency governor of the first core."""
-    current_mhz: Megahertz | None
-    transparent_huge_pages: str | None
-    """The kernel's setting."""
-    memory_bytes: Bytes
-    load_average: list[float]
-    """Over 1, 5 and 15 minutes."""
-    gpus: list[dict[str, str]]
-    """What nvidia-smi says of each, by the names of its fields."""
-    variables: dict[str, str]
-    """Those around mbench that tune what workers do, which inherit them."""
 
 
 def usable_cores() -> int:

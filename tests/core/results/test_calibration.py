@@ -11,7 +11,7 @@ from mbench.contract.case import Case
 from mbench.errors import MbenchError
 from mbench.results import calibration
 from mbench.results.calibration import MACHINE, Calibration, keep, key, recall
-from mbench.telemetry.system import System
+from mbench.telemetry.machine import System
 
 SYSTEM = SimpleNamespace(**{name: f"some {name}" for name in MACHINE})
 CASE = SimpleNamespace(**{name: f"some {name}" for name in (*(a.name for a in AXES), "workload")})

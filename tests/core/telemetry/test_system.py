@@ -12,6 +12,7 @@ import pytest
 
 from mbench.contract.reading import read_fields
 from mbench.telemetry import system
+from mbench.telemetry.machine import System
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 def test_the_description_is_strict_json_and_names_the_machine():
     described = system.describe_system({"OMP_PROC_BIND": "true"})
     text = json.dumps(asdict(described), allow_nan=False)
-    assert read_fields(system.System, json.loads(text), where="system") == described
+    assert read_fields(System, json.loads(text), where="system") == described
     assert described.cpu
     assert described.memory_bytes > 2**20
     assert described.usable_cores <= described.logical_cores

@@ -1,0 +1,43 @@
+"""What is written down of the machine that measures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mbench.quantities import Bytes, Count, Megahertz
+
+__all__ = ["System"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class System:
+    """The machine, before a run began. None for what it does not tell."""
+
+    hostname: str
+    """Name of the machine."""
+    os: str
+    """System and kernel."""
+    python: str
+    """Version of the Python that runs mbench."""
+    cpu: str
+    """Processor model."""
+    physical_cores: Count | None
+    """Cores of the machine."""
+    logical_cores: Count | None
+    """Hardware threads of the machine."""
+    usable_cores: Count
+    """Physical cores that this process may use."""
+    governor: str | None
+    """Frequency governor of the first core."""
+    current_mhz: Megahertz | None
+    """Clock frequency."""
+    transparent_huge_pages: str | None
+    """The kernel's setting."""
+    memory_bytes: Bytes
+    """Memory of the machine."""
+    load_average: list[float]
+    """Load over 1, 5 and 15 minutes."""
+    gpus: list[dict[str, str]]
+    """What nvidia-smi says of each GPU, by the names of its fields."""
+    variables: dict[str, str]
+    """Variables around mbench that tune what workers do, which inherit them."""
