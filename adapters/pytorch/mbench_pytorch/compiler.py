@@ -60,8 +60,7 @@ class Inductor(Eager):
         mend = f"install {compiler}, or name yours in CXX"
         require(shutil.which(compiler), f"inductor needs a C++ compiler: {mend}")
         header = Path(sysconfig.get_path("include"), "Python.h")
-        mend = "install Python's development headers"
-        require(header.is_file(), f"inductor needs Python.h: {mend}")
+        require(header.is_file(), "inductor needs Python.h: install Python's development headers")
 
     def compile(self, function: Callable) -> Callable:
         # One graph or an error: a part left to eager would be compiled in name only.

@@ -27,36 +27,25 @@ class Update(UpdateBase):
         else:
             constants = {"betas": spec.betas, "eps": spec.epsilon}
         self._optimizer = native(members, lr=spec.learning_rate, fused=fused, **constants)
-        self._clip_norm = spec.clip_norm
-        self._clipped = list(self.parameters.values())
         self.differences = [f"{native.__name__} is {'one fused kernel' if fused else 'not fused'}"]
 
     def reset(self) -> None:
         self._optimizer.state.clear()
         self.zero_gradients()
-        scales, device = self.precision.scales_loss, self.compiler.device.type
-        self._scaler = torch.amp.GradScaler(device) if scales else None
+        device, scales = self.compiler.device.type, self.precision.scales_loss
+        self._scaler = torch.amp.GradScaler(device, enabled=scales)  # else it hands everything on
 
     def zero_gradients(self) -> None:
         self._optimizer.zero_grad(set_to_none=True)
 
     def __call__(self, loss: torch.Tensor) -> None:
         """Enqueue the update; gradients must have been zeroed."""
-        if self._scaler is None:
-            loss.backward()
-            self._clip()
-            self._optimizer.step()
-            return
         self._scaler.scale(loss).backward()
-        if self._clip_norm is not None:
+        if self.spec.clip_norm is not None:
             self._scaler.unscale_(self._optimizer)
-            self._clip()
+            torch.nn.utils.clip_grad_norm_(self.parameters.values(), self.spec.clip_norm)
         self._scaler.step(self._optimizer)
         self._scaler.update()
-
-    def _clip(self) -> None:
-        if self._clip_norm is not None:
-            torch.nn.utils.clip_grad_norm_(self._clipped, self._clip_norm)
 
 
 def fuses(rule: str, parameters: str, device: str) -> bool:
