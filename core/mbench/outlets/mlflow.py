@@ -89,15 +89,19 @@ def write_case(
     }
     title = f"{case['label']}: {axes.name(case)}"
     run = client.create_run(experiment, run_name=title[:LONGEST], tags=tags).info.run_id
-    parameters = {name: case[name] for name in ("framework", "label", "version")}
-    parameters |= {axis.name: axis.value(case) for axis in axes.AXES}
-    for name, value in parameters.items():
-        if value is not None:
-            client.log_param(run, name, str(value)[:LONGEST])
+    for name, value in parameters(case).items():
+        client.log_param(run, name, value)
     points = metrics({**numbers(case), **against(document, at)[0]}, case)
     for begin in range(0, len(points), BATCH):
         client.log_batch(run, metrics=points[begin : begin + BATCH])
     client.set_terminated(run, status="FINISHED" if case["outcome"] == "ok" else "FAILED")
+
+
+def parameters(case: Document) -> dict[str, str]:
+    """What a case is, as text that is not too long for any store."""
+    who = {name: case[name] for name in ("framework", "label", "version")}
+    known = who | {axis.name: axis.value(case) for axis in axes.AXES}
+    return {name: str(value)[:LONGEST] for name, value in known.items() if value is not None}
 
 
 def numbers(case: Document) -> dict[str, float | None]:

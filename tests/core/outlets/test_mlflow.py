@@ -50,7 +50,7 @@ def test_a_run_and_its_cases_are_in_the_store(folder, client):
     assert whole.info.run_id in where
     assert whole.data.tags["mbench.run"] == folder.name
     assert whole.data.tags["mlflow.note.content"].splitlines()[0] == verdict_lines(document)[0]
-    assert whole.data.params == {"cpu": "EPYC", "hostname": "here"}
+    assert whole.data.params == {"cpu": "EPYC", "hostname": "here", "os": "Linux"}
     files = {file.path for file in client.list_artifacts(whole.info.run_id)}
     assert files == {"report.html", "run.jsonl"}
 

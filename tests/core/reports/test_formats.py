@@ -163,6 +163,23 @@ def test_mbenchs_own_protocol_needs_no_words(full):
     assert "protocol" not in table.render(full)
 
 
+def test_clipping_is_told_where_it_is_not_as_usual(document, full, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "250")
+    seconds = {"tiny": [[1.0]], "flaky": [[2.0]]}
+    made = document(seconds=seconds, clip=(True, False))
+    said = "tiny-model train, batch 8, fp32, cpu, without clipping: "
+    for shown in (table.render(made), markdown.render(made)):
+        assert said in shown
+        assert "clip" in shown.splitlines()[0 if shown.startswith("|") else 1]
+    assert [row["clip"] for row in csv_rows(csv_report.render(made))] == ["True"] * 2 + [
+        "False"
+    ] * 2
+    assert "without clipping" in html_report.render(made)
+    without = table.render(document(seconds=seconds, clip=(False,)))
+    assert "clip no" in without.splitlines()[0]
+    assert "clip" not in table.render(full)
+
+
 def test_the_table_says_what_all_cases_share_once(full, monkeypatch):
     monkeypatch.setenv("COLUMNS", "160")
     lines = table.render(full).splitlines()

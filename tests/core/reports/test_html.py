@@ -185,6 +185,14 @@ def test_speedups_are_of_one_framework_against_itself(document):
     assert [row[4] for row in rows] == ["2"]
 
 
+@pytest.mark.parametrize("change", [{"clip": False}, {"threads": 2}, {"sizes": {"n": 2}}])
+def test_a_speedup_is_over_a_case_that_differs_in_nothing_else(document, change):
+    made = document(seconds={"tiny": SECONDS["tiny"]}, precision=("fp32", "bf16"))
+    assert "bf16 over fp32" in html_report.render(made)
+    made["cases"][0] |= change
+    assert "bf16 over fp32" not in html_report.render(made)
+
+
 def test_the_command_writes_the_page(write_run, tmp_path):
     runs = [write_run(seconds=SECONDS), write_run(seconds=SECONDS)]
     output = tmp_path / "page.html"

@@ -157,6 +157,25 @@ def test_dlperf_tells_compilers_apart_as_dlperf_does():
     assert [row["Framework"] for row in table["rows"]] == ["tiny w/eager", "tiny w/xla"]
 
 
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"clip": False}, "without clipping"),
+        ({"threads": 2}, "threads 2"),
+        ({"sizes": {"image_size": 64}}, "image size 64"),
+    ],
+)
+@pytest.mark.parametrize("layout", [dlperf, nvidia])
+def test_cases_that_differ_elsewhere_have_tables_of_their_own(layout, change, said):
+    made = made_of(case(rate=100.0), case(rate=50.0, **change))
+    usual, other = tables(layout, made)
+    assert said in other["title"]
+    assert said not in usual["title"]
+    for table, rate in ((usual, 100), (other, 50)):
+        (row,) = table["rows"]
+        assert rate in row.values()
+
+
 def test_superbench_names_are_its_own():
     times = {"mean": 10.0, "latency_mean": 10.0, "p50": 9.0, "p90": 12.0, "p95": 16.0,
              "p99": 20.0, "p99.9": None}  # fmt: skip

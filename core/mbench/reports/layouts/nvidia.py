@@ -22,7 +22,6 @@ __all__ = ["render"]
 
 WITHIN = ("batch_size", "precision")
 """The axes of a table's columns and rows; there is a table for each value of the others."""
-UNSAID = {*WITHIN, "compiler", *axes.MACHINE}
 
 LATENCIES = {"Avg": "latency_mean", "50%": "p50", "90%": "p90", "95%": "p95", "99%": "p99"}
 
@@ -30,8 +29,9 @@ LATENCIES = {"Avg": "latency_mean", "50%": "p50", "90%": "p90", "95%": "p95", "9
 def render(document: dict[str, Any], /, *, format_: str) -> str:
     cases = document["cases"]
     grids = []
+    unsaid = {*WITHIN, "compiler", *(axes.MACHINE & axes.alike(cases))}
     for row in grouped(cases, lambda case: (case["label"], axes.key(case, less=WITHIN))):
-        what = f"{name(row[0], cases)}: {title(row[0], cases, less=UNSAID)}"
+        what = f"{name(row[0], cases)}: {title(row[0], cases, less=unsaid)}"
         make = training if row[0]["mode"] == "train" else inference
         for full, reduced in pairs(row):
             grids += make(what, row, full=full, reduced=reduced)
