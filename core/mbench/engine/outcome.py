@@ -9,6 +9,7 @@ from mbench.contract.outcome import OUTCOMES
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from mbench.contract.reading import Malformed
     from mbench.errors import MbenchError
 
 __all__ = ["CaseEnded"]
@@ -25,6 +26,6 @@ class CaseEnded(Exception):
         self.log = log
 
     @classmethod
-    def of(cls, error: CaseEnded | MbenchError) -> CaseEnded:
+    def of(cls, error: CaseEnded | MbenchError | Malformed) -> CaseEnded:
         """`error` as the end of a case: what mbench refuses is a failure of that case."""
         return error if isinstance(error, CaseEnded) else cls("failed", str(error))

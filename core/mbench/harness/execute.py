@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from mbench.contract.reading import Malformed
 from mbench.engine.outcome import CaseEnded
 from mbench.errors import MbenchError
 from mbench.harness import facts
@@ -64,7 +65,7 @@ def measure(comparison: Comparison, bench: Bench) -> None:
             if entry.label in ended:
                 raise ended[entry.label]
             environments[entry.label] = ready(entry, bench)
-        except (CaseEnded, MbenchError) as error:
+        except (CaseEnded, MbenchError, Malformed) as error:
             end = CaseEnded.of(error)
             bench.store.append(facts.outcome(entry, end))
             bench.progress.ended(entry.label, end)

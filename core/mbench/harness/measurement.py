@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 from mbench.contract import wire
+from mbench.contract.reading import Malformed
 from mbench.engine.launch import launch
 from mbench.engine.outcome import CaseEnded
 from mbench.engine.worker import pids_here
 from mbench.harness import facts
 from mbench.results import events
-from mbench.results.store import Unwritable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -171,7 +171,7 @@ class Measurement(ABC, Generic[Constants]):
         """Where what is done within ends the case, record its outcome and go on without it."""
         try:
             yield
-        except (CaseEnded, Unwritable) as error:
+        except (CaseEnded, Malformed) as error:
             self.end(entry, CaseEnded.of(error))
 
     def end(self, entry: Entry, end: CaseEnded) -> None:

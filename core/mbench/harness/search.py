@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from mbench.contract.reading import Malformed
 from mbench.engine.memory import worker_limit_bytes
 from mbench.engine.outcome import CaseEnded
 from mbench.errors import MbenchError
@@ -90,7 +91,7 @@ class Search:
         if entry.label not in self.ended:
             try:
                 return find(entry)
-            except (CaseEnded, MbenchError) as error:
+            except (CaseEnded, MbenchError, Malformed) as error:
                 end = CaseEnded.of(error)
                 self.ended[entry.label] = end
         return entry

@@ -10,7 +10,6 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
 import mbench
-from mbench.contract.reading import Malformed
 from mbench.errors import MbenchError
 from mbench.results import events
 from mbench.results.folder import EVENTS_FILE, SCHEMA
@@ -22,11 +21,7 @@ if TYPE_CHECKING:
     from mbench.results.records import Run
     from mbench.telemetry.machine import System
 
-__all__ = ["RunWriter", "Unwritable", "command_line"]
-
-
-class Unwritable(MbenchError):
-    """An event that could not be read back, and so was not written."""
+__all__ = ["RunWriter", "command_line"]
 
 
 class RunWriter:
@@ -82,12 +77,8 @@ class RunWriter:
         return writer
 
     def append(self, event: events.Event) -> None:
-        """Write an event down; raises Unwritable where it could not be read back."""
-        try:
-            line = events.encode(event)
-        except Malformed as error:
-            raise Unwritable(f"what was told cannot be written down: {error}") from None
-        self._file.write(line + "\n")
+        """Write an event down; raises Malformed where it could not be read back."""
+        self._file.write(events.encode(event) + "\n")
         self._file.flush()
         self.failures += isinstance(event, events.Outcome)
 

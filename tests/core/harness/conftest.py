@@ -34,6 +34,8 @@ class World:
         self.workers = []
         self.faults = {}
         """(label, set, name of the request) -> how it ends."""
+        self.nonsense = {}
+        """(label, kind of answer) -> what is answered instead."""
         self.start_seconds = 0.0
         self.counts = []
         """Of steps, of every block."""
@@ -71,7 +73,7 @@ class FakeWorker(SilentWorker):
 
     def prepare(self, case, *, load=True):
         self.world.fault(self.label, self.number, "prepare")
-        return wire.Prepared(seconds=0.5, differences=["none"], trainable_parameters=7)
+        return self.told(wire.Prepared(seconds=0.5, differences=["none"], trainable_parameters=7))
 
     def run(self, count, *, each=False, timeout=None):
         self.check_alone()
@@ -80,9 +82,11 @@ class FakeWorker(SilentWorker):
         self.world.counts.append(count)
         self.world.now += count * self.step_seconds
         step = round(self.step_seconds * 1e9)
-        return wire.Elapsed(
-            start_nanoseconds=round(self.world.now * 1e9),
-            nanoseconds=[step] * count if each else [step * count],
+        return self.told(
+            wire.Elapsed(
+                start_nanoseconds=round(self.world.now * 1e9),
+                nanoseconds=[step] * count if each else [step * count],
+            )
         )
 
     def ask(self, message, answer, *, timeout=None):
@@ -93,7 +97,10 @@ class FakeWorker(SilentWorker):
             return wire.LossValue(loss=self.runs + self.asked / 10)
         assert isinstance(message, wire.Memory)
         self.world.fault(self.label, self.number, "memory")
-        return wire.MemoryUsed(peak_bytes=123)
+        return self.told(wire.MemoryUsed(peak_bytes=123))
+
+    def told(self, answer):
+        return self.world.nonsense.get((self.label, type(answer)), answer)
 
     def check_alone(self):
         assert not self.stopped

@@ -6,6 +6,7 @@ from operator import attrgetter
 
 import pytest
 
+from mbench.contract import wire
 from mbench.engine.outcome import CaseEnded
 from mbench.harness.rounds import Interleaved
 from mbench.plan.adaptive import Adaptive
@@ -123,6 +124,27 @@ def test_a_case_that_falls_short_leaves_and_the_others_go_on(measure, world, req
     assert all(sorted(order[0, at]) == [0, 1, 2] for at in range(2))
     assert all(sorted(order[number, at]) == [0, 2] for number in (1, 2) for at in range(2))
     assert ("ended", "flaky") in [said[:2] for said in store.progress.said]
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (wire.Elapsed(start_nanoseconds=0, nanoseconds=[10**8, 10**8]), "2 durations"),
+        (wire.Elapsed(start_nanoseconds=-1, nanoseconds=[10**8]), "block.start"),
+        (wire.MemoryUsed(peak_bytes=-1), "memory.peak_bytes"),
+        (
+            wire.Prepared(seconds=-1.0, differences=[], trainable_parameters=1),
+            "process.prepare_seconds",
+        ),
+    ],
+)
+def test_what_cannot_be_written_down_ends_its_case_and_no_other(measure, world, answer, said):
+    world.nonsense["flaky", type(answer)] = answer
+    store = measure(processes=2, rounds=2)
+    ((case, outcome, reason),) = store.outcomes
+    assert (case, outcome) == (1, "failed")
+    assert said in reason
+    assert {block.case for block in store.of(events.Block) if block.process == 1} == {0, 2}
 
 
 def test_a_case_that_falls_short_between_rounds_leaves_at_once(measure, world, monkeypatch):

@@ -9,11 +9,12 @@ from dataclasses import asdict
 import pytest
 
 import mbench
+from mbench.contract.reading import Malformed
 from mbench.errors import MbenchError
 from mbench.plan.adaptive import Adaptive
 from mbench.results import events as recorded
 from mbench.results.folder import SCHEMA
-from mbench.results.store import RunWriter, Unwritable, command_line
+from mbench.results.store import RunWriter, command_line
 
 
 @pytest.fixture
@@ -54,7 +55,7 @@ def test_every_event_is_on_disk_at_once(store):
 
 def test_what_could_not_be_read_back_is_refused_and_leaves_no_trace(store):
     for peak in (-1, 2**63, 1e30, float("nan"), None):
-        with pytest.raises(Unwritable, match=r"memory\.peak_bytes") as caught:
+        with pytest.raises(Malformed, match=r"memory\.peak_bytes") as caught:
             store.append(recorded.Memory(case=0, process=0, peak_bytes=peak))
         assert "\n" not in str(caught.value)
     store.append(recorded.Memory(case=0, process=0, peak_bytes=1))
