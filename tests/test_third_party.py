@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import venv
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import tutorial
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,10 +23,13 @@ def test_a_strangers_adapter_is_installed_and_passes_the_kit_and_is_measured(tmp
     home = tmp_path / "venv"
     venv.create(home, with_pip=True)
     python, mbench = home / "bin" / "python", home / "bin" / "mbench"
+    mine = tmp_path / "mine"
+    tutorial.write(mine, until=5)
+    packages = [f"{ROOT}[testing]", ROOT / "tests" / "tiny", mine]
     subprocess.run(
-        [python, "-m", "pip", "install", "--quiet", f"{ROOT}[testing]", ROOT / "tests" / "tiny"],
-        check=True, stdout=sys.stderr,
-    )  # fmt: skip
+        [python, "-m", "pip", "install", "--quiet", *packages], check=True, stdout=sys.stderr
+    )
+    shutil.rmtree(mine)
     variables = {
         **os.environ,
         "MBENCH_PROOFS": str(tmp_path / "proofs"),
@@ -41,6 +47,8 @@ def test_a_strangers_adapter_is_installed_and_passes_the_kit_and_is_measured(tmp
     assert listed.returncode == 0
     assert "Tiny" in listed.stdout
     assert "tiny-model" in listed.stdout
+    assert "Mine" in listed.stdout, "the adapter that docs/writing-an-adapter.md grows"
+    assert list(home.glob("lib/*/site-packages/mine/references/lstm-small.npz"))
     assert "problem" not in listed.stderr, listed.stderr
 
     kit = ("--pyargs", "mbench.testing", "--adapter", "tiny")

@@ -1,7 +1,4 @@
-"""The adapter of the page grows as the page says: each stage's files are written, its commands run.
-
-`lstm-small.npz` is the fingerprint that the page has PyTorch write.
-"""
+"""The adapter that the page grows: each stage's files are written, and its commands run."""
 
 from __future__ import annotations
 
@@ -9,36 +6,17 @@ import configparser
 import os
 import re
 import shlex
-import shutil
 import subprocess
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+from tutorial import STAGES, files, write
 
-STAGES = re.compile(r"^## (\d)\. .*?(?=^## )", re.DOTALL | re.MULTILINE)
-FILE = re.compile(r"<!-- (\S+) -->\n```\w+\n(.*?)```", re.DOTALL)
+if TYPE_CHECKING:
+    from pathlib import Path
+
 CONSOLE = re.compile(r"```console\n(.*?)```", re.DOTALL)
-FINGERPRINT = Path(__file__).parent / "lstm-small.npz"
-
-
-@pytest.fixture(scope="session")
-def stages(pages) -> dict[int, str]:
-    found = {int(m[1]): m[0] for m in STAGES.finditer(pages["docs/writing-an-adapter.md"])}
-    assert list(found) == [1, 2, 3, 4, 5]
-    return found
-
-
-def write(folder: Path, stages: dict[int, str], *, until: int) -> None:
-    """The package as it is after a stage."""
-    for at in range(1, until + 1):
-        for name, text in FILE.findall(stages[at]):
-            path = folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
-    if until > 1:
-        (folder / "mine" / "references").mkdir()
-        shutil.copy(FINGERPRINT, folder / "mine" / "references")
 
 
 def register(folder: Path) -> None:
@@ -54,8 +32,8 @@ def register(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("stage", [1, 2, 3, 4])
-def test_a_stage_does_what_the_page_says(stages, stage, tmp_path):
-    write(tmp_path, stages, until=stage)
+def test_a_stage_does_what_the_page_says(stage, tmp_path):
+    write(tmp_path, until=stage)
     register(tmp_path)
     variables = {
         **os.environ,
@@ -65,7 +43,7 @@ def test_a_stage_does_what_the_page_says(stages, stage, tmp_path):
     }
     commands = [
         shlex.split(line.removeprefix("$ "))
-        for block in CONSOLE.findall(stages[stage])
+        for block in CONSOLE.findall(STAGES[stage])
         for line in block.splitlines()
     ]
     assert commands
@@ -84,6 +62,7 @@ def test_a_stage_does_what_the_page_says(stages, stage, tmp_path):
             assert "proving outputs in float64" in said
 
 
-def test_the_page_opens_with_an_adapter_of_about_thirty_lines(stages):
-    adapter = dict(FILE.findall(stages[1]))["mine/__init__.py"]
+def test_the_page_opens_with_an_adapter_of_about_thirty_lines():
+    assert list(STAGES) == [1, 2, 3, 4, 5]
+    adapter = files(1)["mine/__init__.py"]
     assert len([line for line in adapter.splitlines() if line.strip()]) < 35

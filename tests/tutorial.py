@@ -1,0 +1,35 @@
+"""The adapter that docs/writing-an-adapter.md grows in stages, taken from the page.
+
+`lstm-small.npz` is the fingerprint that the page has PyTorch write.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+PAGE = Path(__file__).parents[1] / "docs" / "writing-an-adapter.md"
+FINGERPRINT = Path(__file__).parent / "lstm-small.npz"
+STAGE = re.compile(r"^## (\d)\. .*?(?=^## )", re.DOTALL | re.MULTILINE)
+FILE = re.compile(r"<!-- (\S+) -->\n```\w+\n(.*?)```", re.DOTALL)
+
+STAGES = {int(m[1]): m[0] for m in STAGE.finditer(PAGE.read_text(encoding="utf-8"))}
+"""The text of each stage by its number."""
+
+
+def files(stage: int) -> dict[str, str]:
+    """What a stage writes, by path."""
+    return dict(FILE.findall(STAGES[stage]))
+
+
+def write(folder: Path, *, until: int) -> None:
+    """The package as it is after a stage."""
+    for stage in range(1, until + 1):
+        for name, text in files(stage).items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+    if until > 1:
+        (folder / "mine" / "references").mkdir()
+        shutil.copy(FINGERPRINT, folder / "mine" / "references")
