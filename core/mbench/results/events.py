@@ -13,16 +13,7 @@ from mbench.contract.adapter import FrameworkInfo
 from mbench.contract.reading import Malformed, printable, read_fields
 from mbench.plan.presets import written_down
 from mbench.plan.protocol import Protocol
-from mbench.quantities import (
-    Bytes,
-    Count,
-    Flops,
-    Instant,
-    Nanoseconds,
-    Number,
-    Seconds,
-    Steps,
-)
+from mbench.quantities import Bytes, Count, Flops, Instant, Nanoseconds, Number, Seconds, Steps
 from mbench.results import calibration
 from mbench.results.proof import ProofRecord
 from mbench.telemetry.machine import System
