@@ -50,14 +50,6 @@ def block_seconds(worker: Worker, count: int) -> float:
     return worker.run(count).nanoseconds[0] / 1e9
 
 
-def steps_in(worker: Worker, seconds: float) -> int:
-    """How many steps a block of at least that time has."""
-    count = 1
-    while (elapsed := block_seconds(worker, count)) < seconds / 4:
-        count *= 2
-    return math.ceil(count * seconds / elapsed)
-
-
 def settle_seconds(worker: Worker, case: Case) -> float:
     """How long the parent waits for a result that needs all work before it."""
     begin = perf_counter()
@@ -66,6 +58,14 @@ def settle_seconds(worker: Worker, case: Case) -> float:
     else:
         observe(worker, case)
     return perf_counter() - begin
+
+
+def steps_in(worker: Worker, case: Case, seconds: float) -> int:
+    """How many steps take that time at least, what is left of them after synchronize included."""
+    count, idle = 1, settle_seconds(worker, case)
+    while block_seconds(worker, count) + settle_seconds(worker, case) - idle < seconds:
+        count *= 2
+    return count
 
 
 def test_n_steps_take_n_times_as_long_as_one(worker: Worker, running: Case) -> None:
@@ -88,7 +88,7 @@ def test_n_steps_take_n_times_as_long_as_one(worker: Worker, running: Case) -> N
 
 
 def test_nothing_is_left_to_wait_for_after_synchronize(worker: Worker, running: Case) -> None:
-    count = steps_in(worker, max(0.3, 2 * settle_seconds(worker, running)))
+    count = steps_in(worker, running, max(0.3, 2 * settle_seconds(worker, running)))
     for _ in range(ATTEMPTS):
         left, blocks = [], []
         for _ in range(REPEATS):

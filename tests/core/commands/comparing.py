@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 MBENCH = [sys.executable, "-m", "mbench"]
 QUICK = ["--models", "tiny-model", "--processes", "2", "--rounds", "2", "--threads", "1"]
 QUICK += ["--block", "0.05", "--no-mfu"]
+ONCE = [*QUICK, "--processes", "1", "--rounds", "1", "--no-verify"]
+"""For what needs neither an interval nor a proof."""
 
 
 def workers_of(folder: Path) -> list[psutil.Process]:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from comparing import MBENCH, QUICK, compare, documents, one_line
+from comparing import MBENCH, ONCE, QUICK, compare, documents, one_line
 
 
 def test_the_same_against_itself_shows_no_difference(surroundings):
@@ -33,7 +33,15 @@ def test_the_same_against_itself_shows_no_difference(surroundings):
 
 def test_a_planted_slowness_is_found(surroundings):
     result = compare(
-        "--frameworks", "tiny,flaky", *QUICK, "--processes", "4", "--format", "json", fault="slow"
+        "--frameworks",
+        "tiny,flaky",
+        *QUICK,
+        "--processes",
+        "4",
+        "--no-verify",
+        "--format",
+        "json",
+        fault="slow",
     )
     document, _ = documents(result)
     (comparison,) = document["comparisons"]
@@ -44,7 +52,7 @@ def test_a_planted_slowness_is_found(surroundings):
 def test_a_planted_load_is_told_in_result_and_table(surroundings):
     load = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(4)]
     try:
-        result = compare("--frameworks", "tiny,tiny", *QUICK, "--block", "0.3")
+        result = compare("--frameworks", "tiny,tiny", *QUICK, "--no-verify", "--block", "0.3")
     finally:
         for process in load:
             process.kill()
@@ -67,7 +75,7 @@ def test_a_planted_load_is_told_in_result_and_table(surroundings):
 
 def test_the_machines_ceiling_is_found_once_and_mfu_is_a_share_of_it(surroundings):
     result = compare(
-        "--frameworks", "tiny,tiny", *QUICK, "--mfu", "--batch-size", "32,64", "--format", "json"
+        "--frameworks", "tiny,tiny", *ONCE, "--mfu", "--batch-size", "32,64", "--format", "json"
     )
     assert result.returncode == 0, result.stderr
     document = json.loads(result.stdout)
@@ -85,7 +93,7 @@ def test_the_machines_ceiling_is_found_once_and_mfu_is_a_share_of_it(surrounding
 
 def test_a_calibration_is_kept_and_stands_beside_later_verdicts(surroundings, monkeypatch):
     monkeypatch.setenv("MBENCH_CALIBRATIONS", str(surroundings / "calibrations"))
-    before = compare("--frameworks", "tiny,flaky", *QUICK)
+    before = compare("--frameworks", "tiny,flaky", *ONCE)
     assert "so many pairs find" not in before.stdout
     calibrated = subprocess.run(
         [*MBENCH, "calibrate", "tiny", *QUICK, "--processes", "3"],
@@ -94,19 +102,18 @@ def test_a_calibration_is_kept_and_stands_beside_later_verdicts(surroundings, mo
     assert calibrated.returncode == 0, calibrated.stderr
     assert re.match(r"tiny \S+, tiny-model train, batch 64, fp32, eager: 3 process pairs find "
                     r"differences of [\d.]+ %", calibrated.stdout)  # fmt: skip
-    after = compare("--frameworks", "tiny,flaky", *QUICK, "--processes", "3", "--format", "json")
+    after = compare("--frameworks", "tiny,flaky", *QUICK, "--no-verify", "--processes", "3",
+                    "--format", "json")  # fmt: skip
     document, cases = documents(after)
     assert len(cases["tiny"]["calibration"]["ratios"]) == 3
     assert cases["flaky"]["calibration"] is None
     assert document["comparisons"][0]["detectable"] > 0
-    other = compare("--frameworks", "tiny,flaky", *QUICK, "--batch-size", "32")
+    other = compare("--frameworks", "tiny,flaky", *ONCE, "--batch-size", "32")
     assert "so many pairs find" not in other.stdout, "another case has another scatter"
 
 
 def test_one_process_pair_gives_no_interval_and_no_winner(surroundings):
-    result = compare(
-        "--frameworks", "tiny,flaky", *QUICK, "--processes", "1", "--format", "json", fault="slow"
-    )
+    result = compare("--frameworks", "tiny,flaky", *ONCE, "--format", "json", fault="slow")
     (comparison,) = documents(result)[0]["comparisons"]
     assert comparison["verdict"] == "undetermined"
     assert comparison["low"] is None
@@ -138,21 +145,21 @@ def test_unequal_work_is_compared_on_demand_and_marked(surroundings):
 
 
 def test_what_is_not_verified_says_so_loudly(surroundings):
-    result = compare("--frameworks", "tiny,flaky", *QUICK, "--no-verify")
+    result = compare("--frameworks", "tiny,flaky", *ONCE)
     assert result.returncode == 0
     assert "equal work: NOT CHECKED" in " ".join(result.stdout.split())
 
 
 def test_a_proof_is_made_once(surroundings):
-    first = compare("--frameworks", "tiny,flaky", *QUICK)
-    again = compare("--frameworks", "tiny,flaky", *QUICK)
+    case = ["--frameworks", "tiny,flaky", *ONCE, "--verify"]
+    first, again = compare(*case), compare(*case)
     assert "proving" in first.stderr
     assert "proving" not in again.stderr
 
 
 def test_lists_multiply_and_what_cannot_be_is_unsupported(surroundings):
     result = compare(
-        "--frameworks", "tiny,flaky", *QUICK, "--mode", "train,inference", "--precision",
+        "--frameworks", "tiny,flaky", *ONCE, "--mode", "train,inference", "--precision",
         "fp32,amp-bf16", "--batch-size", "8,16", "--format", "json",
     )  # fmt: skip
     assert result.returncode == 1
@@ -171,8 +178,8 @@ def test_lists_multiply_and_what_cannot_be_is_unsupported(surroundings):
 
 def test_the_budget_ends_a_comparison_early_and_says_so(surroundings):
     result = compare(
-        "--frameworks", "tiny,flaky", "--models", "tiny-model", "--threads", "1", "--block", "0.2",
-        "--processes", "50", "--budget", "8", "--format", "json",
+        "--frameworks", "tiny,flaky", *ONCE, "--rounds", "2", "--processes", "50", "--budget", "8",
+        "--format", "json",
     )  # fmt: skip
     document, cases = documents(result)
     assert result.returncode == 0

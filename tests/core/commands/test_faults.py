@@ -14,6 +14,7 @@ import psutil
 import pytest
 from comparing import (
     MBENCH,
+    ONCE,
     QUICK,
     assert_no_workers,
     compare,
@@ -60,7 +61,7 @@ def test_an_environment_that_cannot_be_built_ends_its_own_case_only(surroundings
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     for variable in ("PIP_FIND_LINKS", "PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL"):
         monkeypatch.delenv(variable, raising=False)
-    result = compare("--frameworks", "tiny,tiny==9.9", *QUICK, "--format", "json")
+    result = compare("--frameworks", "tiny,tiny==9.9", *ONCE, "--format", "json")
     assert result.returncode == 1
     assert "Traceback" not in result.stderr
     _, cases = documents(result)
@@ -72,7 +73,7 @@ def test_an_environment_that_cannot_be_built_ends_its_own_case_only(surroundings
 
 
 def test_no_provision_refuses_and_names_the_mend(surroundings):
-    result = compare("--frameworks", "tiny,tiny==9.9", *QUICK, "--no-provision", "--format", "json")
+    result = compare("--frameworks", "tiny,tiny==9.9", *ONCE, "--no-provision", "--format", "json")
     assert result.returncode == 1
     _, cases = documents(result)
     assert cases["tiny==9.9"]["outcome"] == "failed"
@@ -81,7 +82,7 @@ def test_no_provision_refuses_and_names_the_mend(surroundings):
 
 def test_a_python_of_ones_own(surroundings):
     own = f"tiny@{sys.executable}"
-    result = compare("--frameworks", f"tiny,{own}", *QUICK, "--format", "json")
+    result = compare("--frameworks", f"tiny,{own}", *ONCE, "--format", "json")
     assert result.returncode == 0, result.stderr
     assert documents(result)[1][own]["environment"]["python"] == sys.executable
     missing = compare("--frameworks", "tiny,tiny@/no/such/python", *QUICK)
@@ -96,7 +97,7 @@ def test_results_go_where_they_are_told_and_failing_that_nothing_is_measured(sur
     assert "cannot write results to file/inside" in one_line(result)
     assert "starting" not in result.stderr
     elsewhere = compare(
-        "--frameworks", "tiny,flaky", *QUICK, "--results", "else/where", "--output", "report.csv",
+        "--frameworks", "tiny,flaky", *ONCE, "--results", "else/where", "--output", "report.csv",
         "--format", "csv",
     )  # fmt: skip
     assert elsewhere.returncode == 0

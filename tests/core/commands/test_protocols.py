@@ -12,6 +12,7 @@ from mbench import builtin
 from mbench.plan.presets import PRESETS
 
 CASE = ["--frameworks", "tiny,tiny", "--models", "tiny-model", "--threads", "1", "--no-verify"]
+CASE += ["--no-mfu"]
 
 
 def compare(folder, *arguments):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -94,11 +95,19 @@ def test_what_fell_short_is_a_result_and_stays(tmp_path):
     assert {case["outcome"] for case in json.loads(again.stdout)["cases"]} == {"unsupported"}
 
 
-@pytest.fixture
-def interrupted(tmp_path):
-    """A run without its last comparison's end; gives its file."""
-    result = mbench(tmp_path, *CASE, *WAYS["adaptive"])
+@pytest.fixture(scope="module")
+def complete(tmp_path_factory):
+    """The folder of results of a run that lacks nothing."""
+    folder = tmp_path_factory.mktemp("complete")
+    result = mbench(folder, *CASE, *WAYS["adaptive"], "--results", "results")
     assert result.returncode == 0, result.stderr
+    return folder / "results"
+
+
+@pytest.fixture
+def interrupted(complete, tmp_path):
+    """A run without its last comparison's end; gives its file."""
+    shutil.copytree(complete, tmp_path / "results")
     path = run_file(tmp_path)
     cut(path, before=len(events(path)) - 2)
     return path

@@ -13,7 +13,7 @@ frameworks = ["tiny", "flaky"]
 
 [protocol]
 name = "dlperf"
-processes = 2
+processes = 1
 steps = 5
 
 [[sweep]]
@@ -46,7 +46,7 @@ def suite(tmp_path):
 
 
 def test_a_suite_measures_all_its_sweeps_by_its_protocol(mbench, suite):
-    result = mbench("run", suite, "--no-verify", "--threads", "1", "--format", "json")
+    result = mbench("run", suite, "--no-verify", "--no-mfu", "--threads", "1", "--format", "json")
     assert result.returncode == 1, result.stderr  # amp-bf16 is unsupported
     document = json.loads(result.stdout)
     assert (document["protocol"]["name"], document["protocol"]["steps"]) == ("dlperf", 5)
@@ -79,7 +79,7 @@ def test_a_dry_run_prints_cases_and_measures_nothing(mbench, suite, tmp_path):
 
 
 def test_a_dry_run_learns_from_earlier_runs(mbench, tmp_path):
-    case = ["tiny", "--models", "tiny-model", "--threads", "1", "--no-verify"]
+    case = ["tiny", "--models", "tiny-model", "--threads", "1", "--no-verify", "--no-mfu"]
     case += ["--protocol", "superbench", "--steps", "50"]
     assert mbench("run", *case).returncode == 0
     result = mbench("run", *case, "--dry-run")
@@ -141,7 +141,7 @@ def test_the_largest_batch_within_a_limit_is_found_and_measured(mbench):
     result = mbench(
         "compare", "--frameworks", "tiny,flaky", "--models", "tiny-model", "--mode", "inference",
         "--batch-size", "max", "--memory-limit", "120MiB", "--protocol", "dlperf", "--steps", "2",
-        "--processes", "1", "--warmup-steps", "1", "--no-verify", "--threads", "1",
+        "--processes", "1", "--warmup-steps", "1", "--no-verify", "--no-mfu", "--threads", "1",
         "--format", "json",
     )  # fmt: skip
     assert result.returncode == 0, result.stderr
@@ -160,8 +160,8 @@ def test_the_largest_batch_within_a_limit_is_found_and_measured(mbench):
 
 def test_the_best_compiler_stands_beside_the_default(mbench, monkeypatch):
     monkeypatch.setenv("FLAKY", "slow")
-    quick = ["--models", "tiny-model", "--threads", "1", "--no-verify", "--processes", "2"]
-    quick += ["--rounds", "1", "--block", "0.05"]
+    quick = ["--models", "tiny-model", "--threads", "1", "--no-verify", "--no-mfu"]
+    quick += ["--processes", "1", "--rounds", "1", "--block", "0.05"]
     result = mbench("compare", "--frameworks", "tiny,flaky", *quick, "--compiler", "best",
                     "--format", "json")  # fmt: skip
     assert result.returncode == 0, result.stderr
@@ -177,7 +177,7 @@ def test_the_best_compiler_stands_beside_the_default(mbench, monkeypatch):
 def test_where_the_default_is_the_best_it_is_measured_once(mbench, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     result = mbench("run", "tiny", "--models", "tiny-model", "--threads", "1", "--no-verify",
-                    "--processes", "1", "--rounds", "1", "--block", "0.05",
+                    "--no-mfu", "--processes", "1", "--rounds", "1", "--block", "0.05",
                     "--compiler", "best")  # fmt: skip
     assert result.returncode == 0, result.stderr
     assert "best compiler eager" in result.stdout
