@@ -10,9 +10,8 @@ import pytest
 
 MBENCH = [sys.executable, "-m", "mbench"]
 SMALL_IMAGES = ["--image-size", "64", "--batch-size", "2"]
-SHORT_SEQUENCES = ["--sequence-length", "32", "--batch-size", "2"]
-SHORT = ["--processes", "2", "--rounds", "2", "--block", "0.1", "--no-mfu",
-         "--budget", "3600", "--format", "json"]  # fmt: skip
+SHORT_SEQUENCES = ["--sequence-length", "8", "--batch-size", "2"]
+SHORT = ["--rounds", "2", "--block", "0.1", "--no-mfu", "--budget", "3600", "--format", "json"]
 
 
 @pytest.fixture(scope="module")
@@ -28,10 +27,11 @@ def run(folder, *arguments: str) -> tuple[int, dict]:
     return result.returncode, json.loads(result.stdout)
 
 
-def test_torch_against_tf(folder):
+def test_every_mode_and_precision_of_torch_and_tf(folder):
     code, document = run(
-        folder, "compare", "--frameworks", "torch,tf", "--models", "resnet50",
+        folder, "compare", "--frameworks", "torch,tf", "--models", "resnet18",
         "--mode", "train,inference", "--precision", "fp32,amp-bf16,tf32", *SMALL_IMAGES, *SHORT,
+        "--processes", "1",
     )  # fmt: skip
     assert code == 1, "tf32 is unsupported on CPU"
     assert len(document["cases"]) == 12
@@ -46,27 +46,27 @@ def test_torch_against_tf(folder):
         assert case["version"]
         assert case["differences"]
         assert not case["standard"]
-    verdicts = [c for c in document["comparisons"] if c["precision"] != "tf32"]
-    assert len(verdicts) == 4
-    for comparison in verdicts:
-        assert comparison["low"] <= comparison["ratio"] <= comparison["high"]
-        assert comparison["verdict"] in ("faster", "slower", "no difference shown")
+    compared = [c for c in document["comparisons"] if c["precision"] != "tf32"]
+    assert [c["verdict"] for c in compared] == ["undetermined"] * 4
 
 
-def test_bert_base_is_measured_and_proven(folder):
+def test_a_verdict_on_torch_and_tf(folder):
     code, document = run(
-        folder, "compare", "--frameworks", "torch,tf", "--models", "bert-base",
-        *SHORT_SEQUENCES, *SHORT,
+        folder, "compare", "--frameworks", "torch,tf", "--models", "lstm", *SHORT_SEQUENCES, *SHORT,
+        "--processes", "3",
     )  # fmt: skip
     assert code == 0, [case["reason"] for case in document["cases"]]
     assert all(case["equal_work"]["proven"] for case in document["cases"])
+    (comparison,) = document["comparisons"]
+    assert comparison["low"] <= comparison["ratio"] <= comparison["high"]
+    assert comparison["verdict"] in ("faster", "slower", "no difference shown")
 
 
 def test_out_of_memory_is_typed(folder):
+    """Arrays of data fit, and activations do not, so that it is the framework that says so."""
     code, document = run(
-        folder, "compare", "--frameworks", "torch,tf", "--models", "resnet50",
-        "--batch-size", "20000", "--processes", "1", "--rounds", "1", "--no-verify",
-        "--format", "json",
+        folder, "compare", "--frameworks", "torch,tf", "--models", "resnet18",
+        "--batch-size", "2048", "--memory-limit", "4GiB", *SHORT, "--processes", "1", "--no-verify",
     )  # fmt: skip
     assert code == 1
     assert {case["outcome"] for case in document["cases"]} == {"oom"}

@@ -1,13 +1,12 @@
-"""The kit's option for pytest; every session of pytest beside mbench loads this, so it is light."""
+"""The kit's part of pytest; every session of pytest beside mbench loads this, so it is light."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
 
-if TYPE_CHECKING:
-    import pytest
+import pytest
 
-__all__ = ["pytest_addoption"]
+__all__ = ["pytest_addoption", "pytest_load_initial_conftests"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -17,3 +16,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="NAME",
         help="The framework whose adapter is tested, in any form that `mbench compare` takes.",
     )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    """Tie each process of pytest-xdist, and what it starts, to a core of its own.
+
+    So frameworks have a thread each: threads of two that share cores wait for each other. It
+    must be before a framework is imported, which makes as many threads as it finds cores.
+    """
+    process = os.environ.get("PYTEST_XDIST_WORKER")
+    if process and early_config.known_args_namespace.adapter and hasattr(os, "sched_setaffinity"):
+        cores = sorted(os.sched_getaffinity(0))
+        os.sched_setaffinity(0, {cores[int(process.removeprefix("gw")) % len(cores)]})

@@ -43,35 +43,40 @@ def cut(path: Path, *, before: int) -> None:
     path.write_text("".join(lines[:before]) + lines[before][:20])
 
 
-def test_what_is_missing_is_measured_wherever_it_was_cut(tmp_path):
-    for way, options in WAYS.items():
-        folder = tmp_path / way
-        folder.mkdir()
-        whole = mbench(folder, *CASE, *options, "--results", "results")
-        assert whole.returncode == 0, whole.stderr
-        path = run_file(folder)
-        text, all_events = path.read_text(), events(path)
-        kinds = [event["event"] for event in all_events]
-        blocks = [at for at, kind in enumerate(kinds) if kind == "block"]
-        for before in (kinds.index("process"), blocks[2], blocks[-1], len(kinds) - 1):
-            path.write_text(text)
-            cut(path, before=before)
-            name = path.parent.name
-            again = mbench(folder, *CASE, *options, "--results", "results", "--resume", name[:15])
-            assert again.returncode == 0, again.stderr
-            document = json.loads(again.stdout)
-            assert (document["run"], document["status"]) == (name, "complete")
-            assert document["cut_off"] is False
-            for case in document["cases"]:
-                assert case["processes"] == 2
-                assert len(case["throughput"]["processes"]) == 2
-            old, new = all_events[:before], events(path)
-            assert new[:before] == old, "nothing that was measured is lost"
-            assert new[before]["event"] == "resumed"
-            done = {e["comparison"] for e in old if e["event"] == "comparison_end"}
-            of = {e["case"]: e["comparison"] for e in new if e["event"] == "case"}
-            measured = {of[e["case"]] for e in new[before:] if e["event"] == "block"}
-            assert not measured & done, "nothing is measured twice"
+@pytest.mark.parametrize(
+    ("way", "cuts"),
+    [("adaptive", ["first process", "third block", "last block", "end"]),
+     ("dlperf", ["third block", "last block"])],
+)  # fmt: skip
+def test_what_is_missing_is_measured_wherever_it_was_cut(tmp_path, way, cuts):
+    options = [*WAYS[way], "--results", "results"]
+    whole = mbench(tmp_path, *CASE, *options)
+    assert whole.returncode == 0, whole.stderr
+    path = run_file(tmp_path)
+    text, all_events = path.read_text(), events(path)
+    kinds = [event["event"] for event in all_events]
+    blocks = [at for at, kind in enumerate(kinds) if kind == "block"]
+    places = {"first process": kinds.index("process"), "third block": blocks[2],
+              "last block": blocks[-1], "end": len(kinds) - 1}  # fmt: skip
+    for before in (places[cut_at] for cut_at in cuts):
+        path.write_text(text)
+        cut(path, before=before)
+        name = path.parent.name
+        again = mbench(tmp_path, *CASE, *options, "--resume", name[:15])
+        assert again.returncode == 0, again.stderr
+        document = json.loads(again.stdout)
+        assert (document["run"], document["status"]) == (name, "complete")
+        assert document["cut_off"] is False
+        for case in document["cases"]:
+            assert case["processes"] == 2
+            assert len(case["throughput"]["processes"]) == 2
+        old, new = all_events[:before], events(path)
+        assert new[:before] == old, "nothing that was measured is lost"
+        assert new[before]["event"] == "resumed"
+        done = {e["comparison"] for e in old if e["event"] == "comparison_end"}
+        of = {e["case"]: e["comparison"] for e in new if e["event"] == "case"}
+        measured = {of[e["case"]] for e in new[before:] if e["event"] == "block"}
+        assert not measured & done, "nothing is measured twice"
 
 
 def test_a_run_that_lacks_nothing_stays_as_it_is(tmp_path):
