@@ -59,7 +59,7 @@ def test_a_verdict_on_torch_and_tf(folder):
     assert all(case["equal_work"]["proven"] for case in document["cases"])
     (comparison,) = document["comparisons"]
     assert comparison["low"] <= comparison["ratio"] <= comparison["high"]
-    assert comparison["verdict"] in ("faster", "slower", "no difference shown")
+    assert comparison["verdict"] != "undetermined"
 
 
 def test_out_of_memory_is_typed(folder):
