@@ -2,8 +2,8 @@
 
 The quickest of each family, in training, which proves its outputs too. Two that take a minute are
 proven in inference alone: their layers are those of GoogLeNet and AlexNet. BERT and bottlenecks
-are proven by the tests of lies, GPT-2 large with two of its layers, and all models by
-`mbench verify --models zoo`.
+are proven by the tests of lies, GPT-2 large with two of its layers. Frameworks take turns: each
+proves half of the families, each family is proven in two, and all models in all by `tox -e zoo`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from mbench.environments.environment import Environment
 from mbench.equality.prove import prove
 from mbench.telemetry.system import usable_cores
 
-__all__ = ["REPRESENTATIVES", "assert_proven"]
+__all__ = ["assert_proven", "in_turn"]
 
 REPRESENTATIVES = {
     "alexnet": "train",
@@ -34,6 +34,13 @@ REPRESENTATIVES = {
     "vgg11": "inference",
 }
 """Models and the mode in which each is proven."""
+TURNS = ("torch", "tf", "mxnet", "paddle")
+
+
+def in_turn(framework: str) -> list[str]:
+    """The half of the families that is this framework's turn: each family is that of two."""
+    turn = TURNS.index(framework)
+    return [model for at, model in enumerate(REPRESENTATIVES) if (at - turn) % 4 in (0, 1)]
 
 
 def assert_proven(adapter, model, *, folder, monkeypatch):

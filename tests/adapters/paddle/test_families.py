@@ -1,15 +1,15 @@
-"""A model of every family is proven in PaddlePaddle."""
+"""Models of the families whose turn it is are proven in PaddlePaddle."""
 
 from __future__ import annotations
 
 import pytest
-from families import REPRESENTATIVES, assert_proven
+from families import assert_proven, in_turn
 
 from mbench_paddle.plugin import PaddlePaddle
 
 pytest.importorskip("paddle", reason="PaddlePaddle is not installed here")
 
 
-@pytest.mark.parametrize("model", REPRESENTATIVES)
+@pytest.mark.parametrize("model", in_turn("paddle"))
 def test_a_model_is_proven(model, tmp_path, monkeypatch):
     assert_proven(PaddlePaddle(), model, folder=tmp_path, monkeypatch=monkeypatch)

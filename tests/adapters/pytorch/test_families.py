@@ -1,15 +1,15 @@
-"""A model of every family is proven in PyTorch."""
+"""Models of the families whose turn it is are proven in PyTorch."""
 
 from __future__ import annotations
 
 import pytest
-from families import REPRESENTATIVES, assert_proven
+from families import assert_proven, in_turn
 
 from mbench_pytorch.plugin import PyTorch
 
 pytest.importorskip("torch", reason="PyTorch is not installed here")
 
 
-@pytest.mark.parametrize("model", REPRESENTATIVES)
+@pytest.mark.parametrize("model", in_turn("torch"))
 def test_a_model_is_proven(model, tmp_path, monkeypatch):
     assert_proven(PyTorch(), model, folder=tmp_path, monkeypatch=monkeypatch)
