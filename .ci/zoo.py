@@ -45,7 +45,7 @@ def main() -> int:
                 ordered = [proofs[cell] for cell in cells if cell in proofs]
                 text = json.dumps({"schema": 1, "proofs": ordered}, indent=2)
                 arguments.output.write_text(text + "\n", encoding="utf-8")
-        except BaseException:
+        except BaseException:  # Ctrl-C too: what waits for a core is not begun
             pool.shutdown(cancel_futures=True)
             raise
     summarize(list(proofs.values()))

@@ -36,7 +36,7 @@ class Rule:
     @staticmethod
     def states(spec: Optimizer) -> int:
         """How many variables it keeps for each parameter."""
-        raise NotImplementedError
+        raise NotImplementedError("a rule must say what it keeps")
 
     def reset(self) -> None:
         for slot in self.slots:
@@ -45,7 +45,7 @@ class Rule:
 
     def apply(self, gradients: Sequence[tf.Tensor]) -> None:
         """Enqueue a step by the slots' gradients."""
-        raise NotImplementedError
+        raise NotImplementedError("a rule must say how it steps")
 
 
 class Sgd(Rule):

@@ -57,9 +57,9 @@ def evidence(comparison: Document) -> str:
     said = f"ratio {number(comparison['ratio'])}"
     if comparison["low"] is not None:
         said += f", 95 % interval {interval(comparison['low'], comparison['high'])}"
-    if comparison["process_pairs"]:
+    if pairs := comparison["process_pairs"]:
         said += f", median of rounds {number(comparison['median'])}"
-        said += f", {comparison['process_pairs']} process pairs"
+        said += f", {pairs} process pair" + "s" * (pairs > 1)
     if comparison["far_off"]:
         said += f", {comparison['far_off']} of them far off"
     if comparison["reason"] not in (None, "all processes measured"):

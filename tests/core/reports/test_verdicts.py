@@ -45,6 +45,7 @@ def test_sentences(known, said):
          "ratio 1.087, 95 % interval 1.06 .. 1.115, median of rounds 1.09, 20 process pairs, "
          "2 of them far off; budget of 60 s spent"),
         (FEW, "ratio 1.087, median of rounds 1.09, 2 process pairs"),
+        ({**FEW, "process_pairs": 1}, "ratio 1.087, median of rounds 1.09, 1 process pair"),
         ({**FEW, "process_pairs": 0}, "ratio 1.087"),
         ({"verdict": None, "reason": "tf is oom: too large"}, "tf is oom: too large"),
         ({"verdict": None, "reason": None}, "the run did not get so far"),
