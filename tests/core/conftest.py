@@ -42,7 +42,7 @@ MACHINE = {
 def at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("CALIBRATIONS", "ENVIRONMENTS", "PROOFS", "RESULTS"):
         monkeypatch.setenv(f"MBENCH_{name}", str(tmp_path / name.lower()))
-    for name in ("MBENCH_DISABLE_EXTERNAL_PLUGINS", "FLAKY", "COLUMNS"):
+    for name in ("MBENCH_DISABLE_EXTERNAL_PLUGINS", "FLAKY", "COLUMNS", "NO_COLOR", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
 
 

@@ -13,6 +13,7 @@ from mbench.commands.case_options import case_options
 from mbench.commands.measure import order_of
 from mbench.commands.options import protocol_options, results_option
 from mbench.commands.output import check_writable, deliver
+from mbench.commands.screen import screen_options
 from mbench.commands.sweeps import sweep_of
 from mbench.commands.switches import CaseCommand
 from mbench.contract.axes import AXES, MACHINE, name
@@ -31,6 +32,7 @@ __all__ = ["command"]
               show_default=True, help="Of the report.")  # fmt: skip
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), default=None,
               help="Write the report to a file instead of stdout.")  # fmt: skip
+@screen_options
 @click.pass_context
 def command(context: click.Context, /, framework: str, **options: Any) -> None:
     """Measure a framework against itself (A/A), and keep how far identical processes lie apart.
@@ -45,6 +47,7 @@ def command(context: click.Context, /, framework: str, **options: Any) -> None:
       mbench calibrate torch --models resnet50 --image-size 96 --batch-size 4 --processes 10
     """
     from mbench.harness.conduct import conduct
+    from mbench.harness.progress import open_progress
 
     order = order_of(context, [sweep_of(context, (framework, framework), options)], options)
     if not order.protocol.side_by_side:
@@ -52,13 +55,13 @@ def command(context: click.Context, /, framework: str, **options: Any) -> None:
     if order.protocol.processes < 3:
         raise UsageError("few process pairs show no scatter; give --processes 3 or more")
     check_writable(options["output"])
-    store, interrupted = conduct(order)
+    store, interrupted = conduct(order, open_progress(verbosity=options["verbosity"]))
     found = keep_calibrations(store.folder)
     if options["format_"] == "json":
         text = json.dumps({"schema": 1, "run": store.id, "calibrations": found}, indent=2) + "\n"
     else:
         text = "".join(f"{line(calibrated)}\n" for calibrated in found)
-    deliver(text, options["output"])
+    deliver(text, options["output"], format_=options["format_"])
     if interrupted:
         print(f"mbench: interrupted; what was measured is in {store.folder}", file=sys.stderr)
         context.exit(130)

@@ -15,6 +15,7 @@ from mbench.commands.options import (
     protocol_options,
     results_option,
 )
+from mbench.commands.screen import screen_options
 from mbench.commands.sweeps import sweep_of
 from mbench.commands.switches import CaseCommand
 from mbench.errors import UsageError
@@ -32,6 +33,7 @@ __all__ = ["command"]
 @course_options
 @results_option
 @output_options
+@screen_options
 @click.pass_context
 def command(context: click.Context, /, frameworks: tuple[str, ...], **options: Any) -> None:
     """Measure frameworks against each other.

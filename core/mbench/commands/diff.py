@@ -8,6 +8,7 @@ import click
 
 from mbench.commands.options import Percent, results_option
 from mbench.commands.output import check_writable, deliver
+from mbench.commands.screen import color_option
 
 __all__ = ["command"]
 
@@ -22,6 +23,7 @@ __all__ = ["command"]
               default="table", show_default=True, help="Of the report.")  # fmt: skip
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), default=None,
               help="Write the report to a file instead of stdout.")  # fmt: skip
+@color_option
 @click.pass_context
 def command(
     context: click.Context, /, base: str, new: str, threshold: float, results: Path, format_: str,
@@ -48,7 +50,7 @@ def command(
     check_writable(output)
     old, now = (summarize(load_run(pick_run(results, name))) for name in (base, new))
     document = differ(old, now, threshold=threshold)
-    deliver(FORMATS[format_](document), output)
+    deliver(FORMATS[format_](document), output, format_=format_)
     if output is not None:
         click.echo(f"mbench: {headline(document)}", err=True)
     judged = any(case["ratio"] is not None for case in document["cases"])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mbench.commands.options import results_option
+from mbench.commands.screen import color_option
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,6 +21,7 @@ __all__ = ["command"]
 @results_option
 @click.option("--format", "format_", type=click.Choice(["table", "json"]), default="table",
               show_default=True, help="Of the report.")  # fmt: skip
+@color_option
 @click.pass_context
 def command(context: click.Context, results: Path, format_: str) -> None:
     """Examine the machine: what disturbs measurements here, and what to mend.

@@ -8,6 +8,7 @@ import click
 
 from mbench.commands.options import COMMAS, results_option
 from mbench.commands.output import check_writable, deliver
+from mbench.commands.screen import color_option
 
 __all__ = ["command"]
 
@@ -22,6 +23,7 @@ __all__ = ["command"]
               default="table", show_default=True, help="Of the report.")  # fmt: skip
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), default=None,
               help="Write the report to a file instead of stdout.")  # fmt: skip
+@color_option
 def command(
     models: tuple[str, ...], frameworks: tuple[str, ...], results: Path, format_: str,
     output: Path | None,
@@ -41,4 +43,4 @@ def command(
 
     check_writable(output)
     document = trace(files_of(results), models=models, frameworks=frameworks)
-    deliver(FORMATS[format_](document), output)
+    deliver(FORMATS[format_](document), output, format_=format_)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mbench.commands.options import plugins, results_option
+from mbench.commands.screen import color_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,6 +21,7 @@ __all__ = ["command"]
 @click.command("list")
 @click.argument("what", type=click.Choice(["all", "frameworks", "models", "runs"]), default="all")
 @results_option
+@color_option
 @click.pass_context
 def command(context: click.Context, what: str, results: Path) -> None:
     """List frameworks, models or runs; without a word, frameworks and families of models.

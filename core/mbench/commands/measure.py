@@ -49,9 +49,10 @@ def measure(context: click.Context, sweeps: Sequence[Sweep], options: dict[str, 
         return 0
     check_writable(options["output"])
     from mbench.harness.conduct import conduct
+    from mbench.harness.progress import open_progress
 
-    store, interrupted = conduct(order)
-    emit(store.folder, report, options["output"], outlet)
+    store, interrupted = conduct(order, open_progress(verbosity=options["verbosity"]))
+    emit(store.folder, report, options["output"], outlet, format_=options["format_"])
     if interrupted:
         print(
             f"mbench: interrupted; what was measured is in {store.folder}, and the same command "
@@ -59,5 +60,6 @@ def measure(context: click.Context, sweeps: Sequence[Sweep], options: dict[str, 
             file=sys.stderr,
         )
         return 130
-    print(f"mbench: raw values in {store.folder}", file=sys.stderr)
+    if options["verbosity"] != "quiet":
+        print(f"mbench: raw values in {store.folder}", file=sys.stderr)
     return 1 if store.failures else 0

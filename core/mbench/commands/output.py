@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mbench.commands.screen import in_colour
 from mbench.errors import MbenchError, UsageError
 
 if TYPE_CHECKING:
@@ -24,10 +25,17 @@ def check_writable(output: Path | None) -> None:
         raise UsageError(f"cannot write {output}: there is no folder {output.parent}")
 
 
-def emit(folder: Path, report: Report, output: Path | None, outlet: Outlet | None = None) -> None:
+def emit(
+    folder: Path,
+    report: Report,
+    output: Path | None,
+    outlet: Outlet | None = None,
+    *,
+    format_: str,
+) -> None:
     """Render the run in `folder` to a file or to stdout, and hand it over where that is asked."""
     document = read(folder)
-    deliver(report(document), output)
+    deliver(report(document), output, format_=format_)
     if outlet is not None:
         print(f"mbench: logged as {outlet(document, folder)}", file=sys.stderr)
 
@@ -43,8 +51,12 @@ def read(folder: Path) -> dict[str, Any]:
     return summarize(run)
 
 
-def deliver(text: str, output: Path | None) -> None:
+def deliver(text: str, output: Path | None, *, format_: str) -> None:
     """Write a report to a file or to stdout; raises MbenchError where it cannot be written."""
+    if format_ == "table" and output is None and in_colour(sys.stdout):
+        from mbench.reports.paint import paint
+
+        text = paint(text)
     raw = text.encode("utf-8", errors="replace")  # a run file may hold half a surrogate pair
     if output is None:
         click.echo(raw, nl=False)

@@ -43,5 +43,5 @@ def command(run: tuple[str, ...], output: Path, history: bool, results: Path) ->
         from mbench.results.history import trace
 
         trends = trace(files_of(results))
-    deliver(page(documents, history=trends), output)
+    deliver(page(documents, history=trends), output, format_="html")
     print(f"mbench: wrote {output}", file=sys.stderr)

@@ -16,6 +16,7 @@ from mbench.commands.options import (
     protocol_options,
     results_option,
 )
+from mbench.commands.screen import screen_options
 from mbench.commands.sweeps import protocol_options_of, sweep_of, sweeps_of_suite
 from mbench.commands.switches import CaseCommand
 from mbench.errors import UsageError
@@ -35,6 +36,7 @@ __all__ = ["command"]
 @course_options
 @results_option
 @output_options
+@screen_options
 @click.pass_context
 def command(
     context: click.Context, /, subject: str, frameworks: tuple[str, ...], **options: Any

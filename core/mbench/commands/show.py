@@ -8,6 +8,7 @@ import click
 
 from mbench.commands.options import chosen_outlet, chosen_report, output_options, results_option
 from mbench.commands.output import check_writable, emit
+from mbench.commands.screen import color_option
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,6 +20,7 @@ __all__ = ["command"]
 @click.argument("run", required=False)
 @results_option
 @output_options
+@color_option
 @click.pass_context
 def command(
     context: click.Context, /, run: str | None, results: Path, format_: str, layout: str | None,
@@ -38,4 +40,4 @@ def command(
     report = chosen_report(context, format_, layout)
     store = chosen_outlet(context, outlet)
     check_writable(output)
-    emit(pick_run(results, run), report, output, store)
+    emit(pick_run(results, run), report, output, store, format_=format_)

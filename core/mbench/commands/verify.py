@@ -19,6 +19,7 @@ from mbench.commands.options import (
     timeout_option,
 )
 from mbench.commands.output import check_writable, deliver
+from mbench.commands.screen import screen_options
 from mbench.commands.sweeps import sweep_of
 from mbench.commands.switches import CaseCommand
 from mbench.errors import UsageError
@@ -41,6 +42,7 @@ __all__ = ["command"]
               show_default=True, help="Of the report.")  # fmt: skip
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), default=None,
               help="Write the report to a file instead of stdout.")  # fmt: skip
+@screen_options
 @click.pass_context
 def command(context: click.Context, /, frameworks: tuple[str, ...], **options: Any) -> None:
     """Prove that frameworks do equal work.
@@ -67,7 +69,7 @@ def command(context: click.Context, /, frameworks: tuple[str, ...], **options: A
     comparisons = plan(sweep, plugins(context))
     if any(comparison.best_compiler for comparison in comparisons):
         raise UsageError("verify takes compilers by name: --compiler best is found by measuring")
-    progress = open_progress()
+    progress = open_progress(verbosity=options["verbosity"])
     homes = Homes(accelerator=sweep.device, provision=options["provision"], progress=progress)
     results: list[dict[str, Any]] = []
     interrupted = False
@@ -94,7 +96,7 @@ def command(context: click.Context, /, frameworks: tuple[str, ...], **options: A
         from mbench.reports.proofs import render
 
         text = render(results)
-    deliver(text, options["output"])
+    deliver(text, options["output"], format_=options["format_"])
     if interrupted:
         print("mbench: interrupted; the same command goes on from here", file=sys.stderr)
         context.exit(130)

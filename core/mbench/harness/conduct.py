@@ -11,7 +11,6 @@ from mbench.harness.bench import Bench
 from mbench.harness.ceiling import Ceilings
 from mbench.harness.execute import execute
 from mbench.harness.homes import Homes
-from mbench.harness.progress import open_progress
 from mbench.harness.resume import take_up
 from mbench.results import events
 from mbench.results.run import load_run, pick_run
@@ -32,9 +31,8 @@ if TYPE_CHECKING:
 __all__ = ["conduct"]
 
 
-def conduct(order: Order) -> tuple[RunWriter, bool]:
+def conduct(order: Order, progress: Progress) -> tuple[RunWriter, bool]:
     """Measure, and say whether Ctrl-C ended it; what was measured until then is written down."""
-    progress = open_progress()
     homes = Homes(accelerator=order.device, provision=order.provision, progress=progress)
     store, comparisons, earlier = open_run(order, homes, progress)
     bench = Bench(

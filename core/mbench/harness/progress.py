@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TextIO
@@ -40,9 +41,11 @@ class Progress(Protocol):
         """No more news."""
 
 
-def open_progress(stream: TextIO | None = None) -> Progress:
-    """Live rows on a terminal, plain lines elsewhere."""
+def open_progress(stream: TextIO | None = None, *, verbosity: str | None = None) -> Progress:
+    """Live rows on a terminal, plain lines elsewhere, nothing where it is to be "quiet"."""
     stream = stream or sys.stderr
+    if verbosity == "quiet":
+        return LinesProgress(io.StringIO())
     return LiveProgress(stream) if stream.isatty() else LinesProgress(stream)
 
 
