@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from mbench.contract.case import Case
+from cases import make_case
+
 from mbench.workloads.bert import BERT_BASE, BertConfig
 from mbench.workloads.resnet import RESNET50, ResNetConfig
 
@@ -31,18 +32,8 @@ def resnet(**dimensions):
 
 def prepare(runtime, workload, *, dropout=False, plain_sgd=False, load=True, **changes):
     """A benchmark of training in single precision, but for `changes`."""
-    case = Case(
-        **{
-            "model": workload.name,
-            "workload": "given:directly",
-            "mode": "train",
-            "batch_size": 3,
-            "precision": "fp32",
-            "device": "cpu",
-            "threads": 2,
-            **changes,
-        }
-    )
+    given = {"model": workload.name, "workload": "given:directly", "batch_size": 3, "threads": 2}
+    case = make_case(**{**given, **changes})
     if not dropout:
         workload = replace(workload, config=workload.config.without_dropout())
     if plain_sgd:

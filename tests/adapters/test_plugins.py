@@ -10,10 +10,10 @@ import types
 from importlib.metadata import requires
 
 import pytest
+from cases import make_case
 from packaging.requirements import Requirement
 
 from mbench.contract.adapter import Adapter
-from mbench.contract.case import Case
 from mbench.plugins import Plugins
 from mbench.workloads.resnet import RESNET50
 
@@ -83,18 +83,9 @@ REFUSED = (
 )  # fmt: skip
 
 
-def case(name: str, **changes: object) -> Case:
-    values = {
-        "model": "resnet50",
-        "workload": "mbench.workloads.resnet:RESNET50",
-        "mode": "train",
-        "batch_size": 2,
-        "precision": "fp32",
-        "compiler": NAMES[name][1],
-        "device": "cpu",
-        "threads": 1,
-    }
-    return Case(**{**values, **changes})
+def case(name, **changes):
+    resnet = {"model": "resnet50", "workload": "mbench.workloads.resnet:RESNET50"}
+    return make_case(**{**resnet, "compiler": NAMES[name][1], **changes})
 
 
 def test_the_four_frameworks_are_there_and_nothing_is_wrong_with_them():

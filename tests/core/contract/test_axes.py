@@ -5,14 +5,11 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
+from cases import make_case
 
 from mbench.contract.axes import AXES, MACHINE, alike, hushed, key, name
-from mbench.contract.case import Case
 
-CASE = Case(
-    model="resnet50", workload="somewhere:else", mode="train", batch_size=8, precision="fp32",
-    compiler="eager", device="cpu", threads=2,
-)  # fmt: skip
+CASE = make_case(model="resnet50", workload="somewhere:else", threads=2)
 OTHER = {
     "model": "vgg11", "mode": "inference", "sizes": {"image_size": 96}, "batch_size": 16,
     "precision": "tf32", "compiler": "graph", "device": "cuda", "threads": 4, "clip": False,

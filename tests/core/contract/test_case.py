@@ -5,21 +5,12 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
+from cases import make_case
 
-from mbench.contract.case import Case
 from mbench.workloads.bert import BERT_BASE
 from mbench.workloads.resnet import RESNET50
 
-RESNET = Case(
-    model="resnet50",
-    workload="mbench.workloads.resnet:RESNET50",
-    mode="train",
-    batch_size=4,
-    precision="fp32",
-    compiler="eager",
-    device="cpu",
-    threads=1,
-)
+RESNET = make_case(model="resnet50", workload="mbench.workloads.resnet:RESNET50", batch_size=4)
 BERT = dataclasses.replace(RESNET, model="bert-base", workload="mbench.workloads.bert:BERT_BASE")
 
 

@@ -8,26 +8,15 @@ import math
 import random
 
 import pytest
+from cases import make_case
 
 from mbench.contract import wire
 from mbench.contract.adapter import FrameworkInfo
-from mbench.contract.case import Case
 from mbench.contract.place import Place
 from mbench.contract.reading import Malformed
 from mbench.contract.wire import decode, encode
 
-CASE = Case(
-    model="m",
-    workload="package.module:NAME",
-    mode="train",
-    batch_size=4,
-    precision="fp32",
-    compiler="eager",
-    device="cpu",
-    threads=2,
-    learning_rate=1e-3,
-    sizes={"image_size": 96},
-)
+CASE = make_case(learning_rate=1e-3, sizes={"image_size": 96})
 STEP = wire.StepEvidence(loss=None, outputs={"logits": [1.5, -2.25]}, parameters={})
 MESSAGES = [
     wire.Hello(python="3.12.1", pid=7, process_group=7),

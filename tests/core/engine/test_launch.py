@@ -6,27 +6,18 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from cases import make_case
 from fakes import SilentWorker
 
 from mbench.contract import wire
 from mbench.contract.adapter import FrameworkInfo
-from mbench.contract.case import Case
 from mbench.contract.place import ALONE
 from mbench.engine.launch import launch
 from mbench.engine.outcome import CaseEnded
 from mbench.engine.program import Program
 from mbench.plugins import Plugins
 
-CASE = Case(
-    model="tiny-model",
-    workload="mbench_tiny:TINY",
-    mode="train",
-    batch_size=8,
-    precision="fp32",
-    compiler="eager",
-    device="cpu",
-    threads=3,
-)
+CASE = make_case(threads=3)
 INFO = FrameworkInfo(version="1", devices=["cpu"], device_name="CPU", threads=3)
 
 

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 import psutil
 import pytest
+from cases import make_case
 
 from mbench.contract import wire
 from mbench.contract.adapter import FrameworkInfo
-from mbench.contract.case import Case
 from mbench.contract.place import ALONE
 from mbench.engine import channel, local
 from mbench.engine.local import LocalWorker
@@ -28,16 +28,7 @@ if TYPE_CHECKING:
 
 PYTHON = Path(sys.executable)
 PATIENCE = 20.0
-CASE = Case(
-    model="tiny-model",
-    workload="mbench_tiny:TINY",
-    mode="train",
-    batch_size=8,
-    precision="fp32",
-    compiler="eager",
-    device="cpu",
-    threads=1,
-)
+CASE = make_case()
 
 Start = Callable[..., LocalWorker]
 

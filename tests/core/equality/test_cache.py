@@ -9,22 +9,13 @@ from types import SimpleNamespace
 
 import platformdirs
 import pytest
+from cases import make_case
 
-from mbench.contract.case import Case
 from mbench.environments.environment import Environment
 from mbench.equality import cache
 from mbench.equality.judge import Finding, Proof
 
-CASE = Case(
-    model="tiny-model",
-    workload="mbench_tiny:TINY",
-    mode="train",
-    batch_size=8,
-    precision="fp32",
-    compiler="eager",
-    device="cpu",
-    threads=1,
-)
+CASE = make_case()
 HERE = Environment(
     label="framed",
     python=Path(sys.executable),

@@ -8,6 +8,7 @@ from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
+from cases import make_case
 
 from mbench.contract.reading import read_fields
 from mbench.contract.sketch import sketch
@@ -365,15 +366,11 @@ def test_a_lie_of_a_real_step_is_told(observed):
     """Not made up: the tiny framework's own faults, through the evidence that workers gather."""
     from mbench_tiny import FlakyRuntime
 
-    from mbench.contract.case import Case
     from mbench.contract.wire import Observe
     from mbench.equality.reference import trajectory
     from mbench.worker.evidence import observe
 
-    case = Case(
-        model="tiny-model", workload="mbench_tiny:TINY", mode="train", batch_size=8,
-        precision="fp64", compiler="eager", device="cpu", threads=1, learning_rate=1e-3,
-    )  # fmt: skip
+    case = make_case(precision="fp64", learning_rate=1e-3)
 
     runtime = FlakyRuntime(device="cpu", threads=1)
 

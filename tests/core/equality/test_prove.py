@@ -6,24 +6,15 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
+from cases import make_case
 
 from mbench.contract import wire
-from mbench.contract.case import Case
 from mbench.engine.outcome import CaseEnded
 from mbench.equality.proof_case import proof_case
 from mbench.equality.prove import Prover
 
 CASE = proof_case(
-    Case(
-        model="gpt2-large",
-        workload="mbench.workloads.gpt2:MODELS",
-        mode="train",
-        batch_size=8,
-        precision="fp64",
-        compiler="eager",
-        device="cpu",
-        threads=1,
-    )
+    make_case(model="gpt2-large", workload="mbench.workloads.gpt2:MODELS", precision="fp64")
 )
 
 

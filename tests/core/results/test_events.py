@@ -6,9 +6,9 @@ import json
 from dataclasses import replace
 
 import pytest
+from cases import make_case
 
 from mbench.contract.adapter import FrameworkInfo
-from mbench.contract.case import Case
 from mbench.contract.reading import Malformed
 from mbench.plan.presets import PRESETS
 from mbench.results import events
@@ -17,10 +17,7 @@ from mbench.results.proof import FindingRecord
 from mbench.telemetry.sample import GpuSample, Sample
 
 INFO = FrameworkInfo(version="1.2", devices=["cpu"], device_name="CPU", threads=1)
-CASE = Case(
-    model="m", workload="a:b", mode="train", batch_size=8, precision="fp32", compiler="eager",
-    device="cpu", threads=1,
-)  # fmt: skip
+CASE = make_case(model="m", workload="a:b")
 SAMPLE = Sample(
     at_nanoseconds=7, busy_seconds=1.5, stolen_seconds=0.0, worker_seconds=1.0, available_bytes=9
 )

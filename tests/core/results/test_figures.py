@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from cases import make_case
 
-from mbench.contract.case import Case
 from mbench.results import events
 from mbench.results.figures import rates, step_times, throughput
 from mbench.results.records import CaseRecord, Process
@@ -37,10 +37,7 @@ def block(epoch, milliseconds, *, steps, each):
 
 
 def case(*processes, mode="train"):
-    axes = Case(
-        model="m", workload="a:b", mode=mode, batch_size=8, precision="fp32", compiler="eager",
-        device="cpu", threads=1,
-    )  # fmt: skip
+    axes = make_case(model="m", workload="a:b", mode=mode)
     planned = events.Case(
         case=0, comparison=0, label="tiny", framework="tiny", framework_title="Tiny", spec="tiny",
         axes=axes, samples="samples", flops_per_sample=1.0, standard=True, loss_gate=1e-5,

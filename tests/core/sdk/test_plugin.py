@@ -7,16 +7,13 @@ import sys
 import types
 
 import pytest
+from cases import make_case
 from mbench_tiny import TINY
 
 from mbench.contract.adapter import Adapter
-from mbench.contract.case import Case
 from mbench.sdk.plugin import AdapterBase, Lack
 
-CASE = Case(
-    model="tiny-model", workload="mbench_tiny:TINY", mode="train", batch_size=8,
-    precision="fp32", compiler="eager", device="cpu", threads=1,
-)  # fmt: skip
+CASE = make_case()
 
 
 class Small(AdapterBase):

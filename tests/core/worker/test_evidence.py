@@ -6,24 +6,14 @@ import dataclasses
 
 import numpy as np
 import pytest
+from cases import make_case
 from mbench_tiny import TINY, FlakyRuntime
 
-from mbench.contract.case import Case
 from mbench.contract.sketch import sketch
 from mbench.contract.wire import Observe, decode, encode
 from mbench.worker.evidence import observe
 
-CASE = Case(
-    model="tiny-model",
-    workload="mbench_tiny:TINY",
-    mode="train",
-    batch_size=8,
-    precision="fp64",
-    compiler="eager",
-    device="cpu",
-    threads=1,
-    learning_rate=0.1,
-)
+CASE = make_case(precision="fp64", learning_rate=0.1)
 
 
 def model(case=CASE, lie=""):
@@ -55,7 +45,7 @@ def test_observing_twice_gives_the_same_since_parameters_are_reloaded():
 
 
 def test_inference_is_observed_by_its_outputs():
-    case = Case(**{**vars(CASE), "mode": "inference"})
+    case = dataclasses.replace(CASE, mode="inference")
     bench = model(case)
     seen = observe(bench, case.resolve(), Observe(seed=1, steps=1, training=False))
     (step,) = seen.steps

@@ -9,26 +9,16 @@ import weakref
 import mbench_tiny
 import numpy as np
 import pytest
+from cases import make_case
 from mbench_tiny import TINY
 
 from mbench.contract import wire
 from mbench.contract.adapter import FrameworkInfo, Unsupported
-from mbench.contract.case import Case
 from mbench.contract.place import ALONE, Place
 from mbench.contract.reading import Malformed
 from mbench.worker.session import Session, failure, reply_to
 
-CASE = Case(
-    model="tiny-model",
-    workload="mbench_tiny:TINY",
-    mode="train",
-    batch_size=8,
-    precision="fp32",
-    compiler="eager",
-    device="cpu",
-    threads=1,
-    seed=5,
-)
+CASE = make_case(seed=5)
 START = wire.Start(runtime="mbench_tiny:FlakyRuntime", device="cpu", threads=3)
 
 

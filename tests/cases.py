@@ -1,0 +1,24 @@
+"""Cases that tests change what they are about in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mbench.contract.case import Case
+
+__all__ = ["make_case"]
+
+
+def make_case(**changes: Any) -> Case:
+    """Training of the tiny framework's model on one thread, but for `changes`."""
+    usual = {
+        "model": "tiny-model",
+        "workload": "mbench_tiny:TINY",
+        "mode": "train",
+        "batch_size": 8,
+        "precision": "fp32",
+        "compiler": "eager",
+        "device": "cpu",
+        "threads": 1,
+    }
+    return Case(**{**usual, **changes})
