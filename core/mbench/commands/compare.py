@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from mbench.commands.case_options import case_options
-from mbench.commands.measure import measure
+from mbench.commands.measure import measure, order_of
 from mbench.commands.options import (
     COMMAS,
     course_options,
@@ -20,7 +20,10 @@ from mbench.commands.sweeps import sweep_of
 from mbench.commands.switches import CaseCommand
 from mbench.errors import UsageError
 
-__all__ = ["command"]
+if TYPE_CHECKING:
+    from mbench.plan.order import Order
+
+__all__ = ["command", "ordered"]
 
 
 @click.command("compare", cls=CaseCommand)
@@ -35,7 +38,7 @@ __all__ = ["command"]
 @output_options
 @screen_options
 @click.pass_context
-def command(context: click.Context, /, frameworks: tuple[str, ...], **options: Any) -> None:
+def command(context: click.Context, /, **_: Any) -> None:
     """Measure frameworks against each other.
 
     Comma lists multiply into comparisons. Within one, every framework has its own process, all
@@ -51,6 +54,12 @@ def command(context: click.Context, /, frameworks: tuple[str, ...], **options: A
       mbench compare --frameworks torch,tf --until 2% --budget 1800
       mbench compare --frameworks torch,tf --compiler best --batch-size max
     """
-    if len(frameworks) < 2:
+    context.exit(measure(context, ordered(context)))
+
+
+def ordered(context: click.Context) -> Order:
+    """What the options ask for; raises UsageError."""
+    options = context.params
+    if len(options["frameworks"]) < 2:
         raise UsageError("compare takes two frameworks or more; for one there is mbench run")
-    context.exit(measure(context, [sweep_of(context, frameworks, options)], options))
+    return order_of(context, [sweep_of(context, options["frameworks"], options)], options)

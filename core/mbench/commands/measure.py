@@ -30,6 +30,7 @@ def order_of(context: click.Context, sweeps: Sequence[Sweep], options: dict[str,
         comparisons=tuple(plan_all(sweeps, plugins(context))),
         protocol=choose(options["protocol_name"], options),
         launcher=plugins(context).launcher("local"),
+        command=("mbench", *sys.argv[1:]),
         results=options["results"],
         resume=options.get("resume"),
         provision=options["provision"],
@@ -39,11 +40,11 @@ def order_of(context: click.Context, sweeps: Sequence[Sweep], options: dict[str,
     )
 
 
-def measure(context: click.Context, sweeps: Sequence[Sweep], options: dict[str, Any]) -> int:
+def measure(context: click.Context, order: Order) -> int:
     """Measure, report, and return the exit code. Ctrl-C reports what was measured so far."""
+    options = context.params
     report = chosen_report(context, options["format_"], options["layout"])
     outlet = chosen_outlet(context, options["outlet"])
-    order = order_of(context, sweeps, options)
     if options["dry_run"]:
         foresee(order)
         return 0

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from mbench.commands.case_options import case_options
-from mbench.commands.measure import measure
+from mbench.commands.measure import measure, order_of
 from mbench.commands.options import (
     COMMAS,
     course_options,
@@ -22,7 +22,10 @@ from mbench.commands.switches import CaseCommand
 from mbench.errors import UsageError
 from mbench.plugins import nearest
 
-__all__ = ["command"]
+if TYPE_CHECKING:
+    from mbench.plan.order import Order
+
+__all__ = ["command", "ordered"]
 
 
 @click.command("run", cls=CaseCommand)
@@ -38,9 +41,7 @@ __all__ = ["command"]
 @output_options
 @screen_options
 @click.pass_context
-def command(
-    context: click.Context, /, subject: str, frameworks: tuple[str, ...], **options: Any
-) -> None:
+def command(context: click.Context, /, **_: Any) -> None:
     """Measure one framework, or a suite.
 
     A suite is a file in TOML, or one that comes with mbench: quick, dlperf, nvidia-inference.
@@ -54,9 +55,16 @@ def command(
       mbench run my-suite.toml --dry-run
       mbench run my-suite.toml --resume 20260102-1504
     """
+    context.exit(measure(context, ordered(context)))
+
+
+def ordered(context: click.Context) -> Order:
+    """What the options ask for of a framework or a suite; raises UsageError."""
     from mbench.environments.spec import parse
     from mbench.suites.suite import find_suite, suite_names
 
+    options = context.params
+    subject, frameworks = options["subject"], options["frameworks"]
     suite = find_suite(subject)
     if suite is None:
         known, name = plugins(context).adapters.by_name, parse(subject).name
@@ -65,8 +73,8 @@ def command(
             raise UsageError(f"unknown framework or suite {name!r}{hint}")
         if frameworks:
             raise UsageError("--frameworks is for suites; to compare there is mbench compare")
-        context.exit(measure(context, [sweep_of(context, (subject,), options)], options))
+        return order_of(context, [sweep_of(context, (subject,), options)], options)
     everything = tuple(sorted(plugins(context).adapters.unique()))
     chosen = frameworks or suite.frameworks or everything
     sweeps = sweeps_of_suite(context, suite, chosen)
-    context.exit(measure(context, sweeps, protocol_options_of(context, suite)))
+    return order_of(context, sweeps, protocol_options_of(context, suite))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import tempfile
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,11 +23,9 @@ from mbench.commands.switches import CaseCommand
 from mbench.errors import UsageError
 
 if TYPE_CHECKING:
-    from mbench.harness.homes import Homes
-    from mbench.harness.progress import Progress
-    from mbench.plan.plan import Entry
+    from mbench.harness.verification import Verification
 
-__all__ = ["command"]
+__all__ = ["command", "proven"]
 
 
 @click.command("verify", cls=CaseCommand)
@@ -44,7 +40,7 @@ __all__ = ["command"]
               help="Write the report to a file instead of stdout.")  # fmt: skip
 @screen_options
 @click.pass_context
-def command(context: click.Context, /, frameworks: tuple[str, ...], **options: Any) -> None:
+def command(context: click.Context, /, **options: Any) -> None:
     """Prove that frameworks do equal work.
 
     Every framework starts from the same canonical weights and data. In float64: parameters,
@@ -60,36 +56,8 @@ def command(context: click.Context, /, frameworks: tuple[str, ...], **options: A
       mbench verify --frameworks torch,tf,mxnet,paddle --models zoo
       mbench verify --frameworks torch --precision amp-bf16 --mode train,inference
     """
-    from mbench.harness.homes import Homes
-    from mbench.harness.progress import open_progress
-    from mbench.plan.plan import plan
-
     check_writable(options["output"])
-    sweep = sweep_of(context, frameworks, {**options, "seed": 0})
-    comparisons = plan(sweep, plugins(context))
-    if any(comparison.best_compiler for comparison in comparisons):
-        raise UsageError("verify takes compilers by name: --compiler best is found by measuring")
-    progress = open_progress(verbosity=options["verbosity"])
-    homes = Homes(accelerator=sweep.device, provision=options["provision"], progress=progress)
-    results: list[dict[str, Any]] = []
-    interrupted = False
-    with tempfile.TemporaryDirectory(prefix="mbench-") as logs:
-        try:
-            for number, comparison in enumerate(comparisons, start=1):
-                title = f"[{number} of {len(comparisons)}] {comparison.title}"
-                progress.comparison(title, [e.label for e in comparison.entries])
-                for entry in comparison.entries:
-                    log = Path(logs, f"{entry.number}.log")
-                    results.append(
-                        verify(
-                            entry, homes, progress, log=log,
-                            timeout=options["timeout"], fresh=options["fresh"],
-                        )
-                    )  # fmt: skip
-        except KeyboardInterrupt:
-            interrupted = True
-        finally:
-            progress.close()
+    results, interrupted = proven(context)
     if options["format_"] == "json":
         text = json.dumps({"schema": 1, "proofs": results}, indent=2, allow_nan=False) + "\n"
     else:
@@ -103,41 +71,19 @@ def command(context: click.Context, /, frameworks: tuple[str, ...], **options: A
     context.exit(0 if all(result["outcome"] == "ok" for result in results) else 1)
 
 
-def verify(
-    entry: Entry, homes: Homes, progress: Progress, *, log: Path, timeout: float, fresh: bool
-) -> dict[str, Any]:
-    """One entry's proof with its outcome, as plain data."""
-    from mbench.engine.ending import last_words
-    from mbench.engine.outcome import CaseEnded
-    from mbench.equality.proof_case import PROVEN
-    from mbench.equality.prove import prove
-    from mbench.errors import MbenchError
+def proven(context: click.Context) -> Verification:
+    """What the options ask for, proven; raises UsageError."""
+    from mbench.harness.progress import open_progress
+    from mbench.harness.verification import verify
+    from mbench.plan.plan import plan
 
-    case = entry.case
-    result: dict[str, Any] = {
-        "framework": entry.label, **{axis.name: axis.of(case) for axis in PROVEN},
-        "outcome": "ok", "reason": "", "proof": None,
-    }  # fmt: skip
-    try:
-        if not entry.support.supported:
-            raise CaseEnded("unsupported", entry.support.reason)
-        proof = prove(
-            entry.adapter,
-            homes.of(entry),
-            case,
-            log=log,
-            timeout=timeout,
-            report=lambda text: progress.phase(entry.label, text),
-            fresh=fresh,
-        )
-        result |= {"proof": asdict(proof), "version": proof.version}
-        if not proof.proven:
-            raise CaseEnded("not-equal", "; ".join(proof.failures))
-        progress.phase(entry.label, "proven before" if proof.remembered else "proven")
-    except (CaseEnded, MbenchError) as error:
-        end = CaseEnded.of(error)
-        result |= {"outcome": end.outcome, "reason": end.reason}
-        progress.ended(entry.label, end)
-        if end.log and end.outcome in ("crashed", "failed", "timeout"):
-            print(last_words(end.log), file=sys.stderr)
-    return result
+    options = context.params
+    sweep = sweep_of(context, options["frameworks"], {**options, "seed": 0})
+    comparisons = plan(sweep, plugins(context))
+    if any(comparison.best_compiler for comparison in comparisons):
+        raise UsageError("verify takes compilers by name: --compiler best is found by measuring")
+    progress = open_progress(verbosity=options["verbosity"])
+    return verify(
+        comparisons, progress, device=sweep.device, provision=options["provision"],
+        timeout=options["timeout"], fresh=options["fresh"],
+    )  # fmt: skip

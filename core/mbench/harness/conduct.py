@@ -14,7 +14,7 @@ from mbench.harness.homes import Homes
 from mbench.harness.resume import take_up
 from mbench.results import events
 from mbench.results.run import load_run, pick_run
-from mbench.results.store import RunWriter, command_line
+from mbench.results.store import RunWriter
 from mbench.telemetry.nvml import find_gpu
 from mbench.telemetry.sampler import Sampler
 from mbench.telemetry.system import describe_system
@@ -66,7 +66,7 @@ def open_run(
     system = describe_system(inherited(adapters, device=order.device))
     if order.resume is None:
         store = RunWriter(
-            order.results, protocol=order.protocol, system=system, arguments=command_line()
+            order.results, protocol=order.protocol, system=system, arguments=list(order.command)
         )
         return store, order.comparisons, None
     earlier = load_run(pick_run(order.results, order.resume))
@@ -76,7 +76,7 @@ def open_run(
         )
     finally:
         progress.close()
-    return RunWriter.reopen(earlier, arguments=command_line()), comparisons, earlier
+    return RunWriter.reopen(earlier, arguments=list(order.command)), comparisons, earlier
 
 
 def prover(

@@ -23,6 +23,8 @@ class Order:
     protocol: Protocol
     launcher: Launcher
     """Starts the workers."""
+    command: tuple[str, ...]
+    """What asks for it on a command line, as words."""
     results: Path
     """The folder of all runs."""
     resume: str | None = None

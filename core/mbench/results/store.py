@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import secrets
-import sys
 from contextlib import suppress
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from mbench.results.records import Run
     from mbench.telemetry.machine import System
 
-__all__ = ["RunWriter", "command_line"]
+__all__ = ["RunWriter"]
 
 
 class RunWriter:
@@ -100,8 +99,3 @@ class RunWriter:
 
 def timestamp() -> str:
     return datetime.now(timezone.utc).isoformat(timespec="seconds")
-
-
-def command_line() -> list[str]:
-    """What the user typed."""
-    return ["mbench", *sys.argv[1:]]

@@ -16,6 +16,7 @@ def test_the_same_against_itself_shows_no_difference(surroundings):
     assert result.returncode == 0, result.stderr
     document, cases = documents(result)
     assert list(cases) == ["tiny#1", "tiny#2"]
+    assert document["command"][:4] == ["mbench", "compare", "--frameworks", "tiny,tiny"]
     (comparison,) = document["comparisons"]
     assert comparison["process_pairs"] == 3
     assert comparison["low"] <= comparison["ratio"] <= comparison["high"]

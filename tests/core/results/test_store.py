@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import asdict
 
 import pytest
@@ -14,7 +13,7 @@ from mbench.errors import MbenchError
 from mbench.plan.adaptive import Adaptive
 from mbench.results import events as recorded
 from mbench.results.folder import SCHEMA
-from mbench.results.store import RunWriter, command_line
+from mbench.results.store import RunWriter
 
 
 @pytest.fixture
@@ -88,8 +87,3 @@ def test_a_folder_that_cannot_be_is_said(tmp_path, machine):
     (tmp_path / "file").touch()
     with pytest.raises(MbenchError, match=r"cannot write results to .*file.*--results"):
         RunWriter(tmp_path / "file", protocol=Adaptive(), system=machine(), arguments=[])
-
-
-def test_the_command_line_is_what_was_typed(monkeypatch):
-    monkeypatch.setattr(sys, "argv", ["/somewhere/mbench", "run", "tiny"])
-    assert command_line() == ["mbench", "run", "tiny"]

@@ -1,0 +1,95 @@
+"""Proves every case of some comparisons, and measures nothing."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mbench.engine.ending import last_words
+from mbench.engine.outcome import CaseEnded
+from mbench.equality.proof_case import PROVEN
+from mbench.equality.prove import prove
+from mbench.errors import MbenchError
+from mbench.harness.homes import Homes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mbench.harness.progress import Progress
+    from mbench.plan.plan import Comparison, Entry
+
+__all__ = ["Verification", "verify"]
+
+
+class Verification(NamedTuple):
+    """The outcome of each case, as plain data, and whether Ctrl-C ended it."""
+
+    results: list[dict[str, Any]]
+    interrupted: bool
+
+
+def verify(
+    comparisons: Sequence[Comparison],
+    progress: Progress,
+    *,
+    device: str,
+    provision: bool,
+    timeout: float,
+    fresh: bool,
+) -> Verification:
+    """Prove each case, or find it proven before unless `fresh`."""
+    homes = Homes(accelerator=device, provision=provision, progress=progress)
+    results: list[dict[str, Any]] = []
+    interrupted = False
+    with tempfile.TemporaryDirectory(prefix="mbench-") as logs:
+        try:
+            for number, comparison in enumerate(comparisons, start=1):
+                title = f"[{number} of {len(comparisons)}] {comparison.title}"
+                progress.comparison(title, [e.label for e in comparison.entries])
+                for entry in comparison.entries:
+                    log = Path(logs, f"{entry.number}.log")
+                    results.append(
+                        prove_entry(entry, homes, progress, log=log, timeout=timeout, fresh=fresh)
+                    )
+        except KeyboardInterrupt:
+            interrupted = True
+        finally:
+            progress.close()
+    return Verification(results, interrupted)
+
+
+def prove_entry(
+    entry: Entry, homes: Homes, progress: Progress, *, log: Path, timeout: float, fresh: bool
+) -> dict[str, Any]:
+    """One entry's proof with its outcome, as plain data."""
+    case = entry.case
+    result: dict[str, Any] = {
+        "framework": entry.label, **{axis.name: axis.of(case) for axis in PROVEN},
+        "outcome": "ok", "reason": "", "proof": None,
+    }  # fmt: skip
+    try:
+        if not entry.support.supported:
+            raise CaseEnded("unsupported", entry.support.reason)
+        proof = prove(
+            entry.adapter,
+            homes.of(entry),
+            case,
+            log=log,
+            timeout=timeout,
+            report=lambda text: progress.phase(entry.label, text),
+            fresh=fresh,
+        )
+        result |= {"proof": asdict(proof), "version": proof.version}
+        if not proof.proven:
+            raise CaseEnded("not-equal", "; ".join(proof.failures))
+        progress.phase(entry.label, "proven before" if proof.remembered else "proven")
+    except (CaseEnded, MbenchError) as error:
+        end = CaseEnded.of(error)
+        result |= {"outcome": end.outcome, "reason": end.reason}
+        progress.ended(entry.label, end)
+        if end.log and end.outcome in ("crashed", "failed", "timeout"):
+            print(last_words(end.log), file=sys.stderr)
+    return result
