@@ -8,6 +8,7 @@ proves half of the families, each family is proven in two, and all models in all
 
 from __future__ import annotations
 
+import platform
 import sys
 from pathlib import Path
 
@@ -47,8 +48,9 @@ def assert_proven(adapter, model, *, folder, monkeypatch):
     """By `adapter` in this Python; logs and the proof go to `folder`."""
     monkeypatch.setenv("MBENCH_PROOFS", str(folder / "proofs"))
     here = Environment(
-        label=adapter.name, python=Path(sys.executable), managed=False, digest=None, packages={}
-    )
+        label=adapter.name, python=Path(sys.executable), python_version=platform.python_version(),
+        managed=False, digest=None, packages={},
+    )  # fmt: skip
     case = Case(
         model=model,
         workload=mbench_workloads()[model],

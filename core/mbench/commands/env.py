@@ -42,6 +42,7 @@ def create(context: click.Context, frameworks: tuple[str, ...], device: str) -> 
     Example:
       mbench env create torch,torch==2.12.0
     """
+    from mbench.environments.choice import choose
     from mbench.environments.locate import provide
     from mbench.environments.spec import parse
     from mbench.errors import UsageError
@@ -50,13 +51,16 @@ def create(context: click.Context, frameworks: tuple[str, ...], device: str) -> 
     specs = [parse(text) for text in frameworks]
     adapters = [plugins(context).adapter(spec.name) for spec in specs]
     accelerator = find_device() if device == "auto" else device
-    for spec, adapter in zip(specs, adapters, strict=True):
+    for spec in specs:
         if spec.python is not None:
             raise UsageError(f"{spec.text} names a Python of yours: there is nothing to build")
+    wanted = list(zip(specs, adapters, strict=True))
+    chosen = choose(wanted, accelerator=accelerator, here=False)
+    for spec, adapter in wanted:
         environment = provide(
             spec,
             adapter,
-            accelerator=accelerator,
+            chosen.get(spec.text),
             report=lambda text, label=spec.text: print(f"{label}: {text}", file=sys.stderr),  # type: ignore[misc]
         )
         click.echo(f"{spec.text}: {environment.python.parent.parent}")

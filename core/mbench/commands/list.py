@@ -69,9 +69,16 @@ def columns(title: str, rows: Sequence[Sequence[str]]) -> None:
 def frameworks(found: Plugins) -> list[list[str]]:
     """Name, title, where it would run, compilers."""
     from mbench.environments.locate import home
+    from mbench.telemetry.system import find_device
 
+    device = find_device()
     return [
-        [name, adapter.title, home(adapter), "compilers " + ", ".join(adapter.compilers)]
+        [
+            name,
+            adapter.title,
+            home(adapter, accelerator=device),
+            "compilers " + ", ".join(adapter.compilers),
+        ]
         for name, adapter in sorted(found.adapters.unique().items())
     ]
 

@@ -27,6 +27,7 @@ class Environment:
 
     label: str
     python: Path
+    python_version: str
     managed: bool
     digest: str | None
     packages: Mapping[str, str]

@@ -79,17 +79,21 @@ def ask(python: Path, imports: Sequence[str], *, variables: Mapping[str, str]) -
         raise DoesNotRun("it did not answer as a Python does") from error
 
 
-def satisfying(specifier: str) -> Interpreter | None:
-    """The running interpreter if `specifier` (">=3.10,<3.14") allows it, else the newest one."""
+def satisfying(specifier: str, *, others: bool = True) -> list[Interpreter]:
+    """The newest of each minor version that `specifier` (">=3.10,<3.14") allows; of its own minor
+    version the running one. Without `others`, that one alone.
+    """
     from packaging.specifiers import SpecifierSet
 
+    running = Interpreter(path=Path(sys.executable), version=platform.python_version())
+    known = [*(sorted(_others(), key=_age) if others else ()), running]
     allowed = SpecifierSet(specifier)
-    if allowed.contains(platform.python_version(), prereleases=True):
-        return Interpreter(path=Path(sys.executable), version=platform.python_version())
-    others = [other for other in _others() if allowed.contains(other.version)]
-    return max(
-        others, key=lambda other: [int(part) for part in other.version.split(".")], default=None
-    )
+    found = {one.minor: one for one in known if allowed.contains(one.version, prereleases=True)}
+    return list(found.values())
+
+
+def _age(interpreter: Interpreter) -> list[int]:
+    return [int(part) for part in interpreter.version.split(".")]
 
 
 def _others() -> list[Interpreter]:

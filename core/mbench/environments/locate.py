@@ -11,19 +11,21 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mbench.contract.axes import DEVICES
 from mbench.environments import managed, probe
+from mbench.environments.choice import choose, is_here, of_one
 from mbench.environments.environment import Environment
+from mbench.environments.spec import parse
 from mbench.errors import EnvironmentUnavailable, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable
 
     from mbench.contract.adapter import Adapter
+    from mbench.environments.choice import Choice, Wanted
     from mbench.environments.record import Record
     from mbench.environments.spec import FrameworkSpec
 
-__all__ = ["Environment", "find", "framework_version", "home", "present", "provide"]
+__all__ = ["Environment", "find", "home", "present", "provide"]
 
 
 def find(
@@ -33,17 +35,20 @@ def find(
     accelerator: str,
     provision: bool,
     report: Callable[[str], None],
+    beside: Iterable[Wanted] = (),
 ) -> Environment:
     """The environment in which workers of `spec` start; no framework is imported to find it.
 
-    A managed environment is built on first use, with news of it going to `report`, or refused
+    `beside` are the frameworks of the same command, which run on the same Python if they can. A
+    managed environment is built on first use, with news of it going to `report`, or refused
     without `provision`. Raises EnvironmentUnavailable, or UsageError for a Python that is none.
     """
     if spec.python is not None:
         return _given(spec, spec.python, adapter)
-    if _is_here(adapter, version=spec.version):
+    chosen = choose([(spec, adapter), *beside], accelerator=accelerator).get(spec.text)
+    if chosen is not None and chosen.name is None:
         return _this_python(spec.text)
-    return provide(spec, adapter, accelerator=accelerator, provision=provision, report=report)
+    return provide(spec, adapter, chosen, provision=provision, report=report)
 
 
 def _given(spec: FrameworkSpec, python: Path, adapter: Adapter) -> Environment:
@@ -60,46 +65,15 @@ def _given(spec: FrameworkSpec, python: Path, adapter: Adapter) -> Environment:
             outcome="failed",
         )
     return Environment(
-        label=spec.text, python=python, managed=False, digest=None, packages=holdings.packages
-    )
-
-
-def _is_here(adapter: Adapter, *, version: str | None) -> bool:
-    """Whether the running interpreter can serve."""
-    if probe.missing(adapter.imports):
-        return False
-
-    from packaging.specifiers import SpecifierSet
-
-    def allows(specifier: str, found: str) -> bool:
-        return SpecifierSet(specifier).contains(found, prereleases=True)
-
-    if not allows(adapter.python(version), platform.python_version()):
-        return False
-    if version is None:
-        return True
-    # "==2.12.0" allows "2.12.0+cpu", but "==2.12.0+cpu" no other build.
-    found = framework_version(adapter, probe.packages())
-    return found is not None and allows(f"=={version}", found)
-
-
-def framework_version(adapter: Adapter, packages: Mapping[str, str]) -> str | None:
-    """The framework's version among `packages`; None where it is under a name unknown to us.
-
-    A framework may have distributions of several names, for CPU and for CUDA: each is the first
-    that the adapter requires.
-    """
-    from packaging.requirements import Requirement
-    from packaging.utils import canonicalize_name
-
-    names = [Requirement(adapter.requirements(None, device)[0]).name for device in DEVICES]
-    return next((packages[n] for n in map(canonicalize_name, names) if n in packages), None)
+        label=spec.text, python=python, python_version=holdings.python, managed=False, digest=None,
+        packages=holdings.packages,
+    )  # fmt: skip
 
 
 def present(adapter: Adapter) -> list[Environment]:
     """Where a framework could run at once, cheaply found: this Python and managed environments."""
     found = []
-    if _is_here(adapter, version=None):
+    if is_here(adapter, version=None):
         found.append(_this_python(adapter.name))
     for entry in managed.entries():
         if entry.record and entry.record.adapter == adapter.name:
@@ -107,53 +81,50 @@ def present(adapter: Adapter) -> list[Environment]:
     return found
 
 
-def home(adapter: Adapter) -> str:
+def home(adapter: Adapter, *, accelerator: str) -> str:
     """Where a framework without version or path would run, in a few words, cheaply."""
-    if _is_here(adapter, version=None):
+    found = of_one(parse(adapter.name), adapter, accelerator=accelerator).values()
+    if any(one.name is None for one in found):
         return "this Python"
-    if any(entry.record and entry.record.adapter == adapter.name for entry in managed.entries()):
-        return "own environment"
+    if built := [one.minor for one in found if one.interpreter is None]:
+        return f"own environment, Python {' or '.join(built)}"
     return "own environment, built on first use"
 
 
 def provide(
     spec: FrameworkSpec,
     adapter: Adapter,
+    chosen: Choice | None,
     *,
-    accelerator: str,
     report: Callable[[str], None],
     provision: bool = True,
 ) -> Environment:
-    """The managed environment of `spec`, whatever else could serve; built unless it is there."""
-    from mbench.environments import build, interpreters
-
-    versions = adapter.python(spec.version)
-    interpreter = interpreters.satisfying(versions)
-    if interpreter is None:
+    """The managed environment that was chosen; built unless it is there."""
+    if chosen is None:
         raise EnvironmentUnavailable(
-            f"{adapter.title} runs on Python {versions}, and none was found on this machine: "
-            f"install one and put it on PATH",
+            f"{adapter.title} runs on Python {adapter.python(spec.version)}, and none was found on "
+            "this machine: install one and put it on PATH",
             outcome="unsupported",
         )
-    requirements = adapter.requirements(spec.version, accelerator)
-    name = managed.key(adapter.name, requirements=requirements, python=interpreter.minor)
-    entry = managed.entry(name)
-    if entry.record is None:
+    assert chosen.name is not None, f"{spec.text} is of this Python"
+    if chosen.interpreter is not None:
         if not provision:
             raise EnvironmentUnavailable(
                 f"{spec.text} is not installed here and has no environment yet: "
                 f"run mbench env create {spec.text}, or drop --no-provision",
                 outcome="failed",
             )
+        from mbench.environments import build
+
         build.create(
-            name,
+            chosen.name,
             adapter=adapter,
-            requirements=requirements,
-            interpreter=interpreter,
+            requirements=chosen.requirements,
+            interpreter=chosen.interpreter,
             report=report,
         )
-        entry = managed.entry(name)
-    assert entry.record is not None, f"{name} was just built"
+    entry = managed.entry(chosen.name)
+    assert entry.record is not None, f"{chosen.name} was just built"
     return _managed(spec.text, entry.folder, entry.record)
 
 
@@ -161,6 +132,7 @@ def _this_python(label: str) -> Environment:
     return Environment(
         label=label,
         python=Path(sys.executable),
+        python_version=platform.python_version(),
         managed=False,
         digest=None,
         packages=probe.packages(),
@@ -171,6 +143,7 @@ def _managed(label: str, folder: Path, record: Record) -> Environment:
     return Environment(
         label=label,
         python=managed.python_in(folder),
+        python_version=record.python,
         managed=True,
         digest=record.digest,
         packages=record.packages,

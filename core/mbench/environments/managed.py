@@ -131,6 +131,8 @@ def locked(name: str, *, busy: Callable[[], None]) -> Iterator[None]:
     except Timeout:
         busy()
         lock.acquire()
+    except OSError as error:  # a folder that others keep
+        raise MbenchError(f"cannot lock {name}: {error.strerror}: {error.filename}") from None
     try:
         yield
     finally:

@@ -35,6 +35,10 @@ _INSTALLING = re.compile(r"Installing collected packages: (.+)")
 _PROBLEM = "\N{MULTIPLICATION SIGN} "
 _SUBJECT = "\u2570\u2500> "
 
+_NOTHING = "No matching distribution"
+_BROKEN = re.compile(r"""after connection broken by '\w+\(["']?(.*?)["']?\)'""")
+_WHERE = re.compile(r">: |port=\d+\): ")
+
 
 class PipFailed(Exception):
     """pip could not install; carries the line of its output that tells most."""
@@ -101,7 +105,10 @@ def _name_and_version(url: str) -> str:
 
 
 def most_telling(lines: Sequence[str]) -> str:
-    """The last error that pip states, without its marks; else the last line of all."""
+    """The last error that pip states, without its marks; else the last line of all.
+
+    Where the index was not reached, pip states no more than that it found nothing.
+    """
     stated = ""
     for line, following in zip_longest(lines, lines[1:], fillvalue=""):
         # What ends conflicting requirements only points to a web page; the error before says more.
@@ -111,4 +118,7 @@ def most_telling(lines: Sequence[str]) -> str:
             stated = line.removeprefix(_PROBLEM).rstrip(".")
             if following.startswith(_SUBJECT):
                 stated += f": {following.removeprefix(_SUBJECT)}"
+    broken = [match[1] for line in lines if (match := _BROKEN.search(line))]
+    if broken and stated.startswith(_NOTHING):
+        stated += f": the package index was not reached: {_WHERE.split(broken[-1])[-1]}"
     return (stated or next((line for line in reversed(lines) if line), "")).rstrip(".")

@@ -33,7 +33,10 @@ __all__ = ["conduct"]
 
 def conduct(order: Order, progress: Progress) -> tuple[RunWriter, bool]:
     """Measure, and say whether Ctrl-C ended it; what was measured until then is written down."""
-    homes = Homes(accelerator=order.device, provision=order.provision, progress=progress)
+    homes = Homes(
+        comparisons=order.comparisons, accelerator=order.device, provision=order.provision,
+        progress=progress,
+    )  # fmt: skip
     store, comparisons, earlier = open_run(order, homes, progress)
     bench = Bench(
         protocol=order.protocol,

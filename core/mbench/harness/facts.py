@@ -51,6 +51,7 @@ def environment(entry: Entry, found: Environment) -> events.Environment:
     return events.Environment(
         case=entry.number,
         python=str(found.python),
+        python_version=found.python_version,
         managed=found.managed,
         digest=found.digest,
         packages=dict(found.packages),

@@ -9,9 +9,11 @@ from mbench.environments.locate import find
 from mbench.errors import EnvironmentUnavailable
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from mbench.environments.environment import Environment
     from mbench.harness.progress import Progress
-    from mbench.plan.plan import Entry
+    from mbench.plan.plan import Comparison, Entry
 
 __all__ = ["Homes"]
 
@@ -19,7 +21,16 @@ __all__ = ["Homes"]
 class Homes:
     """The environment of each framework, found or built once, and remembered if it cannot be."""
 
-    def __init__(self, *, accelerator: str, provision: bool, progress: Progress) -> None:
+    def __init__(
+        self,
+        *,
+        comparisons: Iterable[Comparison],
+        accelerator: str,
+        provision: bool,
+        progress: Progress,
+    ) -> None:
+        """`comparisons` are all of the command, whose frameworks run on one Python if they can."""
+        self.frameworks = [(e.spec, e.adapter) for c in comparisons for e in c.entries]
         self.accelerator = accelerator
         self.provision = provision
         self.progress = progress
@@ -36,6 +47,7 @@ class Homes:
                     accelerator=self.accelerator,
                     provision=self.provision,
                     report=lambda text: self.progress.phase(entry.label, text),
+                    beside=self.frameworks,
                 )
             except EnvironmentUnavailable as error:
                 self._found[key] = error

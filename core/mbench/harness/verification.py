@@ -41,7 +41,9 @@ def verify(
     fresh: bool,
 ) -> Verification:
     """Prove each case, or find it proven before unless `fresh`."""
-    homes = Homes(accelerator=device, provision=provision, progress=progress)
+    homes = Homes(
+        comparisons=comparisons, accelerator=device, provision=provision, progress=progress
+    )
     results: list[dict[str, Any]] = []
     interrupted = False
     with tempfile.TemporaryDirectory(prefix="mbench-") as logs:

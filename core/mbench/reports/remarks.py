@@ -86,12 +86,23 @@ def latency_lines(document: Document) -> list[str]:
 
 
 def difference_lines(document: Document) -> list[str]:
-    """What each framework does its own way, once per framework and set of differences."""
+    """What each framework does its own way, once per framework and set of differences; before
+    that, their Pythons where these differ.
+    """
     seen: dict[tuple[str, str], None] = {}
     for case in document["cases"]:
         if case["differences"]:
             seen[(case["label"], "; ".join(case["differences"]))] = None
-    return [f"{label}: {text}" for label, text in seen]
+    return [*python_lines(document), *(f"{label}: {text}" for label, text in seen)]
+
+
+def python_lines(document: Document) -> list[str]:
+    """Each framework's Python, in one line, where they are of several minor versions."""
+    found = {c["label"]: c["environment"]["python_version"] for c in document["cases"]
+             if c["environment"]}  # fmt: skip
+    if len({tuple(version.split(".")[:2]) for version in found.values()}) < 2:
+        return []
+    return [f"Pythons differ: {', '.join(f'{who} {what}' for who, what in found.items())}"]
 
 
 def variables_lines(document: Document) -> list[str]:

@@ -169,6 +169,8 @@ class Environment(OfCase):
 
     python: str
     """Path of the interpreter."""
+    python_version: str
+    """Its version."""
     managed: bool
     """mbench built the environment."""
     digest: str | None

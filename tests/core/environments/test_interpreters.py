@@ -32,14 +32,15 @@ def found(path: str, *version: int, level: str = "final", free: bool = False) ->
     )
 
 
-def test_the_running_python_comes_first() -> None:
-    interpreter = interpreters.satisfying(">=3.10")
-    assert interpreter is not None
+def test_the_running_python() -> None:
+    (interpreter,) = interpreters.satisfying(">=3.10", others=False)
     assert interpreter.path == Path(sys.executable)
     assert interpreter.minor == ".".join(platform.python_version_tuple()[:2])
 
 
-def test_else_the_newest_release_that_is_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_newest_release_of_each_minor_version_that_is_allowed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     machine = [
         found("/nine", 3, 9, 18),
         found("/ten", 3, 10, 2),
@@ -50,9 +51,10 @@ def test_else_the_newest_release_that_is_allowed(monkeypatch: pytest.MonkeyPatch
     ]
     monkeypatch.setattr("platform.python_version", lambda: "3.99.0")
     monkeypatch.setattr("python_discovery.iter_interpreters", lambda *_, **__: iter(machine))
-    interpreter = interpreters.satisfying(">=3.9,<3.11")
-    assert interpreter == interpreters.Interpreter(path=Path("/ten-newer"), version="3.10.13")
-    assert interpreters.satisfying("<3.9") is None
+    nine, ten = interpreters.satisfying(">=3.9,<3.11")
+    assert nine == interpreters.Interpreter(path=Path("/nine"), version="3.9.18")
+    assert ten == interpreters.Interpreter(path=Path("/ten-newer"), version="3.10.13")
+    assert interpreters.satisfying("<3.9") == []
 
 
 def test_versions_of_a_version_manager_are_found_though_inactive(
@@ -70,7 +72,7 @@ def test_versions_of_a_version_manager_are_found_though_inactive(
         return []
 
     monkeypatch.setattr("python_discovery.iter_interpreters", search)
-    assert interpreters.satisfying("<3") is None
+    assert interpreters.satisfying("<3") == []
     assert str(folder) in searched["PATH"]
     assert "shims" not in searched["PATH"]
 

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from mbench.environments.environment import Environment
 
 
+MINOR = ".".join(platform.python_version_tuple()[:2])
+
+
 def locate(text: str, *, provision: bool = False, **changes: Any) -> Environment:
     adapter = ToyAdapter(**changes)
     return find(parse(text), adapter, accelerator="cpu", provision=provision, report=lambda _: None)
@@ -42,7 +45,7 @@ def test_this_python_serves(text: str) -> None:
     assert environment.digest is None
     assert environment.packages["toy"] == "1.5+cpu"
     assert environment.variables() == {}
-    assert home(ToyAdapter()) == "this Python"
+    assert home(ToyAdapter(), accelerator="cpu") == "this Python"
 
 
 @pytest.mark.usefixtures("here")
@@ -69,7 +72,7 @@ def test_without_provision_the_mend_is_told(root: Path) -> None:
     assert caught.value.outcome == "failed"
     assert "run mbench env create toy==1.0, or drop --no-provision" in str(caught.value)
     assert not root.exists()
-    assert home(ToyAdapter()) == "own environment, built on first use"
+    assert home(ToyAdapter(), accelerator="cpu") == "own environment, built on first use"
 
 
 @pytest.mark.usefixtures("here")
@@ -124,7 +127,7 @@ def test_versions_have_environments_of_their_own() -> None:
     assert one.digest != two.digest
     assert locate("toy") == one
     assert len(managed.entries()) == 2
-    assert home(ToyAdapter()) == "own environment"
+    assert home(ToyAdapter(), accelerator="cpu") == f"own environment, Python {MINOR}"
 
 
 def test_nothing_is_present_before_anything_is_built() -> None:

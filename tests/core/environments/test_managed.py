@@ -114,6 +114,18 @@ def test_remove_only_what_is_listed(folder: Path, name: str) -> None:
     assert folder.exists()
 
 
+def test_what_others_keep_is_refused_in_one_line(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied", "a.lock")
+
+    monkeypatch.setattr("filelock.FileLock.acquire", refuse)
+    with pytest.raises(MbenchError, match=f"cannot lock {NAME}: Permission denied: a.lock"):
+        managed.remove(NAME)
+    assert folder.exists()
+
+
 def test_not_while_it_is_built(folder: Path) -> None:
     with (
         managed.locked(NAME, busy=lambda: pytest.fail("nobody else has the lock")),

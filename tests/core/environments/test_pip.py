@@ -78,6 +78,36 @@ def test_progress(line: str, news: str | None) -> None:
             ],
             "Encountered error while generating package metadata: toy",
         ),
+        *[
+            (
+                [
+                    "WARNING: Retrying (Retry(total=0, redirect=None)) after connection broken by "
+                    f"{broken}: /simple/toy/",
+                    "ERROR: No matching distribution found for toy==99",
+                ],
+                "No matching distribution found for toy==99: the package index was not reached: "
+                + reason,
+            )
+            for broken, reason in (
+                (
+                    "'NewConnectionError('<urllib3.HTTPConnection object at 0x7fd7>: Failed to "
+                    "establish a new connection: [Errno 111] Connection refused')'",
+                    "Failed to establish a new connection: [Errno 111] Connection refused",
+                ),
+                (
+                    "'NameResolutionError(\"HTTPSConnection(host='no.such', port=443): Failed to "
+                    "resolve 'no.such' ([Errno -2] Name or service not known)\")'",
+                    "Failed to resolve 'no.such' ([Errno -2] Name or service not known)",
+                ),
+            )
+        ],
+        (
+            [
+                "WARNING: Retrying after connection broken by 'ReadTimeoutError('late')': /toy/",
+                "ERROR: Could not install: [Errno 28] No space left on device",
+            ],
+            "Could not install: [Errno 28] No space left on device",
+        ),
         (["Traceback", "MemoryError", ""], "MemoryError"),
         ([], ""),
     ],

@@ -19,6 +19,7 @@ CASE = make_case()
 HERE = Environment(
     label="framed",
     python=Path(sys.executable),
+    python_version="3.11.7",
     managed=False,
     digest=None,
     packages={"framework": "1.0", "numpy": "2.0"},

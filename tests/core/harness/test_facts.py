@@ -48,11 +48,13 @@ def test_first_losses_may_lie_further_apart_where_dropout_draws(plugins, model, 
 
 def test_an_environment(comparison):
     found = Environment(
-        label="tiny", python=Path("/a/python"), managed=True, digest="d", packages={"numpy": "2"}
-    )
+        label="tiny", python=Path("/a/python"), python_version="3.12.1", managed=True, digest="d",
+        packages={"numpy": "2"},
+    )  # fmt: skip
     assert facts.environment(comparison.entries[1], found) == events.Environment(
-        case=1, python="/a/python", managed=True, digest="d", packages={"numpy": "2"}
-    )
+        case=1, python="/a/python", python_version="3.12.1", managed=True, digest="d",
+        packages={"numpy": "2"},
+    )  # fmt: skip
 
 
 def test_what_is_known_of_this_machines_noise_stands_beside_the_framework(comparison, machine):

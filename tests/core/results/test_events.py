@@ -46,7 +46,10 @@ def made(machine):
             case=1, comparison=0, label="l", framework="f", framework_title="F", spec="f",
             axes=CASE, samples="images", flops_per_sample=1e9, standard=True, loss_gate=1e-5,
         ),
-        events.Environment(case=1, python="/p", managed=False, digest=None, packages={"a": "1"}),
+        events.Environment(
+            case=1, python="/p", python_version="3.11.7", managed=False, digest=None,
+            packages={"a": "1"},
+        ),
         events.EqualWork(
             case=1, proven=True, worst=1e-7, failures=[], findings=[FINDING], notes=["n"],
             version="1.2",

@@ -56,7 +56,14 @@ def whole_run(write_run, proven):
         tried = [events.Tried(value=8, step_seconds=0.1, peak_bytes=1)]
         more = [
             events.Search(comparison=0, label="tiny", what="batch_size", chosen=8, tried=tried),
-            events.Environment(case=0, python="/p", managed=True, digest="d", packages={"a": "1"}),
+            events.Environment(
+                case=0,
+                python="/p",
+                python_version="3.11",
+                managed=True,
+                digest="d",
+                packages={"a": "1"},
+            ),
             events.Resumed(arguments=["mbench"], mbench="0.1.0", at="then"),
         ]
         with (folder / EVENTS_FILE).open("a") as file:

@@ -1,0 +1,137 @@
+"""Chooses the Python of managed environments: one for all frameworks of a command, if it can be."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mbench.contract.axes import DEVICES
+from mbench.environments import managed, probe
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from mbench.contract.adapter import Adapter
+    from mbench.environments.interpreters import Interpreter
+    from mbench.environments.spec import FrameworkSpec
+
+    Wanted = tuple[FrameworkSpec, Adapter]
+
+__all__ = ["Choice", "choose", "is_here", "of_one"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """Where one framework lives, or would live."""
+
+    minor: str
+    """Of its Python, "3.11"."""
+    name: str | None = None
+    """Of the managed environment; None where this Python serves."""
+    requirements: Sequence[str] = ()
+    interpreter: Interpreter | None = None
+    """From which the environment would be built; None where nothing is to be built."""
+
+
+def choose(
+    frameworks: Iterable[Wanted], *, accelerator: str, here: bool = True
+) -> dict[str, Choice]:
+    """Where each framework lives, by its text; without those of a given Python or of none.
+
+    Without `here`, the running Python serves none, whatever it holds. An environment that is there
+    is preferred to building one. Among several Pythons, it is the one that most of the frameworks
+    can have; among equals the one that runs mbench, else the newest.
+    """
+    wanted = {spec.text: (spec, adapter) for spec, adapter in frameworks if spec.python is None}
+    open_to = {
+        text: of_one(*one, accelerator=accelerator, here=here) for text, one in wanted.items()
+    }
+    if not all(running() in choices for choices in open_to.values()):
+        for text, one in wanted.items():
+            if not any(choice.interpreter is None for choice in open_to[text].values()):
+                open_to[text] |= to_be_built(*one, accelerator=accelerator)
+    shared = [minor for choices in open_to.values() for minor in choices]
+
+    def rank(choice: Choice) -> tuple[int, bool, list[int]]:
+        version = [int(part) for part in choice.minor.split(".")]
+        return shared.count(choice.minor), choice.minor == running(), version
+
+    return {text: max(choices.values(), key=rank) for text, choices in open_to.items() if choices}
+
+
+def of_one(
+    spec: FrameworkSpec, adapter: Adapter, *, accelerator: str, here: bool = True
+) -> dict[str, Choice]:
+    """What is there for a framework, by the Python; else what this Python would make."""
+    if here and is_here(adapter, version=spec.version):
+        return {running(): Choice(minor=running())}
+    requirements = adapter.requirements(spec.version, accelerator)
+    built = {}
+    for entry in managed.entries():
+        if entry.record and entry.record.adapter == adapter.name:
+            minor = minor_of(entry.record.python)
+            if entry.name == managed.key(adapter.name, requirements=requirements, python=minor):
+                built[minor] = Choice(minor=minor, name=entry.name, requirements=requirements)
+    return built or to_be_built(spec, adapter, accelerator=accelerator, others=False)
+
+
+def to_be_built(
+    spec: FrameworkSpec, adapter: Adapter, *, accelerator: str, others: bool = True
+) -> dict[str, Choice]:
+    """The environments that could be built, by the Python; to find `others` takes seconds."""
+    from mbench.environments import interpreters
+
+    requirements = adapter.requirements(spec.version, accelerator)
+    found = interpreters.satisfying(adapter.python(spec.version), others=others)
+    return {
+        one.minor: Choice(
+            minor=one.minor,
+            name=managed.key(adapter.name, requirements=requirements, python=one.minor),
+            requirements=requirements,
+            interpreter=one,
+        )
+        for one in found
+    }
+
+
+def is_here(adapter: Adapter, *, version: str | None) -> bool:
+    """Whether the running interpreter can serve."""
+    if probe.missing(adapter.imports):
+        return False
+
+    from packaging.specifiers import SpecifierSet
+
+    def allows(specifier: str, found: str) -> bool:
+        return SpecifierSet(specifier).contains(found, prereleases=True)
+
+    if not allows(adapter.python(version), platform.python_version()):
+        return False
+    if version is None:
+        return True
+    # "==2.12.0" allows "2.12.0+cpu", but "==2.12.0+cpu" no other build.
+    found = framework_version(adapter, probe.packages())
+    return found is not None and allows(f"=={version}", found)
+
+
+def framework_version(adapter: Adapter, packages: Mapping[str, str]) -> str | None:
+    """The framework's version among `packages`; None where it is under a name unknown to us.
+
+    A framework may have distributions of several names, for CPU and for CUDA: each is the first
+    that the adapter requires.
+    """
+    from packaging.requirements import Requirement
+    from packaging.utils import canonicalize_name
+
+    names = [Requirement(adapter.requirements(None, device)[0]).name for device in DEVICES]
+    return next((packages[n] for n in map(canonicalize_name, names) if n in packages), None)
+
+
+def running() -> str:
+    """The minor version of the Python that runs mbench."""
+    return minor_of(platform.python_version())
+
+
+def minor_of(version: str) -> str:
+    """ "3.11" of "3.11.7"."""
+    return ".".join(version.split(".")[:2])
