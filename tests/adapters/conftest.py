@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
+
 import pytest
 
-pytest.register_assert_rewrite("families", "lies")
+pytest.register_assert_rewrite("alike", "families", "lies")
+
+
+@pytest.fixture(scope="module")
+def runtime(request):
+    """Of the adapter whose folder the tests lie in."""
+    adapter = importlib.import_module(f"mbench_{request.path.parent.name}.runtime")
+    return adapter.Runtime(device="cpu", threads=2)

@@ -12,6 +12,7 @@ from functools import partial
 import numpy as np
 import pytest
 import small
+from alike import RuntimesAlike
 from small import BERT, losses, resnet
 
 from mbench.contract.adapter import Unsupported
@@ -32,11 +33,6 @@ WORKLOADS = {"resnet": RESNET, "bert": BERT}
 prepare = partial(small.prepare, compiler="hybrid")
 
 
-@pytest.fixture(scope="module")
-def runtime():
-    return Runtime(device="cpu", threads=2)
-
-
 @pytest.fixture(params=WORKLOADS)
 def workload(request):
     return WORKLOADS[request.param]
@@ -48,13 +44,27 @@ def faster(workload):
     return dataclasses.replace(workload, optimizer=quick)
 
 
-def test_describes_itself(runtime):
-    info = runtime.describe()
-    assert info.version == mx.__version__
-    assert info.devices[0] == "cpu"
-    assert info.threads == 2
-    assert {"mxnet", "numpy"} <= set(info.versions)
-    assert "MKLDNN" in info.details["features"]
+class TestAlike(RuntimesAlike):
+    version = mx.__version__
+    others = ("mxnet", "numpy")
+    has = ("fp32", "fp64")
+    lacks = ("tf32", "fp16", "bf16")
+
+    @staticmethod
+    def finds_cuda():
+        return mx.context.num_gpus() > 0
+
+    def test_it_tells_how_it_was_built(self, runtime):
+        assert "MKLDNN" in runtime.describe().details["features"]
+
+    @staticmethod
+    def array(tensor):
+        return tensor.astype("float64").asnumpy()
+
+    @staticmethod
+    def product(a, b):
+        """Of the second one's transpose."""
+        return a @ b.T
 
 
 @pytest.mark.parametrize("compiler", ["hybrid", "eager"])
@@ -267,11 +277,31 @@ def test_amp_in_bfloat16(workload):
     assert refusal == "this process is set up for amp-bf16: AMP has no way back"
 
 
-def test_cuda_is_unsupported_where_there_is_none():
-    if mx.context.num_gpus():
-        pytest.skip("there is a CUDA device here")
-    with pytest.raises(Unsupported, match="CUDA"):
-        Runtime(device="cuda", threads=2)
+BFLOAT16 = """
+from mbench_mxnet.runtime import Runtime
+runtime = Runtime(device="cpu", threads=2)
+array = lambda tensor: tensor.astype("float32").asnumpy()
+product, total = runtime.matmul(32, "amp-bf16"), runtime.accumulate(1000, "amp-bf16")
+(a, b), (one, other) = product.operands, total.operands
+before = array(other)
+for probe in (product, total):
+    probe.step()
+    probe.synchronize()
+exact, found = array(a) @ array(b).T, array(product.result)
+assert abs(found / exact - 1).max() < 2e-2, (found, exact)
+assert abs(array(other) - before - array(one)).max() < 2e-2
+print(a.dtype, other.dtype)
+"""
+
+
+def test_bfloat16_is_that_of_amp():
+    """In a process of its own, for AMP has no way back."""
+    found = subprocess.run(
+        [sys.executable, "-c", BFLOAT16], capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )  # fmt: skip
+    assert found.returncode == 0, found.stderr
+    assert "bfloat16" in found.stdout
 
 
 def test_threads_must_stand_before_the_import():

@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 import pytest
 import small
+from alike import RuntimesAlike
 from small import BERT, infer, losses, resnet
 
 from mbench.contract.adapter import Unsupported
@@ -48,22 +49,24 @@ HEADS = (
 prepare = partial(small.prepare, compiler="eager")
 
 
-@pytest.fixture(scope="module")
-def runtime():
-    return Runtime(device="cpu", threads=2)
-
-
 @pytest.fixture(params=WORKLOADS)
 def workload(request):
     return WORKLOADS[request.param]
 
 
-def test_describes_itself(runtime):
-    info = runtime.describe()
-    assert info.version == paddle.__version__
-    assert info.devices[0] == "cpu"
-    assert info.threads == 2
-    assert {"paddlepaddle", "numpy"} <= set(info.versions)
+class TestAlike(RuntimesAlike):
+    version = paddle.__version__
+    others = ("paddlepaddle", "numpy")
+    has = ("fp32", "fp64")
+    lacks = ("tf32", "fp16", "amp-bf16", "bf16")
+
+    @staticmethod
+    def finds_cuda():
+        return paddle.is_compiled_with_cuda() and paddle.device.cuda.device_count() > 0
+
+    @staticmethod
+    def array(tensor):
+        return tensor.astype("float64").numpy()
 
 
 def test_threads_must_be_set_before_the_import():
@@ -162,13 +165,6 @@ def test_engine_without_effect_is_unsupported(runtime, monkeypatch):
 def test_engine_does_not_train(runtime):
     with pytest.raises(Unsupported, match="inference engine does not train"):
         prepare(runtime, RESNET, compiler="engine")
-
-
-def test_cuda_is_unsupported_where_there_is_none():
-    if paddle.is_compiled_with_cuda() and paddle.device.cuda.device_count() > 0:
-        pytest.skip("there is a CUDA device here")
-    with pytest.raises(Unsupported, match="CUDA"):
-        Runtime(device="cuda", threads=2)
 
 
 def test_cinn_needs_a_build_that_has_it(runtime):

@@ -10,6 +10,7 @@ from functools import partial
 import numpy as np
 import pytest
 import small
+from alike import RuntimesAlike
 from small import BERT, losses, resnet
 
 from mbench.contract.adapter import Unsupported
@@ -17,16 +18,10 @@ from mbench.workloads.resnet import ResNetConfig
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed here")
 
-from mbench_pytorch.runtime import Runtime  # noqa: E402
 
 RESNET = resnet(blocks=(1, 1, 1, 1), image_size=32)
 WORKLOADS = {"resnet": RESNET, "bert": BERT}
 prepare = partial(small.prepare, compiler="eager")
-
-
-@pytest.fixture(scope="module")
-def runtime():
-    return Runtime(device="cpu", threads=2)
 
 
 @pytest.fixture(params=WORKLOADS)
@@ -34,12 +29,19 @@ def workload(request):
     return WORKLOADS[request.param]
 
 
-def test_describes_itself(runtime):
-    info = runtime.describe()
-    assert info.version == torch.__version__
-    assert info.devices[0] == "cpu"
-    assert info.threads == 2
-    assert {"torch", "torchvision", "transformers", "numpy"} <= set(info.versions)
+class TestAlike(RuntimesAlike):
+    version = torch.__version__
+    others = ("torch", "torchvision", "transformers", "numpy")
+    has = ("fp32", "fp64", "amp-bf16")
+    lacks = ("tf32", "fp16", "amp-fp16")
+
+    @staticmethod
+    def finds_cuda():
+        return torch.cuda.is_available()
+
+    @staticmethod
+    def array(tensor):
+        return tensor.double().numpy()
 
 
 @pytest.mark.parametrize("plain_sgd", [True, False])
@@ -115,13 +117,6 @@ def test_precision_without_effect_is_unsupported(runtime, monkeypatch):
     monkeypatch.setattr("mbench_pytorch.precision.autocast", lambda function, *rest: function)
     with pytest.raises(Unsupported, match="amp-bf16 has no effect here: logits"):
         prepare(runtime, RESNET, precision="amp-bf16")
-
-
-def test_cuda_is_unsupported_where_there_is_none():
-    if torch.cuda.is_available():
-        pytest.skip("there is a CUDA device here")
-    with pytest.raises(Unsupported, match="CUDA"):
-        Runtime(device="cuda", threads=2)
 
 
 def test_xla_needs_torch_xla(runtime):

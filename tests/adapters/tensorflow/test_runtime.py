@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 import pytest
 import small
+from alike import RuntimesAlike
 from small import BERT, losses, resnet
 
 from mbench.contract.adapter import Unsupported
@@ -20,16 +21,10 @@ tf = pytest.importorskip("tensorflow", reason="TensorFlow is not installed here"
 
 from mbench_tensorflow import optimizer  # noqa: E402
 from mbench_tensorflow.compiler import COMPILERS, Eager  # noqa: E402
-from mbench_tensorflow.runtime import Runtime  # noqa: E402
 
 RESNET = resnet(blocks=(1, 1, 1, 1), widths=(8, 8, 16, 16), stem=8, image_size=32)
 WORKLOADS = {"resnet": RESNET, "bert": BERT}
 prepare = partial(small.prepare, compiler="graph")
-
-
-@pytest.fixture(scope="module")
-def runtime():
-    return Runtime(device="cpu", threads=2)
 
 
 @pytest.fixture(params=WORKLOADS)
@@ -37,12 +32,19 @@ def workload(request):
     return WORKLOADS[request.param]
 
 
-def test_describes_itself(runtime):
-    info = runtime.describe()
-    assert info.version == tf.__version__
-    assert info.devices[0] == "cpu"
-    assert info.threads == 2
-    assert {"keras", "numpy"} < set(info.versions)
+class TestAlike(RuntimesAlike):
+    version = tf.__version__
+    others = ("keras", "numpy")
+    has = ("fp32", "fp64", "amp-bf16")
+    lacks = ("tf32", "fp16", "amp-fp16")
+
+    @staticmethod
+    def finds_cuda():
+        return bool(tf.config.list_physical_devices("GPU"))
+
+    @staticmethod
+    def array(tensor):
+        return tf.cast(tensor, tf.float64).numpy()
 
 
 def test_update_in_bf16_is_near_the_exact_one(runtime, workload):
@@ -92,13 +94,6 @@ def test_precision_without_effect_is_unsupported(runtime, monkeypatch, place):
     monkeypatch.setattr("mbench_tensorflow.precision.policy", lambda precision: policy)
     with pytest.raises(Unsupported, match="amp-bf16 has no effect here"):
         prepare(runtime, RESNET, precision="amp-bf16")
-
-
-def test_cuda_is_unsupported_where_there_is_none():
-    if tf.config.list_physical_devices("GPU"):
-        pytest.skip("there is a CUDA device here")
-    with pytest.raises(Unsupported, match="CUDA"):
-        Runtime(device="cuda", threads=2)
 
 
 @pytest.mark.parametrize("mode", ["train", "inference"])

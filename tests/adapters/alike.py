@@ -1,0 +1,78 @@
+"""What holds for the runtimes of all adapters alike."""
+
+from __future__ import annotations
+
+import pytest
+
+from mbench.contract.adapter import Unsupported
+
+__all__ = ["RuntimesAlike"]
+
+TOLERANCES = {"fp64": 1e-12, "fp32": 1e-5, "amp-bf16": 2e-2}
+
+
+class RuntimesAlike:
+    """An adapter's tests derive it, and say what differs.
+
+    `version` is the framework's own; `others` are told with theirs, too. The CPU `has` some
+    precisions, and `lacks` others.
+    """
+
+    version: str
+    others: tuple[str, ...]
+    has: tuple[str, ...]
+    lacks: tuple[str, ...]
+
+    @staticmethod
+    def finds_cuda():
+        """Whether the framework finds a CUDA device here."""
+        raise NotImplementedError
+
+    @staticmethod
+    def array(tensor):
+        """As NumPy has it, in float64."""
+        raise NotImplementedError
+
+    @staticmethod
+    def product(a, b):
+        return a @ b
+
+    def test_it_describes_itself(self, runtime):
+        info = runtime.describe()
+        assert info.version == self.version
+        assert info.devices[0] == "cpu"
+        assert info.threads == 2
+        assert set(self.others) <= set(info.versions)
+
+    def test_cuda_is_unsupported_where_there_is_none(self, runtime):
+        if self.finds_cuda():
+            pytest.skip("there is a CUDA device here")
+        with pytest.raises(Unsupported, match="CUDA"):
+            type(runtime)(device="cuda", threads=2)
+
+    def test_a_product_is_one(self, runtime):
+        for precision in self.has:
+            probe = runtime.matmul(32, precision)
+            probe.step()
+            probe.synchronize()
+            a, b = probe.operands
+            expected = self.product(self.array(a), self.array(b))
+            found = self.array(probe.result)
+            assert found == pytest.approx(expected, rel=TOLERANCES[precision]), precision
+            assert probe.result.dtype == a.dtype
+
+    def test_a_sum_is_in_place(self, runtime):
+        for precision in self.has:
+            probe = runtime.accumulate(1000, precision)
+            a, b = probe.operands
+            expected = self.array(b) + 2 * self.array(a)
+            for _ in range(2):
+                probe.step()
+            probe.synchronize()
+            assert self.array(b) == pytest.approx(expected, rel=TOLERANCES[precision]), precision
+
+    def test_no_probe_is_of_a_precision_that_the_cpu_lacks(self, runtime):
+        for precision in self.lacks:
+            for make in (runtime.matmul, runtime.accumulate):
+                with pytest.raises(Unsupported):
+                    make(32, precision)
