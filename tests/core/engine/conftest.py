@@ -1,0 +1,54 @@
+"""Fixtures of real workers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+from workers import PATIENCE, PYTHON, eventually, framework
+
+from mbench.contract.place import ALONE
+from mbench.engine import local
+from mbench.engine.local import LocalWorker
+from mbench.engine.program import Program
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Start = Callable[..., LocalWorker]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Starts workers, which do not outlive the test."""
+    workers: list[LocalWorker] = []
+
+    def start(*, python: Path = PYTHON, timeout: float = PATIENCE, **variables: str) -> LocalWorker:
+        program = Program(
+            python=python,
+            modules=["mbench_tiny", "rogues"],
+            variables=variables,
+            log=tmp_path / "logs" / f"{len(workers)}.log",
+            timeout_seconds=timeout,
+        )
+        worker = local.start(program, [ALONE])
+        workers.append(worker)
+        return worker
+
+    yield start
+    for worker in workers:
+        worker.kill()
+
+
+@pytest.fixture
+def with_child(start: Start, tmp_path: Path) -> Callable[..., tuple[LocalWorker, int]]:
+    """Starts a worker that has a child; gives both."""
+
+    def with_child(runtime: str = "rogues:Parent") -> tuple[LocalWorker, int]:
+        worker = start(CHILD=str(tmp_path / "child"))
+        worker._channel.send(framework(runtime), seconds=PATIENCE)
+        eventually((tmp_path / "child").exists, "a child")
+        return worker, int((tmp_path / "child").read_text())
+
+    return with_child
