@@ -8,20 +8,31 @@ from typing import Any
 
 from mbench.contract.axes import AXES
 
-__all__ = ["render"]
+__all__ = ["render", "rows"]
 
 WHO = ("label", "framework", "version")
 
 
 def render(document: dict[str, Any]) -> str:
     """Empty cells where there is no number; the reason stands in its own column."""
-    rows = []
+    made = rows(document)
+    header = made[0] if made else [*WHO, *(axis.name for axis in AXES)]
+    out = io.StringIO()
+    writer = csv.DictWriter(out, fieldnames=header, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(made)
+    return out.getvalue()
+
+
+def rows(document: dict[str, Any]) -> list[dict[str, Any]]:
+    """A row for each case, by column."""
+    made = []
     ratios = {one["cases"][1]: one for one in document["comparisons"] if one["against_first"]}
     for number, case in enumerate(document["cases"]):
         speed, times = case["throughput"] or {}, case["step_time_ms"] or {}
         energy = case["energy"] or {}
         against = ratios.get(number, {})
-        rows.append(
+        made.append(
             {name: case[name] for name in WHO}
             | {axis.name: axis.value(case) for axis in AXES}
             | {"outcome": case["outcome"], "reason": case["reason"]}
@@ -51,9 +62,4 @@ def render(document: dict[str, Any]) -> str:
                 "equal_work": against.get("equal_work"),
             }
         )
-    header = rows[0] if rows else [*WHO, *(axis.name for axis in AXES)]
-    out = io.StringIO()
-    writer = csv.DictWriter(out, fieldnames=header, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return out.getvalue()
+    return made

@@ -11,10 +11,11 @@ from mbench.results.database import open_runs
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+    from types import ModuleType
 
     import pandas as pd
 
-__all__ = ["EXPORTS", "export", "frame"]
+__all__ = ["EXPORTS", "export", "frame", "pandas"]
 
 # As `--size` takes them.
 SIZES = """nullif(array_to_string(
@@ -69,12 +70,7 @@ def export(files: Sequence[Path], output: Path, *, format_: str) -> int:
 
 def frame(files: Sequence[Path]) -> pd.DataFrame:
     """All samples; what is text is categorical. Raises MbenchError without pandas and DuckDB."""
-    try:
-        import pandas as pd
-    except ImportError:
-        raise MbenchError(
-            "this needs pandas: install mbench with its extra analysis, pip install '.[analysis]'"
-        ) from None
+    pd = pandas()
     database = open_runs(files)
     found = database.execute(f"SELECT {CASES} FROM cases ORDER BY row")
     names = [column[0] for column in found.description or ()]
@@ -94,3 +90,15 @@ def frame(files: Sequence[Path]) -> pd.DataFrame:
     samples.insert(2, "kind", pd.Categorical.from_codes(each, ["block", "step"]))
     made = pd.concat([pd.DataFrame(columns), samples], axis="columns")
     return made.assign(samples_per_second=made["steps"] * made["batch_size"] / made["seconds"])
+
+
+def pandas() -> ModuleType:
+    """The library; raises MbenchError where it is not installed."""
+    try:
+        import pandas as found
+    except ImportError:
+        raise MbenchError(
+            "this needs pandas: install mbench with its extra analysis, pip install '.[analysis]'"
+        ) from None
+    module: ModuleType = found
+    return module

@@ -73,6 +73,18 @@ def test_it_is_an_option_and_a_key_of_suites_and_it_multiplies(run):
         assert planned[2].startswith("2 comparisons, 4 cases")
 
 
+def test_it_is_a_keyword_of_the_python_api(run):
+    program = (
+        "import inspect, mbench; print('copies' in inspect.signature(mbench.compare).parameters); "
+        "from mbench.commands import compare; from mbench.keywords import typed; "
+        "asked = typed(compare.command, {'frameworks': 'tiny,flaky', 'copies': [1, 2]}); "
+        "print([c.title for c in compare.ordered(asked.context).comparisons])"
+    )
+    said = run(program=("-c", program)).splitlines()
+    assert said[0] == "True"
+    assert said[1].count("copies") == 1
+
+
 def test_it_is_a_column_of_every_report_and_in_every_sentence(run, measured):
     def shown(*arguments):
         return run("show", measured[0], *arguments)

@@ -7,6 +7,7 @@ import hashlib
 import json
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -14,11 +15,11 @@ from click.testing import CliRunner
 import mbench
 from mbench.cli import group
 from mbench.engine.outcome import CaseEnded
-from mbench.notebook import Result
 from mbench.reports import html as html_report
 from mbench.reports.cells import case_rows
 from mbench.reports.html.headline import headline
 from mbench.reports.text import interval, number
+from mbench.result import Result
 
 
 class Reader(HTMLParser):
@@ -227,5 +228,5 @@ def test_a_notebook_shows_the_verdicts_and_tables(write_run, monkeypatch):
 
 
 def test_a_notebook_shows_hostile_text_as_text(hostile):
-    shown = Result(hostile)._repr_html_()
+    shown = Result(hostile, Path())._repr_html_()
     assert "<script" not in shown
