@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
+from mbench.cli import group
 from mbench.errors import UsageError
 from mbench.plugins import Plugins, nearest
 
@@ -35,10 +36,10 @@ class Asked:
 
 def keywords(command: click.Command, plugins: Plugins | None = None) -> dict[str, click.Option]:
     """The options of a command by keyword; with `plugins`, also those that adapters bring."""
-    root = click.Context(command, obj=plugins or Plugins(external=False, entries=()))
+    context = click.Context(command, parent=root(plugins or Plugins(entries=())))
     found = {
         max(option.opts, key=len).removeprefix("--").replace("-", "_"): option
-        for option in command.get_params(click.Context(command, parent=root))
+        for option in command.get_params(context)
         if isinstance(option, click.Option)
     }
     return {name: option for name, option in found.items() if name not in ON_OUTPUT}
@@ -54,12 +55,16 @@ def typed(command: click.Command, options: Mapping[str, Option], *arguments: str
             raise UsageError(f"mbench.{command.name} takes no {name!r}{nearest(name, known)}")
         words += spelled(known[name], name, value)
     words += ["--", *arguments] if arguments else []
-    root = click.Context(click.Group("mbench"), info_name="mbench", obj=plugins)
     try:
-        context = command.make_context(command.name, list(words), parent=root)
+        context = command.make_context(command.name, list(words), parent=root(plugins))
     except click.ClickException as error:
         raise UsageError(error.format_message()) from None
     return Asked(context, ("mbench", str(command.name), *words))
+
+
+def root(plugins: Plugins) -> click.Context:
+    """The context of `mbench` itself."""
+    return click.Context(group, info_name="mbench", obj=plugins, **group.context_settings)
 
 
 def spelled(option: click.Option, name: str, value: Any) -> list[str]:
