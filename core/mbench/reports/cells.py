@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mbench.contract.axes import AXES, MACHINE, hushed, name
+from mbench.contract.axes import AXES, alike, hushed, name
 from mbench.reports.text import interval, number
 
 if TYPE_CHECKING:
@@ -29,14 +29,14 @@ def case_columns(document: Document) -> list[str]:
 
 
 def case_rows(document: Document) -> list[list[str]]:
-    """One row per case under `case_columns`; a case that fell short says why."""
+    """One row per case under `case_columns`; a case that fell short has its outcome."""
     rows, axes = [], said(document)
     for case in document["cases"]:
         speed, times = case["throughput"], case["step_time_ms"]
         row = [case["label"], case["version"] or ""]
         row += [cell(axis, case) for axis in axes]
         if case["outcome"] != "ok":
-            row += [f"{case['outcome']}: {case['reason']}", *[""] * (len(NUMBERS) - 1)]
+            row += [case["outcome"], *[""] * (len(NUMBERS) - 1)]
         else:
             peak = case["peak_memory_bytes"]
             row += [
@@ -58,10 +58,10 @@ def cell(axis: Axis, case: Document) -> str:
 
 
 def named_cases(document: Document) -> list[tuple[str, Document]]:
-    """Every case under its label, with its axes where a label stands for several cases."""
-    labels = [case["label"] for case in document["cases"]]
+    """Every case under its label, with what tells it apart where a label stands for several."""
+    labels, same = [case["label"] for case in document["cases"]], alike(document["cases"])
     found = []
     for case in document["cases"]:
         several = labels.count(case["label"]) > 1
-        found.append((case["label"] + (f" ({name(case, less=MACHINE)})" if several else ""), case))
+        found.append((case["label"] + (f" ({name(case, less=same)})" if several else ""), case))
     return found

@@ -9,8 +9,8 @@ from xml.etree import ElementTree
 from mbench.reports.grid import Grid
 from mbench.reports.grid import markdown as markdown_table
 from mbench.reports.grid import table as terminal_table
-from mbench.reports.markdown import escape
-from mbench.reports.text import number, printable
+from mbench.reports.terminal import folded, terminal_width
+from mbench.reports.text import escape, number, plain, printable
 
 __all__ = ["FORMATS", "headline"]
 
@@ -72,9 +72,12 @@ def remarks(document: Document) -> list[str]:
 
 
 def table(document: Document) -> str:
-    parts = [terminal_table([grid(document)]).rstrip("\n")]
-    parts += ["", *map(printable, remarks(document))]
-    return "\n".join(parts).rstrip("\n") + "\n"
+    """The headline first and last."""
+    said = folded(remarks(document), terminal_width())
+    last = folded([headline(document)], terminal_width())
+    return plain(
+        "\n".join([terminal_table([grid(document)]), *said, *([""] if said else []), *last])
+    )
 
 
 def markdown(document: Document) -> str:

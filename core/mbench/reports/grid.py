@@ -9,8 +9,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from mbench.errors import MbenchError
-from mbench.reports.markdown import escape, rows_of
-from mbench.reports.text import number, plain
+from mbench.reports.terminal import drawn as lines_of
+from mbench.reports.terminal import folded, terminal_width
+from mbench.reports.text import escape, number, plain, printable, rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 __all__ = ["Cell", "Grid", "drawn", "speedup", "write"]
 
 Cell = str | int | float | None
-WIDEST = 10_000
-"""Columns of a table that is not folded."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +33,10 @@ class Grid:
     rows: list[Any] = field(default_factory=list)
     """Each a sequence of cells, one for each column."""
     numeric: frozenset[str] = frozenset()
+    spare: Sequence[str] = ()
+    """Columns that a narrow terminal is spared, the first one first."""
+    all_in: str = "--format markdown"
+    """What shows them all."""
     notes: list[str] = field(default_factory=list)
 
     def note(self, text: str) -> str:
@@ -80,29 +83,30 @@ def shown(cell: Cell) -> str:
 
 
 def table(grids: Sequence[Grid]) -> str:
-    """Aligned columns, a blank line between tables."""
+    """As wide as the terminal, a blank line between tables."""
+    width = terminal_width()
     return "\n".join(
-        plain("\n".join([grid.title, *drawn(grid), *grid.footnotes()])) for grid in grids
+        plain("\n".join([*folded(filter(None, [grid.title]), width), *drawn(grid, width=width),
+                         *folded(grid.footnotes(), width)]))
+        for grid in grids
+    )  # fmt: skip
+
+
+def drawn(grid: Grid, *, width: int) -> list[str]:
+    """The lines of a table for a terminal, without its title and footnotes."""
+    numbers = [
+        at
+        for at, column in enumerate(grid.columns)
+        if column in grid.numeric or any(isinstance(row[at], int | float) for row in grid.rows)
+    ]
+    return lines_of(
+        grid.columns,
+        [[printable(" ".join(shown(cell).split())) for cell in row] for row in grid.rows],
+        width=width,
+        numeric=numbers,
+        spare=[list(grid.columns).index(name) for name in grid.spare if name in grid.columns],
+        all_in=grid.all_in,
     )
-
-
-def drawn(grid: Grid, *, width: int = WIDEST) -> list[str]:
-    """The lines of a table for a terminal; text is folded to fit its width."""
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    made = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for at, column in enumerate(grid.columns):
-        numbers = any(isinstance(row[at], int | float) for row in grid.rows)
-        right = numbers or column in grid.numeric
-        made.add_column(Text(column), justify="right" if right else "left", overflow="fold")
-    for row in grid.rows:
-        made.add_row(*(Text(" ".join(shown(cell).split())) for cell in row))
-    out = io.StringIO()
-    Console(file=out, width=width, color_system=None, force_terminal=False).print(made)
-    return out.getvalue().splitlines()
 
 
 def markdown(grids: Sequence[Grid]) -> str:

@@ -2,46 +2,37 @@
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mbench.reports.cells import case_columns, case_rows
 from mbench.reports.remarks import (
+    difference_lines,
     disturbance_lines,
+    lacking_lines,
+    latencies,
+    outcome_lines,
     protocol_line,
     search_lines,
     variables_lines,
     verdict_lines,
 )
-from mbench.reports.text import printable
+from mbench.reports.text import escape, rows_of
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+__all__ = ["render"]
 
-__all__ = ["escape", "render", "rows_of"]
-
-REMARKS = (variables_lines, search_lines, disturbance_lines, verdict_lines)
-SIGNS = re.compile(r"[\\`*_\[\]|]")
+REMARKS = (lacking_lines, outcome_lines, disturbance_lines, difference_lines, variables_lines,
+           search_lines)  # fmt: skip
 
 
 def render(document: dict[str, Any]) -> str:
-    """A table of the cases, then disturbances and verdicts as a list."""
-    lines = [
-        *rows_of(case_columns(document), case_rows(document)),
-        "",
-        *([escape(protocol), ""] if (protocol := protocol_line(document)) else []),
-        *(f"- {escape(text)}" for lines in REMARKS for text in lines(document)),
+    """The verdicts, a table of the cases, one of latencies, then what there is to say."""
+    protocol, times = protocol_line(document), latencies(document)
+    notes = [text for lines in REMARKS for text in lines(document)]
+    parts = [
+        [f"- {escape(text)}" for text in verdict_lines(document)],
+        rows_of(case_columns(document), case_rows(document)),
+        rows_of(times.columns, times.rows) if times else [],
+        [escape(protocol)] if protocol else [],
+        [f"- {escape(text)}" for text in notes],
     ]
-    return "\n".join(lines).rstrip() + "\n"
-
-
-def rows_of(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """The lines of a table."""
-    lines = [columns, ["---"] * len(columns), *rows]
-    return ["| " + " | ".join(map(escape, cells)) + " |" for cells in lines]
-
-
-def escape(text: str) -> str:
-    """`text` in one line, its signs shown rather than obeyed."""
-    text = SIGNS.sub(r"\\\g<0>", printable(" ".join(text.split())))
-    return text.replace("<", "&lt;")
+    return "\n\n".join("\n".join(lines) for lines in parts if lines) + "\n"

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import shutil
 from typing import Any
 
 from mbench.contract.axes import MACHINE, hushed
 from mbench.equality.judge import CHECKS
 from mbench.equality.proof_case import PROVEN
 from mbench.reports.grid import Grid, drawn
-from mbench.reports.text import folded, plain
+from mbench.reports.terminal import folded, terminal_width
+from mbench.reports.text import plain
 
 __all__ = ["render"]
-
-NARROWEST = 120
 
 
 def render(results: list[dict[str, Any]]) -> str:
     """One row per proof, one column per check with its largest error, then what failed."""
-    width = max(shutil.get_terminal_size((160, 24)).columns, NARROWEST)
+    width = terminal_width()
     unsaid = MACHINE | hushed(results, among=PROVEN)
     axes = [axis for axis in PROVEN if axis.name not in unsaid]
-    grid = Grid("", ("framework", *(axis.column for axis in axes), *CHECKS, "verdict"))
+    columns = ("framework", *(axis.column for axis in axes), *CHECKS, "verdict")
+    grid = Grid("", columns, numeric=frozenset(CHECKS), spare=tuple(CHECKS), all_in="--format json")
     remarks = []
     for result in results:
         name = f"{result['framework']}, {result['model']} {result['mode']}"

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from mbench.contract.axes import hushed, name
 from mbench.reports.cells import named_cases
+from mbench.reports.grid import Grid
+from mbench.reports.merging import all_or, merged
 from mbench.reports.text import number
 from mbench.reports.verdicts import disturbed, evidence, further, noise_note, sentence, together
 from mbench.stats import PERCENTILES
@@ -13,8 +15,8 @@ from mbench.stats import PERCENTILES
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-__all__ = ["difference_lines", "disturbance_lines", "equality", "latency_lines",
-           "protocol_line", "search_lines", "variables_lines", "verdict_line",
+__all__ = ["difference_lines", "disturbance_lines", "equality", "lacking_lines", "latencies",
+           "outcome_lines", "protocol_line", "search_lines", "variables_lines", "verdict_line",
            "verdict_lines"]  # fmt: skip
 
 Document = dict[str, Any]
@@ -23,7 +25,8 @@ Document = dict[str, Any]
 def verdict_lines(document: Document) -> list[str]:
     """Every two frameworks' verdict with its proof and what more would take, and that all hold.
 
-    Those against the first framework come first.
+    Those against the first framework come first. Where a case fell short, the pairs that this
+    leaves without a verdict share a line.
     """
     used: dict[str, set[str]] = {}
     for case in document["cases"]:
@@ -31,8 +34,13 @@ def verdict_lines(document: Document) -> list[str]:
     several = any(len(compilers) > 1 for compilers in used.values())
     less = hushed(document["cases"])
     compared = sorted(document["comparisons"], key=lambda one: not one["against_first"])
-    lines = []
+    lines, lacking = [], dict[tuple[str, str], list[str]]()
     for comparison in compared:
+        what = subject(comparison, less=less, compilers=several)
+        if fell_short(document, comparison):
+            pairs = lacking.setdefault((what, evidence(comparison)), [])
+            pairs.append(f"{comparison['framework']} against {comparison['baseline']}")
+            continue
         notes = [
             verdict_line(comparison, less=less, compilers=several),
             equality(document, comparison),
@@ -41,16 +49,30 @@ def verdict_lines(document: Document) -> list[str]:
             disturbed(comparison),
         ]
         lines.append("; ".join(filter(None, notes)))
+    for (what, reason), pairs in lacking.items():
+        lines.append(f"{what}: {', '.join(pairs)}: not compared ({reason})")
     return [*lines, *filter(None, [together(document)])]
+
+
+def fell_short(document: Document, comparison: Document) -> list[Document]:
+    """Which of its cases did."""
+    cases = [document["cases"][at] for at in comparison["cases"]]
+    return [case for case in cases if case["outcome"] != "ok"]
+
+
+def subject(comparison: Document, *, less: Collection[str], compilers: bool) -> str:
+    """What was compared, without the axes in `less`, with both compilers if asked."""
+    what = name(comparison, less={"compiler", *less})
+    if compilers:
+        what += f" ({', '.join(map(' '.join, comparison['compilers'].items()))})"
+    return what
 
 
 def verdict_line(
     comparison: Document, *, less: Collection[str] = (), compilers: bool = False
 ) -> str:
     """One comparison in one sentence, without the axes in `less`, with both compilers if asked."""
-    what = name(comparison, less={"compiler", *less})
-    if compilers:
-        what += f" ({', '.join(map(' '.join, comparison['compilers'].items()))})"
+    what = subject(comparison, less=less, compilers=compilers)
     said = sentence(comparison, baseline=comparison["baseline"], other=comparison["framework"])
     return f"{what}: {said} ({evidence(comparison)})"
 
@@ -70,30 +92,54 @@ def equality(document: Document, comparison: Document) -> str:
     return said
 
 
-def latency_lines(document: Document) -> list[str]:
-    """Percentiles of step time per inference case; what the sample does not support is said."""
-    lines = []
+def outcome_lines(document: Document) -> list[str]:
+    """Why cases fell short that no verdict speaks of, for they were compared with nothing."""
+    spoken = {at for comparison in document["comparisons"] for at in comparison["cases"]}
+    notes = [
+        (who, f"{case['outcome']}: {case['reason']}")
+        for at, (who, case) in enumerate(named_cases(document))
+        if case["outcome"] != "ok" and at not in spoken
+    ]
+    return [f"{', '.join(who)}: {text}" for who, text in merged(notes)]
+
+
+def latencies(document: Document) -> Grid | None:
+    """Percentiles of step time of each case that has single steps; None where none has."""
+    ranks = [f"p{rank:g}" for rank in PERCENTILES]
+    grid = Grid("", ("latency ms", "steps", *ranks), numeric=frozenset({"steps", *ranks}))
     for who, case in named_cases(document):
         times = case["step_time_ms"]
         if times and times["samples"]:
-            known = {rank: times[f"p{rank:g}"] for rank in PERCENTILES}
-            shown = [f"p{rank:g} {value:.4g}" for rank, value in known.items() if value is not None]
-            line = f"{who}: step ms over {times['samples']} steps: {', '.join(shown)}"
-            for rank, why in times["lacking"].items():
-                line += f"; {rank} {why}"
-            lines.append(line)
-    return lines
+            shown = ["-" if times[rank] is None else number(times[rank]) for rank in ranks]
+            grid.rows.append([who, f"{times['samples']:,}", *shown])
+    return grid if grid.rows else None
+
+
+def lacking_lines(document: Document) -> list[str]:
+    """Which percentiles the samples do not support, and why, in one line."""
+    reasons: dict[str, list[str]] = {}
+    for case in document["cases"]:
+        times = case["step_time_ms"]
+        for rank, why in times["lacking"].items() if times and times["samples"] else ():
+            reasons.setdefault(rank, []).append(why)
+    said = [
+        f"{rank} {text}"
+        for rank, texts in reasons.items()
+        for _, text in merged((rank, text) for text in texts)
+    ]
+    return ["; ".join(said)] if said else []
 
 
 def difference_lines(document: Document) -> list[str]:
-    """What each framework does its own way, once per framework and set of differences; before
-    that, their Pythons where these differ.
+    """What each framework does its own way, once per set of differences; before that, their Pythons
+    where these differ.
     """
-    seen: dict[tuple[str, str], None] = {}
+    found: dict[str, dict[str, None]] = {}
     for case in document["cases"]:
         if case["differences"]:
-            seen[(case["label"], "; ".join(case["differences"]))] = None
-    return [*python_lines(document), *(f"{label}: {text}" for label, text in seen)]
+            found.setdefault("; ".join(case["differences"]), {})[case["label"]] = None
+    said = [f"{', '.join(labels)}: {text}" for text, labels in found.items()]
+    return [*python_lines(document), *said]
 
 
 def python_lines(document: Document) -> list[str]:
@@ -133,13 +179,11 @@ def search_lines(document: Document) -> list[str]:
 
 
 def disturbance_lines(document: Document) -> list[str]:
-    """What disturbed each case, one line for each that was."""
-    lines = []
-    for who, case in named_cases(document):
-        if case["disturbances"]:
-            texts = "; ".join(disturbance["text"] for disturbance in case["disturbances"])
-            lines.append(f"DISTURBED, {who}: {texts}")
-    return lines
+    """What disturbed cases: one line for each kind of disturbance, with all that it disturbed."""
+    named = named_cases(document)
+    notes = [(who, found["text"]) for who, case in named for found in case["disturbances"]]
+    everyone = [who for who, _ in named]
+    return [f"DISTURBED, {all_or(who, everyone)}: {text}" for who, text in merged(notes)]
 
 
 def protocol_line(document: Document) -> str:

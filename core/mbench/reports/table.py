@@ -1,49 +1,61 @@
-"""The report for a terminal."""
+"""The report for a terminal: the verdicts, the cases, what there is to say, and what came of it."""
 
 from __future__ import annotations
 
-import shutil
 from typing import Any
 
 from mbench.reports.cells import NUMBERS, WHO, case_columns, case_rows
-from mbench.reports.grid import Grid, drawn
+from mbench.reports.closing import summary_lines
+from mbench.reports.grid import Grid, drawn, table
 from mbench.reports.remarks import (
     difference_lines,
     disturbance_lines,
-    latency_lines,
+    lacking_lines,
+    latencies,
+    outcome_lines,
     protocol_line,
     search_lines,
     variables_lines,
     verdict_lines,
 )
-from mbench.reports.text import folded, plain
+from mbench.reports.terminal import folded, terminal_width
+from mbench.reports.text import plain
 
 __all__ = ["render"]
 
-NARROWEST = 80
-REMARKS = (latency_lines, difference_lines, variables_lines, search_lines, disturbance_lines)
+REMARKS = (lacking_lines, outcome_lines, disturbance_lines, difference_lines, variables_lines,
+           search_lines)  # fmt: skip
+SPARE = ("MFU", "peak MiB", "first step s", "version", "step ms")
+"""The first is the first to go where a terminal is narrow."""
 
 
 def render(document: dict[str, Any]) -> str:
-    """Cases, latency percentiles where there are any, differences, disturbances and verdicts."""
-    width = max(shutil.get_terminal_size((160, 24)).columns, NARROWEST)
+    """The verdicts first, and in a few words last."""
+    width = terminal_width()
+    shared, grid = cases(document)
+    times, protocol = latencies(document), protocol_line(document)
+    parts = [
+        folded(verdict_lines(document), width),
+        [*folded(shared, width), *drawn(grid, width=width)],
+        table([times]).splitlines() if times else [],
+        folded([line for lines in REMARKS for line in lines(document)], width),
+        folded([protocol] if protocol else [], width),
+        folded([*summary_lines(document), f"run {document['run']}, {document['status']}"], width),
+    ]
+    return plain("\n\n".join("\n".join(lines) for lines in parts if lines))
+
+
+def cases(document: dict[str, Any]) -> tuple[list[str], Grid]:
+    """The line of what all cases share, and the table of the rest."""
     columns, rows = case_columns(document), case_rows(document)
     axes = range(len(WHO), len(columns) - len(NUMBERS))
-    # A column that says the same for all cases is said once, above the table.
     shared = [at for at in axes if len({row[at] for row in rows}) == 1]
     kept = [at for at in range(len(columns)) if at not in shared]
     grid = Grid(
         "",
         [columns[at] for at in kept],
         [[row[at] for at in kept] for row in rows],
-        numeric=frozenset(NUMBERS[1:]),
+        numeric=frozenset(NUMBERS),
+        spare=SPARE,
     )
-    verdicts = verdict_lines(document)
-    above = [", ".join(f"{columns[at]} {rows[0][at]}" for at in shared)] if shared else []
-    below = [line for lines in REMARKS for line in lines(document)]
-    below += [protocol] if (protocol := protocol_line(document)) else []
-    below += ["", *verdicts] if verdicts else []
-    below += ["", f"run {document['run']}, {document['status']}"]
-    return plain(
-        "\n".join([*folded(above, width), *drawn(grid, width=width), *folded(below, width)])
-    )
+    return [", ".join(f"{columns[at]} {rows[0][at]}" for at in shared)] if shared else [], grid

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-import textwrap
+import math
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
-__all__ = ["folded", "interval", "number", "plain", "printable"]
+__all__ = ["counted", "digits_of", "escape", "interval", "number", "plain", "printable", "rows_of"]
+
+SIGNS = re.compile(r"[\\`*_\[\]|]")
+
+MOST_DIGITS = 4
 
 
-def number(value: float | None, digits: int = 4) -> str:
+def number(value: float | None, digits: int = MOST_DIGITS) -> str:
     """`value` to `digits` significant digits without an exponent; empty for None."""
     if value is None:
         return ""
@@ -31,17 +36,42 @@ def plain(text: str) -> str:
     return "\n".join(printable(line.rstrip()) for line in text.splitlines()) + "\n"
 
 
+def counted(count: int, noun: str) -> str:
+    """So many of them: "1 case", "2 cases"."""
+    return f"{count:,} {noun}" + "s" * (count != 1)
+
+
+def digits_of(low: float | None, high: float | None) -> int:
+    """The digits of a value that its interval leaves a meaning: those of two of the half-width's.
+
+    One at least; an interval that is not known leaves all.
+    """
+    if low is None or high is None or not 0 < low < high:
+        return MOST_DIGITS
+    half_width = min(10.0, math.sqrt(high / low) - 1)
+    return min(MOST_DIGITS, 2 - math.floor(math.log10(half_width)))
+
+
 def interval(low: float | None, high: float | None) -> str:
-    """Both ends, with as many digits as tell them from 1: a verdict hangs on that."""
+    """Both ends, with as many digits as have a meaning and as tell them from 1: a verdict hangs on
+    that."""
     if low is None or high is None:
         return ""
+    fewest = digits_of(low, high)
     ends = [
-        next(text for digits in range(4, 18) if (text := number(end, digits)) != "1" or end == 1)
+        next(t for digits in range(fewest, 18) if (t := number(end, digits)) != "1" or end == 1)
         for end in (low, high)
     ]
     return " .. ".join(ends)
 
 
-def folded(lines: Iterable[str], width: int) -> list[str]:
-    """Each line in as many of at most `width` signs as it takes; words are kept whole that fit."""
-    return [part for line in lines for part in textwrap.wrap(line, width) or [""]]
+def rows_of(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """The lines of a table in Markdown."""
+    lines = [columns, ["---"] * len(columns), *rows]
+    return ["| " + " | ".join(map(escape, cells)) + " |" for cells in lines]
+
+
+def escape(text: str) -> str:
+    """`text` in one line of Markdown, its signs shown rather than obeyed."""
+    text = SIGNS.sub(r"\\\g<0>", printable(" ".join(text.split())))
+    return text.replace("<", "&lt;")

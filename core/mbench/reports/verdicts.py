@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mbench.reports.text import interval, number
+from mbench.reports.text import counted, digits_of, interval, number
 from mbench.stats import ALIKE
 
 __all__ = [
@@ -15,25 +15,46 @@ __all__ = [
     "not_ruled_out",
     "sentence",
     "together",
+    "turned",
 ]
 
 Document = dict[str, Any]
 
 
+def turned(comparison: Document) -> Document:
+    """The comparison's numbers in the direction of its sentence: of the faster to the slower."""
+    if comparison["verdict"] != "slower":
+        return comparison
+    calm = comparison.get("undisturbed")
+    return {**comparison, **inverse(comparison), "undisturbed": calm and inverse(calm)}
+
+
+def inverse(numbers: Document) -> Document:
+    """A ratio and what belongs to it, the other way round."""
+    ends = {"ratio": "ratio", "low": "high", "high": "low", "median": "median"}
+    values = {name: numbers.get(of) for name, of in ends.items()}
+    return {name: None if value is None else 1 / value for name, value in values.items()}
+
+
+def figure(comparison: Document, name: str = "ratio", *, most: int = 4) -> str:
+    """One of its numbers, with no more digits than its interval leaves a meaning."""
+    digits = digits_of(comparison["low"], comparison["high"])
+    return number(comparison[name], min(most, digits))
+
+
 def sentence(comparison: Document, *, baseline: str, other: str) -> str:
     """Who is faster, or how large a difference is not ruled out."""
-    verdict, ratio = comparison["verdict"], comparison["ratio"]
+    verdict = comparison["verdict"]
     pair = f"{other} against {baseline}"
     if verdict is None:
         return f"{pair}: not compared"
     if verdict in ("faster", "slower"):
         fast, slow = (other, baseline) if verdict == "faster" else (baseline, other)
-        factor = ratio if verdict == "faster" else 1 / ratio
-        return f"{fast} is {number(factor, 3)} times as fast as {slow}"
+        return f"{fast} is {figure(turned(comparison), most=3)} times as fast as {slow}"
     if verdict == "alike":
         return f"{pair}: alike within {percent(ALIKE)}"
     if verdict == "depends on stalls":
-        middle, total = number(comparison["median"]), number(ratio)
+        middle, total = figure(comparison, "median"), figure(comparison)
         return f"{pair}: depends on stalls: median {middle}, total {total}"
     if verdict == "undetermined":
         return f"{pair}: undetermined, {comparison['undetermined']}"
@@ -51,15 +72,15 @@ def percent(share: float) -> str:
 
 
 def evidence(comparison: Document) -> str:
-    """The numbers behind a verdict; why there are none, where there are none."""
+    """The numbers behind a verdict, in the direction of its sentence; else why there are none."""
     if comparison["verdict"] is None:
         return str(comparison["reason"] or "the run did not get so far")
-    said = f"ratio {number(comparison['ratio'])}"
-    if comparison["low"] is not None:
-        said += f", 95 % interval {interval(comparison['low'], comparison['high'])}"
+    ours = turned(comparison)
+    said = f"ratio {figure(ours)}"
+    if ours["low"] is not None:
+        said += f", 95 % interval {interval(ours['low'], ours['high'])}"
     if pairs := comparison["process_pairs"]:
-        said += f", median of rounds {number(comparison['median'])}"
-        said += f", {pairs} process pair" + "s" * (pairs > 1)
+        said += f", median of rounds {figure(ours, 'median')}, {counted(pairs, 'process pair')}"
     if comparison["far_off"]:
         said += f", {comparison['far_off']} of them far off"
     if comparison["reason"] not in (None, "all processes measured"):
@@ -88,11 +109,11 @@ def disturbed(comparison: Document) -> str:
     """That it was disturbed, and what is left without those rounds; empty where it was not."""
     if not comparison["disturbances"]:
         return ""
-    calm = comparison["undisturbed"]
+    calm = turned(comparison)["undisturbed"]
     if calm is None:
         return "DISTURBED"
     ends = interval(calm["low"], calm["high"]) or "no interval"
-    return f"DISTURBED, without those rounds {number(calm['ratio'])} ({ends})"
+    return f"DISTURBED, without those rounds {figure(calm)} ({ends})"
 
 
 def together(document: Document) -> str:

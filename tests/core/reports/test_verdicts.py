@@ -47,6 +47,11 @@ def test_sentences(known, said):
         (FEW, "ratio 1.087, median of rounds 1.09, 2 process pairs"),
         ({**FEW, "process_pairs": 1}, "ratio 1.087, median of rounds 1.09, 1 process pair"),
         ({**FEW, "process_pairs": 0}, "ratio 1.087"),
+        ({"verdict": "slower", "ratio": 0.8, "low": 0.75, "high": 0.85, "median": 0.79},
+         "ratio 1.25, 95 % interval 1.176 .. 1.333, median of rounds 1.266, 5 process pairs"),
+        ({"verdict": "no difference shown", "ratio": 8.102, "low": 0.2975, "high": 220.6,
+          "median": 7.9, "process_pairs": 3},
+         "ratio 8, 95 % interval 0.3 .. 200, median of rounds 8, 3 process pairs"),
         ({"verdict": None, "reason": "tf is oom: too large"}, "tf is oom: too large"),
         ({"verdict": None, "reason": None}, "the run did not get so far"),
     ],
@@ -90,6 +95,9 @@ def test_what_can_be_found_stands_beside_it_where_that_is_known():
         ({"disturbances": ["tf: a load"],
           "undisturbed": {"ratio": 1.05, "low": None, "high": None}},
          "DISTURBED, without those rounds 1.05 (no interval)"),
+        ({"disturbances": ["tf: a load"], "verdict": "slower", "ratio": 0.8,
+          "undisturbed": {"ratio": 0.8, "low": 0.75, "high": 0.85}},
+         "DISTURBED, without those rounds 1.25 (1.176 .. 1.333)"),
     ],
 )  # fmt: skip
 def test_a_disturbance_is_said_with_what_is_left_without_it(known, said):

@@ -1,0 +1,86 @@
+"""The last lines of a report: what came of it, in a handful of lines."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from mbench.contract.axes import hushed, name
+from mbench.reports.remarks import fell_short
+from mbench.reports.text import counted, interval, number
+from mbench.reports.verdicts import sentence, turned
+from mbench.stats import VERDICTS
+
+__all__ = ["summary_lines"]
+
+Document = dict[str, Any]
+
+MOST_LINES = 5
+
+
+def summary_lines(document: Document) -> list[str]:
+    """A line for each comparison, or for each case where nothing was compared; counts of many."""
+    cases, comparisons = document["cases"], document["comparisons"]
+    if not comparisons:
+        if len(cases) > MOST_LINES:
+            counts = Counter(case["outcome"] for case in cases)
+            return [f"{counted(len(cases), 'case')}: {listed(counts, list(counts))}"]
+        return [of_case(case) for case in cases]
+    if len(comparisons) > MOST_LINES:
+        comparisons = [one for one in comparisons if one["against_first"]]
+    if len(comparisons) > MOST_LINES:
+        return counts_of(document, comparisons)
+    less = {"compiler", *hushed(cases)}
+    titles = {name(one, less=less) for one in comparisons}
+    lines = [
+        (f"{name(one, less=less)}: " if len(titles) > 1 else "") + of_comparison(one)
+        for one in comparisons
+        if not fell_short(document, one)
+    ]
+    short = {case["label"]: case["outcome"] for one in comparisons
+             for case in fell_short(document, one)}  # fmt: skip
+    said = ", ".join(f"{label} is {outcome}" for label, outcome in short.items())
+    return lines + ([f"not compared: {said}"] if said else [])
+
+
+def of_case(case: Document) -> str:
+    if case["outcome"] != "ok":
+        return f"{case['label']}: {case['outcome']}"
+    speed = case["throughput"]
+    ends = interval(speed["low"], speed["high"])
+    return f"{case['label']}: {number(speed['value'])} {speed['unit']}" + f" ({ends})" * bool(ends)
+
+
+def of_comparison(comparison: Document) -> str:
+    said = sentence(comparison, baseline=comparison["baseline"], other=comparison["framework"])
+    ours = turned(comparison)
+    if ends := interval(ours["low"], ours["high"]):
+        said += f" ({ends})"
+    state = comparison["equal_work"]
+    said += f"; equal work: {state if state == 'proven' else state.upper()}"
+    return said + "; DISTURBED" * bool(comparison["disturbances"])
+
+
+def counts_of(document: Document, comparisons: list[Document]) -> list[str]:
+    """How often which verdict, for each framework against each baseline."""
+    pairs: dict[str, list[Document]] = {}
+    for one in comparisons:
+        pairs.setdefault(f"{one['framework']} against {one['baseline']}", []).append(one)
+    if len(pairs) > MOST_LINES:
+        pairs = {"all": comparisons}
+    return [f"{who} in {counted(len(of), 'comparison')}: {tally(of)}" for who, of in pairs.items()]
+
+
+def tally(comparisons: list[Document]) -> str:
+    counts = Counter(one["verdict"] or "not compared" for one in comparisons)
+    said = listed(counts, [*VERDICTS, "not compared"])
+    unproven = sum(one["verdict"] is not None and one["equal_work"] != "proven"
+                   for one in comparisons)  # fmt: skip
+    if unproven:
+        said += f"; equal work NOT PROVEN in {unproven}"
+    disturbed = sum(bool(one["disturbances"]) for one in comparisons)
+    return said + (f"; DISTURBED {disturbed}" if disturbed else "")
+
+
+def listed(counts: Counter[str], order: list[str]) -> str:
+    return ", ".join(f"{counts[word]} {word}" for word in order if counts[word])
