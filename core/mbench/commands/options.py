@@ -33,7 +33,7 @@ __all__ = [
 
 
 class Commas(click.ParamType[Any]):
-    """A comma-separated list without repetition of empty items."""
+    """A comma-separated list, of which no item is empty."""
 
     name = "list"
 

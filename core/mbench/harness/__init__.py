@@ -1,1 +1,1 @@
-"""How a case becomes numbers: plan, warm-up, interleaved rounds in fresh processes."""
+"""How a case becomes numbers: environments, proofs, warm-up, rounds in fresh processes."""

@@ -58,6 +58,10 @@ class Adaptive(Protocol):
                 f"--max-processes {self.most_processes} is less than --processes {self.processes}"
             )
 
+    @property
+    def stops_by_width(self) -> bool:
+        return self.half_width_goal is not None
+
     def rounds_for(
         self, *, setup_seconds: float, round_seconds: float, paying: float | None = None
     ) -> int:

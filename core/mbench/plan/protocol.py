@@ -34,6 +34,11 @@ class Protocol(ABC):
     """Most memory of a worker on the CPU; None: nearly all that is free."""
     seed: int = 0
 
+    @property
+    def stops_by_width(self) -> bool:
+        """Whether an interval's own width decides when measuring stops."""
+        return False
+
     @abstractmethod
     def estimate(self, step_seconds: Sequence[float | None]) -> tuple[float | None, str]:
         """How long a comparison takes, in seconds and in words; None where nothing is known.

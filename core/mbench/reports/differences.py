@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 from xml.etree import ElementTree
 
+from mbench.reports import json
 from mbench.reports.grid import Grid
 from mbench.reports.grid import markdown as markdown_table
 from mbench.reports.grid import table as terminal_table
@@ -85,10 +85,6 @@ def markdown(document: Document) -> str:
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
-def as_json(document: Document) -> str:
-    return json.dumps(document, indent=2, allow_nan=False) + "\n"
-
-
 def junit(document: Document) -> str:
     """One test case per case: regressions fail, what could not be judged is skipped."""
     cases = document["cases"]
@@ -121,4 +117,4 @@ def junit(document: Document) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'
 
 
-FORMATS = {"table": table, "markdown": markdown, "json": as_json, "junit": junit}
+FORMATS = {"table": table, "markdown": markdown, "json": json.render, "junit": junit}

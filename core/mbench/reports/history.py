@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from mbench.contract.axes import AXES, name
 from mbench.errors import MbenchError
+from mbench.reports import json
 from mbench.reports.grid import Cell, Grid, write
 from mbench.reports.text import interval, number
 
@@ -75,13 +75,9 @@ def csv_grid(document: Document) -> list[Grid]:
     return [Grid("history", columns, [list(entry.values()) for entry in flat])]
 
 
-def as_json(document: Document) -> str:
-    return json.dumps(document, indent=2, allow_nan=False) + "\n"
-
-
 FORMATS = {
     "table": lambda document: write(grids(document), format_="table"),
     "markdown": lambda document: write(grids(document), format_="markdown"),
     "csv": lambda document: write(csv_grid(document), format_="csv"),
-    "json": as_json,
+    "json": json.render,
 }

@@ -6,7 +6,6 @@ from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
 from mbench import stats
-from mbench.plan.adaptive import Adaptive
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
     from mbench.results.events import Block
     from mbench.results.records import CaseRecord, Process
 
-__all__ = ["center", "level", "rates", "step_times", "throughput"]
+__all__ = ["center", "level", "level_of", "rates", "step_times", "throughput"]
 
 
 def timed(process: Process) -> list[Block]:
@@ -42,13 +41,14 @@ def rates(case: CaseRecord) -> dict[int, dict[int, float]]:
 
 
 def level(protocol: Protocol) -> float | None:
-    """By which its intervals are computed, so that they hold with 95 %; None where it claims none.
+    """By which its intervals are computed to hold with 95 %; None where it claims none."""
+    return level_of(protocol.claims_interval, stopped=protocol.stops_by_width)
 
-    Where the interval's own width decides when measuring stops, it was narrow by luck too.
-    """
-    if not protocol.claims_interval:
+
+def level_of(claims_interval: bool, *, stopped: bool) -> float | None:
+    """The same; where an interval's own width decided when to stop, it was narrow by luck too."""
+    if not claims_interval:
         return None
-    stopped = isinstance(protocol, Adaptive) and protocol.half_width_goal is not None
     return stats.STOPPED_CONFIDENCE if stopped else stats.CONFIDENCE
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from mbench import stats
 from mbench.contract.axes import key
 from mbench.results.database import open_runs
-from mbench.results.figures import center
+from mbench.results.figures import center, level_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,10 +54,9 @@ def trace(
         point = dict(zip(names, row, strict=True))
         point |= point.pop("axes")
         values = point.pop("processes")
-        stopped, claims = point.pop("stopped"), point.pop("claims_interval")
-        level = stats.STOPPED_CONFIDENCE if stopped else stats.CONFIDENCE
+        level = level_of(point.pop("claims_interval"), stopped=point.pop("stopped"))
         point["throughput"] = {
-            **center(values, level=level if claims else None),
+            **center(values, level=level),
             "unit": point.pop("unit"), "processes": values,
         }  # fmt: skip
         series = line(point)
