@@ -12,6 +12,7 @@ from importlib.metadata import requires
 import pytest
 from cases import make_case
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 
 from mbench.contract.adapter import Adapter
 from mbench.plugins import Plugins
@@ -94,17 +95,29 @@ def test_the_four_frameworks_are_there_and_nothing_is_wrong_with_them():
     assert plugins.problems == []
 
 
-@pytest.mark.parametrize("name", ADAPTERS)
-def test_an_extra_is_what_the_adapter_requires(name):
-    extra = set()
+def extra(name, python):
+    """What the extra brings on that Python."""
+    found = set()
     for text in requires("mbench-dl") or []:
         requirement = Requirement(text)
-        if requirement.marker and requirement.marker.evaluate(
-            {"extra": name, "python_version": "3.11"}  # which all of them run on
+        marker = requirement.marker
+        if (
+            marker
+            and "extra" in str(marker)
+            and marker.evaluate({"extra": name, "python_version": python})
         ):
             requirement.marker = None
-            extra.add(str(requirement))
-    assert extra == {str(Requirement(text)) for text in ADAPTERS[name].requirements(None, "cpu")}
+            found.add(str(requirement))
+    return found
+
+
+@pytest.mark.parametrize("name", ADAPTERS)
+def test_an_extra_is_what_the_adapter_requires(name):
+    pins = {str(Requirement(text)) for text in ADAPTERS[name].requirements(None, "cpu")}
+    assert extra(name, "3.11") == pins, "all of them run on 3.11"
+    for python in ("3.10", "3.12", "3.13"):
+        allowed = SpecifierSet(ADAPTERS[name].python(None)).contains(python)
+        assert extra(name, python) == (pins if allowed else set()), python
 
 
 @pytest.mark.parametrize("name", ADAPTERS)
