@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from contextlib import contextmanager
+from importlib.metadata import requires
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["EnvironmentUnavailable", "MbenchError", "UsageError", "about"]
+__all__ = ["EnvironmentUnavailable", "MbenchError", "UsageError", "about", "lacking"]
 
 
 class MbenchError(Exception):
@@ -35,6 +39,21 @@ def about(option: str) -> Iterator[None]:
     except UsageError as error:
         error.option = error.option or option
         raise
+
+
+def lacking(what: str, *, extra: str) -> MbenchError:
+    """`what` is not installed, which an extra of mbench brings.
+
+    The command that is told works in whatever Python runs mbench, of pip, of pipx or of uv.
+    """
+    marks = f'extra == "{extra}"', f"extra == '{extra}'"
+    wanted = [text.partition(";")[0].strip() for text in requires("mbench-dl") or []
+              if text.endswith(marks)]  # fmt: skip
+    python = shlex.quote(sys.executable)
+    pip = f"{python} -m pip install" if find_spec("pip") else f"uv pip install --python {python}"
+    return MbenchError(
+        f"this needs {what}, of mbench's extra {extra}: {pip} {' '.join(map(shlex.quote, wanted))}"
+    )
 
 
 class EnvironmentUnavailable(MbenchError):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mbench.contract import axes
-from mbench.errors import MbenchError
+from mbench.errors import MbenchError, lacking
 from mbench.reports.remarks import verdict_lines
 from mbench.results.folder import EVENTS_FILE
 
@@ -35,9 +35,7 @@ def send(document: Document, folder: Path, /) -> str:
         import mlflow
         from mlflow.exceptions import MlflowException
     except ImportError:
-        raise MbenchError(
-            "this needs MLflow: install mbench with its extra mlflow, pip install '.[mlflow]'"
-        ) from None
+        raise lacking("MLflow", extra="mlflow") from None
     name = os.environ.get("MLFLOW_EXPERIMENT_NAME") or EXPERIMENT
     try:
         client = mlflow.MlflowClient()

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 from mbench.contract.axes import AXES, Axes, Sizes
-from mbench.errors import MbenchError, UsageError
+from mbench.errors import MbenchError, UsageError, lacking
 from mbench.plan.adaptive import Adaptive
 from mbench.results import events
 from mbench.results.folder import EVENTS_FILE, SCHEMA
@@ -117,9 +117,7 @@ def open_runs(files: Sequence[Path], *, output: Path | None = None) -> DuckDBPyC
     try:
         import duckdb
     except ImportError:
-        raise MbenchError(
-            "this needs DuckDB: install mbench with its extra analysis, pip install '.[analysis]'"
-        ) from None
+        raise lacking("DuckDB", extra="analysis") from None
     database = duckdb.connect()
     named = [str(file) for file in files]
     # What is written has another name until it is whole.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mbench.contract.axes import AXES, Sizes
-from mbench.errors import MbenchError
+from mbench.errors import MbenchError, lacking
 from mbench.results.database import open_runs
 
 if TYPE_CHECKING:
@@ -97,8 +97,6 @@ def pandas() -> ModuleType:
     try:
         import pandas as found
     except ImportError:
-        raise MbenchError(
-            "this needs pandas: install mbench with its extra analysis, pip install '.[analysis]'"
-        ) from None
+        raise lacking("pandas", extra="analysis") from None
     module: ModuleType = found
     return module
