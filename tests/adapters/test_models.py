@@ -6,6 +6,11 @@ import ast
 from pathlib import Path
 
 import pytest
+from families import REPRESENTATIVES
+from lies import WORKLOADS
+
+from mbench.builtin import mbench_workloads
+from mbench.contract.case import find_workload
 
 ADAPTERS = Path(__file__).parents[2] / "adapters"
 FILES = sorted(file for file in ADAPTERS.glob("*/*/models/*.py") if file.name != "__init__.py")
@@ -13,6 +18,14 @@ FILES = sorted(file for file in ADAPTERS.glob("*/*/models/*.py") if file.name !=
 
 def test_there_are_model_files_of_every_adapter():
     assert {file.parts[-4] for file in FILES} == {path.name for path in ADAPTERS.iterdir()}
+
+
+def test_every_family_is_proven_by_a_model_of_it_in_two_frameworks_or_by_lies():
+    models = mbench_workloads()
+    family = {name: find_workload(reference, name).family for name, reference in models.items()}
+    represented = {family[name] for name in (*REPRESENTATIVES, *WORKLOADS)}
+    assert represented == set(family.values())
+    assert all(len(set(frameworks)) == 2 for _, *frameworks in REPRESENTATIVES.values())
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: "/".join(file.parts[-4::3]))
