@@ -18,6 +18,8 @@ __all__ = ["command"]
 @click.argument("new")
 @click.option("--threshold", type=Percent(zero=True), default="3%", show_default=True,
               help="A case that is slower by less is no regression.")  # fmt: skip
+@click.option("--allow-undetermined", is_flag=True,
+              help="Pass though some cases (not all) are too noisy for the threshold.")  # fmt: skip
 @results_option
 @click.option("--format", "format_", type=click.Choice(["table", "markdown", "json", "junit"]),
               default="table", show_default=True, help="Of the report.")  # fmt: skip
@@ -26,15 +28,16 @@ __all__ = ["command"]
 @color_option
 @click.pass_context
 def command(
-    context: click.Context, /, base: str, new: str, threshold: float, results: Path, format_: str,
-    output: Path | None,
+    context: click.Context, /, base: str, new: str, threshold: float, allow_undetermined: bool,
+    results: Path, format_: str, output: Path | None,
 ) -> None:  # fmt: skip
     """Say what became slower from run BASE to run NEW, and fail if anything did.
 
     BASE and NEW are beginnings of runs' names, or paths. A case is faster or slower where the
     95 % interval over its processes leaves no other reading; a regression is one that is slower
     by more than the threshold, or that was measured in BASE and falls short in NEW. Then the
-    exit code is 1. It is 1, too, where nothing could be compared.
+    exit code is 1. It is 1, too, where nothing could be compared, and where a case is so noisy
+    that a change of the threshold could not be seen: the report says how many processes would do.
 
     \b
     Examples:
@@ -53,7 +56,13 @@ def command(
     deliver(FORMATS[format_](document), output, format_=format_)
     if output is not None:
         click.echo(f"mbench: {headline(document)}", err=True)
-    judged = any(case["ratio"] is not None for case in document["cases"])
-    if not judged:
+    compared = any(case["ratio"] is not None for case in document["cases"])
+    judged = any(case["judged"] for case in document["cases"])
+    if not compared:
         click.echo("mbench: nothing could be compared", err=True)
-    context.exit(0 if judged and not document["regressions"] else 1)
+    elif not judged:
+        click.echo(
+            "mbench: nothing could be seen: no case shows a change of the threshold", err=True
+        )
+    told = judged and (allow_undetermined or not document["undetermined"])
+    context.exit(0 if told and not document["regressions"] else 1)

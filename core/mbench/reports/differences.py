@@ -26,6 +26,8 @@ def headline(document: Document) -> str:
     said = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
     found = document["regressions"]
     regressions = "no regression" if not found else f"{found} regression" + "s" * (found > 1)
+    if open_ := document["undetermined"]:
+        regressions += f" shown, {open_} of {len(document['cases'])} undetermined,"
     limit = f"a regression is slower by more than {number(100 * document['threshold'], 3)} %"
     return f"{regressions} from {document['base']} to {document['new']}: {said} ({limit})"
 
@@ -88,7 +90,7 @@ def markdown(document: Document) -> str:
 def junit(document: Document) -> str:
     """One test case per case: regressions fail, what could not be judged is skipped."""
     cases = document["cases"]
-    unjudged = [case for case in cases if case["ratio"] is None and not case["regression"]]
+    unjudged = [case for case in cases if not case["judged"]]
     suite = ElementTree.Element(
         "testsuite",
         name=printable(f"mbench diff {document['base']} {document['new']}"),
@@ -106,7 +108,7 @@ def junit(document: Document) -> str:
         )
         if case["regression"]:
             ElementTree.SubElement(test, "failure", message=said)
-        elif case["ratio"] is None:
+        elif not case["judged"]:
             ElementTree.SubElement(test, "skipped", message=said)
         else:
             ElementTree.SubElement(test, "system-out").text = said

@@ -15,6 +15,8 @@ Changes = dict[str, tuple[Any, Any]]
 
 # Another machine is another experiment; a new kernel or driver is a change to be judged.
 CONDITIONS = ("protocol", "cpu", "physical_cores", "usable_cores", "gpu")
+NARROWEST = 0.01
+"""Half-width that is asked of an interval where the threshold is smaller."""
 SETTINGS = ("mbench", "os", "python", "driver", "governor", "transparent_huge_pages", "hostname",
             "variables")  # fmt: skip
 
@@ -52,6 +54,7 @@ def differ(base: Document, new: Document, *, threshold: float) -> Document:
             for case in left
         ],
         "regressions": sum(case["regression"] for case in cases),
+        "undetermined": sum(case["ratio"] is not None and not case["judged"] for case in cases),
     }
 
 
@@ -163,17 +166,25 @@ def contrast(
         "verdict": "not comparable",
         "reason": obstacle(base, new, conditions=conditions),
         "regression": base["outcome"] == "ok" != new["outcome"],
+        "judged": base["outcome"] == "ok" != new["outcome"],
+        "processes": None,
         "changes": listed(version_changes(base, new)),
     }  # fmt: skip
     if document["reason"] is not None:
         return document
-    interval = stats.contrast(
-        base["throughput"]["processes"], new["throughput"]["processes"], comparisons=comparisons
-    )
+    rates = base["throughput"]["processes"], new["throughput"]["processes"]
+    interval = stats.contrast(*rates, comparisons=comparisons)
     verdict = stats.verdict(interval)
-    wide = interval.half_width is None or interval.half_width > max(threshold, 0.01)
-    if wide and verdict not in ("faster", "slower"):
-        document["reason"] = "too noisy to show a change of the threshold; more processes would"
+    goal = max(threshold, NARROWEST)
+    wide = interval.half_width is None or interval.half_width > goal
+    document["judged"] = verdict in ("faster", "slower") or not wide
+    if not document["judged"]:
+        count = stats.processes_for(*rates, half_width=goal, comparisons=comparisons)
+        if count is not None:  # the run with more processes may hide that the other has too few
+            count = max(count, 1 + min(map(len, rates)))
+        document["processes"] = count
+        why = "too few processes" if interval.half_width is None else "too noisy"
+        document["reason"] = f"{why} to show a change of the threshold; {enough(count)}"
     return document | {
         "ratio": interval.value,
         "low": interval.low,
@@ -181,3 +192,10 @@ def contrast(
         "verdict": verdict,
         "regression": verdict == "slower" and interval.value < 1 - threshold,
     }
+
+
+def enough(processes: int | None) -> str:
+    """How many processes would show a change of the threshold, in words."""
+    if processes is None:
+        return "more processes than are practical would; quieten the machine"
+    return f"about {processes} in each run would: --processes {processes}"

@@ -1,6 +1,6 @@
 """Intervals, ratios, percentiles and verdicts, computed from raw values when they are read."""
 
-from mbench.stats.contrasts import contrast
+from mbench.stats.contrasts import contrast, processes_for
 from mbench.stats.intervals import (
     CONFIDENCE,
     FEWEST,
@@ -35,6 +35,7 @@ __all__ = [
     "pairs_for",
     "pairs_of",
     "percentile",
+    "processes_for",
     "ratio",
     "slope",
     "stdev",

@@ -13,7 +13,9 @@ from mbench.stats.intervals import CONFIDENCE, FEWEST, Interval, stdev
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["contrast"]
+__all__ = ["contrast", "processes_for"]
+
+MOST_PROCESSES = 500
 
 
 def contrast(base: Sequence[float], new: Sequence[float], *, comparisons: int = 1) -> Interval:
@@ -37,3 +39,22 @@ def contrast(base: Sequence[float], new: Sequence[float], *, comparisons: int = 
     tail = (1 - CONFIDENCE) / 2 / comparisons
     reach = float(stdtrit(freedom, 1 - tail)) * math.sqrt(sum(errors))
     return Interval(math.exp(shift), math.exp(shift - reach), math.exp(shift + reach), fewest)
+
+
+def processes_for(
+    base: Sequence[float], new: Sequence[float], *, half_width: float, comparisons: int = 1
+) -> int | None:
+    """About how many processes in each run make the interval of `contrast` that narrow.
+
+    Never fewer than three, which it is where a single process shows no scatter. None for more than
+    anybody makes.
+    """
+    if min(len(base), len(new)) < 2:
+        return FEWEST
+    both = sum(stdev([math.log(value) for value in values]) ** 2 for values in (base, new))
+    tail = (1 - CONFIDENCE) / 2 / comparisons
+    for count in range(FEWEST, MOST_PROCESSES + 1):
+        reach = float(stdtrit(2 * count - 2, 1 - tail)) * math.sqrt(both / count)
+        if math.sinh(reach) <= half_width:
+            return count
+    return None

@@ -64,6 +64,29 @@ def test_nothing_compared_is_no_success(diff, write_run):
     assert found.stderr == "mbench: nothing could be compared\n"
 
 
+def test_a_gate_that_sees_nothing_does_not_pass(diff, write_run, tmp_path):
+    single, path = [[1.0, 1.01]], tmp_path / "diff.xml"
+    base = write_run(seconds={"tiny": single, "flaky": STEADY})
+    new = write_run(seconds={"tiny": single, "flaky": STEADY})
+    found = diff(base, new)
+    assert found.exit_code == 1
+    assert found.stdout.startswith("no regression shown, 1 of 2 undetermined, from ")
+    assert diff(base, new, "--allow-undetermined", "--output", path).exit_code == 0
+    diff(base, new, "--format", "junit", "--output", path)
+    suite = ElementTree.parse(path).getroot()[0]
+    assert (suite.get("failures"), suite.get("skipped")) == ("0", "1")
+    (skipped,) = suite.findall("testcase/skipped")
+    assert "about 3 in each run would: --processes 3" in skipped.get("message")
+
+
+def test_no_allowance_lets_a_gate_pass_in_which_nothing_was_seen(diff, write_run):
+    base = write_run(seconds={"tiny": [[1.0]]})
+    new = write_run(seconds={"tiny": [[1.5]]})
+    found = diff(base, new, "--allow-undetermined")
+    assert found.exit_code == 1
+    assert "mbench: nothing could be seen" in found.stderr
+
+
 @pytest.mark.parametrize("text", ["3", "x%", "-1%", "100%", "3%%", "nan%", ""])
 def test_thresholds_that_are_none_are_refused(diff, runs, text):
     found = diff(*runs, f"--threshold={text}")

@@ -45,14 +45,34 @@ def test_noise_alone_is_no_regression_whatever_its_size(diff):
     (case,) = found["cases"]
     assert case["verdict"] == "no difference shown"
     assert case["ratio"] < 0.97
-    assert "too noisy" in case["reason"]
-    assert found["regressions"] == 0
+    assert case["reason"] == (
+        "too noisy to show a change of the threshold; "
+        "more processes than are practical would; quieten the machine"
+    )
+    assert (found["regressions"], found["undetermined"], case["judged"]) == (0, 1, False)
+
+
+@pytest.mark.parametrize("made", [4, 5])
+def test_as_many_processes_as_are_told_show_a_change_of_the_threshold(diff, made):
+    wavering = [[1.0], [1.03], [0.98], [1.01], [1.02]][:made]
+    found = diff({"seconds": {"tiny": wavering}}, {"seconds": {"tiny": wavering}}, threshold=0.015)
+    (case,) = found["cases"]
+    assert not case["judged"]
+    assert f"would: --processes {case['processes']}" in case["reason"]
+    enough = (wavering * 20)[: case["processes"]]
+    again = diff({"seconds": {"tiny": enough}}, {"seconds": {"tiny": enough}}, threshold=0.015)
+    assert again["cases"][0]["judged"]
+    assert again["undetermined"] == 0
 
 
 def test_two_processes_decide_nothing(diff):
     found = diff({"seconds": {"tiny": [[1.0]] * 2}}, {"seconds": {"tiny": [[2.0]] * 2}})
-    assert found["cases"][0]["verdict"] == "undetermined"
-    assert found["regressions"] == 0
+    (case,) = found["cases"]
+    assert case["verdict"] == "undetermined"
+    assert case["reason"].startswith(
+        "too few processes to show a change of the threshold; about 3 "
+    )
+    assert (found["regressions"], found["undetermined"]) == (0, 1)
 
 
 def test_intervals_widen_with_the_number_of_cases(diff):
