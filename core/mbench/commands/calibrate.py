@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from mbench.commands.case_options import case_options
+from mbench.commands.formats import format_options
 from mbench.commands.measure import order_of
 from mbench.commands.options import protocol_options, results_option
 from mbench.commands.output import check_writable, deliver
@@ -20,6 +20,9 @@ from mbench.contract.axes import AXES, MACHINE, name
 from mbench.errors import UsageError
 from mbench.reports.text import number
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 __all__ = ["command"]
 
 
@@ -28,10 +31,7 @@ __all__ = ["command"]
 @case_options
 @protocol_options
 @results_option
-@click.option("--format", "format_", type=click.Choice(["table", "json"]), default="table",
-              show_default=True, help="Of the report.")  # fmt: skip
-@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), default=None,
-              help="Write the report to a file instead of stdout.")  # fmt: skip
+@format_options("table", "json")
 @screen_options
 @click.pass_context
 def command(context: click.Context, /, framework: str, **options: Any) -> None:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mbench.commands.case_options import case_options
+from mbench.commands.formats import output_options
 from mbench.commands.measure import measure, order_of
 from mbench.commands.options import (
     COMMAS,
     course_options,
-    output_options,
     protocol_options,
     results_option,
 )

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from mbench.commands.formats import format_options
 from mbench.commands.options import Percent, results_option
 from mbench.commands.output import check_writable, deliver
 from mbench.commands.screen import color_option
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 __all__ = ["command"]
 
@@ -21,10 +25,7 @@ __all__ = ["command"]
 @click.option("--allow-undetermined", is_flag=True,
               help="Pass though some cases (not all) are too noisy for the threshold.")  # fmt: skip
 @results_option
-@click.option("--format", "format_", type=click.Choice(["table", "markdown", "json", "junit"]),
-              default="table", show_default=True, help="Of the report.")  # fmt: skip
-@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), default=None,
-              help="Write the report to a file instead of stdout.")  # fmt: skip
+@format_options("table", "markdown", "json", "junit")
 @color_option
 @click.pass_context
 def command(
@@ -43,7 +44,7 @@ def command(
     Examples:
       mbench diff 20260102 20260109
       mbench diff base/ new/ --threshold 5% --format markdown
-      mbench diff base/ new/ --format junit --output diff.xml
+      mbench diff base/ new/ --output diff.xml
     """
     from mbench.reports.differences import FORMATS, headline
     from mbench.results.difference import differ

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from mbench.commands.formats import format_options
 from mbench.commands.options import results_option
 from mbench.commands.output import check_writable
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 __all__ = ["command"]
 
 
 @click.command("export")
 @click.argument("run", nargs=-1)
-@click.option("--format", "format_", type=click.Choice(["parquet", "csv", "jsonl"]),
-              default="parquet", show_default=True, help="Of the file.")  # fmt: skip
-@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), required=True,
-              help="The file to write.")  # fmt: skip
+@format_options("parquet", "csv", "jsonl", usual="parquet", of="the file", required=True)
 @results_option
 def command(run: tuple[str, ...], format_: str, output: Path, results: Path) -> None:
     """Write every measured interval as one row: of each RUN, or of all runs.
@@ -27,7 +28,7 @@ def command(run: tuple[str, ...], format_: str, output: Path, results: Path) -> 
     \b
     Examples:
       mbench export --output samples.parquet
-      mbench export 20260102-1504 --format csv --output samples.csv
+      mbench export 20260102-1504 --output samples.csv
     """
     from mbench.results.database import files_of
     from mbench.results.run import pick_run

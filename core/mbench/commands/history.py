@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from mbench.commands.formats import format_options
 from mbench.commands.options import COMMAS, results_option
 from mbench.commands.output import check_writable, deliver
 from mbench.commands.screen import color_option
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 __all__ = ["command"]
 
@@ -19,10 +23,7 @@ __all__ = ["command"]
 @click.option("--framework", "--frameworks", "frameworks", type=COMMAS, default=(),
               help="These frameworks only.")  # fmt: skip
 @results_option
-@click.option("--format", "format_", type=click.Choice(["table", "markdown", "csv", "json"]),
-              default="table", show_default=True, help="Of the report.")  # fmt: skip
-@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), default=None,
-              help="Write the report to a file instead of stdout.")  # fmt: skip
+@format_options("table", "markdown", "csv", "json")
 @color_option
 def command(
     models: tuple[str, ...], frameworks: tuple[str, ...], results: Path, format_: str,
@@ -35,7 +36,7 @@ def command(
     \b
     Examples:
       mbench history
-      mbench history --model resnet50 --framework torch --format csv --output trend.csv
+      mbench history --model resnet50 --framework torch --output trend.csv
     """
     from mbench.reports.history import FORMATS
     from mbench.results.database import files_of

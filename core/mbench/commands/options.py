@@ -26,7 +26,6 @@ __all__ = [
     "chosen_outlet",
     "chosen_report",
     "course_options",
-    "output_options",
     "plugins",
     "results_option",
 ]
@@ -194,20 +193,6 @@ course_options = apply(
                      help="Measure what RUN lacks, which the same command began."),
         click.option("--dry-run", is_flag=True,
                      help="Print the cases and how long they may take; measure nothing."),
-    ]
-)  # fmt: skip
-
-output_options = apply(
-    [
-        click.option("--format", "format_", default="table", show_default=True,
-                     help="table, json, csv, markdown or html."),
-        click.option("--layout", default=None,
-                     help="Arrange the report as others publish theirs: dlperf, nvidia or "
-                          "superbench, which has the format jsonl too."),
-        click.option("--output", type=click.Path(path_type=Path, dir_okay=False), default=None,
-                     help="Write the report to a file instead of stdout."),
-        click.option("--log", "outlet", default=None,
-                     help="Hand the run over to another tool's store too: mlflow."),
     ]
 )  # fmt: skip
 

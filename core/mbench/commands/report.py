@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from mbench.commands.formats import by_ending
 from mbench.commands.options import results_option
 from mbench.commands.output import check_writable, deliver, read
 
@@ -36,6 +37,7 @@ def command(run: tuple[str, ...], output: Path, history: bool, results: Path) ->
     from mbench.results.run import pick_run
 
     check_writable(output)
+    by_ending(output, chosen=None, known=("html",), usual="html")
     documents = [read(pick_run(results, name)) for name in run or (None,)]
     trends = None
     if history:

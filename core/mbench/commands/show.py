@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mbench.commands.options import chosen_outlet, chosen_report, output_options, results_option
+from mbench.commands.formats import output_options
+from mbench.commands.options import chosen_outlet, chosen_report, results_option
 from mbench.commands.output import check_writable, emit
 from mbench.commands.screen import color_option
 
@@ -33,7 +34,7 @@ def command(
       mbench show
       mbench show 20260102-1504 --format json
       mbench show --layout dlperf --format markdown
-      mbench show --format html --output run.html --log mlflow
+      mbench show --output run.html --log mlflow
     """
     from mbench.results.run import pick_run
 

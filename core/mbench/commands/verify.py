@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from mbench.commands.case_options import case_options
+from mbench.commands.formats import format_options
 from mbench.commands.options import (
     COMMAS,
     plugins,
@@ -34,10 +34,7 @@ __all__ = ["command", "proven"]
 @provision_option
 @timeout_option
 @click.option("--fresh", is_flag=True, help="Prove anew what is remembered as proven.")
-@click.option("--format", "format_", type=click.Choice(["table", "json"]), default="table",
-              show_default=True, help="Of the report.")  # fmt: skip
-@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), default=None,
-              help="Write the report to a file instead of stdout.")  # fmt: skip
+@format_options("table", "json")
 @screen_options
 @click.pass_context
 def command(context: click.Context, /, **options: Any) -> None:
