@@ -1,0 +1,72 @@
+"""Makes the tour's pictures of a terminal, as SVG, from what the commands print.
+
+Usage: python docs/tour.py [RUN]
+
+Without a RUN it measures one, of about three minutes: README's first command. The other commands
+take a minute. It needs the environments of the frameworks that it names, or builds them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from rich._export_format import CONSOLE_SVG_FORMAT
+from rich.console import Console
+from rich.terminal_theme import MONOKAI
+from rich.text import Text
+
+MBENCH = [sys.executable, "-m", "mbench"]
+FOLDER = Path(__file__).parent / "tour"
+COLUMNS = 100
+COMPARE = "mbench compare --frameworks torch,tf"
+SCENES = {
+    "list": "mbench list frameworks",
+    "doctor": "mbench doctor",
+    "plan": f"{COMPARE} --mode train,inference --batch-size 4,8,32 --dry-run",
+    "verify": "mbench verify --frameworks torch,tf --models squeezenet1_1",
+}
+# Fonts of the network are none of ours: a reader's own will do.
+FORMAT = re.sub(r"@font-face \{\{.*?\}\}\s*", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)
+
+
+def printed(command: str) -> str:
+    """What a command prints on a terminal with colours."""
+    done = subprocess.run(
+        [*MBENCH, *shlex.split(command)[1:], "--color", "always"],
+        stdout=subprocess.PIPE, text=True, check=True,
+        env={**os.environ, "COLUMNS": str(COLUMNS), "MBENCH_DISABLE_EXTERNAL_PLUGINS": "1"},
+    )  # fmt: skip
+    return done.stdout
+
+
+def draw(name: str, command: str, output: str) -> None:
+    """A picture of a terminal in which `command` was typed."""
+    with open(os.devnull, "w") as nowhere:
+        console = Console(record=True, width=COLUMNS, file=nowhere, force_terminal=True)
+        console.print(Text.assemble(("$ ", "bold green"), (command, "bold")))
+        console.print(Text.from_ansi(output))
+    picture = console.export_svg(title="mbench", code_format=FORMAT, theme=MONOKAI, unique_id=name)
+    (FOLDER / f"{name}.svg").write_text(picture, encoding="utf-8")
+
+
+def main() -> None:
+    FOLDER.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as results:
+        run = sys.argv[1] if len(sys.argv) > 1 else None
+        if run is None:
+            command = [*MBENCH, *shlex.split(COMPARE)[1:], "--results", results]
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        shown = f"mbench show {shlex.quote(run)}" if run else f"mbench show --results {results}"
+        draw("compare", COMPARE, printed(shown))
+        for name, command in SCENES.items():
+            draw(name, command, printed(command))
+
+
+if __name__ == "__main__":
+    main()
