@@ -30,8 +30,8 @@ $ mbench verify --frameworks {frameworks} --models zoo --precision {precision} {
 
 A cell holds the worst relative error in float64: of evaluation outputs, of losses, and of the
 change of every tensor by gradient descent and by the model's own optimizer (gate 1e-9). Where a
-second one follows, it is the worst of the losses as timed, in that precision. What is compared, and
-why by these gates, is said in [Equal work](equal-work.md).
+second error follows, it is the worst of the losses as timed, in that precision.
+[Equal work](equal-work.md) says what is compared, by which gates, and what this does not show.
 """
 OUTPUT = "--format json --output zoo.json"
 
