@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,7 @@ __all__: list[str] = []
 FORMATS = ("table", "json", "csv", "markdown", "html")
 GRIDS = ("table", "json", "csv", "markdown")
 LAYOUTS = {"dlperf": GRIDS, "nvidia": GRIDS, "superbench": (*GRIDS, "jsonl")}
+OUTLETS = ("mlflow",)
 COMMANDS = (
     "compare",
     "run",
@@ -44,6 +46,20 @@ COMMANDS = (
 
 SHARED = ("generator", "images", "workload")
 """Modules of `mbench.workloads` that are no families."""
+
+
+@dataclass(frozen=True)
+class LateOutlet:
+    """An outlet whose module is imported when it is used."""
+
+    module: str
+
+    def check(self) -> None:
+        import_module(self.module).check()
+
+    def __call__(self, document: dict[str, Any], folder: Path, /) -> str:
+        where: str = import_module(self.module).send(document, folder)
+        return where
 
 
 @hookimpl
@@ -87,11 +103,7 @@ def mbench_layouts() -> Mapping[str, Mapping[str, Report]]:
 
 @hookimpl
 def mbench_outlets() -> Mapping[str, Outlet]:
-    def mlflow(document: dict[str, Any], folder: Path, /) -> str:
-        where: str = import_module("mbench.outlets.mlflow").send(document, folder)
-        return where
-
-    return {"mlflow": mlflow}
+    return {name: LateOutlet(f"mbench.outlets.{name}") for name in OUTLETS}
 
 
 @hookimpl

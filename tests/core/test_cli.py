@@ -166,9 +166,12 @@ MISTAKES = [
         "--no-xla contradicts --compiler xla; give one of them",
     ),
     ([*COMPARE, "--output", "no/such/report.md"], "there is no folder no/such"),
-    (["verify", "--frameworks", "tiny", "--output", "no/such/report.md"], "no folder no/such"),
+    (["verify", "--frameworks", "tiny", "--output", "no/such/report.json"], "no folder no/such"),
+    (["verify", "--frameworks", "tiny", "--output", "x.md"], "x.md would hold markdown"),
     (["show", "--output", "no/such/report.md"], "there is no folder no/such"),
     ([*COMPARE, "--output", "."], "is a directory"),
+    ([*COMPARE, "--budget", "2"], "a budget of 2 s for 10 workers"),
+    ([*COMPARE, "--resume", "nowhere", "--dry-run"], "no runs in"),
     (["show"], "no runs in"),
     (["show", "2026"], "no runs in"),
     (["list", "frameworkz"], "'frameworkz' is not one of 'all', 'frameworks', 'models', 'runs'"),
@@ -188,6 +191,18 @@ def test_mistakes_are_one_line_and_exit_code_two(command, tmp_path, monkeypatch,
     assert said in err
     assert err.startswith("mbench: ")
     assert err.count("\n") == 1, err
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("words", [COMPARE, ["verify", *COMPARE[1:]], ["run", "tiny"]])
+def test_a_device_that_is_not_there_ends_before_anything_begins(
+    command, tmp_path, monkeypatch, words
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("mbench.harness.beforehand.find_device", lambda: "cpu")
+    code, _, err = command(*words, "--device", "cuda")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "no NVIDIA driver is loaded on this machine" in err
     assert os.listdir(tmp_path) == []
 
 

@@ -80,7 +80,7 @@ def test_an_argument_is_no_option_whatever_it_begins_with():
     [
         ({"modells": "x"}, r"mbench.compare takes no 'modells'; did you mean models"),
         ({"output": "x"}, r"mbench.compare takes no 'output'"),
-        ({"until": 3}, r"'3' is not a percentage like 2%"),
+        ({"until": 3}, r"'3' has no unit: write 3%"),
         ({"until": 1.5}, r"'150%' is not a percentage"),
         ({"threads": 0}, r"--threads.*not in the range"),
         ({"models": []}, r"'' holds an empty item"),

@@ -63,7 +63,7 @@ def run(tmp_path_factory) -> Path:
         "--compiler", "best",
     ]  # fmt: skip
     mbench(folder, *command)
-    (path,) = (folder / "results").iterdir()
+    (path,) = (folder / "results").glob("*/")
     mbench(folder, *command, "--resume", path.name)
     return path
 

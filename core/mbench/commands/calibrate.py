@@ -46,6 +46,7 @@ def command(context: click.Context, /, framework: str, **options: Any) -> None:
       mbench calibrate torch
       mbench calibrate torch --models resnet50 --image-size 96 --batch-size 4 --processes 10
     """
+    from mbench.harness.beforehand import check
     from mbench.harness.conduct import conduct
     from mbench.harness.progress import open_progress
 
@@ -55,6 +56,8 @@ def command(context: click.Context, /, framework: str, **options: Any) -> None:
     if order.protocol.processes < 3:
         raise UsageError("few process pairs show no scatter; give --processes 3 or more")
     check_writable(options["output"])
+    for doubt in check(order):
+        click.echo(f"mbench: {doubt}", err=True)
     store, interrupted = conduct(order, open_progress(verbosity=options["verbosity"]))
     found = keep_calibrations(store.folder)
     if options["format_"] == "json":

@@ -30,6 +30,7 @@ def command(run: tuple[str, ...], format_: str, output: Path, results: Path) -> 
       mbench export --output samples.parquet
       mbench export 20260102-1504 --output samples.csv
     """
+    from mbench.reports.text import counted
     from mbench.results.database import files_of
     from mbench.results.run import pick_run
     from mbench.results.samples import export
@@ -37,5 +38,5 @@ def command(run: tuple[str, ...], format_: str, output: Path, results: Path) -> 
     check_writable(output)
     files = files_of(*([pick_run(results, name) for name in run] or [results]))
     written = export(files, output, format_=format_)
-    runs = f"{len(files)} run" + "s" * (len(files) != 1)
-    click.echo(f"mbench: {written} samples of {runs} in {output}", err=True)
+    said = f"{counted(written, 'sample')} of {counted(len(files), 'run')}"
+    click.echo(f"mbench: {said} in {output}", err=True)

@@ -16,6 +16,7 @@ __all__ = ["foresee"]
 def foresee(order: Order) -> None:
     """Print every comparison, its unsupported cases with the reason, and the sum."""
     from mbench.plan.estimate import estimate
+    from mbench.reports.text import counted
     from mbench.results.past import past_step_seconds
 
     entries = [entry for comparison in order.comparisons for entry in comparison.entries]
@@ -38,7 +39,7 @@ def foresee(order: Order) -> None:
             if not entry.support.supported:
                 click.echo(f"  {entry.label}: unsupported: {entry.support.reason}")
     lacking = sum(not entry.support.supported for entry in entries)
-    said = f"{len(order.comparisons)} comparisons, {len(entries)} cases"
+    said = f"{counted(len(order.comparisons), 'comparison')}, {counted(len(entries), 'case')}"
     said += f", {lacking} of them unsupported" if lacking else ""
     said += f": {order.protocol.in_all(total)}" if total is not None else ""
     click.echo(f"{said}; environments, proofs and searches not included")

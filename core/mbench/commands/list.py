@@ -37,17 +37,17 @@ def command(context: click.Context, what: str, results: Path) -> None:
     """
     found = plugins(context)
     if what in ("all", "frameworks"):
-        columns("framework", frameworks(found))
+        columns("frameworks", frameworks(found))
     if what == "all":
-        columns("model", families(found))
+        columns("models", families(found))
     if what == "models":
         rows = models(found)
         reasons = stand(found, rows)
-        columns("model", rows)
+        columns("models", rows)
         for reason in reasons:
             click.echo(reason)
     if what == "runs":
-        columns("run", runs(results))
+        columns(f"runs in {results}", runs(results))
     for offers in (found.adapters, found.workloads, found.reports, found.layouts, found.outlets,
                    found.launchers, found.commands):  # fmt: skip
         assert offers is not None  # asked for, so that every problem is known
@@ -56,9 +56,9 @@ def command(context: click.Context, what: str, results: Path) -> None:
 
 
 def columns(title: str, rows: Sequence[Sequence[str]]) -> None:
-    """Print left-aligned columns under a title."""
+    """Print left-aligned columns, or that there is nothing of that `title`."""
     if not rows:
-        click.echo(f"no {title}s")
+        click.echo(f"no {title}")
         return
     widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
     for row in rows:

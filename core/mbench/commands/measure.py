@@ -5,14 +5,14 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from mbench.commands.foresee import foresee
 from mbench.commands.options import chosen_outlet, chosen_report, plugins
 from mbench.commands.output import check_writable, emit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    import click
 
     from mbench.plan.order import Order
     from mbench.plan.plan import Sweep
@@ -45,14 +45,19 @@ def measure(context: click.Context, order: Order) -> int:
     options = context.params
     report = chosen_report(context, options["format_"], options["layout"])
     outlet = chosen_outlet(context, options["outlet"])
-    if options["dry_run"]:
-        foresee(order)
-        return 0
     check_writable(options["output"])
-    from mbench.harness.conduct import conduct
+    from mbench.harness.beforehand import check
+    from mbench.harness.conduct import conduct, rest_of
     from mbench.harness.progress import open_progress
 
-    store, interrupted = conduct(order, open_progress(verbosity=options["verbosity"]))
+    progress = open_progress(verbosity=options["verbosity"])
+    if options["dry_run"]:
+        foresee(rest_of(order, progress) if order.resume else order)
+    for line in check(order):
+        click.echo(f"mbench: {line}", err=True)
+    if options["dry_run"]:
+        return 0
+    store, interrupted = conduct(order, progress)
     emit(store.folder, report, options["output"], outlet, format_=options["format_"])
     if interrupted:
         print(

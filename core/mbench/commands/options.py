@@ -91,6 +91,8 @@ class Percent(click.ParamType[Any]):
         if isinstance(value, float):
             return value
         number, sign, rest = str(value).partition("%")
+        if not sign and re.fullmatch(r"\d{1,2}(\.\d+)?", number):
+            self.fail(f"{value!r} has no unit: write {value}%", param, ctx)
         try:
             share = float(number) / 100
         except ValueError:
@@ -198,8 +200,13 @@ course_options = apply(
 
 
 def chosen_outlet(context: click.Context, name: str | None) -> Outlet | None:
-    """What --log asks for; raises UsageError where there is no such thing."""
-    return None if name is None else plugins(context).outlet(name)
+    """What --log asks for; raises MbenchError where there is no such thing, or it is not ready."""
+    if name is None:
+        return None
+    outlet = plugins(context).outlet(name)
+    if check := getattr(outlet, "check", None):
+        check()
+    return outlet
 
 
 def chosen_report(context: click.Context, format_: str, layout: str | None) -> Report:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mbench.engine.outcome import CaseEnded
 from mbench.engine.variables import inherited
 from mbench.equality.prove import prove
+from mbench.harness.beforehand import check
 from mbench.harness.bench import Bench
 from mbench.harness.ceiling import Ceilings
 from mbench.harness.execute import execute
 from mbench.harness.homes import Homes
-from mbench.harness.resume import take_up
+from mbench.harness.resume import is_done, take_up
 from mbench.results import events
 from mbench.results.run import load_run, pick_run
 from mbench.results.store import RunWriter
@@ -27,12 +29,14 @@ if TYPE_CHECKING:
     from mbench.plan.order import Order
     from mbench.plan.plan import Comparison, Entry
     from mbench.results.records import Run
+    from mbench.telemetry.machine import System
 
-__all__ = ["conduct"]
+__all__ = ["conduct", "rest_of"]
 
 
 def conduct(order: Order, progress: Progress) -> tuple[RunWriter, bool]:
     """Measure, and say whether Ctrl-C ended it; what was measured until then is written down."""
+    check(order)
     homes = Homes(
         comparisons=order.comparisons, accelerator=order.device, provision=order.provision,
         progress=progress,
@@ -65,21 +69,43 @@ def open_run(
     order: Order, homes: Homes, progress: Progress
 ) -> tuple[RunWriter, Sequence[Comparison], Run | None]:
     """A new run, or the one that is resumed with what it had found; raises UsageError."""
-    adapters = [entry.adapter for comparison in order.comparisons for entry in comparison.entries]
-    system = describe_system(inherited(adapters, device=order.device))
+    system = system_of(order)
     if order.resume is None:
         store = RunWriter(
             order.results, protocol=order.protocol, system=system, arguments=list(order.command)
         )
         return store, order.comparisons, None
-    earlier = load_run(pick_run(order.results, order.resume))
     try:
-        comparisons = take_up(
-            earlier, order.comparisons, protocol=order.protocol, system=system, homes=homes
-        )
+        comparisons, earlier = found_before(order, system, homes)
     finally:
         progress.close()
     return RunWriter.reopen(earlier, arguments=list(order.command)), comparisons, earlier
+
+
+def rest_of(order: Order, progress: Progress) -> Order:
+    """What the run that is resumed lacks; raises UsageError where it cannot be. Builds nothing."""
+    homes = Homes(
+        comparisons=order.comparisons, accelerator=order.device, provision=False, progress=progress
+    )
+    comparisons, earlier = found_before(order, system_of(order), homes)
+    left = tuple(one for one in comparisons if not is_done(earlier, one))
+    return replace(order, comparisons=left)
+
+
+def found_before(order: Order, system: System, homes: Homes) -> tuple[list[Comparison], Run]:
+    """All comparisons with what the run that is resumed had found for them, and that run."""
+    assert order.resume is not None
+    earlier = load_run(pick_run(order.results, order.resume))
+    protocol = order.protocol
+    return take_up(
+        earlier, order.comparisons, protocol=protocol, system=system, homes=homes
+    ), earlier
+
+
+def system_of(order: Order) -> System:
+    """This machine, with what its workers would inherit."""
+    adapters = [entry.adapter for comparison in order.comparisons for entry in comparison.entries]
+    return describe_system(inherited(adapters, device=order.device))
 
 
 def prover(

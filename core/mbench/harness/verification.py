@@ -13,6 +13,7 @@ from mbench.engine.outcome import CaseEnded
 from mbench.equality.proof_case import PROVEN
 from mbench.equality.prove import prove
 from mbench.errors import MbenchError
+from mbench.harness.beforehand import check_device
 from mbench.harness.homes import Homes
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ def verify(
     fresh: bool,
 ) -> Verification:
     """Prove each case, or find it proven before unless `fresh`."""
+    check_device(device)
     homes = Homes(
         comparisons=comparisons, accelerator=device, provision=provision, progress=progress
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 import time
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from mlflow import MlflowClient
     from mlflow.entities import Metric
 
-__all__ = ["send"]
+__all__ = ["check", "send"]
 
 Document = dict[str, Any]
 
@@ -26,16 +27,21 @@ EXPERIMENT = "mbench"
 BATCH, LONGEST = 1000, 250
 
 
+def check() -> None:
+    """Raises MbenchError where MLflow is not installed; importing it takes seconds."""
+    if find_spec("mlflow") is None:
+        raise lacking("MLflow", extra="mlflow")
+
+
 def send(document: Document, folder: Path, /) -> str:
     """Write to the store that MLFLOW_TRACKING_URI names, or MLflow's default.
 
     The experiment is MLFLOW_EXPERIMENT_NAME, or "mbench".
     """
-    try:
-        import mlflow
-        from mlflow.exceptions import MlflowException
-    except ImportError:
-        raise lacking("MLflow", extra="mlflow") from None
+    check()
+    import mlflow
+    from mlflow.exceptions import MlflowException
+
     name = os.environ.get("MLFLOW_EXPERIMENT_NAME") or EXPERIMENT
     try:
         client = mlflow.MlflowClient()

@@ -11,7 +11,11 @@ __all__ = ["Outlet"]
 
 
 class Outlet(Protocol):
-    """Takes the document of `mbench.results.summary.summarize`, and the run's folder or file."""
+    """Takes the document of `mbench.results.summary.summarize`, and the run's folder or file.
+
+    It may have a method `check()`, which is called before anything is measured, and raises
+    MbenchError where nothing could be handed over.
+    """
 
     def __call__(self, document: dict[str, Any], folder: Path, /) -> str:
         """Where the run is now, in one line; raises MbenchError where it cannot be handed over."""

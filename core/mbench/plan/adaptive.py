@@ -21,6 +21,11 @@ that (Simons 1968, On the cost of not knowing the variance when making a fixed-w
 interval for the mean); the level by which such intervals are computed mends the rest
 (stats.STOPPED_CONFIDENCE)."""
 
+HASTE_SECONDS = 5.0
+"""Of a worker's life, from start to end: hardly any framework warms up in less."""
+COMFORT_SECONDS = 16.0
+"""What the default budget gives each worker of two frameworks."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Adaptive(Protocol):
@@ -80,6 +85,25 @@ class Adaptive(Protocol):
 
     def estimate(self, step_seconds: Sequence[float | None]) -> tuple[float | None, str]:
         return self.budget_seconds, self.in_all(self.budget_seconds)
+
+    def doubt(self, cases: int) -> str:
+        """A budget that is too short for its processes is not seen before they have started."""
+        if self.rounds is not None:
+            return ""
+        workers = self.processes * cases
+        mend = f"give --budget {workers * COMFORT_SECONDS:.0f}, or fewer --processes"
+        said = f"a budget of {span(self.budget_seconds)} for {workers} workers ({self.processes} "
+        said += f"processes of {cases} cases)"
+        least = workers * self.fewest_rounds * (self.block_seconds + self.lead_seconds)
+        if self.budget_seconds < least:
+            raise UsageError(f"{said} does not hold their {self.fewest_rounds} rounds: {mend}",
+                             option="--budget")  # fmt: skip
+        if (each := self.budget_seconds / workers) >= HASTE_SECONDS:
+            return ""
+        return (
+            f"{said} leaves each {each:.2g} s to start, to warm up and to be measured, and most "
+            f"frameworks take longer: {mend}"
+        )
 
     def in_all(self, seconds: float) -> str:
         return f"at most {span(seconds)}"

@@ -46,6 +46,13 @@ class Protocol(ABC):
         `step_seconds` are those of its cases, as far as earlier runs tell.
         """
 
+    def doubt(self, cases: int) -> str:
+        """Why a comparison of so many cases may come to nothing; empty where nothing tells.
+
+        Raises UsageError where it must.
+        """
+        return ""
+
     @abstractmethod
     def in_all(self, seconds: float) -> str:
         """What several comparisons that are estimated at so many seconds together take."""

@@ -71,7 +71,11 @@ class Run:
 
     @property
     def status(self) -> str:
-        return self.end.status if self.end else "unfinished"
+        if self.end is None:
+            return "unfinished"
+        if self.cases and all(case.outcome for case in self.cases.values()):
+            return "nothing measured"
+        return self.end.status
 
     def cases_of(self, comparison: int) -> list[CaseRecord]:
         """In the order of the frameworks as they were named, whenever each was written down."""

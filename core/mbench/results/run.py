@@ -27,7 +27,9 @@ def pick_run(folder: Path, name: str | None) -> Path:
         return Path(name)
     runs = find_runs(folder)
     if not runs:
-        raise UsageError(f"no runs in {folder}; measure one, or name its folder with --results")
+        raise UsageError(
+            f"no runs in {folder}; measure one, or name its folder: --results, or MBENCH_RESULTS"
+        )
     if name is None:
         return runs[-1]
     matching = [run for run in runs if run.name.startswith(name)]

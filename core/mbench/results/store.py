@@ -34,7 +34,11 @@ class RunWriter:
         self.id = f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
         self.folder = folder / self.id
         try:
-            self.folder.mkdir(parents=True)
+            if not folder.exists():
+                folder.mkdir(parents=True)
+                # Raw values are for whoever measured: no `git add .` takes them along.
+                (folder / ".gitignore").write_text("*\n", encoding="utf-8")
+            self.folder.mkdir()
             self._file = (self.folder / EVENTS_FILE).open("a", encoding="utf-8")
         except OSError as error:
             raise MbenchError(

@@ -53,7 +53,8 @@ def summarize_case(run: Run, case: CaseRecord) -> Document:
     first = processes[0].warm if processes else None
     peaks = [p.peak_bytes for p in processes if p.peak_bytes is not None]
     measured = any(process.blocks for process in processes)
-    unmeasured = "no rounds" if run.status == "complete" else "interrupted before its first round"
+    whole = run.end is not None and run.end.status == "complete"
+    unmeasured = "no rounds" if whole else "interrupted before its first round"
     speed, highest = throughput(case, level=level(protocol)), peak(run, case)
     return {
         "framework": planned.framework,

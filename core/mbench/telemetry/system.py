@@ -14,7 +14,7 @@ import psutil
 from mbench.telemetry.kernel import read
 from mbench.telemetry.machine import System
 
-__all__ = ["describe_system", "find_device", "usable_cores"]
+__all__ = ["describe_system", "find_device", "hardware_threads", "usable_cores"]
 
 NVIDIA_DRIVER = Path("/proc/driver/nvidia/version")
 GPU_FIELDS = ("name", "driver_version", "memory.total", "power.limit", "clocks.max.sm")
@@ -22,9 +22,15 @@ GPU_FIELDS = ("name", "driver_version", "memory.total", "power.limit", "clocks.m
 
 def usable_cores() -> int:
     """Physical cores that this process may run on."""
-    logical = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    physical = psutil.cpu_count(logical=False)
-    return max(1, min(logical or 1, physical or logical or 1))
+    logical, physical = hardware_threads(), psutil.cpu_count(logical=False)
+    return min(logical, physical or logical)
+
+
+def hardware_threads() -> int:
+    """How many threads this process can have running at once."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def find_device() -> str:

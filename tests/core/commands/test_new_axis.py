@@ -57,7 +57,7 @@ def measured(run, home):
     """Two runs of two values each; gives the names of both."""
     for _ in range(2):
         run(*COMPARE, *MEASURE, "--copies", "1,2")
-    return sorted(folder.name for folder in (home / "results").iterdir())
+    return sorted(folder.name for folder in (home / "results").glob("*/"))
 
 
 def test_it_is_an_option_and_a_key_of_suites_and_it_multiplies(run):

@@ -87,7 +87,7 @@ def test_no_allowance_lets_a_gate_pass_in_which_nothing_was_seen(diff, write_run
     assert "mbench: nothing could be seen" in found.stderr
 
 
-@pytest.mark.parametrize("text", ["3", "x%", "-1%", "100%", "3%%", "nan%", ""])
+@pytest.mark.parametrize("text", ["x%", "-1%", "100%", "3%%", "nan%", ""])
 def test_thresholds_that_are_none_are_refused(diff, runs, text):
     found = diff(*runs, f"--threshold={text}")
     assert found.exit_code == 2

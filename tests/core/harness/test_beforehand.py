@@ -1,0 +1,71 @@
+"""What is told before anything is downloaded, proven or measured."""
+
+from __future__ import annotations
+
+import pytest
+
+from mbench.errors import UsageError
+from mbench.harness import beforehand
+from mbench.harness.beforehand import check
+from mbench.plan.order import Order
+from mbench.plan.plan import Sweep, plan
+from mbench.plan.presets import choose
+
+
+@pytest.fixture
+def order(plugins, tmp_path):
+    """Two frameworks by a protocol's options, on a device, with threads."""
+
+    def order(name="adaptive", *, device="cpu", threads=1, **options):
+        sweep = Sweep(
+            frameworks=("tiny", "flaky"), wanted={"model": ("tiny-model",)}, device=device,
+            threads=threads,
+        )  # fmt: skip
+        return Order(
+            comparisons=tuple(plan(sweep, plugins)), protocol=choose(name, options), launcher=None,
+            command=("mbench",), results=tmp_path,
+        )  # fmt: skip
+
+    return order
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({}, None),
+        ({"processes": 3, "budget": 30.0}, None),
+        ({"budget": 50.0}, None),
+        ({"budget": 49.0},
+         "a budget of 49 s for 10 workers (5 processes of 2 cases) leaves each 4.9 s"),
+        ({"budget": 1.0, "rounds": 2}, None),
+        ({"name": "dlperf"}, None),
+    ],
+)  # fmt: skip
+def test_a_budget_that_is_hopeless_is_doubted(order, options, said):
+    found = check(order(**options))
+    assert len(found) == (said is not None)
+    for line in found:
+        assert line.startswith(said)
+        assert line.endswith("give --budget 160, or fewer --processes")
+
+
+def test_a_budget_that_does_not_hold_its_rounds_is_refused(order):
+    with pytest.raises(UsageError, match=r"does not hold their 3 rounds: give --budget 160, or fe"):
+        check(order(budget=10.0))
+
+
+def test_more_threads_than_run_at_once_are_told(order, monkeypatch):
+    monkeypatch.setattr(beforehand, "hardware_threads", lambda: 2)
+    assert check(order(threads=2)) == []
+    (line,) = check(order(threads=64))
+    assert line.startswith("64 threads on a machine that runs 2 at once")
+    assert "give --threads 2 or fewer" in line
+
+
+def test_cuda_without_a_driver_ends_before_anything_begins(order, monkeypatch):
+    monkeypatch.setattr(beforehand, "find_device", lambda: "cpu")
+    with pytest.raises(UsageError, match="no NVIDIA driver is loaded") as caught:
+        check(order(device="cuda"))
+    assert caught.value.option == "--device"
+    monkeypatch.setattr(beforehand, "find_device", lambda: "cuda")
+    assert check(order(device="cuda")) == []
