@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 import mbench
-from mbench.errors import MbenchError
+from mbench.console import abandon, steady, tell
+from mbench.errors import MbenchError, reason_of
 from mbench.plugins import Plugins
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ def interrupt(_: int, __: FrameType | None) -> None:
 
 def main() -> NoReturn:
     """Exit codes: 0 all measured, 1 something failed, 2 usage, 130 interrupted."""
+    steady()
     signal.signal(signal.SIGTERM, interrupt)
     try:
         code = group.main(prog_name="mbench", standalone_mode=False)
@@ -95,11 +97,14 @@ def main() -> NoReturn:
         fail(str(error), error.exit_code)
     except (KeyboardInterrupt, click.Abort):
         fail("interrupted", INTERRUPTED)
-    except BrokenPipeError:
-        sys.stderr.close()  # nobody reads any more
+    except BrokenPipeError:  # nobody reads any more
+        abandon(sys.stdout)
         sys.exit(1)
+    except OSError as error:
+        abandon(sys.stdout)
+        fail(reason_of(error), 1)
 
 
 def fail(message: str, code: int) -> NoReturn:
-    print(f"mbench: {message}", file=sys.stderr)
+    tell(message)
     sys.exit(code)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["EnvironmentUnavailable", "MbenchError", "UsageError", "about", "lacking"]
+__all__ = ["EnvironmentUnavailable", "MbenchError", "UsageError", "about", "lacking", "reason_of"]
 
 
 class MbenchError(Exception):
@@ -54,6 +54,12 @@ def lacking(what: str, *, extra: str) -> MbenchError:
     return MbenchError(
         f"this needs {what}, of mbench's extra {extra}: {pip} {' '.join(map(shlex.quote, wanted))}"
     )
+
+
+def reason_of(error: OSError) -> str:
+    """What the system refused, and of which file, where it says that."""
+    said = error.strerror or str(error) or type(error).__name__
+    return said if error.filename is None else f"{error.filename}: {said}"
 
 
 class EnvironmentUnavailable(MbenchError):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,6 +15,7 @@ from mbench.commands.output import check_writable, deliver
 from mbench.commands.screen import screen_options
 from mbench.commands.sweeps import sweep_of
 from mbench.commands.switches import CaseCommand
+from mbench.console import tell
 from mbench.contract.axes import AXES, MACHINE, name
 from mbench.errors import UsageError
 from mbench.reports.text import number
@@ -57,7 +57,7 @@ def command(context: click.Context, /, framework: str, **options: Any) -> None:
         raise UsageError("few process pairs show no scatter; give --processes 3 or more")
     check_writable(options["output"])
     for doubt in check(order):
-        click.echo(f"mbench: {doubt}", err=True)
+        tell(doubt)
     store, interrupted = conduct(order, open_progress(verbosity=options["verbosity"]))
     found = keep_calibrations(store.folder)
     if options["format_"] == "json":
@@ -66,7 +66,7 @@ def command(context: click.Context, /, framework: str, **options: Any) -> None:
         text = "".join(f"{line(calibrated)}\n" for calibrated in found)
     deliver(text, options["output"], format_=options["format_"])
     if interrupted:
-        print(f"mbench: interrupted; what was measured is in {store.folder}", file=sys.stderr)
+        tell(f"interrupted; what was measured is in {store.folder}")
         context.exit(130)
     context.exit(1 if store.failures or not found else 0)
 

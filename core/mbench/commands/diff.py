@@ -10,6 +10,7 @@ from mbench.commands.formats import format_options
 from mbench.commands.options import Percent, results_option
 from mbench.commands.output import check_writable, deliver
 from mbench.commands.screen import color_option
+from mbench.console import tell
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -56,14 +57,12 @@ def command(
     document = differ(old, now, threshold=threshold)
     deliver(FORMATS[format_](document), output, format_=format_)
     if output is not None:
-        click.echo(f"mbench: {headline(document)}", err=True)
+        tell(f"{headline(document)}")
     compared = any(case["ratio"] is not None for case in document["cases"])
     judged = any(case["judged"] for case in document["cases"])
     if not compared:
-        click.echo("mbench: nothing could be compared", err=True)
+        tell("nothing could be compared")
     elif not judged:
-        click.echo(
-            "mbench: nothing could be seen: no case shows a change of the threshold", err=True
-        )
+        tell("nothing could be seen: no case shows a change of the threshold")
     told = judged and (allow_undetermined or not document["undetermined"])
     context.exit(0 if told and not document["regressions"] else 1)

@@ -10,6 +10,7 @@ import click
 
 from mbench.commands.options import results_option
 from mbench.commands.screen import color_option
+from mbench.console import say
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,7 +43,7 @@ def command(context: click.Context, results: Path, format_: str) -> None:
     else:
         width = max(len(check.name) for check in checks)
         for check in checks:
-            click.echo(f"{check.status:<4}  {check.name:<{width}}  {check.found}")
+            say(f"{check.status:<4}  {check.name:<{width}}  {check.found}")
             if check.mend:
-                click.echo(f"{'':<4}  {'':<{width}}  -> {check.mend}")
+                say(f"{'':<4}  {'':<{width}}  -> {check.mend}")
     context.exit(1 if any(check.status == "fail" for check in checks) else 0)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
 from mbench.commands.options import COMMAS, plugins
+from mbench.console import say, tell
 
 __all__ = ["command"]
 
@@ -61,9 +60,9 @@ def create(context: click.Context, frameworks: tuple[str, ...], device: str) -> 
             spec,
             adapter,
             chosen.get(spec.text),
-            report=lambda text, label=spec.text: print(f"{label}: {text}", file=sys.stderr),  # type: ignore[misc]
+            report=lambda text, label=spec.text: tell(f"{label}: {text}"),  # type: ignore[misc]
         )
-        click.echo(f"{spec.text}: {environment.python.parent.parent}")
+        say(f"{spec.text}: {environment.python.parent.parent}")
 
 
 @command.command("list")
@@ -78,14 +77,14 @@ def list_() -> None:
 
     entries = managed.entries()
     if not entries:
-        click.echo(f"no environments in {managed.root()}")
+        say(f"no environments in {managed.root()}")
     for entry in entries:
         size = f"{entry.size_bytes() / 2**20:.0f} MiB"
         if entry.record is None:
-            click.echo(f"{entry.name}  {size}  broken: {entry.broken}")
+            say(f"{entry.name}  {size}  broken: {entry.broken}")
         else:
             made = f"Python {entry.record.python}, {entry.record.created}"
-            click.echo(f"{entry.name}  {size}  {made}  {', '.join(entry.record.requirements)}")
+            say(f"{entry.name}  {size}  {made}  {', '.join(entry.record.requirements)}")
 
 
 @command.command("remove")
@@ -101,4 +100,4 @@ def remove(names: tuple[str, ...]) -> None:
 
     for name in names:
         managed.remove(name)
-        click.echo(f"removed {name}")
+        say(f"removed {name}")

@@ -9,6 +9,7 @@ import click
 from mbench.commands.formats import format_options
 from mbench.commands.options import results_option
 from mbench.commands.output import check_writable
+from mbench.console import tell
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,4 +40,4 @@ def command(run: tuple[str, ...], format_: str, output: Path, results: Path) -> 
     files = files_of(*([pick_run(results, name) for name in run] or [results]))
     written = export(files, output, format_=format_)
     said = f"{counted(written, 'sample')} of {counted(len(files), 'run')}"
-    click.echo(f"mbench: {said} in {output}", err=True)
+    tell(f"{said} in {output}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 from typing import TYPE_CHECKING
 
-import click
+from mbench.console import say
 
 if TYPE_CHECKING:
     from mbench.plan.order import Order
@@ -34,12 +34,12 @@ def foresee(order: Order) -> None:
         )
         if comparison.best_compiler:
             frameworks = ", ".join(entry.label for entry in comparison.entries)
-        click.echo(f"{comparison.title}: {frameworks}: {words}")
+        say(f"{comparison.title}: {frameworks}: {words}")
         for entry in comparison.entries:
             if not entry.support.supported:
-                click.echo(f"  {entry.label}: unsupported: {entry.support.reason}")
+                say(f"  {entry.label}: unsupported: {entry.support.reason}")
     lacking = sum(not entry.support.supported for entry in entries)
     said = f"{counted(len(order.comparisons), 'comparison')}, {counted(len(entries), 'case')}"
     said += f", {lacking} of them unsupported" if lacking else ""
     said += f": {order.protocol.in_all(total)}" if total is not None else ""
-    click.echo(f"{said}; environments, proofs and searches not included")
+    say(f"{said}; environments, proofs and searches not included")

@@ -8,6 +8,7 @@ import click
 
 from mbench.commands.options import plugins, results_option
 from mbench.commands.screen import color_option
+from mbench.console import say, tell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,25 +46,25 @@ def command(context: click.Context, what: str, results: Path) -> None:
         reasons = stand(found, rows)
         columns("models", rows)
         for reason in reasons:
-            click.echo(reason)
+            say(reason)
     if what == "runs":
         columns(f"runs in {results}", runs(results))
     for offers in (found.adapters, found.workloads, found.reports, found.layouts, found.outlets,
                    found.launchers, found.commands):  # fmt: skip
         assert offers is not None  # asked for, so that every problem is known
     for problem in dict.fromkeys(found.problems):
-        click.echo(f"problem: plugin {problem.plugin} {problem.message}", err=True)
+        tell(f"problem: plugin {problem.plugin} {problem.message}")
 
 
 def columns(title: str, rows: Sequence[Sequence[str]]) -> None:
     """Print left-aligned columns, or that there is nothing of that `title`."""
     if not rows:
-        click.echo(f"no {title}")
+        say(f"no {title}")
         return
     widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
     for row in rows:
-        click.echo("  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip())
-    click.echo()
+        say("  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip())
+    say()
 
 
 def frameworks(found: Plugins) -> list[list[str]]:

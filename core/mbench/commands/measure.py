@@ -10,6 +10,7 @@ import click
 from mbench.commands.foresee import foresee
 from mbench.commands.options import chosen_outlet, chosen_report, plugins
 from mbench.commands.output import check_writable, emit
+from mbench.console import tell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,18 +55,17 @@ def measure(context: click.Context, order: Order) -> int:
     if options["dry_run"]:
         foresee(rest_of(order, progress) if order.resume else order)
     for line in check(order):
-        click.echo(f"mbench: {line}", err=True)
+        tell(line)
     if options["dry_run"]:
         return 0
     store, interrupted = conduct(order, progress)
     emit(store.folder, report, options["output"], outlet, format_=options["format_"])
     if interrupted:
-        print(
-            f"mbench: interrupted; what was measured is in {store.folder}, and the same command "
-            f"with --resume {store.id} measures the rest",
-            file=sys.stderr,
+        tell(
+            f"interrupted; what was measured is in {store.folder}, and the same command "
+            f"with --resume {store.id} measures the rest"
         )
         return 130
     if options["verbosity"] != "quiet":
-        print(f"mbench: raw values in {store.folder}", file=sys.stderr)
+        tell(f"raw values in {store.folder}")
     return 1 if store.failures else 0

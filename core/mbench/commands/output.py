@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mbench.commands.screen import in_colour
+from mbench.console import tell
 from mbench.errors import MbenchError, UsageError
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def emit(
     document = read(folder)
     deliver(report(document), output, format_=format_)
     if outlet is not None:
-        print(f"mbench: logged as {outlet(document, folder)}", file=sys.stderr)
+        tell(f"logged as {outlet(document, folder)}")
 
 
 def read(folder: Path) -> dict[str, Any]:
@@ -47,7 +48,7 @@ def read(folder: Path) -> dict[str, Any]:
 
     run = load_run(folder)
     if run.cut_off:
-        print(f"mbench: {run.id} is cut off; showing what is whole", file=sys.stderr)
+        tell(f"{run.id} is cut off; showing what is whole")
     return summarize(run)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
@@ -10,6 +9,7 @@ import click
 from mbench.commands.formats import by_ending
 from mbench.commands.options import results_option
 from mbench.commands.output import check_writable, deliver, read
+from mbench.console import tell
 
 __all__ = ["command"]
 
@@ -46,4 +46,4 @@ def command(run: tuple[str, ...], output: Path, history: bool, results: Path) ->
 
         trends = trace(files_of(results))
     deliver(page(documents, history=trends), output, format_="html")
-    print(f"mbench: wrote {output}", file=sys.stderr)
+    tell(f"wrote {output}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,6 +19,7 @@ from mbench.commands.output import check_writable, deliver
 from mbench.commands.screen import screen_options
 from mbench.commands.sweeps import sweep_of
 from mbench.commands.switches import CaseCommand
+from mbench.console import tell
 from mbench.errors import UsageError
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def command(context: click.Context, /, **options: Any) -> None:
         text = render(results)
     deliver(text, options["output"], format_=options["format_"])
     if interrupted:
-        print("mbench: interrupted; the same command goes on from here", file=sys.stderr)
+        tell("interrupted; the same command goes on from here")
         context.exit(130)
     context.exit(0 if all(result["outcome"] == "ok" for result in results) else 1)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from mbench.engine.outcome import CaseEnded
 from mbench.engine.variables import inherited
 from mbench.equality.prove import prove
+from mbench.errors import MbenchError, reason_of
 from mbench.harness.beforehand import check
 from mbench.harness.bench import Bench
 from mbench.harness.ceiling import Ceilings
@@ -15,7 +16,8 @@ from mbench.harness.execute import execute
 from mbench.harness.homes import Homes
 from mbench.harness.resume import is_done, take_up
 from mbench.results import events
-from mbench.results.run import load_run, pick_run
+from mbench.results.run import file_of, load_run, pick_run
+from mbench.results.runfile import RunFile
 from mbench.results.store import RunWriter
 from mbench.telemetry.nvml import find_gpu
 from mbench.telemetry.sampler import Sampler
@@ -59,6 +61,11 @@ def conduct(order: Order, progress: Progress) -> tuple[RunWriter, bool]:
         store.end("complete")
     except KeyboardInterrupt:
         interrupted = True
+    except OSError as error:  # a full disk above all
+        raise MbenchError(
+            f"{reason_of(error)}; what was measured is in {store.folder}, and the same command "
+            f"with --resume {store.id} measures the rest"
+        ) from error
     finally:
         store.end("interrupted")
         progress.close()
@@ -75,11 +82,20 @@ def open_run(
             order.results, protocol=order.protocol, system=system, arguments=list(order.command)
         )
         return store, order.comparisons, None
+    folder = pick_run(order.results, order.resume)
     try:
+        file = RunFile(file_of(folder))
+    except OSError as error:
+        raise MbenchError(f"cannot resume {folder}: {error.strerror}") from None
+    try:  # read once it is locked: until then another may write it
         comparisons, earlier = found_before(order, system, homes)
+        store = RunWriter.reopen(file, earlier, arguments=list(order.command))
+    except BaseException:
+        file.close()
+        raise
     finally:
         progress.close()
-    return RunWriter.reopen(earlier, arguments=list(order.command)), comparisons, earlier
+    return store, comparisons, earlier
 
 
 def rest_of(order: Order, progress: Progress) -> Order:

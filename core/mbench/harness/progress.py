@@ -7,6 +7,8 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TextIO
 
+from mbench.console import printable
+
 if TYPE_CHECKING:
     from rich.live import Live
     from rich.table import Table
@@ -57,7 +59,7 @@ class LinesProgress:
         self.last_phase: dict[str, str] = {}
 
     def say(self, text: str) -> None:
-        print(text, file=self.stream, flush=True)
+        print(printable(text), file=self.stream, flush=True)
 
     def comparison(self, title: str, labels: list[str]) -> None:
         self.last_phase.clear()
@@ -119,12 +121,16 @@ class LiveProgress:
         from rich.table import Table
         from rich.text import Text
 
-        table = Table("framework", "phase", "rounds", "samples/s", title=Text(self.title), box=None)
+        table = Table(
+            "framework", "phase", "rounds", "samples/s", title=Text(printable(self.title)), box=None
+        )
         for label, row in self.rows.items():
             rate = "" if row.rate is None else f"{row.rate:,.4g}"
             if row.rate is not None and row.rate >= 1e3:
                 rate = f"{row.rate:,.0f}"
-            table.add_row(Text(label), Text(row.phase), str(row.rounds or ""), rate)
+            table.add_row(
+                Text(printable(label)), Text(printable(row.phase)), str(row.rounds or ""), rate
+            )
         return table
 
     def redraw(self) -> None:
@@ -137,7 +143,7 @@ class LiveProgress:
     def phase(self, label: str, text: str) -> None:
         self.row(label).phase = text
         if self.live is None:
-            self.console.print(f"{label}: {text}", markup=False, highlight=False)
+            self.console.print(printable(f"{label}: {text}"), markup=False, highlight=False)
         self.redraw()
 
     def round(self, label: str, number: int, of: int) -> None:

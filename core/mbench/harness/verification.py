@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mbench.console import printable
 from mbench.engine.ending import last_words
 from mbench.engine.outcome import CaseEnded
 from mbench.equality.proof_case import PROVEN
@@ -95,5 +96,5 @@ def prove_entry(
         result |= {"outcome": end.outcome, "reason": end.reason}
         progress.ended(entry.label, end)
         if end.log and end.outcome in ("crashed", "failed", "timeout"):
-            print(last_words(end.log), file=sys.stderr)
+            print(*map(printable, last_words(end.log).splitlines()), sep="\n", file=sys.stderr)
     return result

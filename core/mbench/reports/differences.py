@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 from xml.etree import ElementTree
 
+from mbench.console import printable
 from mbench.reports import json
 from mbench.reports.grid import Grid
 from mbench.reports.grid import markdown as markdown_table
 from mbench.reports.grid import table as terminal_table
 from mbench.reports.terminal import folded, terminal_width
-from mbench.reports.text import escape, number, plain, printable
+from mbench.reports.text import escape, number, plain
 
 __all__ = ["FORMATS", "headline"]
 

@@ -8,10 +8,11 @@ import json
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from mbench.console import printable
 from mbench.errors import MbenchError
 from mbench.reports.terminal import drawn as lines_of
 from mbench.reports.terminal import folded, terminal_width
-from mbench.reports.text import escape, number, plain, printable, rows_of
+from mbench.reports.text import escape, number, plain, rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

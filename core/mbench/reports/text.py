@@ -6,10 +6,12 @@ import math
 import re
 from typing import TYPE_CHECKING
 
+from mbench.console import printable
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["counted", "digits_of", "escape", "interval", "number", "plain", "printable", "rows_of"]
+__all__ = ["counted", "digits_of", "escape", "interval", "number", "plain", "rows_of"]
 
 SIGNS = re.compile(r"[\\`*_\[\]|]")
 
@@ -24,11 +26,6 @@ def number(value: float | None, digits: int = MOST_DIGITS) -> str:
         return f"{value:.{digits}g}"
     text = f"{value:.{digits}g}"
     return f"{float(text):.0f}" if "e" in text else text
-
-
-def printable(text: str) -> str:
-    """`text` without what would move a terminal's cursor or change its colours."""
-    return "".join(sign for sign in text if sign.isprintable())
 
 
 def plain(text: str) -> str:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 from mbench.errors import MbenchError, UsageError
 from mbench.results import events
 from mbench.results.folder import EVENTS_FILE, SCHEMA
 from mbench.results.records import Run
+from mbench.results.runfile import lines_of
 
-__all__ = ["find_runs", "load_run", "pick_run"]
+__all__ = ["file_of", "find_runs", "header_of", "load_run", "pick_run"]
 
 
 def find_runs(folder: Path) -> list[Path]:
@@ -23,7 +25,7 @@ def pick_run(folder: Path, name: str | None) -> Path:
 
     Raises UsageError where there is no such run, or more than one.
     """
-    if name is not None and (Path(name).is_file() or (Path(name) / EVENTS_FILE).exists()):
+    if name is not None and is_path(Path(name)):
         return Path(name)
     runs = find_runs(folder)
     if not runs:
@@ -39,34 +41,39 @@ def pick_run(folder: Path, name: str | None) -> Path:
     return matching[0]
 
 
+def is_path(place: Path) -> bool:
+    """Whether a run is given by `place`: a folder with a run's file, or whatever else is no folder.
+
+    A link counts wherever it leads, so that what is wrong with it is said.
+    """
+    if place.is_dir():
+        return os.path.lexists(place / EVENTS_FILE)
+    return os.path.lexists(place)
+
+
 def load_run(folder: Path) -> Run:
     """Read a run; raises MbenchError in one line for a file that is not one of ours."""
-    path = folder if folder.is_file() else folder / EVENTS_FILE
+    path = file_of(folder)
     lines = lines_of(path)
-    if not lines:
+    if (first := next(lines, None)) is None:
         raise MbenchError(f"{path} is empty: nothing was measured")
-    run = Run(folder, header_of(path, lines[0]))
-    for number, line in enumerate(lines[1:], start=2):
+    run = Run(path.parent, header_of(path, first))
+    wrong = ""
+    for number, line in enumerate(lines, start=2):
+        if wrong:
+            raise MbenchError(wrong)
         try:
             if event := events.decode(line):
                 run.take(event)
         except (ValueError, LookupError, TypeError, RecursionError) as error:
-            if number == len(lines):
-                run.cut_off = True
-                break
-            raise MbenchError(f"{path}, line {number}: not an event of a run ({error!r})") from None
+            wrong = f"{path}, line {number}: not an event of a run ({error!r:.200})"
+    run.cut_off = bool(wrong)  # nothing but the last line is
     return run
 
 
-def lines_of(path: Path) -> list[str]:
-    """Its lines, which end at line feeds only: texts may hold what else ends lines elsewhere."""
-    try:
-        if path.exists() and not path.is_file():
-            raise MbenchError(f"cannot read {path}: it is no file")
-        lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
-    except OSError as error:
-        raise MbenchError(f"cannot read {path}: {error.strerror}") from None
-    return lines if lines[-1] else lines[:-1]
+def file_of(folder: Path) -> Path:
+    """The file of a run that is given by its folder, or by that file."""
+    return folder / EVENTS_FILE if folder.is_dir() else folder
 
 
 def header_of(path: Path, line: str) -> events.Run:

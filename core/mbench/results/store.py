@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 from contextlib import suppress
 from datetime import datetime, timezone
@@ -12,6 +11,7 @@ import mbench
 from mbench.errors import MbenchError
 from mbench.results import events
 from mbench.results.folder import EVENTS_FILE, SCHEMA
+from mbench.results.runfile import RunFile
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,11 +35,11 @@ class RunWriter:
         self.folder = folder / self.id
         try:
             if not folder.exists():
-                folder.mkdir(parents=True)
+                folder.mkdir(parents=True, exist_ok=True)
                 # Raw values are for whoever measured: no `git add .` takes them along.
                 (folder / ".gitignore").write_text("*\n", encoding="utf-8")
             self.folder.mkdir()
-            self._file = (self.folder / EVENTS_FILE).open("a", encoding="utf-8")
+            self._file = RunFile(self.folder / EVENTS_FILE, new=True)
         except OSError as error:
             raise MbenchError(
                 f"cannot write results to {folder} ({error.strerror}); name another with --results"
@@ -61,28 +61,28 @@ class RunWriter:
         )
 
     @classmethod
-    def reopen(cls, run: Run, *, arguments: list[str]) -> RunWriter:
-        """Go on with a run that was interrupted; a line that was cut off is cut away."""
+    def reopen(cls, file: RunFile, run: Run, *, arguments: list[str]) -> RunWriter:
+        """Go on with `run`, which was interrupted and was read while its `file` was locked.
+
+        A line that was cut off is cut away.
+        """
         writer = cls.__new__(cls)  # without the folder and the header of a new run
         writer.id, writer.folder, writer.ended = run.id, run.folder, False
         writer.system = run.header.system
         writer.failures = sum(case.outcome is not None for case in run.cases.values())
-        path = run.folder / EVENTS_FILE
-        try:
-            whole = path.read_bytes()
-            writer._file = path.open("r+", encoding="utf-8")
-            writer._file.truncate(len(whole) if not run.cut_off else whole.rfind(b"\n", 0, -1) + 1)
-            writer._file.seek(0, os.SEEK_END)
-        except OSError as error:
-            raise MbenchError(f"cannot write {path}: {error.strerror}") from None
+        writer._file = file
+        whole = file.path.read_bytes()
+        if run.cut_off:
+            file.cut(whole.rfind(b"\n", 0, -1) + 1)
+        elif not whole.endswith(b"\n"):
+            file.append("")  # the end of the last line is all that it lacked
         resumed = events.Resumed(arguments=arguments, mbench=mbench.__version__, at=timestamp())
         writer.append(resumed)
         return writer
 
     def append(self, event: events.Event) -> None:
-        """Write an event down; raises Malformed where it could not be read back."""
-        self._file.write(events.encode(event) + "\n")
-        self._file.flush()
+        """Write an event down; raises Malformed where it could not be read back, and OSError."""
+        self._file.append(events.encode(event))
         self.failures += isinstance(event, events.Outcome)
 
     def log_path(self, name: str) -> Path:
@@ -92,12 +92,13 @@ class RunWriter:
         """Close the run as "complete" or "interrupted"."""
         if not self.ended:
             self.ended = True
-            with suppress(OSError):
-                self.append(events.End(status=status, finished=timestamp()))
-                self.close()
+            with suppress(OSError, MbenchError):
+                end = events.End(status=status, finished=timestamp())
+                self._file.append(events.encode(end), spare=0)
+            self.close()
 
     def close(self) -> None:
-        """Leave the run as it is."""
+        """Leave the run as it is, for others to write."""
         self._file.close()
 
 

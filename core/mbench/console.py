@@ -1,0 +1,68 @@
+"""What reaches a terminal: lines that cannot steer it, over streams that may be closed or full."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+from io import TextIOWrapper
+from typing import Any, TextIO, cast
+
+__all__ = ["abandon", "printable", "say", "steady", "tell"]
+
+
+def printable(text: str) -> str:
+    """`text` without what would move a terminal's cursor or change its colours."""
+    return "".join(sign for sign in text if sign.isprintable())
+
+
+def say(line: str = "") -> None:
+    """A line for stdout; raises OSError."""
+    print(printable(line), flush=True)
+
+
+def tell(message: str) -> None:
+    """A line for people, on stderr."""
+    print("mbench:", printable(" ".join(message.splitlines())), file=sys.stderr, flush=True)
+
+
+class Lenient:
+    """A stream that loses what cannot be written, rather than to end what is being measured."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        with suppress(OSError, ValueError):  # a ValueError where it is closed
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with suppress(OSError, ValueError):
+            self._stream.flush()
+
+
+def steady() -> None:
+    """Let no standard stream be missing, so that no file takes its number, and none end a run."""
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
+        os.set_inheritable(descriptor, True)
+    os.close(descriptor)
+    if sys.stdout is None:
+        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # whatever the terminal's encoding lacks
+    if sys.stderr is None:
+        sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    if not isinstance(sys.stderr, Lenient):
+        sys.stderr = cast("TextIO", Lenient(sys.stderr))
+
+
+def abandon(stream: TextIO) -> None:
+    """Let nothing more be written to `stream`, not even what Python flushes at its end."""
+    with suppress(OSError, ValueError):
+        nothing = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nothing, stream.fileno())
+        os.close(nothing)

@@ -1,0 +1,104 @@
+"""The file of a run: written by one at a time, and read whatever lies in its place."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import stat
+from typing import TYPE_CHECKING
+
+from mbench.contract.reading import Malformed
+from mbench.errors import MbenchError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+__all__ = ["LARGEST_BYTES", "LONGEST_LINE", "RunFile", "lines_of"]
+
+LARGEST_BYTES = 2**27
+"""Of a file, to be read and to be written: about a day of measuring."""
+LONGEST_LINE = 2**23
+SPARE_BYTES = 2**16
+"""Which a writer leaves, so that a run that is full still can be closed."""
+
+
+class RunFile:
+    """Written by one at a time, whole lines only; each is on disk before `append` returns."""
+
+    def __init__(self, path: Path, *, new: bool = False) -> None:
+        """Open and lock it; raises MbenchError where another holds it, and OSError."""
+        self.path = path
+        flags = os.O_CREAT | os.O_EXCL if new else os.O_NONBLOCK
+        self._descriptor = os.open(path, os.O_RDWR | os.O_APPEND | flags, 0o666)
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self.close()
+            raise MbenchError(
+                f"{path.parent} is still being measured; wait for its end, or end that mbench"
+            ) from None
+        except OSError:
+            pass  # a file system without locks
+
+    def append(self, line: str, *, spare: int = SPARE_BYTES) -> None:
+        """Raises Malformed for what no reader would take, OSError where it cannot be written, and
+        MbenchError where nothing ever will be.
+        """
+        left = line.encode() + b"\n"
+        if len(left) > LONGEST_LINE:
+            raise Malformed(f"{len(left)} bytes in one event, at most {LONGEST_LINE} can be read")
+        about = os.fstat(self._descriptor)
+        if not about.st_nlink:
+            raise MbenchError(f"{self.path} was removed while it was written: measure again")
+        if about.st_size + len(left) + spare > LARGEST_BYTES:
+            raise MbenchError(
+                f"{self.path} is full: a run holds {LARGEST_BYTES >> 20} MiB; measure what is left "
+                "as a run of its own"
+            )
+        try:
+            while left:
+                left = left[os.write(self._descriptor, left) :]
+        except OSError as error:
+            self.cut(about.st_size)
+            raise OSError(error.errno, error.strerror, self.path) from None
+
+    def cut(self, size: int) -> None:
+        """Leave the first `size` bytes."""
+        os.ftruncate(self._descriptor, size)
+
+    def close(self) -> None:
+        """May be called more than once."""
+        if self._descriptor >= 0:
+            with contextlib.suppress(OSError):
+                os.close(self._descriptor)
+            self._descriptor = -1
+
+
+def lines_of(path: Path) -> Iterator[str]:
+    """Its lines, with what ends them; raises MbenchError for what is no file of a run.
+
+    They end at line feeds only: texts may hold what else ends lines elsewhere.
+    """
+    try:
+        with open(path, "rb", opener=without_waiting) as file:
+            about = os.fstat(file.fileno())
+            if not stat.S_ISREG(about.st_mode):
+                raise MbenchError(f"cannot read {path}: it is no file")
+            if about.st_size > LARGEST_BYTES:
+                raise MbenchError(
+                    f"cannot read {path}: it has {about.st_size >> 20} MiB, a run at most "
+                    f"{LARGEST_BYTES >> 20}; mbench export and mbench history take larger files"
+                )
+            while line := file.readline(LONGEST_LINE + 1):
+                if len(line) > LONGEST_LINE:
+                    raise MbenchError(f"cannot read {path}: a line is longer than any of ours")
+                yield line.decode("utf-8", errors="replace")
+    except OSError as error:
+        raise MbenchError(f"cannot read {path}: {error.strerror}") from None
+
+
+def without_waiting(name: str, flags: int) -> int:
+    """For what may be a pipe that nobody writes to."""
+    return os.open(name, flags | os.O_NONBLOCK)
