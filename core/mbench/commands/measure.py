@@ -5,8 +5,6 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from mbench.commands.foresee import foresee
 from mbench.commands.options import chosen_outlet, chosen_report, plugins
 from mbench.commands.output import check_writable, emit
@@ -14,6 +12,8 @@ from mbench.console import tell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import click
 
     from mbench.plan.order import Order
     from mbench.plan.plan import Sweep
