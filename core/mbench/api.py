@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from mbench.commands import compare as compare_command
 from mbench.commands import run as run_command
 from mbench.commands import verify as verify_command
+from mbench.commands.measure import carry_out
 from mbench.errors import MbenchError, UsageError
 from mbench.keywords import Asked, Option, takes, typed
 from mbench.result import Interrupted, Proof, Proofs, Result, Verdict
@@ -101,11 +102,10 @@ def load(*runs: str | PathLike[str]) -> pd.DataFrame:
 
 def measured(order: Order, asked: Asked) -> Result:
     """The result of an order; raises Interrupted with what there is of it."""
-    from mbench.harness.conduct import conduct
     from mbench.harness.progress import open_progress
 
     progress = open_progress(verbosity=asked.context.params["verbosity"])
-    store, interrupted = conduct(replace(order, command=asked.words), progress)
+    store, interrupted = carry_out(replace(order, command=asked.words), progress)
     result = read(store.folder)
     if interrupted:
         raise Interrupted(

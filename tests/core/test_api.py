@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 import mbench
-from mbench.harness import conduct as conducting
+from mbench import api
 from mbench.harness import verification
 
 QUICK = {"models": "tiny-model", "threads": 1, "processes": 1, "rounds": 1, "block": 0.02,
@@ -69,7 +69,7 @@ def test_proofs_are_values():
 def test_an_interrupt_hands_over_what_there_is(write_run, monkeypatch):
     folder = write_run(seconds=SECONDS, status="interrupted")
     store = SimpleNamespace(folder=folder, id=folder.name)
-    monkeypatch.setattr(conducting, "conduct", lambda *_: (store, True))
+    monkeypatch.setattr(api, "carry_out", lambda *_: (store, True))
     with pytest.raises(mbench.Interrupted, match=f"resume='{folder.name}'") as stop:
         mbench.compare(["tiny", "flaky"], models="tiny-model")
     assert isinstance(stop.value, KeyboardInterrupt)

@@ -15,10 +15,12 @@ if TYPE_CHECKING:
 
     import click
 
+    from mbench.harness.progress import Progress
     from mbench.plan.order import Order
     from mbench.plan.plan import Sweep
+    from mbench.results.store import RunWriter
 
-__all__ = ["measure", "order_of"]
+__all__ = ["carry_out", "measure", "order_of"]
 
 
 def order_of(context: click.Context, sweeps: Sequence[Sweep], options: dict[str, Any]) -> Order:
@@ -41,24 +43,37 @@ def order_of(context: click.Context, sweeps: Sequence[Sweep], options: dict[str,
     )
 
 
+def carry_out(order: Order, progress: Progress) -> tuple[RunWriter, bool]:
+    """Measure, unless nothing can come of it; also say whether Ctrl-C ended it."""
+    from mbench.harness.conduct import conduct
+
+    warn(order)
+    return conduct(order, progress)
+
+
+def warn(order: Order) -> None:
+    """Say what is doubtful about an order; raises UsageError where nothing can come of it."""
+    from mbench.harness.beforehand import check
+
+    for line in check(order):
+        tell(line)
+
+
 def measure(context: click.Context, order: Order) -> int:
     """Measure, report, and return the exit code. Ctrl-C reports what was measured so far."""
     options = context.params
     report = chosen_report(context, options["format_"], options["layout"])
     outlet = chosen_outlet(context, options["outlet"])
     check_writable(options["output"])
-    from mbench.harness.beforehand import check
-    from mbench.harness.conduct import conduct, rest_of
+    from mbench.harness.conduct import rest_of
     from mbench.harness.progress import open_progress
 
     progress = open_progress(verbosity=options["verbosity"])
     if options["dry_run"]:
         foresee(rest_of(order, progress) if order.resume else order)
-    for line in check(order):
-        tell(line)
-    if options["dry_run"]:
+        warn(order)
         return 0
-    store, interrupted = conduct(order, progress)
+    store, interrupted = carry_out(order, progress)
     emit(store.folder, report, options["output"], outlet, format_=options["format_"])
     if interrupted:
         tell(
