@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import graphlib
 import inspect
 import json
@@ -45,6 +46,11 @@ NAMES_ONE = re.compile(rf"(?<![a-z0-9])({WORDS})(?![a-z0-9])", re.IGNORECASE)
 ALL = pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(CORE)))
 
 
+@functools.cache
+def parsed(file: Path) -> ast.Module:
+    return ast.parse(file.read_text())
+
+
 def room(file: Path) -> str:
     """The package of mbench that a file belongs to, or its own name at the top level."""
     return file.relative_to(CORE).parts[0].removesuffix(".py")
@@ -70,7 +76,7 @@ def imports(file: Path, *, typed: bool = False) -> set[str]:
         for child in ast.iter_child_nodes(node):
             visit(child)
 
-    visit(ast.parse(file.read_text()))
+    visit(parsed(file))
     return found
 
 
@@ -160,7 +166,7 @@ def test_no_file_speaks_of_a_framework(file):
 
     Documentation is every string that stands as a statement, and what is passed as `help`.
     """
-    tree = ast.parse(file.read_text())
+    tree = parsed(file)
     documentation = {id(n.value) for n in ast.walk(tree) if isinstance(n, ast.Expr)}
     documentation |= {
         id(part)
@@ -202,7 +208,7 @@ def test_every_compiler_of_our_adapters_is_such_a_word_or_an_everyday_one():
 
 @ALL
 def test_nothing_is_unpickled_evaluated_or_given_to_a_shell(file):
-    tree = ast.parse(file.read_text())
+    tree = parsed(file)
     assert not {"pickle", "marshal", "shelve"} & {m.partition(".")[0] for m in imports(file)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
@@ -215,7 +221,7 @@ def test_nothing_is_unpickled_evaluated_or_given_to_a_shell(file):
 
 @ALL
 def test_every_module_says_what_it_is_for(file):
-    says = (ast.get_docstring(ast.parse(file.read_text())) or "").partition("\n\n")[0]
+    says = (ast.get_docstring(parsed(file)) or "").partition("\n\n")[0]
     assert says.endswith((".", "?")), says
 
 

@@ -17,7 +17,7 @@ __all__ = ["Order"]
 
 @dataclass(frozen=True, kw_only=True)
 class Order:
-    """Made of a command's options at the edge; nothing further in knows of options."""
+    """Made of a command's options at the edge; nothing further in is given options."""
 
     comparisons: tuple[Comparison, ...]
     protocol: Protocol
