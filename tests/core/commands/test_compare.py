@@ -130,7 +130,7 @@ def test_one_process_pair_gives_no_interval_and_no_winner(surroundings):
     ],
 )
 def test_unequal_work_is_not_compared(surroundings, lie, culprit):
-    result = compare("--frameworks", "tiny,flaky", *QUICK, "--format", "json", fault=lie)
+    result = compare("--frameworks", "tiny,flaky", *ONCE, "--verify", "--format", "json", fault=lie)
     assert result.returncode == 1
     document, cases = documents(result)
     assert cases["flaky"]["outcome"] == "not-equal"
@@ -140,7 +140,9 @@ def test_unequal_work_is_not_compared(surroundings, lie, culprit):
 
 
 def test_unequal_work_is_compared_on_demand_and_marked(surroundings):
-    result = compare("--frameworks", "tiny,flaky", *QUICK, "--allow-unequal", fault="no-decay")
+    result = compare(
+        "--frameworks", "tiny,flaky", *ONCE, "--verify", "--allow-unequal", fault="no-decay"
+    )
     assert result.returncode == 0
     assert "equal work: NOT PROVEN, flaky: optimizer" in " ".join(result.stdout.split())
 
@@ -190,7 +192,7 @@ def test_the_budget_ends_a_comparison_early_and_says_so(surroundings):
 
 def test_run_measures_one_framework(surroundings):
     result = subprocess.run(
-        [*MBENCH, "run", "tiny", *QUICK, "--format", "json"],
+        [*MBENCH, "run", "tiny", *ONCE, "--format", "json"],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     document, cases = documents(result)
