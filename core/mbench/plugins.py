@@ -13,6 +13,7 @@ import pluggy
 
 from mbench import hookspecs
 from mbench.errors import UsageError
+from mbench.leaflet import FILE, leaflet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -184,8 +185,21 @@ class Plugins:
 
         return self._collect("command", "mbench_commands", items)
 
+    @cached_property
+    def aliases(self) -> dict[str, str]:
+        """Other names of frameworks that have one; what is a framework's name is no other's."""
+        found: dict[str, str] = {}
+        for name, adapter in self.adapters.unique().items():
+            try:
+                found |= dict.fromkeys(leaflet(adapter).aliases, name)
+            except (OSError, ValueError) as error:
+                self._complain(name, f"has a {FILE} that is none: {error}")
+        return {alias: name for alias, name in found.items() if alias not in self.adapters.by_name}
+
     def adapter(self, name: str) -> Adapter:
-        found: Adapter = self.adapters.get(name)
+        """The one of that name or alias; raises UsageError."""
+        known = name in self.adapters.by_name
+        found: Adapter = self.adapters.get(name if known else self.aliases.get(name, name))
         return found
 
     def report(self, name: str) -> Report:

@@ -15,6 +15,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 from mbench.contract.adapter import Adapter
+from mbench.leaflet import size
 from mbench.plugins import Plugins
 from mbench.workloads.resnet import RESNET50
 
@@ -118,6 +119,19 @@ def test_an_extra_is_what_the_adapter_requires(name):
     for python in ("3.10", "3.12", "3.13"):
         allowed = SpecifierSet(ADAPTERS[name].python(None)).contains(python)
         assert extra(name, python) == (pins if allowed else set()), python
+
+
+def test_the_other_names_of_a_framework_are_extras_too():
+    """So that `pip install '.[pytorch]'` and `--frameworks pytorch` go together."""
+    aliases = Plugins(external=False).aliases
+    assert aliases == {"pytorch": "torch", "tensorflow": "tf", "paddlepaddle": "paddle"}
+    for alias, name in aliases.items():
+        assert extra(alias, "3.11") in (extra(name, "3.11"), {f"mbench-dl[{name}]"})
+
+
+@pytest.mark.parametrize("name", ADAPTERS)
+def test_it_is_told_how_much_is_downloaded(name):
+    assert size(ADAPTERS[name], "cpu").startswith("downloads up to ")
 
 
 @pytest.mark.parametrize("name", ADAPTERS)

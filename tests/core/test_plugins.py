@@ -50,6 +50,29 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., st
     return install
 
 
+def test_a_framework_has_other_names_where_its_adapter_says_so(install, tmp_path) -> None:
+    install(GOOD)
+    (tmp_path / "framework.toml").write_text('aliases = ["ours", "tiny"]')
+    plugins = Plugins()
+    assert plugins.adapter("ours") is plugins.adapter("mine")
+    assert plugins.adapter("tiny").title == "Tiny", "a framework's own name is no other's"
+    with pytest.raises(UsageError, match="unknown framework 'our'"):
+        plugins.adapter("our")
+    (comparison,) = plan(Sweep(frameworks=("ours==2.4.6", "mine"),
+                               wanted={"model": ("tiny-model",)}), plugins)  # fmt: skip
+    assert [entry.label for entry in comparison.entries] == ["mine==2.4.6", "mine"]
+    assert {entry.spec.name for entry in comparison.entries} == {"mine"}
+
+
+def test_a_leaflet_that_is_none_is_said_of_its_framework(install, tmp_path) -> None:
+    install(GOOD)
+    (tmp_path / "framework.toml").write_text("aliases = 3")
+    plugins = Plugins()
+    assert plugins.adapter("mine").title == "Mine"
+    assert plugins.aliases.get("pytorch") == "torch"
+    assert "aliases are no list of names" in problems(plugins)["mine"]
+
+
 def problems(plugins: Plugins) -> dict[str, str]:
     """What is said of each plugin, once everything was asked for."""
     for offers in (plugins.adapters, plugins.workloads, plugins.reports, plugins.launchers,

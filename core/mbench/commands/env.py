@@ -43,12 +43,13 @@ def create(context: click.Context, frameworks: tuple[str, ...], device: str) -> 
     """
     from mbench.environments.choice import choose
     from mbench.environments.locate import provide
-    from mbench.environments.spec import parse
+    from mbench.environments.spec import named, parse
     from mbench.errors import UsageError
     from mbench.telemetry.system import find_device
 
     specs = [parse(text) for text in frameworks]
     adapters = [plugins(context).adapter(spec.name) for spec in specs]
+    specs = [named(spec, one.name) for spec, one in zip(specs, adapters, strict=True)]
     accelerator = find_device() if device == "auto" else device
     for spec in specs:
         if spec.python is not None:

@@ -15,6 +15,7 @@ __all__ = ["foresee"]
 
 def foresee(order: Order) -> None:
     """Print every comparison, its unsupported cases with the reason, and the sum."""
+    from mbench.environments.locate import homes
     from mbench.plan.estimate import estimate
     from mbench.reports.text import counted
     from mbench.results.past import past_step_seconds
@@ -38,6 +39,9 @@ def foresee(order: Order) -> None:
         for entry in comparison.entries:
             if not entry.support.supported:
                 say(f"  {entry.label}: unsupported: {entry.support.reason}")
+    needed = {e.spec.text: (e.spec, e.adapter) for e in entries if e.support.supported}
+    for text, where in homes(needed.values(), accelerator=order.device).items():
+        say(f"{text} runs {where}")
     lacking = sum(not entry.support.supported for entry in entries)
     said = f"{counted(len(order.comparisons), 'comparison')}, {counted(len(entries), 'case')}"
     said += f", {lacking} of them unsupported" if lacking else ""

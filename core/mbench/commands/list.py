@@ -50,7 +50,7 @@ def command(context: click.Context, what: str, results: Path) -> None:
     if what == "runs":
         columns(f"runs in {results}", runs(results))
     for offers in (found.adapters, found.workloads, found.reports, found.layouts, found.outlets,
-                   found.launchers, found.commands):  # fmt: skip
+                   found.launchers, found.commands, found.aliases):  # fmt: skip
         assert offers is not None  # asked for, so that every problem is known
     for problem in dict.fromkeys(found.problems):
         tell(f"problem: plugin {problem.plugin} {problem.message}")

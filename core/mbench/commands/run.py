@@ -68,7 +68,7 @@ def ordered(context: click.Context) -> Order:
     suite = find_suite(subject)
     if suite is None:
         known, name = plugins(context).adapters.by_name, parse(subject).name
-        if name not in known:
+        if name not in known and name not in plugins(context).aliases:
             hint = nearest(name, [*known, *suite_names()])
             raise UsageError(f"unknown framework or suite {name!r}{hint}")
         if frameworks:

@@ -12,6 +12,7 @@ import mbench
 from mbench.environments import interpreters, managed, pip, record
 from mbench.environments.environment import MANAGED_VARIABLES
 from mbench.errors import EnvironmentUnavailable
+from mbench.leaflet import size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -32,6 +33,7 @@ def create(
     *,
     adapter: Adapter,
     requirements: Sequence[str],
+    accelerator: str,
     interpreter: Interpreter,
     report: Callable[[str], None],
 ) -> None:
@@ -44,7 +46,9 @@ def create(
         ):
             if managed.entry(name).record is not None:
                 return
-            report(f"Building {name} for {adapter.title}, on Python {interpreter.version}")
+            much = size(adapter, accelerator)
+            report(f"Building {name} for {adapter.title}, on Python {interpreter.version}"
+                   + (f"; {much}" if much else ""))  # fmt: skip
             for leftover in managed.entries():
                 if leftover.name.startswith(name):
                     managed.discard(leftover.folder)

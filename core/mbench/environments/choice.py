@@ -30,6 +30,8 @@ class Choice:
     name: str | None = None
     """Of the managed environment; None where this Python serves."""
     requirements: Sequence[str] = ()
+    accelerator: str = "cpu"
+    """For which the requirements are."""
     interpreter: Interpreter | None = None
     """From which the environment would be built; None where nothing is to be built."""
 
@@ -89,6 +91,7 @@ def to_be_built(
             minor=one.minor,
             name=managed.key(adapter.name, requirements=requirements, python=one.minor),
             requirements=requirements,
+            accelerator=accelerator,
             interpreter=one,
         )
         for one in found

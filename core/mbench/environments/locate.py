@@ -16,6 +16,7 @@ from mbench.environments.choice import choose, is_here, of_one
 from mbench.environments.environment import Environment
 from mbench.environments.spec import parse
 from mbench.errors import EnvironmentUnavailable, UsageError
+from mbench.leaflet import size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from mbench.environments.record import Record
     from mbench.environments.spec import FrameworkSpec
 
-__all__ = ["Environment", "find", "home", "present", "provide"]
+__all__ = ["Environment", "find", "home", "homes", "present", "provide"]
 
 
 def find(
@@ -88,7 +89,30 @@ def home(adapter: Adapter, *, accelerator: str) -> str:
         return "this Python"
     if built := [one.minor for one in found if one.interpreter is None]:
         return f"own environment, Python {' or '.join(built)}"
-    return "own environment, built on first use"
+    told = ("own environment", "built on first use", size(adapter, accelerator))
+    return ", ".join(filter(None, told))
+
+
+def homes(frameworks: Iterable[Wanted], *, accelerator: str) -> dict[str, str]:
+    """Where each framework of a command would run, in a few words, by its text."""
+    wanted = {spec.text: (spec, adapter) for spec, adapter in frameworks}
+    chosen = choose(wanted.values(), accelerator=accelerator)
+    return {
+        text: in_words(chosen.get(text), spec, adapter) for text, (spec, adapter) in wanted.items()
+    }
+
+
+def in_words(chosen: Choice | None, spec: FrameworkSpec, adapter: Adapter) -> str:
+    if spec.python is not None:
+        return f"in {spec.python}"
+    if chosen is None:
+        return f"nowhere: no Python {adapter.python(spec.version)} on this machine"
+    if chosen.name is None:
+        return "in the Python that runs mbench"
+    if chosen.interpreter is None:
+        return f"in {chosen.name}"
+    built = f"in {chosen.name}, built first on {chosen.interpreter.path}"
+    return ", ".join(filter(None, (built, size(adapter, chosen.accelerator))))
 
 
 def provide(
@@ -120,6 +144,7 @@ def provide(
             chosen.name,
             adapter=adapter,
             requirements=chosen.requirements,
+            accelerator=chosen.accelerator,
             interpreter=chosen.interpreter,
             report=report,
         )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mbench.errors import UsageError
 
-__all__ = ["FrameworkSpec", "parse"]
+__all__ = ["FrameworkSpec", "named", "parse"]
 
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
 
@@ -22,6 +22,11 @@ class FrameworkSpec:
     name: str
     version: str | None = None
     python: Path | None = None
+
+
+def named(spec: FrameworkSpec, name: str) -> FrameworkSpec:
+    """The same under the framework's own name."""
+    return replace(spec, name=name, text=name + spec.text[len(spec.name) :])
 
 
 def parse(text: str) -> FrameworkSpec:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from mbench.contract.adapter import SUPPORTED, Support
 from mbench.contract.axes import AXES, MACHINE, name
 from mbench.contract.case import Case
-from mbench.environments.spec import FrameworkSpec, parse
+from mbench.environments.spec import FrameworkSpec, named, parse
 from mbench.errors import UsageError, about
 from mbench.plan.selection import load_workload, select
 from mbench.plugins import nearest
@@ -111,6 +111,7 @@ def plan(sweep: Sweep, plugins: Plugins) -> list[Comparison]:
     with about("--frameworks"):
         specs = [parse(text) for text in sweep.frameworks]
         adapters = [find_adapter(spec, plugins, device=sweep.device) for spec in specs]
+        specs = [named(spec, one.name) for spec, one in zip(specs, adapters, strict=True)]
     labels = tell_apart([spec.text for spec in specs])
     wanted = values_of(sweep, adapters)
     with about("--models"):

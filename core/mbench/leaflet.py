@@ -1,0 +1,65 @@
+"""What an adapter's package tells beside its code: other names, and how much is downloaded.
+
+It lies in a file beside the adapter's module, since it changes nothing of what is measured: the
+code of an adapter is part of what a proof holds for, and a proof takes minutes.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["FILE", "Leaflet", "leaflet", "size"]
+
+FILE = "framework.toml"
+
+
+@dataclass(frozen=True)
+class Leaflet:
+    """What is told of one framework."""
+
+    aliases: tuple[str, ...] = ()
+    """Other names that people know it by."""
+    download_megabytes: Mapping[str, float] = field(default_factory=dict)
+    """Of an environment with the adapter's own pins from the public index, by accelerator."""
+
+
+def leaflet(adapter: object) -> Leaflet:
+    """The one that lies beside the adapter's module; raises ValueError for one that is none."""
+    module = sys.modules.get(type(adapter).__module__)
+    beside = Path(getattr(module, "__file__", None) or "").with_name(FILE)
+    if module is None or not beside.is_file():
+        return Leaflet()
+    found = tomllib.loads(beside.read_text(encoding="utf-8"))
+    aliases, sizes = found.pop("aliases", []), found.pop("download-megabytes", {})
+    if found:
+        raise ValueError(
+            f"it holds {', '.join(found)}, where aliases and download-megabytes may be"
+        )
+    if not isinstance(aliases, list) or not all(isinstance(name, str) for name in aliases):
+        raise ValueError("aliases are no list of names")
+    if not isinstance(sizes, dict) or not all(isinstance(s, (int, float)) for s in sizes.values()):
+        raise ValueError("download-megabytes is no table of numbers")
+    return Leaflet(tuple(aliases), sizes)
+
+
+def size(adapter: object, accelerator: str) -> str:
+    """How much building an environment downloads, in words; empty where nobody has told."""
+    try:
+        megabytes = leaflet(adapter).download_megabytes.get(accelerator)
+    except (OSError, ValueError):  # which `mbench list` complains of
+        return ""
+    if megabytes is None:
+        return ""
+    much = f"{megabytes / 1e3:.1f} GB" if megabytes >= 950 else f"{megabytes:.0f} MB"
+    return f"downloads up to {much}"
