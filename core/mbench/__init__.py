@@ -9,6 +9,14 @@ if TYPE_CHECKING:
     from mbench.api import compare, load, read, run, verify
     from mbench.errors import MbenchError, UsageError
     from mbench.result import Interrupted, Proof, Proofs, Result, Verdict
+else:
+
+    def __getattr__(name: str) -> Any:
+        """Import what is public when it is first asked for: `import mbench` stays quick."""
+        if name not in __all__:
+            raise AttributeError(f"module 'mbench' has no attribute {name!r}")
+        return getattr(import_module("mbench.api"), name)
+
 
 __all__ = [
     "Interrupted",
@@ -26,13 +34,6 @@ __all__ = [
 ]
 
 __version__ = "0.1.0"
-
-
-def __getattr__(name: str) -> Any:
-    """What is public is imported when it is first asked for, so that `import mbench` is quick."""
-    if name not in __all__:
-        raise AttributeError(f"module 'mbench' has no attribute {name!r}")
-    return getattr(import_module("mbench.api"), name)
 
 
 def __dir__() -> list[str]:
