@@ -21,7 +21,7 @@ __all__ = ["command"]
 @click.command("doctor")
 @results_option
 @click.option("--format", "format_", type=click.Choice(["table", "json"]), default="table",
-              show_default=True, help="Of the report.")  # fmt: skip
+              show_default=True, help="Format of the report.")  # fmt: skip
 @color_option
 @click.pass_context
 def command(context: click.Context, results: Path, format_: str) -> None:

@@ -62,7 +62,7 @@ def format_options(
     *known: str, usual: str = "table", of: str = "the report", required: bool = False
 ) -> Decorator:
     """The two options, for these formats, or for those that plugins offer."""
-    says = f"Of {of}" + ("" if known else ": table, json, csv, markdown or html")
+    says = f"Format of {of}" + ("" if known else ": table, json, csv, markdown or html")
     return apply(
         [
             click.option("--format", "format_", type=click.Choice(known) if known else str,

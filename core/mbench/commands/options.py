@@ -174,7 +174,7 @@ protocol_options = apply(
                      help="Seconds after which an epoch ends, whichever comes first (published "
                           "protocols)."),
         click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True,
-                     help="Of weights, data and the order of rounds."),
+                     help="Seed of weights, data and the order of rounds."),
         timeout_option,
         click.option("--memory-limit", type=MEMORY, default=None, metavar="SIZE",
                      help="Most memory of a worker on the CPU, like 6GiB.  "

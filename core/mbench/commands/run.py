@@ -32,7 +32,7 @@ __all__ = ["command", "ordered"]
 @click.argument("subject", metavar="FRAMEWORK|SUITE")
 @click.option(
     "--frameworks", type=COMMAS, default=(),
-    help="Of a suite; the first is the baseline.  [default: the suite's own, else all]",
+    help="Frameworks of a suite; the first is the baseline.  [default: the suite's own, else all]",
 )  # fmt: skip
 @case_options
 @protocol_options
