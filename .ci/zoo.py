@@ -1,6 +1,7 @@
 """Proves every model in every framework in float64: as many at a time as there are cores.
 
 Each proof has a core and a thread of its own, for two threads seldom take half the time of one.
+What memory did not suffice for beside another is proven again in the end, alone.
 What is proven is remembered, so the same command goes on where it was interrupted.
 `python docs/zoo.py` makes the zoo's page from what it writes.
 """
@@ -16,12 +17,20 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mbench.builtin import mbench_workloads
 
-Proof = dict[str, Any]
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    Proof = dict[str, Any]
+    Cell = tuple[str, str]
+    """Model and framework."""
+    Done = tuple[Cell, tuple[Proof, float]]
+    """With the seconds that it took."""
 
 
 def main() -> int:
@@ -33,23 +42,35 @@ def main() -> int:
     arguments = parser.parse_args()
     models = arguments.models.split(",")
     cells = [(model, framework) for model in models for framework in arguments.frameworks]
-    proofs: dict[tuple[str, str], Proof] = {}
+    proofs: dict[Cell, Proof] = {}
+    for cell, (proof, seconds) in chain(at_once(cells), alone(cells, proofs)):
+        proofs[cell] = proof
+        said = f"{proof['framework']} {proof['model']}: {told(proof)} in {seconds:.0f} s"
+        print(f"[{len(proofs)} of {len(cells)}] {said}", flush=True)
+        ordered = [proofs[cell] for cell in cells if cell in proofs]
+        text = json.dumps({"schema": 1, "proofs": ordered}, indent=2)
+        arguments.output.write_text(text + "\n", encoding="utf-8")
+    summarize(list(proofs.values()))
+    return 0 if all(proof["outcome"] == "ok" for proof in proofs.values()) else 1
+
+
+def at_once(cells: Sequence[Cell]) -> Iterator[Done]:
+    """As many at a time as there are cores."""
     with open_pool() as pool:
         try:
             running = {pool.submit(prove, *cell): cell for cell in cells}
             for done in as_completed(running):
-                proof, seconds = done.result()
-                proofs[running[done]] = proof
-                said = f"{proof['framework']} {proof['model']}: {told(proof)} in {seconds:.0f} s"
-                print(f"[{len(proofs)} of {len(cells)}] {said}", flush=True)
-                ordered = [proofs[cell] for cell in cells if cell in proofs]
-                text = json.dumps({"schema": 1, "proofs": ordered}, indent=2)
-                arguments.output.write_text(text + "\n", encoding="utf-8")
+                yield running[done], done.result()
         except BaseException:  # Ctrl-C too: what waits for a core is not begun
             pool.shutdown(cancel_futures=True)
             raise
-    summarize(list(proofs.values()))
-    return 0 if all(proof["outcome"] == "ok" for proof in proofs.values()) else 1
+
+
+def alone(cells: Sequence[Cell], proofs: Mapping[Cell, Proof]) -> Iterator[Done]:
+    """One after the other, with all memory, what the system ended or refused memory."""
+    for cell in cells:
+        if proofs[cell]["outcome"] in ("oom", "crashed"):
+            yield cell, prove(*cell)
 
 
 def open_pool() -> ThreadPoolExecutor:

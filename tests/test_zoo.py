@@ -33,6 +33,12 @@ def test_a_cell_that_is_not_proven_fails_and_the_others_are_remembered(tmp_path)
     assert "flaky tiny-model: proven in" in again.stdout
 
 
+def test_what_memory_did_not_suffice_for_is_proven_again_alone(tmp_path):
+    result = zoo(tmp_path, "flaky", fault="oom@1")
+    assert result.returncode == 1, result.stderr
+    assert result.stdout.count("[1 of 1] flaky tiny-model: oom: ") == 2
+
+
 def test_a_framework_that_is_not_there_is_said(tmp_path):
     result = zoo(tmp_path, "tiny@nowhere/python")
     assert result.returncode == 1
