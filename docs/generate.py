@@ -41,8 +41,8 @@ This page is generated from the commands themselves by `python docs/generate.py`
 other plugins add are not on it.
 
 Every option that takes a list takes it with commas: `--models resnet50,bert-base`. Reports go to
-stdout, everything else to stderr. [Getting started](getting-started.md#exit-codes) describes the exit
-codes. The options are also the keywords of the [Python API](python.md).
+stdout, everything else to stderr. [Getting started](getting-started.md#exit-codes) describes the
+exit codes. The options are also the keywords of the [Python API](python.md).
 """
 
 
