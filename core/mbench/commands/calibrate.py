@@ -58,7 +58,9 @@ def command(context: click.Context, /, framework: str, **options: Any) -> None:
     check_writable(options["output"])
     for doubt in check(order):
         tell(doubt)
-    store, interrupted = conduct(order, open_progress(verbosity=options["verbosity"]))
+    store, interrupted = conduct(
+        order, open_progress(verbosity=options["verbosity"], color=context.color)
+    )
     found = keep_calibrations(store.folder)
     if options["format_"] == "json":
         text = json.dumps({"schema": 1, "run": store.id, "calibrations": found}, indent=2) + "\n"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from typing import TYPE_CHECKING
 
 from mbench.console import say
@@ -16,19 +15,12 @@ __all__ = ["foresee"]
 def foresee(order: Order) -> None:
     """Print every comparison, its unsupported cases with the reason, and the sum."""
     from mbench.environments.locate import homes
-    from mbench.plan.estimate import estimate
+    from mbench.harness.foreseen import foreseen
     from mbench.reports.text import counted
-    from mbench.results.past import past_step_seconds
 
     entries = [entry for comparison in order.comparisons for entry in comparison.entries]
-    known = past_step_seconds(
-        order.results,
-        hostname=socket.gethostname(),
-        cases={entry.number: (entry.spec.text, entry.case) for entry in entries},
-    )
     total: float | None = 0.0
-    for comparison in order.comparisons:
-        seconds, words = estimate(comparison, order.protocol, step_seconds=known)
+    for comparison, seconds, words in foreseen(order):
         total = None if total is None or seconds is None else total + seconds
         frameworks = ", ".join(
             f"{entry.label} ({entry.case.compiler})" for entry in comparison.entries

@@ -68,7 +68,7 @@ def measure(context: click.Context, order: Order) -> int:
     from mbench.harness.conduct import rest_of
     from mbench.harness.progress import open_progress
 
-    progress = open_progress(verbosity=options["verbosity"])
+    progress = open_progress(verbosity=options["verbosity"], color=context.color)
     if options["dry_run"]:
         foresee(rest_of(order, progress) if order.resume else order)
         warn(order)

@@ -80,7 +80,7 @@ def proven(context: click.Context) -> Verification:
     comparisons = plan(sweep, plugins(context))
     if any(comparison.best_compiler for comparison in comparisons):
         raise UsageError("verify takes compilers by name: --compiler best is found by measuring")
-    progress = open_progress(verbosity=options["verbosity"])
+    progress = open_progress(verbosity=options["verbosity"], color=context.color)
     return verify(
         comparisons, progress, device=sweep.device, provision=options["provision"],
         timeout=options["timeout"], fresh=options["fresh"],

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from mbench.engine.worker import Launcher
     from mbench.environments.environment import Environment
@@ -34,5 +34,7 @@ class Bench:
     """Raises CaseEnded where the work is not equal; None: it is not asked."""
     ceilings: Ceilings | None = None
     """Finds the machine's ceiling; None: it is not sought."""
+    expected: Mapping[int, float | None] = field(default_factory=dict)
+    """Seconds that comparisons are going to take, by number, as far as that is known."""
     earlier: Run | None = None
     """The same run before it was interrupted: what it holds is not measured again."""

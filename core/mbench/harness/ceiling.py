@@ -11,6 +11,7 @@ from mbench.results import events
 
 if TYPE_CHECKING:
     from mbench.engine.worker import Worker
+    from mbench.harness.progress import Progress
     from mbench.plan.plan import Entry
     from mbench.results.store import RunWriter
 
@@ -37,8 +38,9 @@ class Ceilings:
     own, and nothing that is timed shares a process with it.
     """
 
-    def __init__(self, store: RunWriter) -> None:
+    def __init__(self, store: RunWriter, progress: Progress) -> None:
         self.store = store
+        self.progress = progress
         self._known: set[tuple[str, str, str, int]] = set()
 
     def knows(self, entry: Entry) -> bool:
@@ -50,7 +52,7 @@ class Ceilings:
         for kind, sizes in SIZES.items():
             for size in sizes:
                 try:
-                    steps, nanoseconds = time_probe(worker, kind, size, entry.case.precision)
+                    steps, nanoseconds = self.time(worker, kind, size, entry.case.precision)
                 except CaseEnded as end:
                     self.store.append(
                         events.Ceiling(case=entry.number, probe=kind, size=size, reason=str(end))
@@ -69,15 +71,18 @@ class Ceilings:
                 if min(nanoseconds) > steps * LONGEST_SECONDS * 1e9:
                     break
 
+    def time(self, worker: Worker, kind: str, size: int, precision: str) -> tuple[int, list[int]]:
+        """Steps of a block, and the nanoseconds of each block; raises CaseEnded."""
+        worker.ask(wire.Probe(kind=kind, size=size, precision=precision), wire.Probed)
+        worker.run(1)  # tuning and page faults
+        steps = max(1, round(BLOCK_SECONDS * 1e9 / worker.run(1).nanoseconds[0]))
+        found = []
+        for _ in range(BLOCKS):
+            with self.progress.timing():
+                found += worker.run(steps).nanoseconds
+        return steps, found
+
 
 def key(entry: Entry) -> tuple[str, str, str, int]:
     case = entry.case
     return entry.spec.text, case.precision, case.device, case.threads
-
-
-def time_probe(worker: Worker, kind: str, size: int, precision: str) -> tuple[int, list[int]]:
-    """Steps of a block, and the nanoseconds of each block; raises CaseEnded."""
-    worker.ask(wire.Probe(kind=kind, size=size, precision=precision), wire.Probed)
-    worker.run(1)  # tuning and page faults
-    steps = max(1, round(BLOCK_SECONDS * 1e9 / worker.run(1).nanoseconds[0]))
-    return steps, [worker.run(steps).nanoseconds[0] for _ in range(BLOCKS)]

@@ -13,6 +13,7 @@ from mbench.harness.beforehand import check
 from mbench.harness.bench import Bench
 from mbench.harness.ceiling import Ceilings
 from mbench.harness.execute import execute
+from mbench.harness.foreseen import foreseen
 from mbench.harness.homes import Homes
 from mbench.harness.resume import is_done, take_up
 from mbench.results import events
@@ -52,9 +53,12 @@ def conduct(order: Order, progress: Progress) -> tuple[RunWriter, bool]:
         progress=progress,
         sampler=Sampler(gpu=find_gpu() if order.device == "cuda" else None),
         prove=prover(order, store, progress) if order.verify else None,
-        ceilings=Ceilings(store) if order.mfu else None,
+        ceilings=Ceilings(store, progress) if order.mfu else None,
+        expected={each.comparison.number: each.seconds for each in foreseen(order)},
         earlier=earlier,
     )
+    store.heard = progress.event
+    progress.decided(f"run {store.id}, raw values and logs in {store.folder}")
     interrupted = False
     try:
         execute(comparisons, bench)

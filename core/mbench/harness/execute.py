@@ -38,9 +38,10 @@ def execute(comparisons: Sequence[Comparison], bench: Bench) -> None:
             )
         if comparison.settled and (earlier is None or not is_written(earlier, comparison)):
             write_cases(comparison, bench)
-    for comparison in comparisons:
-        if earlier is None or not is_done(earlier, comparison):
-            measure(comparison, bench)
+    missing = [c for c in comparisons if earlier is None or not is_done(earlier, c)]
+    bench.progress.plan([bench.expected.get(comparison.number) for comparison in missing])
+    for comparison in missing:
+        measure(comparison, bench)
 
 
 def measure(comparison: Comparison, bench: Bench) -> None:

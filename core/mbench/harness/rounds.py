@@ -58,6 +58,10 @@ class Interleaved(Measurement[Adaptive]):
     def run(self) -> None:
         """All sets; records why it stopped. Cases that fall short get their outcome and leave."""
         self.begin = time.monotonic()
+        goal = self.protocol.half_width_goal
+        self.progress.measuring(
+            self.protocol.processes if goal is None else None, self.protocol.budget_seconds
+        )
         process = self.first
         while not (reason := self.enough(process)):
             self.measure_set(process, deadline=self.begin + self.protocol.budget_seconds)
@@ -91,6 +95,7 @@ class Interleaved(Measurement[Adaptive]):
     def measure_set(self, process: int, *, deadline: float) -> None:
         """Start, warm up and time one fresh worker per entry; they end with the set."""
         begin = time.monotonic()
+        self.progress.process(process + 1)
 
         def warm(run: Callable[[int], int]) -> Warmup:
             return warm_up(run, shortest_seconds=WARMUP_BLOCKS * self.protocol.block_seconds)
@@ -112,6 +117,10 @@ class Interleaved(Measurement[Adaptive]):
                 setup_seconds=setup,
                 round_seconds=per_round,
                 paying=self.paying(setup_seconds=setup, round_seconds=per_round),
+            )
+            self.progress.decided(
+                f"process {process + 1}: {rounds} rounds of {per_round:.2g} s, as setting it up "
+                f"took {setup:.1f} s and the budget is {self.protocol.budget_seconds:g} s"
             )
             for round_number in range(rounds):
                 late = time.monotonic() + per_round > deadline
@@ -160,8 +169,9 @@ class Interleaved(Measurement[Adaptive]):
     ) -> None:
         """One turn of every worker in a new order, the others stopped meanwhile."""
         for runner in self.random.sample(runners, len(runners)):
-            self.progress.round(runner.entry.label, round_number + 1, rounds)
-            with self.guard(runner.entry):
+            seconds = self.round_seconds([runner])
+            self.progress.round(runner.entry.label, round_number + 1, rounds, seconds=seconds)
+            with self.guard(runner.entry), self.progress.timing():
                 self.turn(runner, process, round_number)
             if runner.entry not in self.entries:
                 runners.remove(runner)

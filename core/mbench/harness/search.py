@@ -151,6 +151,7 @@ class Search:
             launcher=self.launcher,
             limit_bytes=self.limit_bytes,
             steady=steady,
+            timing=self.progress.timing,
         )
         self.progress.phase(entry.label, f"tried {what} {said(trial)}")
         return trial

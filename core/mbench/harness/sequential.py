@@ -26,10 +26,12 @@ class Sequential(Measurement[Counted]):
 
     def run(self) -> None:
         """Every process of every case; cases that fall short get their outcome and leave."""
-        for entry in list(self.entries):
+        self.progress.measuring(self.protocol.processes * len(self.entries), None)
+        for at, entry in enumerate(list(self.entries)):
             first = first_missing(self.earlier, [entry])
             for process in range(first, self.protocol.processes):
                 if entry in self.entries:
+                    self.progress.process(at * self.protocol.processes + process + 1)
                     with self.guard(entry):
                         self.run_process(entry, process)
         reason = "all processes measured" if self.entries else "no case left to measure"
@@ -59,8 +61,12 @@ class Sequential(Measurement[Counted]):
         cut = each or protocol.duration_seconds is not None
         while left and (protocol.duration_seconds is None or seconds < protocol.duration_seconds):
             steps = min(left, runner.steps_in(CHUNK_SECONDS)) if cut else left
-            self.progress.steps(runner.entry.label, protocol.steps - left, protocol.steps)
-            rate = self.block(runner, process, epoch, steps=steps, each=each)
+            self.progress.steps(
+                runner.entry.label, protocol.steps - left, protocol.steps,
+                seconds=steps * runner.step_seconds,
+            )  # fmt: skip
+            with self.progress.timing():
+                rate = self.block(runner, process, epoch, steps=steps, each=each)
             self.progress.throughput(runner.entry.label, rate)
             left -= steps
             seconds += steps * runner.entry.case.batch_size / rate

@@ -14,6 +14,8 @@ from mbench.harness.warmup import warm_up
 from mbench.results.events import Tried
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from mbench.contract.case import Case
@@ -47,10 +49,12 @@ def try_case(
     launcher: Launcher,
     limit_bytes: int | None,
     steady: bool,
+    timing: Callable[[], AbstractContextManager[None]],
 ) -> Tried:
     """Two steps of `case`, or with `steady` a short measurement, in a worker that ends with it.
 
-    The second step holds what the first one made: momenta, gradients, compiled programs.
+    Nothing is shown within `timing`. The second step holds what the first one made: momenta,
+    gradients, compiled programs.
     """
     try:
         worker, _ = launch(
@@ -71,7 +75,10 @@ def try_case(
                 warmup = warm_up(lambda count: worker.run(count).nanoseconds[0],
                                  shortest_seconds=QUICK_SECONDS)  # fmt: skip
                 count = max(1, round(QUICK_SECONDS / BLOCKS / warmup.step_seconds))
-                blocks = [worker.run(count).nanoseconds[0] / count for _ in range(BLOCKS)]
+                blocks = []
+                for _ in range(BLOCKS):
+                    with timing():
+                        blocks.append(worker.run(count).nanoseconds[0] / count)
             else:
                 blocks = [float(worker.run(1).nanoseconds[0]) for _ in range(2)][1:]
             used = worker.ask_all(wire.Memory(), wire.MemoryUsed)

@@ -51,9 +51,9 @@ def verify(
     interrupted = False
     with tempfile.TemporaryDirectory(prefix="mbench-") as logs:
         try:
-            for number, comparison in enumerate(comparisons, start=1):
-                title = f"[{number} of {len(comparisons)}] {comparison.title}"
-                progress.comparison(title, [e.label for e in comparison.entries])
+            progress.plan([None] * len(comparisons))
+            for comparison in comparisons:
+                progress.comparison(comparison.title, [e.label for e in comparison.entries])
                 for entry in comparison.entries:
                     log = Path(logs, f"{entry.number}.log")
                     results.append(

@@ -63,9 +63,8 @@ class Counted(Protocol):
             total += self.steps_before * (step or 0.0) + self.counted_epochs * counted
         total *= self.processes
         workers = self.processes * len(step_seconds)
-        return total, f"{self.in_all(total)}, and the starting of {workers} worker" + "s" * (
-            workers != 1
-        )
+        starting = f"{workers} worker" + "s" * (workers != 1)
+        return total, f"{self.in_all(total)}, and the starting of {starting}"
 
     def in_all(self, seconds: float) -> str:
         return f"about {span(seconds)}"

@@ -13,7 +13,7 @@ STYLES = {
     "proven": ("32", r"\bproven\b"),
     "disturbed": ("1;33", r"\bDISTURBED\b|^warn\b"),
     "failed": ("1;31", r"\bREGRESSION\b|\b(?:oom|timeout|crashed|failed|unsupported)\b|^fail\b"),
-    "heading": ("1", r"^.+$(?=\n[─\x20]+$)"),
+    "heading": ("1", r"^(?:.+\n)+?(?=[─\x20]+$)"),
 }
 """What is said, by a code of ECMA-48 (SGR) and by its words: bold, and the colours that every
 terminal has. A blank stands for the end of a line too, for text is folded."""

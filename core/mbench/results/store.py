@@ -14,6 +14,7 @@ from mbench.results.folder import EVENTS_FILE, SCHEMA
 from mbench.results.runfile import RunFile
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from mbench.plan.protocol import Protocol
@@ -25,6 +26,9 @@ __all__ = ["RunWriter"]
 
 class RunWriter:
     """One run being made. Every event is on disk before `append` returns."""
+
+    heard: Callable[[events.Event], None] = staticmethod(lambda event: None)
+    """Called with every event that was written."""
 
     def __init__(
         self, folder: Path, *, protocol: Protocol, system: System, arguments: list[str]
@@ -84,6 +88,7 @@ class RunWriter:
         """Write an event down; raises Malformed where it could not be read back, and OSError."""
         self._file.append(events.encode(event))
         self.failures += isinstance(event, events.Outcome)
+        self.heard(event)
 
     def log_path(self, name: str) -> Path:
         return self.folder / "logs" / name

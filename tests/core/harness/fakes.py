@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from contextlib import nullcontext
 from pathlib import Path
 
 from mbench.engine.worker import Process, Worker
@@ -58,11 +59,14 @@ class NotedProgress:
     def __init__(self):
         self.said = []
 
+    def timing(self):
+        return nullcontext()
+
     def __getattr__(self, name):
         real = getattr(Progress, name)
 
-        def note(*arguments):
-            inspect.signature(real).bind(self, *arguments)
-            self.said.append((name, *arguments))
+        def note(*arguments, **more):
+            inspect.signature(real).bind(self, *arguments, **more)
+            self.said.append((name, *arguments, *more.values()))
 
         return note

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from fakes import SilentWorker
+from fakes import NotedProgress, SilentWorker
 
 from mbench.contract import wire
 from mbench.engine.outcome import CaseEnded
@@ -52,7 +52,7 @@ def entries(plugins):
 
 def find(entry, worker):
     store = Store()
-    Ceilings(store).find(entry, worker)
+    Ceilings(store, NotedProgress()).find(entry, worker)
     return store.events
 
 
@@ -77,7 +77,7 @@ def test_what_cannot_be_done_is_written_down_and_the_rest_goes_on(entries):
 
 
 def test_each_ceiling_is_found_once(entries):
-    ceilings = Ceilings(Store())
+    ceilings = Ceilings(Store(), NotedProgress())
     assert not ceilings.knows(entries[0])
     ceilings.find(entries[0], Worker())
     assert [ceilings.knows(entry) for entry in entries] == [True, True, False]

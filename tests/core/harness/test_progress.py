@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import io
+import re
 
 import pytest
 
 from mbench.engine.outcome import CaseEnded
-from mbench.harness.progress import LinesProgress, LiveProgress, open_progress
+from mbench.harness.lines import LinesProgress
+from mbench.harness.live import LiveProgress
+from mbench.harness.progress import Progress, open_progress
+from mbench.results import events
 
 
 class Terminal(io.StringIO):
@@ -24,25 +28,82 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
     return Terminal()
 
 
+@pytest.fixture
+def live(terminal):
+    made = LiveProgress(terminal, every_seconds=3600)
+    yield made
+    made.close()
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def out():
+    return io.StringIO()
+
+
+@pytest.fixture
+def lines(out, clock):
+    made = LinesProgress(out, clock=clock)
+    yield made
+    made.close()
+
+
+def said(out):
+    """The lines without the time of day that each begins with."""
+    found = [re.fullmatch(r"\d\d:\d\d:\d\d (.*)", line) for line in out.getvalue().splitlines()]
+    assert all(found)
+    return [line[1] for line in found]
+
+
 def test_terminals_get_live_rows_and_others_lines(terminal):
     assert isinstance(open_progress(terminal), LiveProgress)
     assert isinstance(open_progress(io.StringIO()), LinesProgress)
 
 
-def test_lines_say_each_change_once():
-    out = io.StringIO()
-    progress = open_progress(out)
-    progress.comparison("model train", ["a", "b"])
-    for text in ("starting", "starting", "warming up"):
-        progress.phase("a", text)
-    progress.phase("b", "starting")
-    for number in (1, 2, 3):
-        progress.round("a", number, 3)
-        progress.throughput("a", 10.0)
-    progress.ended("b", CaseEnded("oom", "too large"))
+@pytest.mark.parametrize("kind", [LinesProgress, LiveProgress])
+def test_each_tells_all_that_there_is_to_tell(kind):
+    told = {name for name in vars(Progress) if not name.startswith("_")}
+    assert told <= set(dir(kind))
+
+
+@pytest.mark.parametrize("stream", [io.StringIO, Terminal])
+def test_quiet_says_nothing(stream):
+    out = stream()
+    progress = open_progress(out, verbosity="quiet")
+    progress.comparison("t", ["a"])
+    progress.phase("a", "starting")
+    progress.ended("a", CaseEnded("oom", "too large"))
+    progress.decided("this")
     progress.close()
-    assert out.getvalue().splitlines() == [
+    assert out.getvalue() == ""
+
+
+def test_lines_say_each_change_once(lines, out):
+    lines.plan([160.0])
+    lines.comparison("model train", ["a", "b"])
+    lines.measuring(5, 160.0)
+    lines.process(1)
+    for text in ("starting", "starting", "warming up"):
+        lines.phase("a", text)
+    lines.phase("b", "starting")
+    for number in (1, 2, 3):
+        lines.round("a", number, 3, seconds=0.3)
+        lines.throughput("a", 10.0)
+    lines.ended("b", CaseEnded("oom", "too large"))
+    assert said(out) == [
         "== model train: a, b",
+        "process 1 of 5; 0 s elapsed, about 3 min left",
         "a: starting",
         "a: warming up",
         "b: starting",
@@ -51,63 +112,136 @@ def test_lines_say_each_change_once():
     ]
 
 
-def test_a_new_comparison_says_its_phases_anew():
-    out = io.StringIO()
-    progress = open_progress(out)
+def test_a_new_comparison_says_which_it_is_and_its_phases_anew(lines, out):
+    lines.plan([None, None])
     for title in ("one", "two"):
-        progress.comparison(title, ["a"])
-        progress.phase("a", "starting")
-    assert out.getvalue().count("a: starting") == 2
+        lines.comparison(title, ["a"])
+        lines.phase("a", "starting")
+    assert said(out) == [
+        "== one: a (comparison 1 of 2; 0 s elapsed)", "a: starting",
+        "== two: a (comparison 2 of 2; 0 s elapsed)", "a: starting",
+    ]  # fmt: skip
 
 
-def test_live_rows_show_phase_rounds_and_rate(terminal):
-    progress = open_progress(terminal)
-    progress.comparison("model train", ["torchy", "b"])
-    progress.round("torchy", 1, 5)
-    progress.throughput("torchy", 123.456)
-    progress.ended("b", CaseEnded("oom", "too large"))
+def test_a_long_phase_is_said_to_go_on_after_a_minute_without_a_line(lines, out, clock):
+    lines.comparison("t", ["a"])
+    lines.phase("a", "proving")
+    clock.now += 59
+    lines.still()
+    assert len(said(out)) == 2
+    clock.now += 1
+    lines.still()
+    lines.still()
+    assert said(out)[2:] == ["a: still proving, after 60 s; 60 s elapsed"]
+    lines.round("a", 7, 30, seconds=1)
+    clock.now += 60
+    lines.still()
+    assert said(out)[3:] == ["a: still measuring, round 7 of 30, after 60 s; 2 min elapsed"]
+
+
+def test_verbose_lines_say_what_was_decided_why_and_where_logs_are(out):
+    lines = LinesProgress(out, verbose=True)
+    for event in (
+        events.Process(
+            case=0, process=1, pid=7, prepare_seconds=2.0, trainable_parameters=1, differences=[],
+            first_loss=None, first_step_nanoseconds=1, warmup_blocks=[(9, 1)],
+            warmup_reason="steady",
+        ),
+        events.Outcome(case=0, outcome="crashed", reason="gone", log="logs/a.log"),
+        events.Memory(case=0, process=0, peak_bytes=1),
+        events.ComparisonEnd(comparison=0, reason="all processes measured"),
+    ):  # fmt: skip
+        lines.telling.labels[0] = "a"
+        lines.event(event)
+    lines.decided("3 rounds")
+    assert said(out) == [
+        "a: process 2 is warm after 10 steps (steady), prepared in 2.0 s, pid 7",
+        "a: its log is logs/a.log",
+        "no more is measured: all processes measured",
+        "3 rounds",
+    ]
+
+
+def test_decisions_are_not_said_unasked(lines, out):
+    lines.decided("3 rounds")
+    lines.event(events.ComparisonEnd(comparison=0, reason="all processes measured"))
+    assert said(out) == []
+
+
+def test_live_rows_show_where_the_run_is_and_how_long_it_takes(live, terminal):
+    live.plan([160.0, 160.0])
+    live.comparison("model train", ["torchy", "b"])
+    live.measuring(5, 160.0)
+    live.process(2)
+    live.round("torchy", 1, 5, seconds=0.3)
+    live.throughput("torchy", 123.456)
+    live.ended("b", CaseEnded("oom", "too large"))
     shown = terminal.getvalue().rpartition("model train")[2]
-    for text in ("torchy", "stopped, others' turn", "123.5", "oom: too large"):
+    for text in (
+        "comparison 1 of 2, process 2 of 5", "torchy", "stopped, others' turn", "123.5 samples/s",
+        "oom: too large", "s elapsed, about", "% of the budget of 3 min",
+    ):  # fmt: skip
         assert text in shown
-    progress.close()
+
+
+def test_something_moves_while_nothing_is_told(terminal):
+    live = LiveProgress(terminal, every_seconds=0.01)
+    live.comparison("t", ["a"])
+    live.phase("a", "warming up")
+    frame = live.frame
+    for _ in range(2000):
+        if live.frame > frame + 2:
+            break
+        live.ticker._over.wait(0.01)
+    live.close()
+    assert live.frame > frame + 2
 
 
 def test_nothing_is_drawn_while_a_block_is_timed(terminal):
-    """Between a round's beginning and the next there is no drawing, nor a thread that could."""
-    progress = open_progress(terminal)
-    progress.comparison("t", ["a"])
-    progress.round("a", 1, 5)
-    before = terminal.getvalue()
-    progress.throughput("a", 1.0)
-    assert terminal.getvalue() == before
-    assert progress.live is not None
-    assert progress.live.auto_refresh is False
-    progress.close()
+    live = LiveProgress(terminal, every_seconds=0.01)
+    live.comparison("t", ["a"])
+    live.round("a", 1, 5, seconds=0.3)
+    with live.timing():
+        before = terminal.getvalue()
+        live.ticker._over.wait(0.1)
+        live.throughput("a", 1.0)
+        live.phase("a", "something")
+        assert terminal.getvalue() == before
+    assert terminal.getvalue() != before
+    live.close()
 
 
-def test_labels_are_text_and_never_markup(terminal):
-    progress = open_progress(terminal)
-    progress.phase("[red]x[/red]", "[bold]building[/]")
-    progress.comparison("t", ["[red]y[/red]"])
-    progress.phase("[red]y[/red]", "[blink]z")
+def test_a_long_block_is_announced_with_a_mark_that_moves_by_itself(live, terminal):
+    live.comparison("t", ["a"])
+    live.round("a", 1, 5, seconds=14.0)
+    assert re.search(r"round 1 of 5, takes about 14 s from \d\d:\d\d:\d\d", terminal.getvalue())
+    assert re.search(r"\x1b\[[\d;]*\b5\b[\d;]*m● ", terminal.getvalue())
+
+
+def test_labels_are_text_and_never_markup(live, terminal):
+    live.phase("[red]x[/red]", "[bold]building[/]")
+    live.comparison("model [/] [red]train", ["[red]y[/red]"])
+    live.phase("[red]y[/red]", "[blink]z")
     shown = terminal.getvalue()
-    for text in ("[red]x[/red]: [bold]building[/]", "[red]y[/red]", "[blink]z"):
+    for text in ("[red]x[/red]: [bold]building[/]", "[red]y[/red]", "[blink]z",
+                 "model [/] [red]train"):  # fmt: skip
         assert text in shown
-    progress.close()
 
 
-def test_a_title_is_text_and_never_markup(terminal):
-    progress = open_progress(terminal)
-    progress.comparison("model [/] [red]train", ["a"])
-    progress.phase("a", "doing something wide")
-    assert "model [/] [red]train" in terminal.getvalue()
-    progress.close()
+@pytest.mark.parametrize("width", ["20", "40", "80"])
+def test_rows_stay_within_the_terminal(terminal, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", width)
+    live = LiveProgress(terminal, color=False, every_seconds=3600)
+    live.comparison("a title that is longer than the terminal is wide " * 2, ["torch", "b" * 30])
+    live.phase("torch", "Downloading something-with-a-long-name-1.0 (572.4 MB)")
+    live.close()
+    plain = re.sub(r"\x1b\[[\d;?]*[A-Za-z]", "", terminal.getvalue())
+    assert max(map(len, plain.replace("\r", "\n").splitlines())) <= int(width)
 
 
-def test_closing_shows_the_cursor_again_and_may_be_repeated(terminal):
-    progress = open_progress(terminal)
-    progress.comparison("t", ["a"])
-    progress.close()
-    progress.close()
+def test_closing_shows_the_cursor_again_and_may_be_repeated(live, terminal):
+    live.comparison("t", ["a"])
+    live.close()
+    live.close()
     shown = terminal.getvalue()
     assert shown.rfind("\x1b[?25h") > shown.rfind("\x1b[?25l")

@@ -26,7 +26,8 @@ from mbench.reports.paint import STYLES, paint
         ("failed", "b is oom: too large", "oom"),
         ("failed", "fail  memory   0.1 GiB", "fail"),
         ("failed", "slower, REGRESSION", "REGRESSION"),
-        ("heading", "framework   version\n─────────   ───────", "framework   version"),
+        ("heading", "said\n\nframework   95 %\n            version\n─────────   ───────\na",
+         "framework   95 %\n            version\n"),
     ],
 )  # fmt: skip
 def test_what_is_said_has_its_colour(kind, text, said):
