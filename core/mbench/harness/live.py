@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Protocol, TextIO
 
 from mbench.console import printable
 from mbench.harness.course import Course
@@ -16,17 +16,24 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from rich.console import RenderableType
-    from rich.live import Live
 
     from mbench.engine.outcome import CaseEnded
     from mbench.results.events import Event
 
-__all__ = ["LiveProgress"]
+__all__ = ["Display", "LiveProgress"]
 
 EVERY_SECONDS = 0.5
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 TELLING_SECONDS = 2.0
 """A phase that takes longer says how long it has taken."""
+
+
+class Display(Protocol):
+    """Where rows are drawn in place of those before: rich's `Live`, or a notebook's cell."""
+
+    def start(self) -> None: ...
+    def update(self, renderable: RenderableType, *, refresh: bool) -> None: ...
+    def stop(self) -> None: ...
 
 
 class LiveProgress:
@@ -49,7 +56,7 @@ class LiveProgress:
         self.course = Course()
         self.telling = Telling(self.say) if verbose else None
         self.ticker = Ticker(self.draw, every_seconds=every_seconds)
-        self.live: Live | None = None
+        self.live: Display | None = None
         self.frame = 0
 
     def say(self, text: str) -> None:
@@ -103,15 +110,18 @@ class LiveProgress:
         self.course.planned = seconds
 
     def comparison(self, title: str, labels: list[str]) -> None:
-        from rich.live import Live
-
         with self.ticker.lock:
             self.course.comparison(title, labels)
             if self.live is None:
-                self.live = Live(console=self.console, auto_refresh=False, transient=True)
+                self.live = self.opened()
                 self.live.start()
         self.ticker.start()
         self.ticker.now()
+
+    def opened(self) -> Display:
+        from rich.live import Live
+
+        return Live(console=self.console, auto_refresh=False, transient=True)
 
     def measuring(self, processes: int | None, budget_seconds: float | None) -> None:
         self.course.measuring(processes, budget_seconds)

@@ -6,6 +6,7 @@ import io
 import sys
 from typing import TYPE_CHECKING, Protocol, TextIO
 
+from mbench.harness.cell import CellProgress, in_notebook
 from mbench.harness.lines import LinesProgress
 from mbench.harness.live import LiveProgress
 
@@ -65,11 +66,13 @@ class Progress(Protocol):
 def open_progress(
     stream: TextIO | None = None, *, verbosity: str | None = None, color: bool | None = None
 ) -> Progress:
-    """Live rows on a terminal, plain lines elsewhere, nothing where it is to be "quiet"."""
+    """Live rows on a terminal and in notebooks, plain lines elsewhere, nothing where "quiet"."""
     stream = stream or sys.stderr
     verbose = verbosity == "verbose"
     if verbosity == "quiet":
         return LinesProgress(io.StringIO())
     if stream.isatty():
         return LiveProgress(stream, verbose=verbose, color=color)
+    if in_notebook():
+        return CellProgress(stream, verbose=verbose)
     return LinesProgress(stream, verbose=verbose)
