@@ -10,9 +10,10 @@ from mbench.stats import ALIKE
 __all__ = [
     "disturbed",
     "evidence",
+    "figure",
     "further",
     "noise_note",
-    "not_ruled_out",
+    "percent",
     "sentence",
     "together",
     "turned",

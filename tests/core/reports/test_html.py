@@ -17,7 +17,8 @@ from mbench.cli import group
 from mbench.engine.outcome import CaseEnded
 from mbench.reports import html as html_report
 from mbench.reports.cells import case_rows
-from mbench.reports.html.headline import headline
+from mbench.reports.headline import headline
+from mbench.reports.html.parts import titled
 from mbench.reports.text import interval, number
 from mbench.result import Result
 
@@ -172,7 +173,7 @@ SECONDS = {"tiny": [[1.0], [1.01], [1.0]], "flaky": [[2.0], [2.01], [2.02]]}
     ],
 )  # fmt: skip
 def test_headlines(document, made, said):
-    assert headline(document(**made)) == said
+    assert headline(titled(document(**made))) == said
 
 
 def test_speedups_are_of_one_framework_against_itself(document):

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 __all__ = ["fragment", "page", "render"]
 
 HERE = Path(__file__).parent
-# Plot draws with D3, and ours with Plot.
-SCRIPTS = ("vendor/d3.min.js", "vendor/plot.min.js", "charts.js")
+# Plot draws with D3, and ours with Plot. Before paper is drawn, what is folded has to be open.
+SCRIPTS = ("vendor/d3.min.js", "vendor/plot.min.js", "page.js", "charts.js")
 
 
 def render(document: dict[str, Any], /) -> str:
@@ -30,18 +30,19 @@ def page(documents: Sequence[dict[str, Any]], *, history: dict[str, Any] | None 
     from markupsafe import Markup
 
     from mbench.reports.html.article import article, trends
-    from mbench.reports.html.parts import title_of
+    from mbench.reports.html.parts import titled
 
+    documents = [titled(document) for document in documents]
     articles = [article(document, number) for number, document in enumerate(documents, start=1)]
     if history is not None:
         articles.append(trends(history))
-    series = {title_of(case): None for document in documents for case in document["cases"]}
+    series = {case["label"]: None for document in documents for case in document["cases"]}
     charts = [
-        figure.chart
+        chart.data
         for made in articles
         for section in made.sections
         for figure in section.figures
-        if figure.chart
+        for chart in figure.charts
     ]
     scripts = [(HERE / name).read_text(encoding="utf-8") for name in SCRIPTS]
     return template("page.html").render(
@@ -56,8 +57,9 @@ def page(documents: Sequence[dict[str, Any]], *, history: dict[str, Any] | None 
 def fragment(document: dict[str, Any], /) -> str:
     """The verdicts and tables of one run, for a notebook's page."""
     from mbench.reports.html.article import article
+    from mbench.reports.html.parts import titled
 
-    made = article(document, 1)
+    made = article(titled(document), 1)
     return template("notebook.html").render(
         title=made.title, about=made.about, warnings=made.warnings, badges=made.badges,
         sections=made.sections,

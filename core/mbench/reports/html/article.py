@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from mbench.contract.axes import AXES, alike, hushed
+from mbench.reports import headline
 from mbench.reports import history as text_history
 from mbench.reports.grid import Grid
-from mbench.reports.html import facts, headline, measures
-from mbench.reports.html.parts import Article, Figure, Section
+from mbench.reports.html import comparison, facts, measures
+from mbench.reports.html.parts import Article, Chart, Figure, Section
 from mbench.reports.text import interval, number
+from mbench.stats import FEWEST
 
 __all__ = ["article", "trends"]
 
@@ -18,12 +21,12 @@ Document = dict[str, Any]
 
 def article(document: Document, count: int) -> Article:
     """The article of one run; `count` tells its sections from those of other runs."""
-    sections = [headline.comparison_section(document), *measures.sections(document),
+    sections = [comparison.comparison_section(document), *measures.sections(document),
                 *facts.sections(document)]  # fmt: skip
     return Article(
         title=headline.headline(document),
         about=about(document),
-        badges=headline.badges(document),
+        badges=comparison.badges(document),
         warnings=warnings(document),
         sections=[
             replace(section, id=f"run{count}-{section.id}")
@@ -33,16 +36,18 @@ def article(document: Document, count: int) -> Article:
     )
 
 
-def about(document: Document) -> str:
-    """What all comparisons share, the machine and the day."""
-    subjects = {headline.subject(document, one) for one in document["comparisons"]}
-    words = [subjects.pop()] if len(subjects) == 1 else []
-    words += [str(document["system"].get("cpu") or "")]
+def about(document: Document) -> list[str]:
+    """What all cases share, the machine and the day."""
+    cases, words = document["cases"], []
+    if cases:
+        differ = {axis.name for axis in AXES} - alike(cases)
+        words.append(headline.named(cases[0], less={"compiler", *differ, *hushed(cases)}))
+    words.append(str(document["system"].get("cpu") or ""))
     if cores := document["system"].get("usable_cores"):
         words.append(f"{cores} cores")
     words += [str(gpu.get("name")) for gpu in document["system"].get("gpus") or []]
     words.append(str(document["started"])[:10])
-    return " · ".join(filter(None, words))
+    return [word for word in words if word]
 
 
 def warnings(document: Document) -> list[str]:
@@ -65,18 +70,20 @@ def warnings(document: Document) -> list[str]:
 def trends(history: Document) -> Article:
     """A chart for each model and mode, a line for each case."""
     figures = []
-    for title, points in text_history.lines(history).items():
+    lines = text_history.lines(history)
+    for title, points in lines.items():
         columns = ("run", "started", "version", "throughput", "95 % interval", "change", "verdict")
         rows = [
             [
-                point["run"], str(point["started"]), point["version"] or "",
+                point["run"], str(point["started"])[:16].replace("T", " "), point["version"] or "",
                 f"{number(point['throughput']['value'])} {point['throughput']['unit']}",
-                interval(point["throughput"]["low"], point["throughput"]["high"]),
+                interval(point["throughput"]["low"], point["throughput"]["high"])
+                or without_interval(point["throughput"]["processes"]),
                 text_history.change(point), (point["change"] or {}).get("verdict", ""),
             ]
             for point in points
         ]  # fmt: skip
-        chart = {
+        data = {
             "kind": "history", "label": points[0]["throughput"]["unit"], "points": [
                 {"time": point["started"], "version": point["version"],
                  **{end: point["throughput"][end] for end in ("value", "low", "high")}}
@@ -85,11 +92,10 @@ def trends(history: Document) -> Article:
         }  # fmt: skip
         figures.append(
             Figure(
-                title=title,
-                chart=chart,
-                alt=f"Throughput of {len(points)} runs over time: {title}.",
+                title=title if len(lines) > 1 else "",
+                charts=[Chart(data, f"Throughput of {len(points)} runs over time: {title}.")],
                 table=Grid(f"History: {title}", columns, rows,
-                            numeric=frozenset({"throughput", "95 % interval", "change"})),
+                           numeric=frozenset({"throughput", "95 % interval", "change"})),
                 folded=True,
             )
         )  # fmt: skip
@@ -97,6 +103,19 @@ def trends(history: Document) -> Article:
         "Throughput of every stored run with its 95 % interval; a new version starts a new mark. "
         "Runs were made at different times, so a machine that drifts looks like a change."
     )
-    section = Section("history", "Throughput over time", lead, figures)
+    bare = sum(point["throughput"]["low"] is None for point in history["points"])
+    notes = [f"{bare} of {len(history['points'])} points have no interval: it takes {FEWEST} "
+             "processes and mbench's own protocol."] if bare else []  # fmt: skip
+    section = Section("history", "Throughput over time", lead, figures, notes)
     runs = len({point["run"] for point in history["points"]})
-    return Article(f"{runs} stored runs", "", sections=[section])
+    machines = sorted({str(point["cpu"]) for point in history["points"] if point["cpu"]})
+    only = [next(iter(lines))] if len(lines) == 1 else []
+    return Article(f"{runs} stored run{'s' * (runs != 1)}", [*only, *machines],
+                   sections=[section])  # fmt: skip
+
+
+def without_interval(processes: list[float]) -> str:
+    count = len(processes)
+    if count >= FEWEST:
+        return "none in this protocol"
+    return f"none: {count} process{'es' * (count > 1)}"

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from typing import Any
 
-from mbench.contract.axes import MACHINE, hushed
+from mbench.contract.axes import MACHINE, alike, hushed
 from mbench.equality.proof_case import PROVEN
 from mbench.reports.grid import Grid
-from mbench.reports.html.parts import Figure, Section, title_of
+from mbench.reports.headline import named
+from mbench.reports.html.parts import Figure, Section
 from mbench.reports.proofs import cell
-from mbench.reports.remarks import difference_lines, disturbance_lines
+from mbench.reports.remarks import difference_lines
 from mbench.reports.text import number
 
 __all__ = ["sections"]
 
 Document = dict[str, Any]
+
+# Options that say where the author's files went, and the path of a Python in NAME@PATH.
+WRITES = frozenset({"--results", "--output", "--resume"})
+PYTHON = re.compile(r"@[^,\s]*/[^,]*")
+# Signs of a digest that tell environments apart.
+DIGEST = 12
 
 
 def sections(document: Document) -> list[Section]:
@@ -23,8 +31,7 @@ def sections(document: Document) -> list[Section]:
         proof(document),
         differences(document),
         disturbed(document),
-        machine(document),
-        environments(document),
+        places(document),
         reproduce(document),
     )
     return [section for section in made if section is not None]
@@ -37,7 +44,7 @@ def proof(document: Document) -> Section | None:
     axes = [axis for axis in PROVEN if axis.name not in unsaid]
     for case in document["cases"]:
         if case["equal_work"]:
-            key = (title_of(case), *(axis.text(case) for axis in axes))
+            key = (case["label"], *(axis.text(case) for axis in axes))
             proofs[key] = case["equal_work"]
     if not proofs:
         return None
@@ -72,11 +79,23 @@ def differences(document: Document) -> Section | None:
 
 
 def disturbed(document: Document) -> Section | None:
-    notes = disturbance_lines(document)
-    if not notes:
+    """What happened, to which case, and in how many of its rounds."""
+    less = {*hushed(document["cases"]), *alike(document["cases"])}
+    rows = []
+    for case in document["cases"]:
+        for one in case["disturbances"]:
+            share = f"{100 * one['share']:.0f} %"
+            text = one["text"].removesuffix(f" in {share} of the rounds")
+            rows.append([named(case, less=less), case["label"], text, share])
+    if not rows:
         return None
-    lead = "What happened on the machine while it measured, and may have moved the numbers."
-    return Section("disturbances", "Disturbances", lead, notes=notes)
+    table = Grid("Disturbances", ("case", "framework", "what happened", "rounds"), rows,
+                 numeric=frozenset({"rounds"})).without_repeated("case")  # fmt: skip
+    lead = (
+        "What happened on the machine while it measured, and in how many of the rounds. What hits "
+        "one framework more than the other may bend the ratio."
+    )
+    return Section("disturbances", "Disturbances", lead, [Figure(table=table)])
 
 
 SYSTEM = {
@@ -88,7 +107,8 @@ SYSTEM = {
 }  # fmt: skip
 
 
-def machine(document: Document) -> Section | None:
+def places(document: Document) -> Section:
+    """The machine, each framework's build beside the others', and every package folded away."""
     system = dict(document["system"])
     if isinstance(system.get("memory_bytes"), int | float):
         system["memory_bytes"] /= 2**30
@@ -99,9 +119,8 @@ def machine(document: Document) -> Section | None:
     ]
     rows += [[f"GPU {at}", said(gpu)] for at, gpu in enumerate(system.get("gpus") or [])]
     rows.append(["protocol", said(document["protocol"])])
-    return Section(
-        "machine", "The machine", figures=[Figure(table=Grid("Machine", ("what", "value"), rows))]
-    )
+    machine = Figure(title="Machine", table=Grid("Machine", ("what", "value"), rows))
+    return Section("places", "Machine and environments", figures=[machine, *homes(document)])
 
 
 def said(value: Any) -> str:
@@ -110,47 +129,62 @@ def said(value: Any) -> str:
         return ", ".join(map(said, value))
     if isinstance(value, dict):
         return ", ".join(f"{name} {said(inner)}" for name, inner in value.items())
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     if isinstance(value, float):
         return number(value)
     return "none" if value is None else str(value)
 
 
-def environments(document: Document) -> Section | None:
-    """The framework's build in sight, every package folded away."""
-    figures = []
-    seen = set()
+def homes(document: Document) -> list[Figure]:
+    """Where each framework lived, a column for each."""
+    facts: dict[str, dict[str, str]] = {}
+    packages = []
     for case in document["cases"]:
         info, home = case["framework_info"], case["environment"]
-        if case["label"] in seen or not (info or home):
+        name = case["label"]
+        if name in facts or not (info or home):
             continue
-        seen.add(case["label"])
-        rows = []
+        of = facts[name] = {}
         if info:
-            rows += [["version", info["version"]], ["device", info["device_name"]],
-                     ["threads", str(info["threads"])]]  # fmt: skip
-            rows += [[name, said(value)] for name, value in info["details"].items()]
+            of |= {"version": info["version"], "device": info["device_name"],
+                   "threads": str(info["threads"])}  # fmt: skip
+            of |= {what: said(value) for what, value in info["details"].items()}
         if home:
-            rows += [["Python", home["python"]], ["managed by mbench", said(home["managed"])],
-                     ["digest", said(home["digest"])]]  # fmt: skip
-        name = title_of(case)
-        figures.append(
-            Figure(title=name, table=Grid(f"Environment of {name}", ("what", "value"), rows),
-                   folded=True)
-        )  # fmt: skip
-        if home and home["packages"]:
-            packages = [[package, said(v)] for package, v in sorted(home["packages"].items())]
-            table = Grid(
-                f"All {len(packages)} packages of {name}", ("package", "version"), packages
-            )
-            figures.append(Figure(table=table, folded=True))
-    lead = "Where each framework lived, and the build of it that was measured."
-    return Section("environments", "Environments", lead, figures) if figures else None
+            of |= {"Python": home["python"], "managed by mbench": said(home["managed"]),
+                   "digest": said(home["digest"])[:DIGEST]}  # fmt: skip
+            items = [f"{package} {said(v)}" for package, v in sorted(home["packages"].items())]
+            if items:
+                title = f"All {len(items)} packages of {name}"
+                packages.append(Figure(title=title, items=items, shut=True))
+    if not facts:
+        return []
+    whats = list(dict.fromkeys(what for of in facts.values() for what in of))
+    rows = [[what, *(of.get(what, "") for of in facts.values())] for what in whats]
+    table = Grid("Environments", ("what", *facts), rows)
+    return [Figure(title="Environments", table=table), *packages]
 
 
 def reproduce(document: Document) -> Section:
-    lead = (
-        f"Measured by mbench {document['mbench']}, run {document['run']}, from "
-        f"{document['started']} to {document['finished'] or 'an interruption'}."
+    """The command, without the folders of whoever ran it."""
+    started, finished = (
+        str(document[end] or "interruption")[:16].replace("T", " ")
+        for end in ("started", "finished")
     )
-    command = shlex.join(map(str, document["command"]))
-    return Section("reproduce", "How to repeat it", lead, code=command)
+    words, own = portable(list(map(str, document["command"])))
+    lead = "Frameworks that ran in a Python of the author's are written without its path."
+    about = (f"mbench {document['mbench']}", f"run {document['run']}",
+             f"{started} to {finished} UTC")  # fmt: skip
+    return Section("reproduce", "How to repeat it", lead if own else "", about=about,
+                   code=[shlex.quote(word) for word in words])  # fmt: skip
+
+
+def portable(words: list[str]) -> tuple[list[str], bool]:
+    """A command without where it wrote and the paths of Pythons, and whether it had such paths."""
+    kept, skip = [], False
+    for word in words:
+        if not skip and word.partition("=")[0] not in WRITES:
+            kept.append(word)
+        skip = word in WRITES and not skip
+    bare = [PYTHON.sub("", word) for word in kept]
+    return bare, bare != kept

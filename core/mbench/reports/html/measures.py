@@ -1,23 +1,31 @@
-"""Sections of numbers: throughput, latency, speed-ups, MFU, memory, first step, energy, rounds."""
+"""Sections of numbers: throughput, latency, what a case takes, every round."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from mbench import stats
-from mbench.contract.axes import AXES, hushed, key
+from mbench.contract.axes import AXES, alike, hushed, key
+from mbench.reports.cells import WHO
 from mbench.reports.grid import Grid
-from mbench.reports.html.parts import LONG, Figure, Section, named, title_of
-from mbench.reports.layouts.select import is_reduced
+from mbench.reports.headline import named
+from mbench.reports.html.parts import LONG, Chart, Figure, Section, captioned, measured
+from mbench.reports.html.speedups import speedups
+from mbench.reports.remarks import search_lines
 from mbench.reports.text import interval, number
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Collection
+
+    from mbench.contract.axes import Axis
 
 __all__ = ["sections"]
 
 # Of more cases, the rounds are drawn when a reader opens them.
 MOST_OPEN = 12
+# Over fewer batch sizes than these, a line says nothing that rows do not say better.
+FEWEST_ON_A_LINE = 3
 
 Document = dict[str, Any]
 
@@ -28,67 +36,60 @@ def sections(document: Document) -> list[Section]:
         throughput(document),
         latency(document),
         speedups(document),
-        *(single(document, *given) for given in SINGLE),
+        takes(document),
         rounds(document),
     )
     return [section for section in made if section is not None]
-
-
-def measured(document: Document) -> list[Document]:
-    return [case for case in document["cases"] if case["throughput"] and case["outcome"] == "ok"]
 
 
 WITHIN = ("batch_size", "precision", "compiler")
 """The axes in which cases of one figure differ; all others are its heading's."""
 
 
-def within(case: Document) -> str:
+def within(case: Document, cases: list[Document]) -> str:
     """What tells the cases of one figure apart, beside framework and compiler."""
-    return named(case, less={axis.name for axis in AXES} - {"batch_size", "precision"})
+    return named(case, less={"compiler", *alike(cases)})
 
 
 def name(case: Document, cases: list[Document]) -> str:
     """The framework, with the compiler where it has several."""
     compilers = {other["compiler"] for other in cases if other["label"] == case["label"]}
-    return title_of(case) + (f", {case['compiler']}" if len(compilers) > 1 else "")
+    return f"{case['label']}, {case['compiler']}" if len(compilers) > 1 else str(case["label"])
 
 
 def row(case: Document, cases: list[Document]) -> dict[str, Any]:
     """A chart's row of a case, under its axes where the chart has several."""
-    several = len({within(other) for other in cases}) > 1
-    return {
-        "group": within(case) if several else "", "name": name(case, cases),
-        "series": title_of(case),
-    }  # fmt: skip
+    return {"group": within(case, cases), "name": name(case, cases), "series": case["label"]}
 
 
-def heading(case: Document, document: Document) -> str:
-    return named(case, less={*WITHIN, *hushed(document["cases"])})
-
-
-def groups(cases: list[Document], document: Document) -> list[tuple[str, list[Document]]]:
-    """Cases whose numbers belong on one axis."""
+def groups(
+    cases: list[Document], document: Document, within: Collection[str] = WITHIN
+) -> list[tuple[str, list[Document]]]:
+    """Cases that belong in one figure, which is named by what tells it from the others."""
     found: dict[tuple[Any, ...], list[Document]] = {}
     for case in cases:
-        found.setdefault(key(case, less=WITHIN), []).append(case)
-    return [(heading(members[0], document), members) for members in found.values()]
+        found.setdefault(key(case, less=within), []).append(case)
+    less = {*within, *hushed(document["cases"]), *alike(document["cases"])}
+    return [(named(members[0], less=less), members) for members in found.values()]
 
 
-INNER = [axis for axis in AXES if axis.name in WITHIN]
-CASE_COLUMNS = ("framework", "version", *(axis.column for axis in INNER))
+def case_columns(document: Document) -> list[Axis]:
+    """The axes that tell the cases of a figure apart; what all cases share is said above."""
+    shared = alike(document["cases"]) - {"compiler"}
+    return [axis for axis in AXES if axis.name in WITHIN and axis.name not in shared]
 
 
-def case_cells(case: Document) -> list[str]:
-    return [title_of(case), case["version"] or "", *(axis.text(case) for axis in INNER)]
+def case_cells(case: Document, axes: list[Axis]) -> list[str]:
+    return [case["label"], case["version"] or "", *(axis.text(case) for axis in axes)]
 
 
 def throughput(document: Document) -> Section | None:
     """Over batch size where there are several, else one row for each case."""
-    figures = []
+    figures, axes = [], case_columns(document)
     for title, cases in groups(document["cases"], document):
         rates = [case for case in cases if case["throughput"] and case["outcome"] == "ok"]
-        unit = rates[0]["throughput"]["unit"] if rates else ""
-        columns = (*CASE_COLUMNS, f"throughput, {unit or 'samples/s'}", "95 % interval", "step ms")
+        unit = rates[0]["throughput"]["unit"] if rates else "samples/s"
+        columns = (*WHO, *(axis.column for axis in axes), unit, "95 % interval", "step ms")
         short = any(case["outcome"] != "ok" for case in cases)
         table = []
         for case in cases:
@@ -98,47 +99,47 @@ def throughput(document: Document) -> Section | None:
             if case["outcome"] != "ok":
                 cells = ["", "", ""]
             ended = [f"{case['outcome']}: {case['reason']}".removesuffix(": ")] if short else []
-            table.append([*case_cells(case), *cells, *ended])
-        chart = None
-        if len({case["batch_size"] for case in rates}) > 1:
-            chart = over_batch(rates, unit)
+            table.append([*case_cells(case, axes), *cells, *ended])
+        data = None
+        if len({case["batch_size"] for case in rates}) >= FEWEST_ON_A_LINE:
+            data = over_batch(rates, unit)
         elif rates:
-            chart = one_by_one(rates, unit)
+            data = one_by_one(rates, unit)
+        alt = captioned(f"Throughput of {len(rates)} cases with 95 % intervals", title)
+        grid = Grid(
+            captioned("Throughput", title),
+            (*columns, "outcome") if short else columns,
+            table,
+            numeric=frozenset(columns[-3:]),
+        )
         figures.append(
             Figure(
                 title=title,
-                chart=chart,
-                alt=f"Throughput of {len(rates)} cases with 95 % intervals: {title}.",
-                table=Grid(
-                    f"Throughput: {title}",
-                    (*columns, "outcome") if short else columns,
-                    table,
-                    numeric=frozenset(columns[-3:]),
-                ),
-                folded=chart is not None and len(table) > LONG,
+                charts=[Chart(data, f"{alt}.")] if data else (),
+                table=grid,
+                folded=data is not None and len(table) > LONG,
             )
         )
     if not figures:
         return None
     lead = "Samples by time, the centre of the processes, with its 95 % interval over them."
-    return Section("throughput", "Throughput", lead, figures)
+    return Section("throughput", "Throughput", lead, figures, notes=search_lines(document))
 
 
 def over_batch(cases: list[Document], unit: str) -> Document:
     """One line for each framework, precision and compiler."""
-    several = {case["precision"] for case in cases}
-    return {
-        "kind": "lines", "x": "batch size", "y": unit, "log": True, "points": [
-            {
-                "x": case["batch_size"],
-                "series": title_of(case),
-                "line": name(case, cases) + (f", {case['precision']}" if len(several) > 1 else ""),
-                "value": case["throughput"]["value"], "low": case["throughput"]["low"],
-                "high": case["throughput"]["high"],
-            }
-            for case in cases
-        ],
-    }  # fmt: skip
+    precisions = {case["precision"] for case in cases}
+    dashes: dict[str, list[str]] = {}
+    points = []
+    for case in cases:
+        line = name(case, cases) + (f", {case['precision']}" if len(precisions) > 1 else "")
+        own = dashes.setdefault(case["label"], [])
+        if line not in own:
+            own.append(line)
+        rates = {end: case["throughput"][end] for end in ("value", "low", "high")}
+        points.append({"x": case["batch_size"], "series": case["label"], "line": line,
+                       "dash": own.index(line), **rates})  # fmt: skip
+    return {"kind": "lines", "x": "batch size", "y": unit, "points": points}
 
 
 def one_by_one(cases: list[Document], unit: str) -> Document:
@@ -157,31 +158,27 @@ def one_by_one(cases: list[Document], unit: str) -> Document:
 
 def latency(document: Document) -> Section | None:
     """Percentiles of steps that were timed one by one."""
-    figures = []
+    figures, axes = [], case_columns(document)
     names = [f"p{rank:g}" for rank in stats.PERCENTILES]
     timed = [case for case in measured(document) if case["step_time_ms"]["samples"]]
     for title, cases in groups(timed, document):
-        columns = (*CASE_COLUMNS, "steps", "mean", *names)
-        table, rows = [], []
+        columns = (*WHO, *(axis.column for axis in axes), "steps", "mean", *names)
+        numeric = frozenset(columns[len(WHO) + len(axes) :])
+        grid = Grid(captioned("Latency in ms", title), columns, numeric=numeric)
+        rows = []
         for case in cases:
             times = case["step_time_ms"]
             known = {name: times[name] for name in names if times[name] is not None}
-            table.append(
-                [*case_cells(case), str(times["samples"]), number(times["latency_mean"]),
-                 *(number(times[name]) if name in known else times["lacking"][name]
-                   for name in names)]
-            )  # fmt: skip
-            rows.append({**row(case, cases), "values": known})
-        figures.append(
-            Figure(
-                title=title,
-                chart={"kind": "percentiles", "rows": rows, "label": "ms for a step"},
-                alt=f"Latency percentiles of {len(rows)} cases: {title}.",
-                table=Grid(
-                    f"Latency in ms: {title}", columns, table, numeric=frozenset(columns[5:])
-                ),
-            )
-        )
+            cells = [number(times[name]) if name in known else grid.note(times["lacking"][name])
+                     for name in names]  # fmt: skip
+            grid.rows.append([*case_cells(case, axes), str(times["samples"]),
+                              number(times["latency_mean"]), *cells])  # fmt: skip
+            if known:
+                rows.append({**row(case, cases), "values": known})
+        data = {"kind": "percentiles", "rows": rows, "label": "ms for a step"}
+        alt = captioned(f"Latency percentiles of {len(rows)} cases", title)
+        charts = [Chart(data, f"{alt}.")] if rows else []
+        figures.append(Figure(title=title, charts=charts, table=grid))
     if not figures:
         return None
     lead = (
@@ -191,137 +188,80 @@ def latency(document: Document) -> Section | None:
     return Section("latency", "Latency", lead, figures)
 
 
-def speedups(document: Document) -> Section | None:
-    """What reduced precision and other compilers gain, each against the same case without them."""
-    found = []
-    for case in measured(document):
-        for what, base in (
-            (case["precision"], partner(document, case, "precision", is_full)),
-            (case["compiler"], partner(document, case, "compiler", None)),
-        ):
-            if base is not None:
-                found.append((what, base, case))
-    if not found:
-        return None
-    columns = ("case", "framework", "gain from", "over", "speed-up", "95 % interval")
-    table, rows, less = [], [], hushed(document["cases"])
-    for what, base, case in found:
-        gain = stats.contrast(base["throughput"]["processes"], case["throughput"]["processes"])
-        over = base["precision"] if what == case["precision"] else base["compiler"]
-        ends = interval(gain.low, gain.high)
-        table.append([named(case, less=less), title_of(case), what, over, number(gain.value), ends])
-        rows.append(
-            {"group": f"{named(case, less={'precision', 'compiler', *less})}: {what} over {over}",
-             "name": title_of(case), "series": title_of(case), "value": gain.value,
-             "low": gain.low, "high": gain.high, "dots": [], "text": number(gain.value)}
-        )  # fmt: skip
-    figure = Figure(
-        chart={"kind": "intervals", "rows": rows, "log": True, "reference": 1,
-               "label": "times as fast"},
-        alt=f"{len(rows)} speed-ups of precisions and compilers.",
-        table=Grid("Speed-ups within one framework", columns, table,
-                    numeric=frozenset({"speed-up", "95 % interval"})),
-    )  # fmt: skip
-    lead = (
-        "Each framework against itself. These cases did not take turns, so a drift of the machine "
-        "between them is in the number."
-    )
-    return Section("speedups", "Mixed precision and compilers", lead, [figure])
-
-
-def is_full(value: str) -> bool:
-    return not is_reduced(value)
-
-
-def partner(
-    document: Document, case: Document, axis: str, wanted: Callable[[str], bool] | None
-) -> Document | None:
-    """The first case that differs in `axis` alone and comes before, by rank or by order."""
-
-    def twin(case: Document) -> tuple[Any, ...]:
-        return case["label"], *key(case, less=(axis,))
-
-    if wanted is not None and wanted(case[axis]):
-        return None
-    for other in measured(document):
-        if other is case:
-            break
-        alike = twin(other) == twin(case) and other[axis] != case[axis]
-        if alike and (wanted is None or wanted(other[axis])):
-            return other
-    return None
-
-
-def single(
-    document: Document, id_: str, title: str, lead: str, label: str, scale: float,
-    value: Callable[[Document], float | None],
-) -> Section | None:  # fmt: skip
-    """A section of one number for each case; None where no case has it."""
-    figures = []
-    known = [case for case in measured(document) if value(case) is not None]
-    for title_, cases in groups(known, document):
-        columns = (*CASE_COLUMNS, label)
-        values = [scale * (value(case) or 0.0) for case in cases]
-        rows = [
-            {**row(case, cases), "value": found, "text": number(found)}
-            for case, found in zip(cases, values, strict=True)
-        ]
-        table = [
-            [*case_cells(case), number(found)] for case, found in zip(cases, values, strict=True)
-        ]
-        figures.append(
-            Figure(
-                title=title_,
-                chart={"kind": "bars", "rows": rows, "label": label},
-                alt=f"{title} of {len(rows)} cases: {title_}.",
-                table=Grid(f"{title}: {title_}", columns, table, numeric=frozenset({label})),
-                folded=True,
-            )
-        )
-    return Section(id_, title, lead, figures) if figures else None
-
-
 def joules(case: Document) -> float | None:
     return (case.get("energy") or {}).get("joules_per_sample")
 
 
-SINGLE: tuple[tuple[str, str, str, str, float, Callable[[Document], float | None]], ...] = (
-    ("mfu", "Model FLOPs utilisation", "The workload's FLOPs by time, as a share of the fastest "
-     "matrix product of any framework here, in the same precision.", "% of the peak", 100,
-     lambda case: case.get("mfu")),
-    ("memory", "Peak memory", "The most of all processes: of the device, or on the CPU resident.",
-     "MiB", 2**-20, lambda case: case["peak_memory_bytes"]),
-    ("first-step", "First step", "Tracing, compiling and tuning, once for each process; in no "
-     "other number.", "s", 1, lambda case: case["first_step_seconds"]),
-    ("energy", "Energy", "Of the device that computes, during the blocks.", "J per sample", 1,
-     joules),
+Value = Callable[[Document], float | None]
+TAKES: tuple[tuple[str, str, str, float, Value], ...] = (
+    ("Peak memory", "peak MiB", "the most that a process took",
+     2**-20, lambda case: case["peak_memory_bytes"]),
+    ("First step", "first step s", "with tracing and compiling, and in no other number",
+     1, lambda case: case["first_step_seconds"]),
+    ("FLOPs utilisation", "MFU %", "FLOPs by time, as a share of the fastest matrix product of "
+     "any framework here", 100, lambda case: case.get("mfu")),
+    ("Energy", "J per sample", "of the device, during the blocks", 1, joules),
 )  # fmt: skip
+
+
+def takes(document: Document) -> Section | None:
+    """One number for each case of memory, the first step, FLOPs utilisation and energy."""
+    cases = measured(document)
+    kinds = [kind for kind in TAKES if any(kind[-1](case) is not None for case in cases)]
+    if not kinds:
+        return None
+    figures, axes = [], case_columns(document)
+    for title, members in groups(cases, document):
+        columns = [column for _, column, *_ in kinds]
+        rows = [
+            [*case_cells(case, axes), *(number(scaled(value(case), by)) for *_, by, value in kinds)]
+            for case in members
+        ]
+        charts = []
+        for what, label, _, by, value in kinds:
+            known = [case for case in members if value(case) is not None]
+            bars = [
+                {**row(case, members), "value": scaled(value(case), by),
+                 "text": number(scaled(value(case), by))}
+                for case in known
+            ]  # fmt: skip
+            data = {"kind": "bars", "rows": bars, "label": label}
+            alt = captioned(f"{what} of {len(known)} cases", title)
+            charts += [Chart(data, f"{alt}.", what)] if known else []
+        grid = Grid(captioned("Per case", title), (*WHO, *(axis.column for axis in axes), *columns),
+                    rows, numeric=frozenset(columns))  # fmt: skip
+        figures.append(Figure(title=title, charts=charts, table=grid, folded=True))
+    titles = [what for what, *_ in kinds]
+    heading = ", ".join([titles[0], *(title[0].lower() + title[1:] for title in titles[1:])])
+    lead = "; ".join(f"{what}: {means}" for what, _, means, *_ in kinds) + "."
+    return Section("takes", heading.replace("fLOPs", "FLOPs"), lead, figures)
+
+
+def scaled(value: float | None, by: float) -> float | None:
+    return None if value is None else value * by
 
 
 def rounds(document: Document) -> Section | None:
     """The raw values: every block of every process, in the order in which they ran."""
     figures = []
-    cases = measured(document)
-    for case in cases:
-        name_ = f"{title_of(case)}: {named(case, less=hushed(document['cases']))}"
-        unit = case["throughput"]["unit"]
-        values = case["throughput"]["rounds"]
-        columns = ("process", f"throughput of its rounds, {unit}")
-        table = [
-            [str(number_), " ".join(number(value) for value in of_process)]
-            for number_, of_process in enumerate(values)
-        ]
-        figures.append(
-            Figure(
-                title=name_,
-                chart={"kind": "rounds", "processes": values, "label": unit,
-                       "series": title_of(case), "value": case["throughput"]["value"]},
-                alt=f"Throughput of each round in {len(values)} processes: {name_}.",
-                table=Grid(f"Rounds: {name_}", columns, table),
-                folded=True,
-                shut=len(cases) > MOST_OPEN,
-            )
-        )  # fmt: skip
+    measured_, apart = measured(document), {"compiler"}
+    for title, cases in groups(measured_, document, apart):
+        unit = cases[0]["throughput"]["unit"]
+        rows, charts = [], []
+        for case in cases:
+            values, name_ = case["throughput"]["rounds"], name(case, cases)
+            rows += [
+                [name_, str(process), " ".join(number(value) for value in of_process)]
+                for process, of_process in enumerate(values)
+            ]
+            data = {"kind": "rounds", "processes": values, "label": unit,
+                    "series": case["label"], "value": case["throughput"]["value"]}  # fmt: skip
+            alt = captioned(f"Throughput of each round in {len(values)} processes: {name_}", title)
+            charts.append(Chart(data, f"{alt}.", name_))
+        columns = ("framework", "process", f"{unit} of its rounds")
+        table = Grid(captioned("Rounds", title), columns, rows)
+        shut = len(measured_) > MOST_OPEN
+        figures.append(Figure(title=title, charts=charts, table=table, folded=True, shut=shut))
     if not figures:
         return None
     lead = (

@@ -2,34 +2,44 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from mbench.contract.axes import name
-
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Sequence
 
     from mbench.reports.grid import Grid
 
-__all__ = ["LONG", "Article", "Badge", "Figure", "Section", "named", "title_of"]
+__all__ = ["LONG", "Article", "Badge", "Chart", "Figure", "Section", "captioned",
+           "measured", "titled"]  # fmt: skip
 
+Document = dict[str, Any]
 
 # A table of more rows is folded under its chart.
 LONG = 16
 
 
 @dataclass(frozen=True)
-class Figure:
-    """A chart and the table that says the same; either may be lacking.
+class Chart:
+    """`data` is what charts.js draws, `alt` says what there is to see."""
 
-    `chart` is what charts.js draws, `alt` says what there is to see. A `folded` table is closed
-    until it is asked for, and so is a whole figure that is `shut`.
+    data: Document
+    alt: str
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Charts side by side and the table that says the same; either may be lacking.
+
+    A `folded` table is closed until it is asked for, and so is a whole figure that is `shut`.
+    `items` are short texts, set in columns.
     """
 
     table: Grid | None = None
-    chart: dict[str, Any] | None = None
-    alt: str = ""
+    charts: Sequence[Chart] = ()
+    items: Sequence[str] = ()
     title: str = ""
     folded: bool = False
     shut: bool = False
@@ -37,12 +47,15 @@ class Figure:
 
 @dataclass(frozen=True)
 class Section:
+    """`about` are short facts, `code` the words of a command."""
+
     id: str
     title: str
     lead: str = ""
     figures: Sequence[Figure] = ()
     notes: Sequence[str] = ()
-    code: str = ""
+    about: Sequence[str] = ()
+    code: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -54,7 +67,7 @@ class Badge:
 
     about: str
     text: str
-    detail: str
+    details: Sequence[str]
     proof: str
     proven: bool
     kind: str
@@ -65,18 +78,38 @@ class Article:
     """One run, or the trends over all."""
 
     title: str
-    about: str
+    about: Sequence[str]
     badges: Sequence[Badge] = ()
     warnings: Sequence[str] = ()
     sections: Sequence[Section] = field(default_factory=list)
 
 
-def title_of(case: dict[str, Any]) -> str:
-    """A framework as it writes its own name, unless the user named a version or a Python."""
-    return str(case["framework_title"] if case["label"] == case["framework"] else case["label"])
+def titled(document: Document) -> Document:
+    """The document with frameworks labelled as they write their own names."""
+    spoken = {case["label"]: (case["framework"], case["framework_title"])
+              for case in document["cases"]}  # fmt: skip
+    count = Counter(framework for framework, _ in spoken.values())
+    new = {
+        label: called(label, framework, title, alone=count[framework] == 1)
+        for label, (framework, title) in spoken.items()
+    }
+    return {
+        **document,
+        "cases": [{**case, "label": new[case["label"]]} for case in document["cases"]],
+    }
 
 
-def named(case: dict[str, Any], *, less: Collection[str] = ()) -> str:
-    """A case in words, marked where its model is not of its published size."""
-    marked = "sizes" not in less and not case["standard"]
-    return name(case, less=less) + (" (non-standard size)" if marked else "")
+def called(label: str, framework: str, title: str, *, alone: bool) -> str:
+    """With its version or Python where the user named one; a path only where it tells two apart."""
+    if not label.startswith(framework):
+        return label
+    given = label.removeprefix(framework)
+    return title + ("" if alone and given.startswith("@") else given.replace("==", " ", 1))
+
+
+def measured(document: Document) -> list[Document]:
+    return [case for case in document["cases"] if case["throughput"] and case["outcome"] == "ok"]
+
+
+def captioned(what: str, title: str) -> str:
+    return f"{what}: {title}" if title else what
