@@ -89,7 +89,9 @@ def of_several(document: Document, pair: Pair, of: list[Document], *, brief: boo
 
 
 def share(some: list[Document], of: list[Document]) -> str:
-    return f"all {len(of)}" if len(some) == len(of) else f"{len(some)} of {len(of)}"
+    if len(some) == len(of):
+        return "both" if len(of) == 2 else f"all {len(of)}"
+    return f"{len(some)} of {len(of)}"
 
 
 def span(won: list[Document]) -> str:

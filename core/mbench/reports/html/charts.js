@@ -226,10 +226,12 @@
       const most = Math.max(...chart.processes.map((rounds) => rounds.length), 1);
       const at = (point) => point.process + (point.round + 0.5) / most * 0.8 + 0.1;
       const x = d3.scaleLinear([0, count], [56, width - 20]);
+      const [low, high] = d3.extent(points, (point) => point.value);
+      const rim = Math.max((high - low) * 0.06, high * 0.01); // alike rounds look alike
       return Plot.plot({
         ...IDENTITY, style, width, height: 175, marginLeft: 56, marginTop: 26, marginBottom: 40,
         x: { type: "linear", domain: x.domain(), label: "process", labelArrow: "none", labelAnchor: "center", ticks: [] },
-        y: { zero: false, nice: true, grid: true, ticks: 4, label: chart.label, labelArrow: "none", tickFormat: digits },
+        y: { domain: [low - rim, high + rim], grid: true, ticks: 4, label: chart.label, labelArrow: "none", tickFormat: digits },
         marks: [
           Plot.ruleX(d3.range(1, count), { stroke: "var(--line)" }),
           Plot.text(spaced(d3.range(count), (process) => x(process + 0.5), String),

@@ -8,8 +8,16 @@ from mbench.reports.grid import Grid
 from mbench.reports.headline import against_first, shared, subject
 from mbench.reports.html.parts import LONG, Badge, Chart, Figure, Section
 from mbench.reports.remarks import equality, protocol_line
-from mbench.reports.text import digits_of, interval, number
-from mbench.reports.verdicts import disturbed, evidence, further, noise_note, sentence, together
+from mbench.reports.text import interval
+from mbench.reports.verdicts import (
+    disturbed,
+    evidence,
+    figure,
+    further,
+    noise_note,
+    sentence,
+    together,
+)
 
 __all__ = ["badges", "comparison_section"]
 
@@ -73,21 +81,19 @@ def comparison_section(document: Document) -> Section | None:
     table, less = [], shared(document)
     for comparison in document["comparisons"]:
         baseline, other = names(document, comparison)
-        low, high = comparison["low"], comparison["high"]
-        digits = digits_of(low, high)
         table.append(
             [
                 subject(document, comparison, less=less), other, baseline,
-                compilers(document, comparison), number(comparison["ratio"], digits),
-                interval(low, high, digits), str(comparison["process_pairs"]),
-                number(comparison["median"], digits), verdict_cell(comparison),
+                compilers(document, comparison), figure(comparison),
+                interval(comparison["low"], comparison["high"]), str(comparison["process_pairs"]),
+                figure(comparison, "median"), verdict_cell(comparison),
                 equality(document, comparison).removeprefix("equal work: "),
             ]
         )  # fmt: skip
     if not table:
         return None
     grid = Grid("Ratios of throughput", COLUMNS, table, numeric=NUMERIC)
-    figure = Figure(
+    shown = Figure(
         charts=ratios(document), table=grid.without_repeated("case"), folded=len(table) > LONG
     )
     return Section(
@@ -95,7 +101,7 @@ def comparison_section(document: Document) -> Section | None:
         "How much faster",
         "Throughput divided by the baseline's. A thick line is the 95 % interval over fresh "
         "process pairs, a small dot one pair. Where the line crosses 1, no difference is shown.",
-        [figure],
+        [shown],
         notes=[text for text in (together(document), protocol_line(document)) if text],
     )
 
@@ -115,12 +121,11 @@ def ratios(document: Document) -> list[Chart]:
         name = other if len(baselines) == 1 else f"{other} / {baseline}"
         if one_pair and about:
             about, name = "", about
-        low, high = comparison["low"], comparison["high"]
         rows.append(
             {
                 "group": about, "name": name, "series": other, "value": comparison["ratio"],
-                "low": low, "high": high, "dots": comparison["pairs"],
-                "text": number(comparison["ratio"], digits_of(low, high)),
+                "low": comparison["low"], "high": comparison["high"], "dots": comparison["pairs"],
+                "text": figure(comparison),
             }
         )  # fmt: skip
     than = baselines.pop() if len(baselines) == 1 else "the second"

@@ -12,7 +12,7 @@ from mbench.reports.grid import Grid
 from mbench.reports.headline import named
 from mbench.reports.html.parts import LONG, Chart, Figure, Section, captioned, measured
 from mbench.reports.html.speedups import speedups
-from mbench.reports.remarks import search_lines
+from mbench.reports.remarks import lacking_lines, search_lines
 from mbench.reports.text import interval, number
 
 if TYPE_CHECKING:
@@ -169,8 +169,7 @@ def latency(document: Document) -> Section | None:
         for case in cases:
             times = case["step_time_ms"]
             known = {name: times[name] for name in names if times[name] is not None}
-            cells = [number(times[name]) if name in known else grid.note(times["lacking"][name])
-                     for name in names]  # fmt: skip
+            cells = [number(known[name]) if name in known else "-" for name in names]
             grid.rows.append([*case_cells(case, axes), str(times["samples"]),
                               number(times["latency_mean"]), *cells])  # fmt: skip
             if known:
@@ -185,7 +184,7 @@ def latency(document: Document) -> Section | None:
         "Every step synchronised by itself. A percentile is given where at least one step lies "
         "beyond it."
     )
-    return Section("latency", "Latency", lead, figures)
+    return Section("latency", "Latency", lead, figures, notes=lacking_lines(document))
 
 
 def joules(case: Document) -> float | None:

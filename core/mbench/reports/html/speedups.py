@@ -37,9 +37,8 @@ def speedups(document: Document) -> Section | None:
     for what, base, case in found:
         gain = stats.contrast(base["throughput"]["processes"], case["throughput"]["processes"])
         over = base["precision"] if what == case["precision"] else base["compiler"]
-        digits = digits_of(gain.low, gain.high)
-        ends = interval(gain.low, gain.high, digits)
-        text = number(gain.value, digits)
+        ends = interval(gain.low, gain.high)
+        text = number(gain.value, digits_of(gain.low, gain.high))
         table.append([named(case, less=less), case["label"], what, over, text, ends])
         rows.append(
             {"group": captioned(f"{what} over {over}",
