@@ -54,7 +54,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             compilers = list(adapter_of(metafunc.config).compilers)
         except pytest.UsageError:  # said once, when all tests are collected
             compilers = []
-        metafunc.parametrize("compiler", compilers)
+        metafunc.parametrize("compiler", compilers, scope="module")
 
 
 def pytest_collection_modifyitems(config: pytest.Config) -> None:

@@ -15,7 +15,7 @@ from mbench.equality.gates import TIMED
 from mbench.testing.subject import observe
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from mbench.contract.case import Case
     from mbench.engine.worker import Worker
@@ -76,20 +76,26 @@ def test_a_precision_takes_effect(
     assert error <= TIMED[precision]
 
 
+@pytest.fixture(scope="module")
+def worker(subject: Subject, compiler: str) -> Iterator[Worker]:
+    """One for both modes under a compiler."""
+    with subject.worker(replace(subject.case(), compiler=compiler)) as worker:
+        yield worker
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_a_compiler_does_the_same_before_and_after_loading(
-    subject: Subject, exact: dict[str, np.ndarray], compiler: str, mode: str
+    subject: Subject, worker: Worker, exact: dict[str, np.ndarray], compiler: str, mode: str
 ) -> None:
     case = subject.case(compiler=compiler, mode=mode)
-    with subject.worker(case) as worker:
 
-        def fastest() -> float:
-            return min(worker.run(1).nanoseconds[0] / 1e9 for _ in range(5))
+    def fastest() -> float:
+        return min(worker.run(1).nanoseconds[0] / 1e9 for _ in range(5))
 
-        found = outputs(worker, case)
-        before = fastest()
-        observe(worker, case)
-        # What was lost stays lost; another program's load comes and goes.
-        as_before = any(fastest() < 1.5 * before + 0.05 for _ in range(5))
+    found = outputs(worker, case)
+    before = fastest()
+    observe(worker, case)
+    # What was lost stays lost; another program's load comes and goes.
+    as_before = any(fastest() < 1.5 * before + 0.05 for _ in range(5))
     assert mode == "train" or worst(found, exact) <= TIMED["fp32"]
     assert as_before, "steps are slower after load_parameters: compiled again?"
