@@ -6,6 +6,7 @@ import click
 
 from mbench.commands.options import COMMAS, plugins
 from mbench.console import say, tell
+from mbench.contract.axes import DEVICES
 
 __all__ = ["command"]
 
@@ -28,7 +29,7 @@ def command() -> None:
 @click.argument("frameworks", type=COMMAS)
 @click.option(
     "--device",
-    type=click.Choice(["auto", "cpu", "cuda"]),
+    type=click.Choice(["auto", *DEVICES]),
     default="auto",
     show_default=True,
     help="The device that the frameworks' builds are for.",
