@@ -18,7 +18,8 @@ from mbench.commands.switches import CaseCommand
 from mbench.console import tell
 from mbench.contract.axes import AXES, MACHINE, name
 from mbench.errors import UsageError
-from mbench.reports.text import number
+from mbench.reports.terminal import folded, terminal_width
+from mbench.reports.text import number, plain
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,7 +66,7 @@ def command(context: click.Context, /, framework: str, **options: Any) -> None:
     if options["format_"] == "json":
         text = json.dumps({"schema": 1, "run": store.id, "calibrations": found}, indent=2) + "\n"
     else:
-        text = "".join(f"{line(calibrated)}\n" for calibrated in found)
+        text = plain("\n".join(folded(map(line, found), terminal_width())))
     deliver(text, options["output"], format_=options["format_"])
     if interrupted:
         tell(f"interrupted; what was measured is in {store.folder}")

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from mbench.commands.options import results_option
+from mbench.commands.output import print_table
 from mbench.commands.screen import color_option
-from mbench.console import say
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,9 +41,6 @@ def command(context: click.Context, results: Path, format_: str) -> None:
     if format_ == "json":
         click.echo(json.dumps({"schema": 1, "checks": [asdict(c) for c in checks]}, indent=2))
     else:
-        width = max(len(check.name) for check in checks)
-        for check in checks:
-            say(f"{check.status:<4}  {check.name:<{width}}  {check.found}")
-            if check.mend:
-                say(f"{'':<4}  {'':<{width}}  -> {check.mend}")
+        rows = [(c.status, c.name, c.found, c.mend and f"-> {c.mend}") for c in checks]
+        print_table(("state", "check", "found", "what to do"), rows)
     context.exit(1 if any(check.status == "fail" for check in checks) else 0)

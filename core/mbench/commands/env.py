@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from mbench.commands.options import COMMAS, plugins
+from mbench.commands.output import print_table
 from mbench.console import say, tell
 from mbench.contract.axes import DEVICES
 
@@ -80,13 +81,18 @@ def list_() -> None:
     entries = managed.entries()
     if not entries:
         say(f"no environments in {managed.root()}")
+    rows = []
     for entry in entries:
-        size = f"{entry.size_bytes() / 2**20:.0f} MiB"
+        of_both = [entry.name, f"{entry.size_bytes() / 2**20:.0f}"]
         if entry.record is None:
-            say(f"{entry.name}  {size}  broken: {entry.broken}")
+            rows.append([*of_both, "", "", f"broken: {entry.broken}"])
         else:
-            made = f"Python {entry.record.python}, {entry.record.created}"
-            say(f"{entry.name}  {size}  {made}  {', '.join(entry.record.requirements)}")
+            record = entry.record
+            made = [record.python, record.created]
+            rows.append([*of_both, *made, ", ".join(record.requirements)])
+    if rows:
+        columns = ("environment", "MiB", "Python", "created", "requirements")
+        print_table(columns, rows, numeric=("MiB",), spare=("created",))
 
 
 @command.command("remove")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mbench.commands.options import plugins, results_option
+from mbench.commands.output import print_table
 from mbench.commands.screen import color_option
 from mbench.console import say, tell
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mbench.plugins import Plugins
+    from mbench.workloads.workload import Workload
 
 __all__ = ["command"]
 
@@ -38,17 +40,21 @@ def command(context: click.Context, what: str, results: Path) -> None:
     """
     found = plugins(context)
     if what in ("all", "frameworks"):
-        columns("frameworks", frameworks(found))
+        show("frameworks", ("framework", "title", "runs in", "compilers"), frameworks(found))
     if what == "all":
-        columns("models", families(found))
+        rows, broken = families(found)
+        say()
+        show("models", ("family", "models"), rows, notes=broken)
     if what == "models":
-        rows = models(found)
+        rows, broken = models(found)
         reasons = stand(found, rows)
-        columns("models", rows)
-        for reason in reasons:
-            say(reason)
+        columns = ("model", "title", "parameters", "GFLOP", *sorted(found.adapters.unique()))
+        show("models", columns, rows, notes=[*broken, *reasons], numeric=("parameters", "GFLOP"),
+             spare=("GFLOP", "parameters", "title"))  # fmt: skip
     if what == "runs":
-        columns(f"runs in {results}", runs(results))
+        rows, broken = runs(results)
+        show(f"runs in {results}", ("run", "state", "frameworks", "comparisons"), rows,
+             notes=broken)  # fmt: skip
     for offers in (found.adapters, found.workloads, found.reports, found.layouts, found.outlets,
                    found.launchers, found.commands, found.aliases):  # fmt: skip
         assert offers is not None  # asked for, so that every problem is known
@@ -56,15 +62,14 @@ def command(context: click.Context, what: str, results: Path) -> None:
         tell(f"problem: plugin {problem.plugin} {problem.message}")
 
 
-def columns(title: str, rows: Sequence[Sequence[str]]) -> None:
-    """Print left-aligned columns, or that there is nothing of that `title`."""
-    if not rows:
+def show(
+    title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], **shape: Sequence[str]
+) -> None:
+    """A table, or that there is nothing of that `title`."""
+    if rows:
+        print_table(columns, rows, **shape)
+    else:
         say(f"no {title}")
-        return
-    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
-    for row in rows:
-        say("  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip())
-    say()
 
 
 def frameworks(found: Plugins) -> list[list[str]]:
@@ -78,56 +83,60 @@ def frameworks(found: Plugins) -> list[list[str]]:
             name,
             adapter.title,
             home(adapter, accelerator=device),
-            "compilers " + ", ".join(adapter.compilers),
+            ", ".join(adapter.compilers),
         ]
         for name, adapter in sorted(found.adapters.unique().items())
     ]
 
 
-def families(found: Plugins) -> list[list[str]]:
-    """Family, its models; a broken workload says so."""
-    from mbench.errors import MbenchError
-    from mbench.plan.selection import load_workload
-
+def families(found: Plugins) -> tuple[list[list[str]], list[str]]:
+    """Family, its models; and what is wrong with those that do not load."""
     rows: dict[str, list[str]] = {}
+    broken = []
     for name, reference in found.workloads.unique().items():
-        try:
-            rows.setdefault(load_workload(reference, name).family, []).append(name)
-        except MbenchError as error:
-            rows[name] = [str(error)]
-    return [[family, " ".join(names)] for family, names in rows.items()]
+        workload = load(name, reference)
+        if isinstance(workload, str):
+            broken.append(workload)
+        else:
+            rows.setdefault(workload.family, []).append(name)
+    return [[family, " ".join(names)] for family, names in rows.items()], broken
 
 
-def models(found: Plugins) -> list[list[str]]:
-    """Name, title, parameters, forward GFLOPs per sample; a broken workload says so."""
+def models(found: Plugins) -> tuple[list[list[str]], list[str]]:
+    """Name, title, parameters, forward GFLOPs per sample; and what is wrong with others."""
+    rows, broken = [], []
+    for name, reference in found.workloads.unique().items():
+        workload = load(name, reference)
+        if isinstance(workload, str):
+            broken.append(workload)
+        else:
+            gflop = f"{workload.forward_flops() / 1e9:.2f}"
+            rows.append([name, workload.title, f"{workload.parameter_count():,}", gflop])
+    return rows, broken
+
+
+def load(name: str, reference: str) -> Workload | str:
+    """The workload, or in a line why it does not load."""
     from mbench.errors import MbenchError
     from mbench.plan.selection import load_workload
 
-    rows = []
-    for name, reference in found.workloads.unique().items():
-        try:
-            workload = load_workload(reference, name)
-        except MbenchError as error:
-            rows.append([name, str(error), "", ""])
-            continue
-        parameters = f"{workload.parameter_count():,} parameters"
-        rows.append(
-            [name, workload.title, parameters, f"{workload.forward_flops() / 1e9:.2f} GFLOP"]
-        )
-    return rows
+    try:
+        return load_workload(reference, name)
+    except MbenchError as error:
+        return f"{name}: {error}"
 
 
 def stand(found: Plugins, rows: list[list[str]]) -> list[str]:
     """Add to each model's row how it stands in every framework; the reasons of what is not."""
     from mbench.equality.standing import standings
 
-    stands = standings(found, [row[0] for row in rows if row[-1]])
+    stands = standings(found, [row[0] for row in rows])
     lacking: dict[str, tuple[str, list[str]]] = {}  # reasons that differ in the model's name only
     for row in rows:
         model = row[0]
         for framework in sorted(found.adapters.unique()):
             standing = stands.get((model, framework))
-            row.append(f"{framework} {standing.word}" if standing else "")
+            row.append(standing.word if standing else "")
             if standing and standing.reason:
                 why = f"{framework} unsupported: {standing.reason}"
                 lacking.setdefault(why.replace(model, "*"), (why, []))[1].append(model)
@@ -140,12 +149,12 @@ def few(names: Sequence[str], *, most: int = 4) -> str:
     return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
 
 
-def runs(folder: Path) -> list[list[str]]:
-    """Name, state, what was compared; a broken run says so."""
+def runs(folder: Path) -> tuple[list[list[str]], list[str]]:
+    """Name, state, what was compared; and what is wrong with those that cannot be read."""
     from mbench.errors import MbenchError
     from mbench.results.run import find_runs, load_run
 
-    rows = []
+    rows, broken = [], []
     for path in find_runs(folder):
         try:
             run = load_run(path)
@@ -153,5 +162,6 @@ def runs(folder: Path) -> list[list[str]]:
             titles = dict.fromkeys(c.title for c in run.comparisons.values())
             rows.append([run.id, run.status, ", ".join(labels), "; ".join(titles)])
         except MbenchError as error:
-            rows.append([path.name, "unreadable", str(error), ""])
-    return rows
+            rows.append([path.name, "unreadable", "", ""])
+            broken.append(str(error))
+    return rows, broken

@@ -12,12 +12,13 @@ from mbench.console import tell
 from mbench.errors import MbenchError, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from mbench.outlets.outlet import Outlet
     from mbench.reports.report import Report
 
-__all__ = ["check_writable", "deliver", "emit", "read"]
+__all__ = ["check_writable", "deliver", "emit", "print_table", "read"]
 
 
 def check_writable(output: Path | None) -> None:
@@ -50,6 +51,24 @@ def read(folder: Path) -> dict[str, Any]:
     if run.cut_off:
         tell(f"{run.id} is cut off; showing what is whole")
     return summarize(run)
+
+
+def print_table(
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    notes: Sequence[str] = (),
+    numeric: Sequence[str] = (),
+    spare: Sequence[str] = (),
+) -> None:
+    """A table for stdout, as wide as the terminal, and what there is to say of it."""
+    from mbench.reports.grid import Grid, table
+    from mbench.reports.terminal import folded, terminal_width
+    from mbench.reports.text import plain
+
+    grid = Grid("", columns, list(rows), numeric=frozenset(numeric), spare=spare, all_in="")
+    lines = folded(notes, terminal_width())
+    deliver(table([grid]) + (plain("\n".join(lines)) if lines else ""), None, format_="table")
 
 
 def deliver(text: str, output: Path | None, *, format_: str) -> None:

@@ -76,8 +76,8 @@ def drawn(
     """The lines of a table under its header.
 
     Columns at `numeric` stand to the right and are not folded. Where all do not fit, those at
-    `spare` are left out, the first one first, and a line names them and says that they are in
-    `all_in`. Where the others do not fit either, every row becomes lines of its own, a label and
+    `spare` are left out, the first one first, and a line names them and says that `all_in` has
+    them. Where the others do not fit either, every row becomes lines of its own, a label and
     a value each, and nothing is left out.
     """
     shape = [Column(name, [row[at] for row in rows], fixed=at in numeric)
@@ -98,8 +98,11 @@ def drawn(
         lines += line(row)
     if lost := [name for at, name in enumerate(columns) if at not in kept]:
         enough = needed([column.least for column in shape])
-        said = f"left out at {width} columns: {', '.join(lost)}; all are in {all_in}, and here in "
-        lines += folded([f"{said}a terminal of {enough} columns"], width)
+        what = f"{all_in} or " if all_in else ""
+        said = (
+            f"left out at {width} columns: {', '.join(lost)}; {what}a terminal of {enough} columns"
+        )
+        lines += folded([f"{said} has all"], width)
     return lines
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -52,9 +53,11 @@ def test_a_strangers_model_is_listed_fingerprinted_and_proven(run):
     listed = run("mbench", "list", "models")
     assert listed.returncode == 0, listed.stderr
     (row,) = [line for line in listed.stdout.splitlines() if line.startswith("perceptron")]
-    assert "789,258 parameters" in row
-    assert "torch not proven yet" in row
-    assert "tf unsupported" in row
+    header = listed.stdout.splitlines()[0].split()
+    said = dict(zip(header, re.split(r"\s{2,}", row), strict=True))
+    assert said["parameters"] == "789,258"
+    assert said["torch"] == "not proven yet"
+    assert said["tf"] == "unsupported"
     assert "not provided: TensorFlow's adapter has no perceptron model" in listed.stdout
 
     proof = ("mbench", "verify", "--models", "perceptron", "--threads", "1")

@@ -1,0 +1,118 @@
+"""Every report on terminals of every width: no line too wide, no word broken, nothing lost."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+
+import pytest
+
+from mbench.engine.outcome import CaseEnded
+from mbench.reports import differences, history, proofs, table
+from mbench.reports.layouts import dlperf, nvidia, superbench
+from mbench.results.difference import differ
+
+WIDTHS = (40, 60, 80, 100, 120, 160)
+SECONDS = {
+    "tiny": [[1.0, 1.0], [1.01, 1.0], [1.0, 1.02]],
+    "flaky": [[0.0015, 0.0015], [0.00152, 0.0015], [0.0015, 0.00151]],
+    "tiny==1.26": [],
+}
+
+
+@pytest.fixture
+def wide(document, proven):
+    """Several modes, batches and precisions under long names; one framework fell short."""
+    made = document(
+        seconds=SECONDS,
+        mode=("train", "inference"),
+        batch_size=(8, 4096),
+        single={"tiny": [float(ms) for ms in range(1, 21)]},
+        ends={"tiny==1.26": CaseEnded("oom", "too few bytes: " + "and more was asked for " * 6)},
+        proofs={"tiny": proven.yes, "flaky": proven.no},
+    )
+    for case in made["cases"]:
+        case["disturbances"] = [{"text": "other processes used 1.1 of 2 cores in 89 % of them"}]
+        case["mfu"] = 0.349
+    return made
+
+
+def history_of(made):
+    points = [
+        {**case, "run": made["run"], "protocol": "adaptive", "cpu": "a processor of many words",
+         "change": {"ratio": 1.1, "low": 1.0, "high": 1.2, "verdict": "no difference shown"}}
+        for case in made["cases"] if case["throughput"]
+    ]  # fmt: skip
+    return history.FORMATS["table"]({"points": points})
+
+
+def proofs_of(made):
+    return proofs.render(
+        [
+            {"framework": case["label"], **case, "outcome": "not-equal",
+             "proof": {"proven": False, "failures": ["updates: off by 0.5"], "notes": [],
+                       "findings": [{"check": "updates", "passed": False, "error": 0.5,
+                                     "where": "w"}]}}
+            for case in made["cases"]
+        ]
+    )  # fmt: skip
+
+
+REPORTS = {
+    "table": table.render,
+    "dlperf": partial(dlperf.render, format_="table"),
+    "nvidia": partial(nvidia.render, format_="table"),
+    "superbench": partial(superbench.render, format_="table"),
+    "diff": lambda made: differences.FORMATS["table"](differ(made, made, threshold=0.03)),
+    "history": history_of,
+    "proofs": proofs_of,
+}
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_no_line_is_wider_no_word_is_broken_and_what_is_left_out_is_named(wide, monkeypatch, name):
+    render = REPORTS[name]
+    monkeypatch.setenv("COLUMNS", "2000")
+    whole = render(wide)
+    assert "left out" not in whole
+    said = words(whole)
+    for width in WIDTHS:
+        monkeypatch.setenv("COLUMNS", str(width))
+        shown = render(wide)
+        assert max(map(len, shown.splitlines())) <= width, (name, width)
+        note = re.search(r"left out at \d+ columns: .* columns has all", " ".join(shown.split()))
+        told = note[0] if note else ""
+        torn = {word for word in said if len(word) > width // 2 - 4}  # may be, in a narrow column
+        strange = {word for word in words(shown) - said if word not in told}
+        assert not {w for w in strange if not any(w in long for long in torn)}, (name, width)
+        if not told:
+            assert said - torn <= words(shown), (name, width)
+
+
+def words(text):
+    return {word for word in text.split() if not set(word) <= {"─"}}
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_header_and_cells_are_aligned(wide, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+    lines = table.render(wide).splitlines()
+    rules = [at for at, line in enumerate(lines) if line.startswith("─")]
+    assert rules or width == 40
+    for at in rules:
+        row = lines[at + 1].ljust(len(lines[at]))
+        for column in re.finditer("─+", lines[at]):
+            cell = row[slice(*column.span())]
+            assert cell[0] != " " or cell[-1] != " " or not cell.strip(), "to the left or right"
+        gaps = [sign for sign, line in zip(row, lines[at], strict=True) if line == " "]
+        assert set(gaps) <= {" "}, "nothing stands between columns"
+
+
+def test_the_verdict_stands_first_and_last(wide, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "160")
+    lines = table.render(wide).splitlines()
+    assert "times as fast as" in lines[0]
+    assert "flaky against tiny in 4 comparisons" in "\n".join(lines[-4:])
+    assert lines[-1] == f"run {wide['run']}, complete"
+    assert sum("DISTURBED, " in line for line in lines) == 1
+    assert " ".join(lines).count("too few bytes") == 4, "once for each comparison"
