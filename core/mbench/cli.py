@@ -34,7 +34,8 @@ class PluginGroup(click.Group):
     def resolve_command(
         self, context: click.Context, arguments: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        plugins_of(context).commands.get(arguments[0])  # an unknown one names its neighbours
+        if not context.resilient_parsing:  # which completion of values does
+            plugins_of(context).commands.get(arguments[0])  # an unknown one names its neighbours
         return super().resolve_command(context, arguments)
 
 

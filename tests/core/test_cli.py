@@ -80,6 +80,21 @@ def test_every_option_is_described(words):
     assert lacking == []
 
 
+@pytest.mark.parametrize("words", [(), ("compare",), ("env", "create")], ids=" ".join)
+def test_help_is_a_command_too(command, words):
+    assert command("help", *words) == command(*words, "--help")
+
+
+@pytest.mark.parametrize(
+    "words", [["tiny", "flaky"], ["tiny,flaky"], ["--frameworks", "tiny,flaky"]]
+)
+def test_frameworks_are_named_as_arguments_or_as_an_option(command, words):
+    rest = ["--models", "tiny-model", "--device", "cpu", "--dry-run"]
+    code, out, _ = command("compare", *words, *rest)
+    assert code == 0
+    assert ": tiny (eager), flaky (eager): at most " in out
+
+
 def test_version(command):
     code, out, err = command("--version")
     assert (code, out, err) == (0, f"mbench, version {mbench.__version__}\n", "")
@@ -95,7 +110,15 @@ COMPARE = ["compare", "--frameworks", "tiny,tiny", "--models", "tiny-model", "--
 MISTAKES = [
     (["comparee"], "unknown command 'comparee'; did you mean compare?"),
     (["zzz"], "unknown command 'zzz'; there is calibrate, compare, "),
-    (["compare"], "Missing option '--frameworks'"),
+    (["compare"], "compare takes two frameworks or more"),
+    (["compare", "tiny"], "compare takes two frameworks or more"),
+    (["compare", "tiny", "tinny"], "unknown framework 'tinny'; did you mean tiny?"),
+    (["compare", "tiny", "--frameworks", "tiny,flaky"],
+     "tiny and --frameworks tiny,flaky both name frameworks; give one of them"),
+    (["verify"], "verify takes a framework or more"),
+    (["help", "comparee"], "unknown command 'comparee'; did you mean compare?"),
+    (["help", "show", "run"], "unknown command 'show run'; there is none"),
+    ([*COMPARE, "--fast", "--protocol", "dlperf"], "--fast is for the protocol adaptive, not for"),
     (["compare", "--frameworks", "tiny"], "compare takes two frameworks or more"),
     (["compare", "--frameworks", "tinny,tiny"], "unknown framework 'tinny'; did you mean tiny?"),
     (["run", "tinny"], "unknown framework or suite 'tinny'; did you mean tiny?"),

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mbench.commands.case_options import case_options
+from mbench.commands.complete import completer, frameworks
 from mbench.commands.formats import format_options
 from mbench.commands.measure import order_of
-from mbench.commands.options import protocol_options, results_option
+from mbench.commands.options import results_option
 from mbench.commands.output import check_writable, deliver
+from mbench.commands.protocols import protocol_options
 from mbench.commands.screen import screen_options
 from mbench.commands.sweeps import sweep_of
 from mbench.commands.switches import CaseCommand
@@ -28,7 +30,7 @@ __all__ = ["command"]
 
 
 @click.command("calibrate", cls=CaseCommand)
-@click.argument("framework")
+@click.argument("framework", shell_complete=completer(frameworks))
 @case_options
 @protocol_options
 @results_option

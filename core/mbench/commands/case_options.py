@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mbench.commands.complete import of_axis
 from mbench.commands.options import COMMAS, SIZE, Commas, apply
 from mbench.contract.axes import AXES, DEVICES
 from mbench.errors import UsageError
@@ -110,7 +111,9 @@ def option(axis: Axis) -> Decorator:
     elif axis.kind is int and axis.name not in TYPES:
         kind = Numbers(least=min(1, axis.usual))
     said = f"{axis.says}  [default: {default}]"
-    return click.option(flags, axis.name, type=kind, default=None, help=said)
+    return click.option(
+        flags, axis.name, type=kind, default=None, help=said, shell_complete=of_axis(axis)
+    )
 
 
 case_options = apply(

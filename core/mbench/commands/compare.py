@@ -9,12 +9,11 @@ import click
 from mbench.commands.case_options import case_options
 from mbench.commands.formats import output_options
 from mbench.commands.measure import measure, order_of
+from mbench.commands.named import frameworks_options
 from mbench.commands.options import (
-    COMMAS,
-    course_options,
-    protocol_options,
     results_option,
 )
+from mbench.commands.protocols import course_options, protocol_options
 from mbench.commands.screen import screen_options
 from mbench.commands.sweeps import sweep_of
 from mbench.commands.switches import CaseCommand
@@ -27,10 +26,9 @@ __all__ = ["command", "ordered"]
 
 
 @click.command("compare", cls=CaseCommand)
-@click.option(
-    "--frameworks", type=COMMAS, required=True,
-    help="Two or more, the first is the baseline: torch, torch==2.12.0, torch@/path/to/python.",
-)  # fmt: skip
+@frameworks_options(
+    help="Two or more, the first is the baseline: torch, torch==2.12.0, torch@/path/to/python."
+)
 @case_options
 @protocol_options
 @course_options
@@ -47,12 +45,13 @@ def command(context: click.Context, /, **_: Any) -> None:
 
     \b
     Examples:
-      mbench compare --frameworks torch,tf
-      mbench compare --frameworks torch,tf --models resnet50,bert-base --mode train,inference
-      mbench compare --frameworks torch,tf --amp --batch-size 8,16
-      mbench compare --frameworks torch,torch==2.12.0 --image-size 96 --budget 60
-      mbench compare --frameworks torch,tf --until 2% --budget 1800
-      mbench compare --frameworks torch,tf --compiler best --batch-size max
+      mbench compare torch tf
+      mbench compare torch tf --models resnet50,bert-base --mode train,inference
+      mbench compare torch tf --amp --batch-size 8,16
+      mbench compare torch torch==2.12.0 --image-size 96 --budget 60
+      mbench compare torch tf --fast
+      mbench compare torch tf --until 2% --budget 1800
+      mbench compare torch tf --compiler best --batch-size max
     """
     context.exit(measure(context, ordered(context)))
 
@@ -61,5 +60,8 @@ def ordered(context: click.Context) -> Order:
     """What the options ask for; raises UsageError."""
     options = context.params
     if len(options["frameworks"]) < 2:
-        raise UsageError("compare takes two frameworks or more; for one there is mbench run")
+        raise UsageError(
+            "compare takes two frameworks or more, and mbench list frameworks shows them; for one "
+            "there is mbench run"
+        )
     return order_of(context, [sweep_of(context, options["frameworks"], options)], options)

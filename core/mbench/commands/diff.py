@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mbench.commands.complete import completer, runs
 from mbench.commands.formats import format_options
 from mbench.commands.options import Percent, results_option
 from mbench.commands.output import check_writable, deliver
@@ -19,8 +20,8 @@ __all__ = ["command"]
 
 
 @click.command("diff")
-@click.argument("base")
-@click.argument("new")
+@click.argument("base", shell_complete=completer(runs))
+@click.argument("new", shell_complete=completer(runs))
 @click.option("--threshold", type=Percent(zero=True), default="3%", show_default=True,
               help="A case that is slower by less is no regression.")  # fmt: skip
 @click.option("--allow-undetermined", is_flag=True,

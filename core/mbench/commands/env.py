@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 import click
 
+from mbench.commands.complete import completer, environments
+from mbench.commands.complete import frameworks as known
 from mbench.commands.options import COMMAS, plugins
 from mbench.commands.output import print_table
 from mbench.console import say, tell
@@ -20,14 +24,21 @@ def command() -> None:
 
     \b
     Examples:
-      mbench env create torch,tf
+      mbench env create torch tf
       mbench env list
       mbench env remove torch-py3.11-0123456789ab
     """
 
 
 @command.command("create")
-@click.argument("frameworks", type=COMMAS)
+@click.argument(
+    "words",
+    nargs=-1,
+    required=True,
+    type=COMMAS,
+    metavar="FRAMEWORK...",
+    shell_complete=completer(known, many=True),
+)
 @click.option(
     "--device",
     type=click.Choice(["auto", *DEVICES]),
@@ -36,12 +47,12 @@ def command() -> None:
     help="The device that the frameworks' builds are for.",
 )
 @click.pass_context
-def create(context: click.Context, frameworks: tuple[str, ...], device: str) -> None:
+def create(context: click.Context, words: tuple[tuple[str, ...], ...], device: str) -> None:
     """Build environments now, so that the first comparison need not.
 
     \b
     Example:
-      mbench env create torch,torch==2.12.0
+      mbench env create torch torch==2.12.0
     """
     from mbench.environments.choice import choose
     from mbench.environments.locate import provide
@@ -49,7 +60,7 @@ def create(context: click.Context, frameworks: tuple[str, ...], device: str) -> 
     from mbench.errors import UsageError
     from mbench.telemetry.system import find_device
 
-    specs = [parse(text) for text in frameworks]
+    specs = [parse(text) for text in chain(*words)]
     adapters = [plugins(context).adapter(spec.name) for spec in specs]
     specs = [named(spec, one.name) for spec, one in zip(specs, adapters, strict=True)]
     accelerator = find_device() if device == "auto" else device
@@ -96,7 +107,7 @@ def list_() -> None:
 
 
 @command.command("remove")
-@click.argument("names", nargs=-1, required=True)
+@click.argument("names", nargs=-1, required=True, shell_complete=completer(environments))
 def remove(names: tuple[str, ...]) -> None:
     """Delete environments by the names that mbench env list shows.
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mbench.commands.complete import completer, runs
 from mbench.commands.formats import format_options
 from mbench.commands.options import results_option
 from mbench.commands.output import check_writable
@@ -18,7 +19,7 @@ __all__ = ["command"]
 
 
 @click.command("export")
-@click.argument("run", nargs=-1)
+@click.argument("run", nargs=-1, shell_complete=completer(runs))
 @format_options("parquet", "csv", "jsonl", usual="parquet", of="the file", required=True)
 @results_option
 def command(run: tuple[str, ...], format_: str, output: Path, results: Path) -> None:

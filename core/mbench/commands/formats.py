@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mbench.commands.complete import completer, formats, layouts, outlets
 from mbench.commands.options import apply, plugins
 from mbench.errors import UsageError
 
@@ -67,6 +68,7 @@ def format_options(
         [
             click.option("--format", "format_", type=click.Choice(known) if known else str,
                          default=None, callback=partial(choose, known=known, usual=usual),
+                         shell_complete=None if known else completer(formats),
                          help=f"{says}.  [default: by the ending of --output, else {usual}]"),
             click.option("--output", type=click.Path(path_type=Path, dir_okay=False), default=None,
                          required=required, is_eager=True,  # before --format, which looks at it
@@ -79,10 +81,10 @@ def format_options(
 output_options = apply(
     [
         format_options(),
-        click.option("--layout", default=None,
+        click.option("--layout", default=None, shell_complete=completer(layouts),
                      help="Arrange the report as others publish theirs: dlperf, nvidia or "
                           "superbench, which has the format jsonl too."),
-        click.option("--log", "outlet", default=None,
+        click.option("--log", "outlet", default=None, shell_complete=completer(outlets),
                      help="Hand the run over to another tool's store too: mlflow."),
     ]
 )  # fmt: skip

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mbench.commands.complete import completer, frameworks, models
 from mbench.commands.formats import format_options
 from mbench.commands.options import COMMAS, results_option
 from mbench.commands.output import check_writable, deliver
@@ -19,8 +20,10 @@ __all__ = ["command"]
 
 @click.command("history")
 @click.option("--model", "--models", "models", type=COMMAS, default=(),
+              shell_complete=completer(models, many=True),
               help="These models only.")  # fmt: skip
 @click.option("--framework", "--frameworks", "frameworks", type=COMMAS, default=(),
+              shell_complete=completer(frameworks, many=True),
               help="These frameworks only.")  # fmt: skip
 @results_option
 @format_options("table", "markdown", "csv", "json")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from mbench.commands.complete import completer, runs
 from mbench.commands.formats import by_ending
 from mbench.commands.options import results_option
 from mbench.commands.output import check_writable, deliver, read
@@ -15,7 +16,7 @@ __all__ = ["command"]
 
 
 @click.command("report")
-@click.argument("run", nargs=-1)
+@click.argument("run", nargs=-1, shell_complete=completer(runs))
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), default="report.html",
               show_default=True, help="The file to write.")  # fmt: skip
 @click.option("--history", is_flag=True,

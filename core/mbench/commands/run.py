@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mbench.commands.case_options import case_options
+from mbench.commands.complete import completer, frameworks, subjects
 from mbench.commands.formats import output_options
 from mbench.commands.measure import measure, order_of
 from mbench.commands.options import (
     COMMAS,
-    course_options,
     plugins,
-    protocol_options,
     results_option,
 )
+from mbench.commands.protocols import course_options, protocol_options
 from mbench.commands.screen import screen_options
 from mbench.commands.sweeps import protocol_options_of, sweep_of, sweeps_of_suite
 from mbench.commands.switches import CaseCommand
@@ -29,9 +29,9 @@ __all__ = ["command", "ordered"]
 
 
 @click.command("run", cls=CaseCommand)
-@click.argument("subject", metavar="FRAMEWORK|SUITE")
+@click.argument("subject", metavar="FRAMEWORK|SUITE", shell_complete=completer(subjects))
 @click.option(
-    "--frameworks", type=COMMAS, default=(),
+    "--frameworks", type=COMMAS, default=(), shell_complete=completer(frameworks, many=True),
     help="Frameworks of a suite; the first is the baseline.  [default: the suite's own, else all]",
 )  # fmt: skip
 @case_options

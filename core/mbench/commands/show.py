@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mbench.commands.complete import completer, runs
 from mbench.commands.formats import output_options
 from mbench.commands.options import chosen_outlet, chosen_report, results_option
 from mbench.commands.output import check_writable, emit
@@ -18,7 +19,7 @@ __all__ = ["command"]
 
 
 @click.command("show")
-@click.argument("run", required=False)
+@click.argument("run", required=False, shell_complete=completer(runs))
 @results_option
 @output_options
 @color_option

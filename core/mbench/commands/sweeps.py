@@ -110,10 +110,12 @@ def sweeps_of_suite(
 
 def protocol_options_of(context: click.Context, suite: Suite) -> dict[str, Any]:
     """All options of `context` with the suite's protocol. What was typed wins over the suite."""
-    from mbench.plan.presets import OPTIONS, choose
+    from mbench.plan.presets import EFFORTS, OPTIONS, choose
 
     known = ["name", *(option.replace("_", "-") for option in OPTIONS)]
     given = dict(suite.protocol)
+    for option in EFFORTS.get(context.params["effort"], {}):
+        given.pop(option, None)
     typed = context.get_parameter_source("protocol_name") is ParameterSource.COMMANDLINE
     if typed and given.get("name") != context.params["protocol_name"]:
         given = {}  # constants of another protocol

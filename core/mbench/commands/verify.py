@@ -9,8 +9,8 @@ import click
 
 from mbench.commands.case_options import case_options
 from mbench.commands.formats import format_options
+from mbench.commands.named import frameworks_options
 from mbench.commands.options import (
-    COMMAS,
     plugins,
     provision_option,
     timeout_option,
@@ -29,7 +29,7 @@ __all__ = ["command", "proven"]
 
 
 @click.command("verify", cls=CaseCommand)
-@click.option("--frameworks", type=COMMAS, required=True, help="One or more, as in mbench compare.")
+@frameworks_options(help="One or more, as in mbench compare.")
 @case_options
 @provision_option
 @timeout_option
@@ -50,9 +50,9 @@ def command(context: click.Context, /, **options: Any) -> None:
 
     \b
     Examples:
-      mbench verify --frameworks torch,tf --models resnet50,bert-base
-      mbench verify --frameworks torch,tf,mxnet,paddle --models zoo
-      mbench verify --frameworks torch --precision amp-bf16 --mode train,inference
+      mbench verify torch tf --models resnet50,bert-base
+      mbench verify torch tf mxnet paddle --models zoo
+      mbench verify torch --precision amp-bf16 --mode train,inference
     """
     check_writable(options["output"])
     results, interrupted = proven(context)
@@ -76,6 +76,8 @@ def proven(context: click.Context) -> Verification:
     from mbench.plan.plan import plan
 
     options = context.params
+    if not options["frameworks"]:
+        raise UsageError("verify takes a framework or more, and mbench list frameworks shows them")
     sweep = sweep_of(context, options["frameworks"], {**options, "seed": 0})
     comparisons = plan(sweep, plugins(context))
     if any(comparison.best_compiler for comparison in comparisons):

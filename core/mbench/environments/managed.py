@@ -90,11 +90,16 @@ def entry(name: str) -> Entry:
 
 def entries() -> list[Entry]:
     """All environments, and what killed builds have left behind."""
+    return [entry(name) for name in names()]
+
+
+def names() -> list[str]:
+    """Of all `entries`."""
     if not root().is_dir():
         return []
     # Only names that are ours: the folder is the user's choice and may hold other things.
-    names = sorted(path.name for path in root().iterdir() if path.is_dir())
-    return [entry(name) for name in names if _NAME.fullmatch(name)]
+    found = sorted(path.name for path in root().iterdir() if path.is_dir())
+    return [name for name in found if _NAME.fullmatch(name)]
 
 
 def remove(name: str) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from mbench.plan.protocol import Protocol
 
-__all__ = ["OPTIONS", "PRESETS", "choose", "written_down"]
+__all__ = ["EFFORTS", "OPTIONS", "PRESETS", "choose", "written_down"]
 
 PRESETS: dict[str, Protocol] = {
     preset.name: preset
@@ -39,6 +39,12 @@ PRESETS: dict[str, Protocol] = {
         ),
     )
 }
+
+EFFORTS: dict[str, dict[str, float]] = {
+    "fast": {"processes": 3, "budget": 60.0},
+    "rigorous": {"processes": 10, "until": 0.02, "budget": 3600.0},  # ten are judged by ranks
+}
+"""Sets of options by one word, for mbench's own protocol."""
 
 OPTIONS = {
     "processes": "processes",
@@ -68,7 +74,12 @@ def choose(name: str, options: Mapping[str, Any]) -> Protocol:
         raise UsageError(f"unknown protocol {name!r}{nearest(name, PRESETS)}", option="--protocol")
     preset = PRESETS[name]
     known = {field.name for field in fields(preset) if field.init}
+    effort = options.get("effort")
+    if effort is not None and not isinstance(preset, Adaptive):
+        flag = f"--{effort}"
+        raise UsageError(f"{flag} is for the protocol adaptive, not for {name}", option=flag)
     given = {option: options[option] for option in OPTIONS if options.get(option) is not None}
+    given = {**EFFORTS.get(effort or "", {}), **given}
     for option in given:
         if OPTIONS[option] not in known:
             flag = f"--{option.replace('_', '-')}"

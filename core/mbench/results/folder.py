@@ -5,10 +5,15 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-__all__ = ["EVENTS_FILE", "SCHEMA", "default_folder"]
+__all__ = ["EVENTS_FILE", "SCHEMA", "default_folder", "find_runs"]
 
 EVENTS_FILE = "run.jsonl"
 SCHEMA = 1
+
+
+def find_runs(folder: Path) -> list[Path]:
+    """The folders of all runs, oldest first."""
+    return sorted(path.parent for path in folder.glob(f"*/{EVENTS_FILE}") if path.is_file())
 
 
 def default_folder() -> Path:

@@ -8,16 +8,11 @@ from pathlib import Path
 
 from mbench.errors import MbenchError, UsageError
 from mbench.results import events
-from mbench.results.folder import EVENTS_FILE, SCHEMA
+from mbench.results.folder import EVENTS_FILE, SCHEMA, find_runs
 from mbench.results.records import Run
 from mbench.results.runfile import lines_of
 
 __all__ = ["file_of", "find_runs", "header_of", "load_run", "pick_run"]
-
-
-def find_runs(folder: Path) -> list[Path]:
-    """The folders of all runs, oldest first."""
-    return sorted(path.parent for path in folder.glob(f"*/{EVENTS_FILE}") if path.is_file())
 
 
 def pick_run(folder: Path, name: str | None) -> Path:

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from mbench import builtin
-from mbench.plan.presets import PRESETS
+from mbench.plan.presets import EFFORTS, PRESETS
 
 CASE = ["--frameworks", "tiny,tiny", "--models", "tiny-model", "--threads", "1", "--no-verify"]
 CASE += ["--no-mfu"]
@@ -84,6 +84,12 @@ def test_the_help_tells_the_constants_as_they_are():
     for name in ("dlperf", "superbench"):
         assert f"{name} {PRESETS[name].warmup_steps}" in helps["warmup_steps"]
     assert f"nvidia {PRESETS['nvidia'].epochs}" in helps["epochs"]
+    flags = {p.flag_value: p.help for p in command.params if p.name == "effort"}
+    fast, rigorous = EFFORTS["fast"], EFFORTS["rigorous"]
+    assert f"{fast['processes']} processes within {fast['budget']:g} s" in flags["fast"]
+    assert f"{rigorous['processes']} processes or more" in flags["rigorous"]
+    assert f"within {rigorous['until']:.0%}" in flags["rigorous"]
+    assert f"at most {rigorous['budget']:g} s" in flags["rigorous"]
 
 
 @pytest.mark.parametrize(

@@ -69,6 +69,15 @@ def test_options_replace_constants_and_nothing_else():
     assert choose("adaptive", {"until": 0.02}).half_width_goal == 0.02
 
 
+def test_an_effort_is_a_set_of_options_and_what_is_given_beside_it_wins():
+    fast, rigorous = (choose("adaptive", {"effort": word}) for word in ("fast", "rigorous"))
+    assert (fast.processes, fast.budget_seconds, fast.half_width_goal) == (3, 60.0, None)
+    assert (rigorous.processes, rigorous.half_width_goal) == (10, 0.02)
+    assert rigorous.budget_seconds > Adaptive().budget_seconds > fast.budget_seconds
+    own = choose("adaptive", {"effort": "rigorous", "until": 0.05, "rounds": 3})
+    assert (own.half_width_goal, own.rounds, own.processes) == (0.05, 3, 10)
+
+
 @pytest.mark.parametrize(
     ("name", "options", "option", "words"),
     [
@@ -78,6 +87,7 @@ def test_options_replace_constants_and_nothing_else():
         ("adaptive", {"max_processes": 3}, "--max-processes", "bounds --until"),
         ("adaptive", {"max_processes": 3, "until": 0.1}, None, "3 is less than --processes 5"),
         ("nvidia", {"epochs": 1}, None, "leave none to time"),
+        ("dlperf", {"effort": "fast"}, "--fast", "is for the protocol adaptive"),
     ],
 )
 def test_contradictions_are_told_in_one_line(name, options, option, words):
