@@ -24,12 +24,12 @@ from rich.text import Text
 MBENCH = [sys.executable, "-m", "mbench"]
 FOLDER = Path(__file__).parent / "tour"
 COLUMNS = 100
-COMPARE = "mbench compare --frameworks torch,tf"
+COMPARE = "mbench compare torch tf"
 SCENES = {
     "list": "mbench list frameworks",
     "doctor": "mbench doctor",
     "plan": f"{COMPARE} --mode train,inference --batch-size 4,8,32 --dry-run",
-    "verify": "mbench verify --frameworks torch,tf --models squeezenet1_1",
+    "verify": "mbench verify torch tf --models squeezenet1_1",
 }
 # Fonts of the network are none of ours: a reader's own will do.
 FORMAT = re.sub(r"@font-face \{\{.*?\}\}\s*", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)
