@@ -38,7 +38,7 @@ def command(run: tuple[str, ...], format_: str, output: Path, results: Path) -> 
     from mbench.results.samples import export
 
     check_writable(output)
-    files = files_of(*([pick_run(results, name) for name in run] or [results]))
+    files = files_of(*([pick_run(results, name) for name in run] or [results]), tell=tell)
     written = export(files, output, format_=format_)
     said = f"{counted(written, 'sample')} of {counted(len(files), 'run')}"
     tell(f"{said} in {output}")

@@ -11,6 +11,7 @@ from mbench.commands.formats import format_options
 from mbench.commands.options import COMMAS, results_option
 from mbench.commands.output import check_writable, deliver
 from mbench.commands.screen import color_option
+from mbench.console import tell
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,5 +47,5 @@ def command(
     from mbench.results.history import trace
 
     check_writable(output)
-    document = trace(files_of(results), models=models, frameworks=frameworks)
+    document = trace(files_of(results, tell=tell), models=models, frameworks=frameworks)
     deliver(FORMATS[format_](document), output, format_=format_)

@@ -45,6 +45,6 @@ def command(run: tuple[str, ...], output: Path, history: bool, results: Path) ->
         from mbench.results.database import files_of
         from mbench.results.history import trace
 
-        trends = trace(files_of(results))
+        trends = trace(files_of(results, tell=tell))
     deliver(page(documents, history=trends), output, format_="html")
     tell(f"wrote {output}")

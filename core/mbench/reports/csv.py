@@ -7,6 +7,7 @@ import io
 from typing import Any
 
 from mbench.contract.axes import AXES
+from mbench.reports.text import spreadsheet
 
 __all__ = ["render", "rows"]
 
@@ -20,7 +21,7 @@ def render(document: dict[str, Any]) -> str:
     out = io.StringIO()
     writer = csv.DictWriter(out, fieldnames=header, lineterminator="\n")
     writer.writeheader()
-    writer.writerows(made)
+    writer.writerows({name: spreadsheet(cell) for name, cell in row.items()} for row in made)
     return out.getvalue()
 
 

@@ -12,7 +12,7 @@ from mbench.console import printable
 from mbench.errors import MbenchError
 from mbench.reports.terminal import drawn as lines_of
 from mbench.reports.terminal import folded, terminal_width
-from mbench.reports.text import escape, number, plain, rows_of
+from mbench.reports.text import escape, number, plain, rows_of, spreadsheet
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -126,9 +126,9 @@ def as_csv(grids: Sequence[Grid]) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     for grid in grids:
-        writer.writerow(["table", *grid.columns])
-        writer.writerows([grid.title, *row] for row in grid.rows)
-        writer.writerows([grid.title, text] for text in grid.footnotes())
+        rows = [*grid.rows, *([text] for text in grid.footnotes())]
+        for row in (["table", *grid.columns], *([grid.title, *row] for row in rows)):
+            writer.writerow(map(spreadsheet, row))
     return out.getvalue()
 
 

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mbench.console import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["counted", "digits_of", "escape", "interval", "number", "plain", "rows_of"]
+__all__ = [
+    "counted",
+    "digits_of",
+    "escape",
+    "interval",
+    "number",
+    "plain",
+    "rows_of",
+    "spreadsheet",
+]
 
 SIGNS = re.compile(r"[\\`*_\[\]|]")
 
@@ -47,6 +56,14 @@ def digits_of(low: float | None, high: float | None) -> int:
         return MOST_DIGITS
     half_width = min(10.0, math.sqrt(high / low) - 1)
     return min(MOST_DIGITS, 2 - math.floor(math.log10(half_width)))
+
+
+def spreadsheet(cell: Any) -> Any:
+    """A cell of CSV that no spreadsheet takes for a formula, and no terminal for a command."""
+    if not isinstance(cell, str):
+        return cell
+    text = printable(cell)
+    return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
 
 
 def interval(low: float | None, high: float | None) -> str:

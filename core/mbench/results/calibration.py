@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from mbench.contract.axes import AXES
 from mbench.contract.reading import Malformed, read_fields
 from mbench.errors import MbenchError
+from mbench.results.runfile import small_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -88,8 +89,8 @@ def keep(key: Mapping[str, Any], calibration: Calibration) -> None:
 def recall(key: Mapping[str, Any]) -> Calibration | None:
     """What was kept for `key`; None where there is nothing, or nothing that can be read."""
     try:
-        kept = json.loads(file(key).read_text(encoding="utf-8"))["calibration"]
+        kept = json.loads(small_text(file(key)))["calibration"]
         found: Calibration = read_fields(Calibration, kept, where="calibration")
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
         return None
     return found

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_type_hints
 
@@ -11,11 +13,12 @@ from mbench.errors import MbenchError, UsageError, lacking
 from mbench.plan.adaptive import Adaptive
 from mbench.results import events
 from mbench.results.folder import EVENTS_FILE, SCHEMA
-from mbench.results.run import find_runs
+from mbench.results.run import find_runs, header_of
+from mbench.results.runfile import lines_of
 from mbench.telemetry.machine import System
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from duckdb import DuckDBPyConnection
 
@@ -90,10 +93,11 @@ WHERE c.event = 'case' AND c.axes.batch_size >= 1
 """
 
 
-def files_of(*places: Path) -> list[Path]:
+def files_of(*places: Path, tell: Callable[[str], None] = warnings.warn) -> list[Path]:
     """The files of runs in `places`: files, runs' folders, or folders of runs.
 
-    Raises UsageError for a place that holds none.
+    What is no run in a folder of runs is left out, and told. Raises UsageError for a place that
+    holds none.
     """
     found: list[Path] = []
     for place in places:
@@ -102,10 +106,22 @@ def files_of(*places: Path) -> list[Path]:
         elif (place / EVENTS_FILE).is_file():
             found.append(place / EVENTS_FILE)
         elif runs := find_runs(place):
-            found += [run / EVENTS_FILE for run in runs]
+            found += [run / EVENTS_FILE for run in runs if is_run(run / EVENTS_FILE, tell)]
         else:
             raise UsageError(f"no runs in {place}; measure one, or name another folder")
+    if not found:
+        raise UsageError(f"no run in {places[0]} can be read; name another folder")
     return found
+
+
+def is_run(path: Path, tell: Callable[[str], None]) -> bool:
+    """Whether a file begins as a run does, whatever follows."""
+    try:
+        header_of(path, next(lines_of(path, most=math.inf), ""))
+    except MbenchError as error:
+        tell(f"{error}; left out")
+        return False
+    return True
 
 
 def open_runs(files: Sequence[Path], *, output: Path | None = None) -> DuckDBPyConnection:

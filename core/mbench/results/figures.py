@@ -30,14 +30,14 @@ def rate(case: CaseRecord, blocks: Sequence[Block]) -> float:
 
 def rates(case: CaseRecord) -> dict[int, dict[int, float]]:
     """process -> round -> samples per second."""
-    return {
-        process.warm.process: {
-            number: rate(case, [block for block in timed(process) if block.round == number])
-            for number in sorted({block.round for block in timed(process)})
-        }
-        for process in case.processes.values()
-        if process.blocks
-    }
+    found = {}
+    for process in case.processes.values():
+        rounds: dict[int, list[Block]] = {}
+        for block in timed(process):
+            rounds.setdefault(block.round, []).append(block)
+        if rounds:
+            found[process.warm.process] = {at: rate(case, rounds[at]) for at in sorted(rounds)}
+    return found
 
 
 def level(protocol: Protocol) -> float | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,8 @@ Document = dict[str, Any]
 
 WARMING_CHANCE = 0.01
 """In how many cases noise alone may do as much."""
+MOST_RATES = 300
+"""Of a process, by which a trend is judged: rounds are rarely as many."""
 WARMING_CHANGE = 0.01
 """A smaller change is not worth a word."""
 
@@ -54,7 +57,7 @@ def disturbances(run: Run, case: CaseRecord) -> list[Disturbance]:
 def warming(case: CaseRecord) -> list[Disturbance]:
     """Whether steps still got faster from round to round of a process: the warm-up ended early."""
     rates = [
-        [block.steps / block.nanoseconds[0] for block in process.blocks if not block.each]
+        thinned([block.steps / block.nanoseconds[0] for block in process.blocks if not block.each])
         for process in case.processes.values()
     ]
     change, chance = stats.trend(rates)
@@ -62,6 +65,12 @@ def warming(case: CaseRecord) -> list[Disturbance]:
         return []
     text = f"steps still got {100 * change:.1f} % faster over the rounds of a process"
     return [Disturbance(kind="warm-up", share=1.0, text=text)]
+
+
+def thinned(values: list[float]) -> list[float]:
+    """Means of stretches of `values`, so few that all pairs of them can be looked at."""
+    stretch = max(1, math.ceil(len(values) / MOST_RATES))
+    return [fmean(values[at : at + stretch]) for at in range(0, len(values), stretch)]
 
 
 def telemetry(case: CaseRecord) -> Document | None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from mbench.contract.reading import Malformed
 
-__all__ = ["FindingRecord", "ProofRecord"]
+__all__ = ["FindingRecord", "ProofRecord", "RememberedProof"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,3 +49,12 @@ class ProofRecord:
     def __post_init__(self) -> None:
         if self.proven is bool(self.failures):
             raise Malformed("a proof either holds or has failures")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RememberedProof:
+    """What a file of the cache holds."""
+
+    key: str
+    """Of what it was made under, which is the file's name too."""
+    proof: ProofRecord

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import stat
@@ -15,11 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["LARGEST_BYTES", "LONGEST_LINE", "RunFile", "lines_of"]
+__all__ = ["LARGEST_BYTES", "LONGEST_LINE", "RunFile", "lines_of", "small_text"]
 
 LARGEST_BYTES = 2**27
 """Of a file, to be read and to be written: about a day of measuring."""
 LONGEST_LINE = 2**23
+SMALL_BYTES = 2**20
 SPARE_BYTES = 2**16
 """Which a writer leaves, so that a run that is full still can be closed."""
 
@@ -76,7 +78,7 @@ class RunFile:
             self._descriptor = -1
 
 
-def lines_of(path: Path) -> Iterator[str]:
+def lines_of(path: Path, *, most: float = LARGEST_BYTES) -> Iterator[str]:
     """Its lines, with what ends them; raises MbenchError for what is no file of a run.
 
     They end at line feeds only: texts may hold what else ends lines elsewhere.
@@ -86,7 +88,7 @@ def lines_of(path: Path) -> Iterator[str]:
             about = os.fstat(file.fileno())
             if not stat.S_ISREG(about.st_mode):
                 raise MbenchError(f"cannot read {path}: it is no file")
-            if about.st_size > LARGEST_BYTES:
+            if about.st_size > most:
                 raise MbenchError(
                     f"cannot read {path}: it has {about.st_size >> 20} MiB, a run at most "
                     f"{LARGEST_BYTES >> 20}; mbench export and mbench history take larger files"
@@ -97,6 +99,20 @@ def lines_of(path: Path) -> Iterator[str]:
                 yield line.decode("utf-8", errors="replace")
     except OSError as error:
         raise MbenchError(f"cannot read {path}: {error.strerror}") from None
+
+
+def small_text(path: Path, *, ours: bool = False) -> str:
+    """What lies in a small file; raises OSError and ValueError for what is none.
+
+    `ours`: the user or root wrote it, and nobody else could have.
+    """
+    with open(path, "rb", opener=without_waiting) as file:
+        about = os.fstat(file.fileno())
+        if not stat.S_ISREG(about.st_mode) or about.st_size > SMALL_BYTES:
+            raise OSError(errno.EINVAL, "is no small file", path)
+        if ours and (about.st_uid not in (0, os.geteuid()) or about.st_mode & 0o022):
+            raise OSError(errno.EPERM, "may be another's", path)
+        return file.read(SMALL_BYTES).decode()
 
 
 def without_waiting(name: str, flags: int) -> int:

@@ -84,7 +84,7 @@ def read_suite(path: Path, *, source: str) -> Suite:
         content = tomllib.loads(text)
     except OSError as error:
         raise UsageError(f"cannot read the suite {source}: {error.strerror}") from None
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # of UTF-8, or of TOML
         raise UsageError(f"{source} is no TOML: {error}") from None
     suite = Suite(source, text, "", (), {}, ())
     for key in content:
