@@ -46,6 +46,8 @@ class Offers:
     """What plugins offer of one kind, by name, each with the plugin that offers it."""
 
     kind: str
+    problems: Sequence[Problem] = ()
+    """What is wrong with plugins, which may be why a name is unknown."""
     by_name: dict[str, list[tuple[str, Any]]] = field(default_factory=dict)
 
     def add(self, name: str, plugin: str, value: Any) -> None:
@@ -55,7 +57,9 @@ class Offers:
         """The one value of `name`; raises UsageError where there is none, or more than one."""
         offered = self.by_name.get(name, [])
         if not offered:
-            raise UsageError(f"unknown {self.kind} {name!r}{nearest(name, self.by_name)}")
+            near = nearest(name, self.by_name)
+            broken = "; mbench list tells which plugins are broken" if self.problems else ""
+            raise UsageError(f"unknown {self.kind} {name!r}{near}{broken}")
         if len(offered) > 1:
             claimants = " and ".join(plugin for plugin, _ in offered)
             raise UsageError(
@@ -133,7 +137,7 @@ class Plugins:
     def _collect(
         self, kind: str, hook: str, items: Any, *, refusal: Callable[[Any], str] = lambda value: ""
     ) -> Offers:
-        offers = Offers(kind)
+        offers = Offers(kind, self.problems)
         for plugin, answer in self._calls(hook):
             try:
                 for name, value in items(answer):

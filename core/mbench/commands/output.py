@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from mbench.reports.report import Report
 
 __all__ = ["check_writable", "deliver", "emit", "print_table", "read"]
+
+STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+"""What a terminal obeys, and no format of a report holds."""
 
 
 def check_writable(output: Path | None) -> None:
@@ -73,6 +77,7 @@ def print_table(
 
 def deliver(text: str, output: Path | None, *, format_: str) -> None:
     """Write a report to a file or to stdout; raises MbenchError where it cannot be written."""
+    text = STEERING.sub("", text)
     if format_ == "table" and output is None and in_colour(sys.stdout):
         from mbench.reports.paint import paint
 

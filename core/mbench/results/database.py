@@ -13,7 +13,7 @@ from mbench.errors import MbenchError, UsageError, lacking
 from mbench.plan.adaptive import Adaptive
 from mbench.results import events
 from mbench.results.folder import EVENTS_FILE, SCHEMA
-from mbench.results.run import find_runs, header_of
+from mbench.results.run import check_schema, find_runs
 from mbench.results.runfile import lines_of
 from mbench.telemetry.machine import System
 
@@ -117,11 +117,17 @@ def files_of(*places: Path, tell: Callable[[str], None] = warnings.warn) -> list
 def is_run(path: Path, tell: Callable[[str], None]) -> bool:
     """Whether a file begins as a run does, whatever follows."""
     try:
-        header_of(path, next(lines_of(path, most=math.inf), ""))
+        body = json.loads(next(lines_of(path, most=math.inf), "null"))
+        check_schema(path, body)
+        if body["event"] == "run":
+            return True
+        why = "it does not begin as a run does"
     except MbenchError as error:
-        tell(f"{error}; left out")
-        return False
-    return True
+        why = str(error)
+    except (ValueError, LookupError, TypeError, RecursionError):
+        why = "it is no run of mbench"
+    tell(f"{path} is left out: {why}")
+    return False
 
 
 def open_runs(files: Sequence[Path], *, output: Path | None = None) -> DuckDBPyConnection:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 from mbench.errors import MbenchError, UsageError
 from mbench.results import events
@@ -12,7 +13,7 @@ from mbench.results.folder import EVENTS_FILE, SCHEMA, find_runs
 from mbench.results.records import Run
 from mbench.results.runfile import lines_of
 
-__all__ = ["file_of", "find_runs", "header_of", "load_run", "pick_run"]
+__all__ = ["check_schema", "file_of", "find_runs", "load_run", "pick_run"]
 
 
 def pick_run(folder: Path, name: str | None) -> Path:
@@ -42,7 +43,7 @@ def is_path(place: Path) -> bool:
     A link counts wherever it leads, so that what is wrong with it is said.
     """
     if place.is_dir():
-        return os.path.lexists(place / EVENTS_FILE)
+        return len(place.parts) > 1 or os.path.lexists(place / EVENTS_FILE)
     return os.path.lexists(place)
 
 
@@ -75,14 +76,19 @@ def header_of(path: Path, line: str) -> events.Run:
     """The first event; raises MbenchError where it is none, and for a newer schema."""
     try:
         body = json.loads(line)
-        if body["schema"] > SCHEMA:
-            raise MbenchError(
-                f"{path.parent} was written by mbench {body['mbench']} (schema {body['schema']}); "
-                f"this one reads schema {SCHEMA}: upgrade mbench"
-            )
+        check_schema(path, body)
         header = events.decode(line)
     except (ValueError, LookupError, TypeError, RecursionError):
         header = None
     if not isinstance(header, events.Run):
         raise MbenchError(f"{path} is no run of mbench; name one that compare or run wrote")
     return header
+
+
+def check_schema(path: Path, body: dict[str, Any]) -> None:
+    """Raises MbenchError for a header of a newer schema, LookupError and TypeError for none."""
+    if body["schema"] > SCHEMA:
+        raise MbenchError(
+            f"{path.parent} was written by mbench {body['mbench']} (schema {body['schema']}); "
+            f"this one reads schema {SCHEMA}: upgrade mbench"
+        )

@@ -8,7 +8,7 @@ import os
 import pytest
 
 import mbench
-from mbench.errors import MbenchError
+from mbench.errors import MbenchError, UsageError
 from mbench.results.database import files_of, open_runs
 from mbench.results.folder import EVENTS_FILE
 from mbench.results.history import trace
@@ -72,3 +72,21 @@ def test_a_missing_extra_is_named(folder, monkeypatch, name):
     monkeypatch.setitem(__import__("sys").modules, name, None)
     with pytest.raises(MbenchError, match=r"pip install '\.\[analysis\]'"):
         mbench.load(folder)
+
+
+def test_what_is_no_run_is_left_out_of_many_and_told(folder, tmp_path):
+    results = folder.parent
+    whole = (folder / "run.jsonl").read_text()
+    newer = whole.replace('"schema":1', '"schema":99', 1)
+    for name, content in (("a", "PK\x03\x04"), ("b", ""), ("c", newer), ("d", "x" * 2**24)):
+        (results / name).mkdir()
+        (results / name / "run.jsonl").write_text(content)
+    (results / "pipe").mkdir()
+    os.mkfifo(results / "pipe" / "run.jsonl")
+    told = []
+    assert files_of(results, tell=told.append) == [folder / "run.jsonl"]
+    assert len(told) == 4
+    assert all(" is left out: " in text for text in told)
+    (folder / "run.jsonl").unlink()
+    with pytest.raises(UsageError, match=r"no run in .* can be read"):
+        files_of(results, tell=told.append)

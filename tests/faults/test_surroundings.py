@@ -1,0 +1,92 @@
+"""Streams that are closed or full, odd locales, variables and folders: mbench does its part."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mbench import console
+from mbench.harness.progress import LinesProgress
+
+MBENCH = [sys.executable, "-m", "mbench"]
+COMPARE = ["compare", "--frameworks", "tiny,tiny", "--models", "tiny-model", "--processes", "1",
+           "--rounds", "1", "--block", "0.005", "--no-mfu", "--no-verify"]  # fmt: skip
+
+
+def shell(around, line, *arguments, **variables):
+    """Runs a line of the shell, in which "$@" is mbench with these arguments."""
+    return subprocess.run(
+        ["bash", "-c", line, "-", *MBENCH, *arguments], env={**around.variables, **variables},
+        cwd=around.folder, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+
+
+def test_a_closed_stderr_hinders_no_measurement_and_gets_no_files_number(around):
+    done = shell(around, '"$@" 2>&-', *COMPARE)
+    assert done.returncode == 0
+    assert "complete" in done.stdout
+    (folder,) = around.results.glob("2*")
+    assert (folder / "run.jsonl").read_text().startswith('{"event":"run"')
+
+
+def test_a_closed_stderr_puts_no_message_on_stdout(around):
+    done = shell(around, '"$@" 2>&- <&-', "show")
+    assert (done.returncode, done.stdout) == (2, "")
+
+
+def test_a_full_stdout_is_one_line(around):
+    done = shell(around, '"$@" > /dev/full', "list", "frameworks")
+    assert done.returncode == 1
+    assert done.stderr == "mbench: No space left on device\n"
+
+
+def test_a_full_or_lost_stderr_loses_words_and_nothing_else():
+    with open("/dev/full", "w") as full:
+        stream = console.Lenient(full)
+        progress = LinesProgress(stream)
+        for number in range(9):
+            progress.phase("tiny", f"phase {number}" * 2000)
+        stream.flush()
+        console.abandon(full)
+    closed = io.StringIO()
+    closed.close()
+    print("nothing", file=console.Lenient(closed), flush=True)
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {"LC_ALL": "C", "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"},
+        {"HOME": "/proc/nope", "TERM": "dumb", "COLUMNS": "abc", "NO_COLOR": "1", "TZ": "Odd/Zone"},
+        {"PYTHONOPTIMIZE": "2", "PYTHONWARNINGS": "error", "PYTHONHASHSEED": "0", "COLUMNS": "-5"},
+    ],
+    ids=lambda variables: next(iter(variables)),
+)
+def test_odd_variables_change_nothing(around, variables):
+    done = shell(around, '"$@"', "list", "frameworks", **variables)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "tiny" in done.stdout
+
+
+def test_modules_of_the_current_folder_are_not_loaded(around):
+    for name in ("json", "click", "numpy", "mbench"):
+        Path(around.folder, f"{name}.py").write_text("raise RuntimeError('loaded')\n")
+    done = subprocess.run(
+        [Path(sys.executable).with_name("mbench"), "--version"], env=around.variables,
+        cwd=around.folder, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_few_descriptors_suffice(around):
+    done = shell(around, 'ulimit -n 20; "$@"', "list", "frameworks")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_message_is_one_line_whatever_it_holds(capsys):
+    console.tell("a\nb\x1b[31m\x07\x85c")
+    assert capsys.readouterr().err == "mbench: a b[31m c\n"
