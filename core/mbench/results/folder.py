@@ -13,7 +13,7 @@ SCHEMA = 1
 
 def find_runs(folder: Path) -> list[Path]:
     """The folders of all runs, oldest first."""
-    return sorted(path.parent for path in folder.glob(f"*/{EVENTS_FILE}") if path.is_file())
+    return sorted(path.parent for path in folder.glob(f"*/{EVENTS_FILE}") if os.path.isfile(path))
 
 
 def default_folder() -> Path:
