@@ -1,0 +1,93 @@
+"""What the rows on a terminal cost: processor time of their thread, as a share of a core.
+
+Usage: python benchmarks/progress.py [--seconds 10]
+
+The rows of four frameworks are drawn on a made-up terminal of 120 columns. Once while nothing is
+timed, as during warm-up and proofs; once while a block is, again and again, of a quarter of a
+second, with what is drawn in between; once within one long block. What counts is the last: it is
+what a block that is timed can be held up by. Processor time hides in no noise, so a busy machine
+tells it as well.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import time
+
+from mbench.harness.live import LiveProgress
+
+BLOCK_SECONDS = 0.25
+LABELS = ("torch", "tf", "mxnet", "paddle")
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def opened() -> tuple[LiveProgress, Terminal]:
+    """Rows in the midst of a run."""
+    os.environ |= {"TERM": "xterm-256color", "COLUMNS": "120"}
+    terminal = Terminal()
+    progress = LiveProgress(terminal)
+    progress.plan([160.0, 160.0])
+    progress.comparison("resnet50 train, batch 8, fp32", list(LABELS))
+    progress.measuring(5, 160.0)
+    progress.process(1)
+    for label in LABELS:
+        progress.phase(label, "warming up")
+    return progress, terminal
+
+
+def idle(_: LiveProgress, seconds: float) -> float:
+    """Nothing is timed."""
+    begin = time.process_time()
+    time.sleep(seconds)
+    return time.process_time() - begin
+
+
+def within(progress: LiveProgress, seconds: float) -> float:
+    """One block that takes all the time, less a second in which the thread comes to rest."""
+    with progress.timing():
+        time.sleep(1.0)
+        return idle(progress, seconds)
+
+
+def between(progress: LiveProgress, seconds: float) -> float:
+    """Blocks in turn, with what is drawn before and after them."""
+    begin, end = time.process_time(), time.monotonic() + seconds
+    turn = 0
+    while time.monotonic() < end:
+        label = LABELS[turn % len(LABELS)]
+        progress.round(label, turn // len(LABELS) + 1, 30, seconds=BLOCK_SECONDS)
+        with progress.timing():
+            time.sleep(BLOCK_SECONDS)
+        progress.throughput(label, 5.3)
+        turn += 1
+    return time.process_time() - begin
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="what progress costs")
+    parser.add_argument("--seconds", type=float, default=10.0)
+    seconds = parser.parse_args().seconds
+    for what, measure in (
+        ("while nothing is timed", idle),
+        ("between blocks that take turns", between),
+        ("within a block", within),
+    ):
+        progress, terminal = opened()
+        before, frames = terminal.tell(), progress.frame
+        used = measure(progress, seconds)
+        drawn, written = progress.frame - frames, terminal.tell() - before
+        progress.close()
+        print(
+            f"{what}: {100 * used / seconds:.4f} % of a core, {drawn / seconds:.1f} draws a second "
+            f"of {1e3 * used / max(1, drawn):.1f} ms, {written / seconds:,.0f} bytes a second"
+        )
+
+
+if __name__ == "__main__":
+    main()
