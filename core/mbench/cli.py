@@ -62,15 +62,19 @@ def without_external(context: click.Context, _: click.Parameter, chosen: bool) -
     callback=without_external,
     help="Use nothing but mbench's own plugins (also: MBENCH_DISABLE_EXTERNAL_PLUGINS=1).",
 )
-def group() -> None:
+@click.pass_context
+def group(context: click.Context) -> None:
     """Which framework runs this model faster here, by how much, and how sure are we?
 
     \b
     Examples:
-      mbench compare --frameworks torch,tf
-      mbench compare --frameworks torch,tf --models bert-base --amp
+      mbench compare torch tf
+      mbench compare torch tf --models bert-base --amp
       mbench list frameworks
     """
+    from mbench.commands.defaults import load_defaults
+
+    load_defaults(context)
 
 
 def interrupt(_: int, __: FrameType | None) -> None:

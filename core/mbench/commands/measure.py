@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+from mbench.commands.defaults import of_files, outdone, tell_defaults
 from mbench.commands.foresee import foresee
 from mbench.commands.options import chosen_outlet, chosen_report, plugins
 from mbench.commands.output import check_writable, emit
@@ -29,11 +30,13 @@ def order_of(context: click.Context, sweeps: Sequence[Sweep], options: dict[str,
     from mbench.plan.plan import plan_all
     from mbench.plan.presets import choose
 
+    options = {**options, **dict.fromkeys(outdone(context))}
+    tell_defaults(context)
     return Order(
         comparisons=tuple(plan_all(sweeps, plugins(context))),
         protocol=choose(options["protocol_name"], options),
         launcher=plugins(context).launcher("local"),
-        command=("mbench", *sys.argv[1:]),
+        command=("mbench", *sys.argv[1:], *of_files(context)[1]),
         results=options["results"],
         resume=options.get("resume"),
         provision=options["provision"],

@@ -15,7 +15,7 @@ from mbench.errors import UsageError
 if TYPE_CHECKING:
     from mbench.commands.options import Decorator
 
-__all__ = ["frameworks_options"]
+__all__ = ["NAMED", "frameworks_options"]
 
 NAMED = "mbench.named"
 

@@ -122,6 +122,7 @@ def apply(options: list[Decorator]) -> Decorator:
 
 results_option = click.option(
     "--results", type=click.Path(path_type=Path, file_okay=False), default=default_folder,
+    envvar="MBENCH_RESULTS",  # so that it wins over a file of defaults
     show_default="mbench-results", help="Folder that holds all runs.",
 )  # fmt: skip
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mbench.commands.case_options import case_options
+from mbench.commands.defaults import tell_defaults
 from mbench.commands.formats import format_options
 from mbench.commands.named import frameworks_options
 from mbench.commands.options import (
@@ -55,6 +56,7 @@ def command(context: click.Context, /, **options: Any) -> None:
       mbench verify torch --precision amp-bf16 --mode train,inference
     """
     check_writable(options["output"])
+    tell_defaults(context)
     results, interrupted = proven(context)
     if options["format_"] == "json":
         text = json.dumps({"schema": 1, "proofs": results}, indent=2, allow_nan=False) + "\n"
