@@ -3,11 +3,13 @@
 Usage: python docs/tour.py [RUN]
 
 Without a RUN it measures one, of about three minutes: README's first command. The other commands
-take a minute. It needs the environments of the frameworks that it names, or builds them.
+take a minute. It needs the environments of the frameworks that it names, or builds them, and
+`tests/tiny`, whose progress it watches.
 """
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import shlex
@@ -15,11 +17,20 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.console import Console
 from rich.terminal_theme import MONOKAI
 from rich.text import Text
+
+from mbench.commands import compare
+from mbench.commands.measure import carry_out
+from mbench.harness.live import LiveProgress
+from mbench.keywords import typed
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 MBENCH = [sys.executable, "-m", "mbench"]
 FOLDER = Path(__file__).parent / "tour"
@@ -45,12 +56,33 @@ def printed(command: str) -> str:
     return done.stdout
 
 
-def draw(name: str, command: str, output: str) -> None:
+class Watched(LiveProgress):
+    """Keeps everything that was shown."""
+
+    def __init__(self) -> None:
+        super().__init__(io.StringIO())
+        self.frames: list[RenderableType] = []
+
+    def draw(self) -> None:
+        super().draw()
+        self.frames.append(self.rendered())
+
+
+def underway(results: str) -> RenderableType:
+    """What is shown in the midst of a comparison of frameworks that are quick."""
+    options = {"models": "tiny-model", "threads": 1, "fast": True, "mfu": False, "budget": 30}
+    asked = typed(compare.command, {"frameworks": "tiny,flaky", "results": results, **options})
+    progress = Watched()
+    carry_out(compare.ordered(asked.context), progress)
+    return progress.frames[3 * len(progress.frames) // 4]
+
+
+def draw(name: str, command: str, output: str | RenderableType) -> None:
     """A picture of a terminal in which `command` was typed."""
     with open(os.devnull, "w") as nowhere:
         console = Console(record=True, width=COLUMNS, file=nowhere, force_terminal=True)
         console.print(Text.assemble(("$ ", "bold green"), (command, "bold")))
-        console.print(Text.from_ansi(output))
+        console.print(Text.from_ansi(output) if isinstance(output, str) else output)
     picture = console.export_svg(title="mbench", code_format=FORMAT, theme=MONOKAI, unique_id=name)
     (FOLDER / f"{name}.svg").write_text(picture, encoding="utf-8")
 
@@ -64,6 +96,7 @@ def main() -> None:
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         shown = f"mbench show {shlex.quote(run)}" if run else f"mbench show --results {results}"
         draw("compare", COMPARE, printed(shown))
+        draw("progress", "mbench compare tiny flaky --models tiny-model --fast", underway(results))
         for name, command in SCENES.items():
             draw(name, command, printed(command))
 

@@ -18,7 +18,11 @@ def tour(root):
 
 def test_each_scene_has_its_picture_on_the_page(tour, pages):
     shown = set(re.findall(r"\(tour/(\w+)\.svg\)", pages["docs/tour.md"]))
-    assert shown == {"compare", *tour.SCENES} == {path.stem for path in tour.FOLDER.iterdir()}
+    assert (
+        shown
+        == {"compare", "progress", *tour.SCENES}
+        == {path.stem for path in tour.FOLDER.iterdir()}
+    )
 
 
 def test_a_picture_is_drawn_of_what_a_terminal_got(tour, tmp_path, monkeypatch):
