@@ -1,0 +1,310 @@
+"""Mutations of what mbench reads: each ends in a value or in a refusal of one line.
+
+`python tests/faults/fuzz.py 20000` makes as many, and prints what they found; a seed may follow.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import sys
+import tempfile
+import traceback
+from collections import Counter
+from contextlib import contextmanager, suppress
+from dataclasses import asdict
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cases import make_case
+
+from mbench.builtin import FORMATS, LAYOUTS
+from mbench.contract import wire
+from mbench.contract.adapter import FrameworkInfo
+from mbench.contract.reading import Malformed
+from mbench.engine.channel import Channel
+from mbench.equality import cache as proofs
+from mbench.errors import MbenchError
+from mbench.plan.adaptive import Adaptive
+from mbench.reports import html
+from mbench.results import calibration, events
+from mbench.results.proof import FindingRecord, ProofRecord
+from mbench.results.run import load_run
+from mbench.results.store import RunWriter
+from mbench.results.summary import summarize
+from mbench.suites.suite import find_suite
+from mbench.telemetry.sample import Sample
+from mbench.telemetry.system import describe_system
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+SECONDS = 20
+"""After which a mutation counts as a hang."""
+WEIRD: tuple[Any, ...] = (
+    None, True, 0, -1, 1, 2**53 + 1, 2**63, 10**400, 0.0, -0.0, 1e-300, 1e308, float("nan"),
+    float("inf"), "", "x", "\0", "\x1b[2J", "\ud800", "../../etc/passwd", "=1+1", "<b>", "x" * 5000,
+    [], [[]], [0] * 1000, {}, {"": {}}, [None], "2026", "os:system", {"event": "run"},
+)  # fmt: skip
+BYTES = (b"\0", b"\n", b"\r\n", b'"', b"{", b"}", b"[" * 2000, b",", b"\xff", b"\xef\xbb\xbf", b"9",
+         b"\\ud800", b"1e999", b"-", b"\xe2\x80\xa8", b"#", b"=", b"'''")  # fmt: skip
+EXACT = Sample(at_nanoseconds=0, busy_seconds=0, stolen_seconds=0, worker_seconds=0,
+               available_bytes=1, mhz=1000.0, joules=1.0)  # fmt: skip
+LATER = Sample(at_nanoseconds=10**9, busy_seconds=1, stolen_seconds=0, worker_seconds=1,
+               available_bytes=1, mhz=1000.0, joules=9.0)  # fmt: skip
+FINDING = FindingRecord(check="timed", error=1e-9, gate=1e-6, where="loss", note="", passed=True)
+PROOF = ProofRecord(
+    proven=True, worst=1e-9, failures=[], findings=[FINDING], notes=[], version="1"
+)  # fmt: skip
+CALIBRATION = calibration.Calibration(run="r", started="s", ratios=[1.0, 1.1], disturbances=["d"])
+MESSAGES = (
+    wire.Hello(python="3.11", pid=1, process_group=1),
+    FrameworkInfo(version="1", devices=["cpu"], device_name="CPU", threads=1),
+    wire.Prepared(seconds=1.0, differences=["d"], trainable_parameters=1),
+    wire.Elapsed(start_nanoseconds=1, nanoseconds=[1, 2]),
+    wire.Observation(
+        trainable_parameters=1, counted_flops=1.0, shapes={"w": [1, 2]},
+        steps=[wire.StepEvidence(loss=1.0, outputs={"o": [1.0]}, parameters={"w": [1.0]})],
+    ),
+    wire.Failure(outcome="oom", reason="r", traceback="t"),
+)  # fmt: skip
+SUITE = b"""title = "t"
+frameworks = ["tiny"]
+[protocol]
+processes = 2
+[[sweep]]
+models = ["tiny-model"]
+batch-size = [1, 2]
+size = {image_size = 96}
+"""
+
+
+def a_run(folder: Path) -> bytes:
+    """A small run of two cases in which most kinds of events occur."""
+    store = RunWriter(folder, protocol=Adaptive(), system=describe_system({}), arguments=["m"])
+    store.append(events.Comparison(comparison=0, title="t"))
+    for case, label in enumerate(("tiny", "flaky")):
+        store.append(
+            events.Case(
+                case=case, comparison=0, label=label, framework=label, framework_title=label,
+                spec=label, axes=make_case(), samples="samples", flops_per_sample=1e6,
+                standard=True, loss_gate=0.1,
+            )
+        )  # fmt: skip
+        store.append(events.EqualWork(case=case, **vars(PROOF)))
+        store.append(events.Framework(case=case, **vars(MESSAGES[1])))
+        store.append(events.Calibration(case=case, **vars(CALIBRATION)))
+        of_case = {"case": case, "process": 0}
+        store.append(
+            events.Process(
+                **of_case, pid=1, prepare_seconds=0.1, trainable_parameters=1, differences=["d"],
+                first_loss=1.0, first_step_nanoseconds=9, warmup_blocks=[(1, 9)], warmup_reason="w",
+            )
+        )  # fmt: skip
+        for number in range(2):
+            block = {**of_case, "round": number, "each": False}
+            store.append(events.Block(**block, steps=1, start=0, nanoseconds=[10**6 + number]))
+            store.append(events.Telemetry(**block, cores=2, samples=[EXACT, LATER]))
+        store.append(events.Memory(**of_case, peak_bytes=2**20))
+    store.append(events.ComparisonEnd(comparison=0, reason="r", set_seconds=1.0))
+    store.end("complete")
+    return (store.folder / "run.jsonl").read_bytes()
+
+
+class Fuzz:
+    """What is mutated, and how each is read."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.run = folder / "run.jsonl"
+        self.suite = folder / "suite.toml"
+        self.shown: set[str] = set()
+        self.key = {"fuzz": True}
+        os.environ["MBENCH_PROOFS"] = os.environ["MBENCH_CALIBRATIONS"] = str(folder / "kept")
+        calibration.keep(self.key, CALIBRATION)
+        (self.calibration,) = (folder / "kept").iterdir()
+        self.whole = a_run(folder / "results")
+        self.run.write_bytes(self.whole)
+        self.document = summarize(load_run(self.run))
+        proof = json.dumps({"key": "name", "proof": asdict(PROOF)}).encode()
+        kept = self.calibration.read_bytes().replace(b"\n", b"")
+        messages = b"".join(map(wire.encode, MESSAGES))
+        self.subjects: dict[str, tuple[int, bytes, Callable[[bytes], object]]] = {
+            "run": (10, self.whole, self.read_run),
+            "message": (35, messages, self.read_messages),
+            "proof": (20, proof, self.read_proof),
+            "calibration": (15, kept, self.read_calibration),
+            "suite": (20, SUITE, self.read_suite),
+        }
+
+    def read_run(self, raw: bytes) -> object:
+        self.run.write_bytes(raw)
+        document = summarize(load_run(self.run))
+        if (seen := repr(document)) not in self.shown:
+            self.shown.add(seen)
+            render_all(document)
+        return document
+
+    def read_messages(self, raw: bytes) -> object:
+        """As a parent reads them: through a channel, one after the other."""
+        reads, writes = os.pipe()
+        sends = os.open(os.devnull, os.O_WRONLY)
+        channel = Channel(sends=sends, receives=reads)
+        os.write(writes, raw[:60_000])
+        os.close(writes)
+        found = []
+        try:
+            while True:
+                with suppress(Malformed):
+                    found.append(channel.receive(wire.Elapsed, seconds=5))
+        except EOFError:
+            return found
+        finally:
+            channel.close()
+
+    def read_proof(self, raw: bytes) -> object:
+        path = self.folder / "kept" / "name.json"
+        path.write_bytes(raw)
+        return proofs.recall("name")
+
+    def read_calibration(self, raw: bytes) -> object:
+        self.calibration.write_bytes(raw)
+        return calibration.recall(self.key)
+
+    def read_suite(self, raw: bytes) -> object:
+        self.suite.write_bytes(raw)
+        return find_suite(str(self.suite))
+
+
+def render_all(document: dict[str, Any]) -> None:
+    """Every format of a report and of each layout."""
+    for name in FORMATS:
+        import_module(f"mbench.reports.{name}").render(document).encode()
+    for name in LAYOUTS:
+        module = import_module(f"mbench.reports.layouts.{name}")
+        for format_ in ("table", "csv"):
+            with suppress(MbenchError):  # it may have no row for such a run
+                module.render(document, format_=format_)
+
+
+def mutated(raw: bytes, dice: random.Random) -> bytes:
+    """`raw` with one to three of its bytes, lines or values changed."""
+    for _ in range(dice.randint(1, 3)):
+        raw = dice.choice((of_bytes, of_lines, of_values, of_values, of_values))(raw, dice)
+    return raw
+
+
+def of_bytes(raw: bytes, dice: random.Random) -> bytes:
+    at, to = sorted(dice.randint(0, len(raw)) for _ in range(2))
+    to = min(to, at + 30)
+    return dice.choice((raw[:at] + dice.choice(BYTES) + raw[to:], raw[:at] + raw[to:], raw[:at]))
+
+
+def of_lines(raw: bytes, dice: random.Random) -> bytes:
+    lines = raw.splitlines(keepends=True) or [b""]
+    one, other = (dice.randrange(len(lines)) for _ in range(2))
+    act = dice.randrange(3)
+    if act == 0:
+        lines[one], lines[other] = lines[other], lines[one]
+    elif act == 1:
+        lines.insert(one, lines[other])
+    else:
+        del lines[one]
+    return b"".join(lines)
+
+
+def of_values(raw: bytes, dice: random.Random) -> bytes:
+    """One value of one line of JSON; of bytes where the line is none."""
+    lines = raw.split(b"\n")
+    at = dice.randrange(len(lines))
+    try:
+        value = json.loads(lines[at])
+        places = list(places_of(value))
+        holder, name = dice.choice(places)
+    except (ValueError, IndexError, RecursionError):
+        return of_bytes(raw, dice)
+    act = dice.randrange(4)
+    if act == 0:
+        del holder[name]
+    elif act == 1 and isinstance(holder, dict):
+        holder[dice.choice(("x", "", "event", name * 2))] = holder[name]
+    else:
+        holder[name] = dice.choice(WEIRD)
+    lines[at] = json.dumps(value).encode()
+    return b"\n".join(lines)
+
+
+def places_of(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Every holder with the name or number of what it holds."""
+    names = value if isinstance(value, dict) else range(len(value)) if type(value) is list else ()
+    for name in names:
+        yield value, name
+        yield from places_of(value[name])
+
+
+@contextmanager
+def time_limit() -> Iterator[None]:
+    def late(*_: object) -> None:
+        raise TimeoutError("a hang")
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.alarm(SECONDS)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def fuzz(count: int, folder: Path, *, seed: int) -> tuple[Counter[str], list[str]]:
+    """How mutations ended, and the tracebacks of those that ended otherwise than they may."""
+    sys.set_int_max_str_digits(0)  # WEIRD's largest is written, not read
+    html.template = cache(html.template)  # once for all pages
+    made, dice = Fuzz(folder), random.Random(seed)
+    before = files(folder)
+    names = list(made.subjects)
+    weights = [made.subjects[name][0] for name in names]
+    ends: Counter[str] = Counter()
+    wrong: dict[str, str] = {}
+    for number in range(count):
+        (name,) = dice.choices(names, weights)
+        _, raw, read = made.subjects[name]
+        raw = mutated(raw, dice)
+        sys.set_int_max_str_digits(4300)
+        try:
+            with time_limit():
+                ends[f"{name}: {'nothing' if read(raw) in (None, []) else 'a value'}"] += 1
+        except (MbenchError, Malformed) as refusal:
+            ends[f"{name}: refused"] += 1
+            if "\n" in str(refusal):
+                wrong[f"{name}: two lines"] = str(refusal)
+        except Exception as error:
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            told = f"{name} {number}: {error!r:.200} at {place.filename}:{place.lineno}"
+            wrong.setdefault(f"{type(error)} {place.filename} {place.lineno}", told)
+        finally:
+            sys.set_int_max_str_digits(0)
+    sys.set_int_max_str_digits(4300)
+    if unexpected := files(folder) - before - {made.suite, folder / "kept" / "name.json"}:
+        wrong["files"] = f"made files: {unexpected}"
+    return ends, list(wrong.values())
+
+
+def files(folder: Path) -> set[Path]:
+    return set(folder.parent.rglob("*"))
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as parent:
+        inside = Path(parent, "inside")
+        inside.mkdir()
+        seed = int(sys.argv[2]) if len(sys.argv) > 2 else 1
+        ends, wrong = fuzz(int(sys.argv[1]), inside, seed=seed)
+    for end, count in sorted(ends.items()):
+        print(f"{count:6} {end}")
+    print(*wrong, f"{len(wrong)} kinds of faults", sep="\n")
+    sys.exit(bool(wrong))
