@@ -26,15 +26,15 @@ __all__ = ["carry_out", "measure", "order_of"]
 
 def order_of(context: click.Context, sweeps: Sequence[Sweep], options: dict[str, Any]) -> Order:
     """What the command line asks for, planned; raises UsageError for what there is not."""
+    from mbench.commands.constants import protocol_of
     from mbench.plan.order import Order
     from mbench.plan.plan import plan_all
-    from mbench.plan.presets import choose
 
     options = {**options, **dict.fromkeys(outdone(context))}
     tell_defaults(context)
     return Order(
         comparisons=tuple(plan_all(sweeps, plugins(context))),
-        protocol=choose(options["protocol_name"], options),
+        protocol=protocol_of(options["protocol_name"], options),
         launcher=plugins(context).launcher("local"),
         command=("mbench", *sys.argv[1:], *of_files(context)[1]),
         results=options["results"],

@@ -110,7 +110,7 @@ def sweeps_of_suite(
 
 def protocol_options_of(context: click.Context, suite: Suite) -> dict[str, Any]:
     """All options of `context` with the suite's protocol. What was typed wins over the suite."""
-    from mbench.plan.presets import EFFORTS, OPTIONS, choose
+    from mbench.commands.constants import EFFORTS, OPTIONS, protocol_of
 
     known = ["name", *(option.replace("_", "-") for option in OPTIONS)]
     given = dict(suite.protocol)
@@ -125,7 +125,7 @@ def protocol_options_of(context: click.Context, suite: Suite) -> dict[str, Any]:
 
     options = merged(context, given, known=known, wrong=wrong)
     try:
-        choose(options["protocol_name"], options)
+        protocol_of(options["protocol_name"], options)
     except UsageError as error:
         key = (error.option or "").removeprefix("--")
         key = "name" if key == "protocol" else key

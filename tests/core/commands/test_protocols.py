@@ -9,7 +9,8 @@ import sys
 import pytest
 
 from mbench import builtin
-from mbench.plan.presets import EFFORTS, PRESETS
+from mbench.commands.constants import EFFORTS
+from mbench.plan.presets import PRESETS
 
 CASE = ["--frameworks", "tiny,tiny", "--models", "tiny-model", "--threads", "1", "--no-verify"]
 CASE += ["--no-mfu"]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from mbench.commands.constants import protocol_of
 from mbench.errors import UsageError
 from mbench.harness import beforehand
 from mbench.harness.beforehand import check
 from mbench.plan.order import Order
 from mbench.plan.plan import Sweep, plan
-from mbench.plan.presets import choose
 
 
 @pytest.fixture
@@ -22,8 +22,8 @@ def order(plugins, tmp_path):
             threads=threads,
         )  # fmt: skip
         return Order(
-            comparisons=tuple(plan(sweep, plugins)), protocol=choose(name, options), launcher=None,
-            command=("mbench",), results=tmp_path,
+            comparisons=tuple(plan(sweep, plugins)), protocol=protocol_of(name, options),
+            launcher=None, command=("mbench",), results=tmp_path,
         )  # fmt: skip
 
     return order

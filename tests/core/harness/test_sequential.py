@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import groupby
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from mbench.engine.outcome import CaseEnded
 from mbench.harness.sequential import warm_up
 from mbench.plan.counted import Counted
-from mbench.plan.presets import PRESETS, choose
+from mbench.plan.presets import PRESETS
 from mbench.results import events
 
 
@@ -43,10 +44,12 @@ def test_superbench_times_every_step_of_2048(measure, mode):
 
 
 def test_a_duration_ends_what_the_steps_would_not(measure):
-    protocol = choose("superbench", {"duration": 5.0})
+    protocol = replace(PRESETS["superbench"], duration_seconds=5.0)
     store = measure(frameworks=("tiny",), protocol=protocol)
     assert sum(block.steps for block in store.of(events.Block)) == 50
-    short = measure(frameworks=("tiny",), protocol=choose("superbench", {"duration": 1e6}))
+    short = measure(
+        frameworks=("tiny",), protocol=replace(PRESETS["superbench"], duration_seconds=1e6)
+    )
     assert sum(block.steps for block in short.of(events.Block)) == 2048
 
 
@@ -66,7 +69,7 @@ def test_nvidia_times_two_epochs_after_one(measure, mode, each, messages):
 
 def test_a_case_that_falls_short_leaves_and_the_next_is_measured(measure, world):
     world.faults["tiny", 1, "run"] = CaseEnded("crashed", "gone")
-    store = measure(frameworks=("tiny", "flaky"), protocol=choose("dlperf", {"processes": 3}))
+    store = measure(frameworks=("tiny", "flaky"), protocol=replace(PRESETS["dlperf"], processes=3))
     assert store.outcomes == [(0, "crashed", "gone")]
     assert [key for key, _ in by_process(store)] == [(0, 0), (1, 0), (1, 1), (1, 2)]
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from mbench.plan.adaptive import Adaptive
 from mbench.plan.estimate import estimate, span
 from mbench.plan.plan import Sweep, plan
-from mbench.plan.presets import PRESETS, choose
+from mbench.plan.presets import PRESETS
 
 
 @pytest.fixture
@@ -34,7 +36,7 @@ def test_what_no_run_tells_is_unknown(comparison):
 
 
 def test_a_duration_bounds_it(comparison):
-    protocol = choose("superbench", {"duration": 60.0})
+    protocol = replace(PRESETS["superbench"], duration_seconds=60.0)
     assert estimate(comparison, protocol, step_seconds={})[0] == 120
     known = estimate(comparison, protocol, step_seconds={0: 1e-3, 1: 1e-3})[0]
     assert known == pytest.approx(2 * (64 + 2048) * 1e-3)
