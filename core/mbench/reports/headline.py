@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mbench.contract.axes import alike, hushed, key, name
+from mbench.contract.axes import alike, hushed, name
 from mbench.reports.text import number
 from mbench.reports.verdicts import percent, sentence
 from mbench.stats import ALIKE
@@ -12,7 +12,8 @@ from mbench.stats import ALIKE
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-__all__ = ["against_first", "headline", "named", "shared", "subject"]
+__all__ = ["against_first", "compilers", "headline", "named", "one_compiler_each", "shared",
+           "subject"]  # fmt: skip
 
 Document = dict[str, Any]
 Pair = tuple[str, str]
@@ -134,14 +135,21 @@ def shared(document: Document) -> frozenset[str]:
 def subject(document: Document, comparison: Document, *, less: Collection[str] = ()) -> str:
     """What was compared: the axes without the frameworks, and without those in `less`.
 
-    A compiler is named where a framework was compared under several; else each has its own.
+    Compilers are named where a framework was compared under several; else each has its own.
     """
-    case, cases = case_of(document, comparison), document["cases"]
-    rivals = [
-        other
-        for other in cases
-        if other["label"] == case["label"]
-        and key(other, less=("compiler",)) == key(case, less=("compiler",))
-    ]
-    silent = {*hushed(cases), *less}
-    return named(case, less=silent if len(rivals) > 1 else {"compiler", *silent})
+    cases = document["cases"]
+    what = named(case_of(document, comparison), less={"compiler", *hushed(cases), *less})
+    if one_compiler_each(document):
+        return what
+    return ", ".join(filter(None, [what, compilers(document, comparison)]))
+
+
+def one_compiler_each(document: Document) -> bool:
+    used = {(case["label"], case["compiler"]) for case in document["cases"]}
+    return len(used) == len({label for label, _ in used})
+
+
+def compilers(document: Document, comparison: Document) -> str:
+    """Of the other and of the baseline."""
+    baseline, other = (document["cases"][at]["compiler"] for at in comparison["cases"])
+    return str(other) if other == baseline else f"{other} against {baseline}"

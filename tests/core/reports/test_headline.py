@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mbench.engine.outcome import CaseEnded
-from mbench.reports.headline import headline
+from mbench.reports.headline import headline, shared, subject
 
 SECONDS = {"tiny": [[1.0], [1.01], [1.0]], "flaky": [[2.0], [2.01], [2.02]]}
 
@@ -65,3 +65,13 @@ def test_several_frameworks_over_several_cases(document):
         "tiny is faster than flaky in both: 2 times. "
         "tiny==1 against tiny: no difference shown in both"
     )
+
+
+def test_compilers_are_named_where_a_framework_ran_under_several(document):
+    seconds = {"tiny": [[1.0]], "flaky": [[1.0]]}
+    made = document(seconds=seconds, compiler=("eager", "steady"), batch_size=(8, 16))
+    less = shared(made)
+    subjects = [subject(made, comparison, less=less) for comparison in made["comparisons"]]
+    assert subjects == ["batch 8, eager", "batch 8, steady", "batch 16, eager", "batch 16, steady"]
+    made = document(seconds=seconds, batch_size=(8, 16))
+    assert subject(made, made["comparisons"][0], less=shared(made)) == "batch 8"

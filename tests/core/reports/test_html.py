@@ -138,7 +138,7 @@ def test_the_command_to_repeat_names_no_folder_of_whoever_ran_it(full):
 )
 def test_frameworks_are_called_by_their_names(labels, called):
     case = {"framework": "torch", "framework_title": "Title"}
-    made = titled({"cases": [{**case, "label": label} for label in labels]})
+    made = titled({"cases": [{**case, "label": label} for label in labels], "searches": []})
     assert [case["label"] for case in made["cases"]] == called
 
 
@@ -172,6 +172,11 @@ def test_links_within_the_page_lead_somewhere(full):
     targets = [link for link in read.links if link.startswith("#")]
     assert len(targets) > 10
     assert {target[1:] for target in targets} <= set(read.ids)
+
+
+def test_a_verdict_leads_to_its_proof(full, document):
+    assert '<a href="#run1-proof">equal work: proven' in html_report.render(full)
+    assert "#run1-proof" not in html_report.render(document(seconds=SECONDS))
 
 
 def test_nothing_is_fetched_and_nothing_runs_but_ours(full):

@@ -21,18 +21,16 @@ Document = dict[str, Any]
 
 def article(document: Document, count: int) -> Article:
     """The article of one run; `count` tells its sections from those of other runs."""
-    sections = [comparison.comparison_section(document), *measures.sections(document),
-                *facts.sections(document)]  # fmt: skip
+    made = [comparison.comparison_section(document), *measures.sections(document),
+            *facts.sections(document)]  # fmt: skip
+    sections = [replace(one, id=f"run{count}-{one.id}") for one in made if one is not None]
     return Article(
         title=headline.headline(document),
         about=about(document),
         badges=comparison.badges(document),
         warnings=warnings(document),
-        sections=[
-            replace(section, id=f"run{count}-{section.id}")
-            for section in sections
-            if section is not None
-        ],
+        sections=sections,
+        proof=next((section.id for section in sections if section.id.endswith("-proof")), ""),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mbench.reports.grid import Grid
-from mbench.reports.headline import against_first, shared, subject
+from mbench.reports.headline import against_first, compilers, shared, subject
 from mbench.reports.html.parts import LONG, Badge, Chart, Figure, Section
 from mbench.reports.remarks import equality, protocol_line
 from mbench.reports.text import interval
@@ -32,12 +32,6 @@ def names(document: Document, comparison: Document) -> tuple[str, str]:
     """The baseline and the other, as people call them."""
     baseline, other = (document["cases"][at]["label"] for at in comparison["cases"])
     return baseline, other
-
-
-def compilers(document: Document, comparison: Document) -> str:
-    """Of the other and of the baseline."""
-    baseline, other = (document["cases"][at]["compiler"] for at in comparison["cases"])
-    return str(other) if other == baseline else f"{other} against {baseline}"
 
 
 def badges(document: Document) -> list[Badge]:

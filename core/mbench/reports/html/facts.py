@@ -9,7 +9,7 @@ from typing import Any
 from mbench.contract.axes import MACHINE, alike, hushed
 from mbench.equality.proof_case import PROVEN
 from mbench.reports.grid import Grid
-from mbench.reports.headline import named
+from mbench.reports.headline import named, one_compiler_each
 from mbench.reports.html.parts import Figure, Section
 from mbench.reports.proofs import cell
 from mbench.reports.remarks import difference_lines
@@ -81,6 +81,7 @@ def differences(document: Document) -> Section | None:
 def disturbed(document: Document) -> Section | None:
     """What happened, to which case, and in how many of its rounds."""
     less = {*hushed(document["cases"]), *alike(document["cases"])}
+    less |= {"compiler"} if one_compiler_each(document) else set()
     rows = []
     for case in document["cases"]:
         for one in case["disturbances"]:

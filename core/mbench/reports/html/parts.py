@@ -75,13 +75,14 @@ class Badge:
 
 @dataclass(frozen=True)
 class Article:
-    """One run, or the trends over all."""
+    """One run, or the trends over all; `proof` is the id of the section that tells the proofs."""
 
     title: str
     about: Sequence[str]
     badges: Sequence[Badge] = ()
     warnings: Sequence[str] = ()
     sections: Sequence[Section] = field(default_factory=list)
+    proof: str = ""
 
 
 def titled(document: Document) -> Document:
@@ -96,7 +97,9 @@ def titled(document: Document) -> Document:
     return {
         **document,
         "cases": [{**case, "label": new[case["label"]]} for case in document["cases"]],
-    }
+        "searches": [{**one, "label": new.get(one["label"], one["label"])}
+                     for one in document["searches"]],
+    }  # fmt: skip
 
 
 def called(label: str, framework: str, title: str, *, alone: bool) -> str:
