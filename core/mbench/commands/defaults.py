@@ -167,7 +167,7 @@ def of_files(context: click.Context) -> tuple[str, list[str]]:
 
 def outdone(context: click.Context) -> list[str]:
     """Options that a file gives, where a typed word such as --fast says how much effort to make."""
-    from mbench.plan.presets import EFFORTS
+    from mbench.commands.constants import EFFORTS
 
     if context.get_parameter_source("effort") is not ParameterSource.COMMANDLINE:
         return []
