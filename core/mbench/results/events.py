@@ -324,10 +324,7 @@ def encode(event: Event) -> str:
 
 
 def decode(line: str) -> Event | None:
-    """The event of one line; None for a kind unknown here, which is an addition of the same schema.
-
-    Raises ValueError.
-    """
+    """The event of one line, None for a kind that a later writer has added; raises ValueError."""
     body = json.loads(line)
     name = body.pop("event", None) if isinstance(body, dict) else None
     if not isinstance(name, str):
