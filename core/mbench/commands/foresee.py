@@ -14,6 +14,9 @@ __all__ = ["foresee"]
 
 def foresee(order: Order) -> None:
     """Print every comparison, its unsupported cases with the reason, and the sum."""
+    if not order.comparisons:
+        say("nothing is left to measure")
+        return
     from mbench.environments.locate import homes
     from mbench.harness.foreseen import foreseen
     from mbench.reports.text import counted

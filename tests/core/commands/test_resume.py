@@ -82,6 +82,12 @@ def test_what_is_missing_is_measured_wherever_it_was_cut(tmp_path, way, cuts):
 def test_a_run_that_lacks_nothing_stays_as_it_is(tmp_path):
     options = WAYS["adaptive"]
     first = mbench(tmp_path, *CASE, *options)
+    name = run_file(tmp_path).parent.name
+    foreseen = mbench(tmp_path, *CASE, *options, "--resume", name, "--dry-run")
+    assert (foreseen.returncode, foreseen.stdout) == (0, "nothing is left to measure\n")
+    other = mbench(tmp_path, *CASE, *options, "--rounds", "7", "--resume", name, "--dry-run")
+    assert other.returncode == 2
+    assert "cannot be resumed: rounds was 1, is 7" in other.stderr
     again = mbench(tmp_path, *CASE, *options, "--resume", run_file(tmp_path).parent.name)
     assert again.returncode == 0
     old, new = json.loads(first.stdout), json.loads(again.stdout)
