@@ -1,120 +1,15 @@
-"""Real commands in surroundings of their own, which may leave no process behind."""
+"""Surroundings of their own for commands, in which no process may be left behind."""
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-import time
-import uuid
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
+from surroundings import Surroundings, eventually
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-PATIENCE = 30.0
-ROGUE = Path(__file__).parent / "mbench_rogue.py"
-QUICK = ("--models", "tiny-model", "--batch-size", "8", "--processes", "1", "--rounds", "1",
-         "--block", "0.005", "--no-mfu", "--no-verify")  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Done:
-    """A command that has ended."""
-
-    code: int
-    out: str
-    err: str
-    results: Path
-
-    @property
-    def events(self) -> list[dict[str, Any]]:
-        """Of the only run."""
-        (file,) = self.results.glob("*/run.jsonl")
-        return [json.loads(line) for line in file.read_text().splitlines()]
-
-    @property
-    def ends(self) -> dict[str, tuple[str, str]]:
-        """Outcome and reason of each framework that did not end well, by label."""
-        labels = {e["case"]: e["framework"] for e in self.events if e["event"] == "case"}
-        return {
-            labels[e["case"]]: (e["outcome"], e["reason"])
-            for e in self.events
-            if e["event"] == "outcome"
-        }
-
-
-class Surroundings:
-    """Folders and variables of their own, with the rogue and with plugins that a test writes."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.results = folder / "results"
-        self.site = folder / "site"
-        self.site.mkdir()
-        self.mark = uuid.uuid4().hex
-        self.install("mbench_rogue", ROGUE.read_text())
-        self.variables = {
-            name: value for name, value in os.environ.items() if not name.startswith("MBENCH_")
-        }
-        self.variables |= {
-            "PYTHONPATH": str(self.site),
-            "FAULTS": self.mark,
-            "COLUMNS": "200",
-            **{f"MBENCH_{name}": str(folder / name.lower())
-               for name in ("CALIBRATIONS", "ENVIRONMENTS", "PROOFS", "RESULTS")},
-        }  # fmt: skip
-
-    def install(self, module: str, code: str) -> None:
-        """A distribution of one module, which is a plugin."""
-        (self.site / f"{module}.py").write_text(code)
-        about = self.site / f"{module}-1.0.dist-info"
-        about.mkdir()
-        (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module}\nVersion: 1.0\n")
-        (about / "entry_points.txt").write_text(f"[mbench]\n{module} = {module}\n")
-
-    def start(self, *arguments: str, **variables: str) -> subprocess.Popen[str]:
-        """`mbench` with these arguments."""
-        return subprocess.Popen(
-            [sys.executable, "-m", "mbench", *arguments],
-            cwd=self.folder,
-            env={**self.variables, **variables},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            errors="replace",
-        )
-
-    def finish(self, process: subprocess.Popen[str]) -> Done:
-        with process:
-            out, err = process.communicate(timeout=2 * PATIENCE)
-        return Done(process.returncode, out, err, self.results)
-
-    def mbench(self, *arguments: str, **variables: str) -> Done:
-        return self.finish(self.start(*arguments, **variables))
-
-    def compare(self, *frameworks: str, options: tuple[str, ...] = (), **variables: str) -> Done:
-        """A short comparison."""
-        return self.mbench(
-            "compare", "--frameworks", ",".join(frameworks), *QUICK, *options, **variables
-        )
-
-    def living(self) -> list[int]:
-        """Processes that this test started, or that those started."""
-        mark, found = f"FAULTS={self.mark}".encode(), []
-        for folder in Path("/proc").glob("[0-9]*"):
-            try:
-                if mark in (folder / "environ").read_bytes().split(b"\0"):
-                    found.append(int(folder.name))
-            except OSError:
-                continue
-        return found
+    from collections.abc import Iterator
+    from pathlib import Path
 
 
 @pytest.fixture
@@ -123,11 +18,3 @@ def around(tmp_path: Path) -> Iterator[Surroundings]:
     surroundings = Surroundings(tmp_path)
     yield surroundings
     eventually(lambda: surroundings.living() == [], "gone")
-
-
-def eventually(true: Callable[[], Any], what: str, *, seconds: float = PATIENCE) -> Any:
-    deadline = time.monotonic() + seconds
-    while not (found := true()):
-        assert time.monotonic() < deadline, f"never {what}"
-        time.sleep(0.02)
-    return found

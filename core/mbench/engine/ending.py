@@ -12,9 +12,14 @@ import psutil
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["end_of", "ending", "has_ended", "last_line", "last_words"]
+__all__ = ["bound", "end_of", "ending", "has_ended", "last_line", "last_words"]
 
 LAST_BYTES = 4096
+LAST_LINE = 200
+MOST_BYTES = 2**26
+"""Of one log. Who writes as fast as it can gets some hundred MiB further between two looks."""
+KEPT_BYTES = 2**20
+CUT = "\n[mbench: the log was flooded, and what stood here is left out]\n"
 
 
 def end_of(pid: int) -> int | None:
@@ -52,6 +57,17 @@ def last_words(log: Path) -> str:
 
 
 def last_line(log: Path) -> str:
-    """The last line that a worker wrote, shortened; empty if it wrote none."""
+    """The last line that a worker wrote, its middle left out if it is long; empty for none."""
     lines = last_words(log).strip().splitlines()
-    return lines[-1].strip()[:200] if lines else ""
+    line = lines[-1].strip() if lines else ""
+    return line if len(line) <= LAST_LINE else f"{line[:-100][: LAST_LINE - 105]} ... {line[-100:]}"
+
+
+def bound(log: Path) -> None:
+    """Cut out the middle of a log that is flooded: how it began and its last words stay."""
+    with contextlib.suppress(OSError):
+        if log.stat().st_size > MOST_BYTES:
+            said = last_words(log)
+            os.truncate(log, KEPT_BYTES)
+            with log.open("ab") as file:  # as its writers do: what they say goes on after it
+                file.write(f"{CUT}{said}".encode())

@@ -8,8 +8,10 @@ from mbench.contract import wire
 from mbench.contract.place import ALONE
 from mbench.engine import local
 from mbench.engine.memory import worker_limit_bytes
+from mbench.engine.outcome import CaseEnded
 from mbench.engine.program import Program
 from mbench.engine.variables import thread_variables
+from mbench.errors import MbenchError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,18 +39,21 @@ def launch(
     On CPU it may take nearly all memory that is free now, or `memory_limit_bytes` if that is
     less: then it fails by itself instead of making the machine swap.
     """
-    program = Program(
-        python=environment.python,
-        modules=(adapter.runtime.partition(":")[0], case.workload.partition(":")[0]),
-        variables={
-            **thread_variables(case.threads),
-            **adapter.variables(threads=case.threads, device=case.device),
-            **environment.variables(),
-        },
-        log=log,
-        timeout_seconds=timeout,
-    )
-    worker = launcher(program, (ALONE,))
+    try:
+        program = Program(
+            python=environment.python,
+            modules=(adapter.runtime.partition(":")[0], case.workload.partition(":")[0]),
+            variables={
+                **thread_variables(case.threads),
+                **adapter.variables(threads=case.threads, device=case.device),
+                **environment.variables(),
+            },
+            log=log,
+            timeout_seconds=timeout,
+        )
+        worker = launcher(program, (ALONE,))
+    except (CaseEnded, MbenchError) as error:
+        raise mended(CaseEnded.of(error), environment) from None
     limit = worker_limit_bytes(memory_limit_bytes) if case.device == "cpu" else None
     try:
         info = worker.start(
@@ -59,7 +64,17 @@ def launch(
                 memory_limit_bytes=limit,
             )
         )
+    except CaseEnded as end:
+        worker.kill()
+        raise mended(end, environment) from None
     except BaseException:
         worker.kill()
         raise
     return worker, info
+
+
+def mended(end: CaseEnded, environment: Environment) -> CaseEnded:
+    """The end of a worker that did not start, with what may mend it."""
+    if end.outcome not in ("crashed", "failed") or not (mend := environment.mend()):
+        return end
+    return CaseEnded(end.outcome, f"{end.reason} ({mend})", log=end.log)

@@ -14,7 +14,8 @@ from mbench.contract import wire
 from mbench.contract.adapter import FrameworkInfo
 from mbench.contract.reading import Malformed
 from mbench.engine.channel import Channel
-from mbench.engine.ending import end_of, ending, has_ended, last_line
+from mbench.engine.ending import bound, end_of, ending, has_ended, last_line
+from mbench.engine.kin import VARIABLE, Kin
 from mbench.engine.outcome import CaseEnded
 from mbench.engine.worker import Process, Worker
 
@@ -48,6 +49,7 @@ class LocalWorker(Worker):
         self._timeout = program.timeout_seconds
         self._place = place
         self._stopped = False
+        self._kin = Kin()
         program.log.parent.mkdir(parents=True, exist_ok=True)
         worker_reads, requests = os.pipe()
         replies, worker_writes = os.pipe()
@@ -59,18 +61,23 @@ class LocalWorker(Worker):
                     stdout=output,
                     stderr=output,
                     pass_fds=(worker_reads, worker_writes),
-                    env={**os.environ, **program.variables},
+                    env={**os.environ, **program.variables, VARIABLE: self._kin.mark},
                 )
-        except OSError as error:
+            self._watcher = self._kin.watcher(self.process.pid, worker_reads)
+        except BaseException as error:
             os.close(requests)
             os.close(replies)
+            if not isinstance(error, OSError):
+                raise
             reason = f"{program.python} does not start: {error}"
             raise CaseEnded("failed", reason, log=self.log) from None
         finally:
             os.close(worker_reads)
             os.close(worker_writes)
         pid = self.process.pid
-        self._channel = Channel(sends=requests, receives=replies, ends=end_of(pid))
+        self._channel = Channel(
+            sends=requests, receives=replies, ends=end_of(pid), meanwhile=lambda: bound(self.log)
+        )
         self.processes = (Process(pid=pid),)
         try:
             with self._answering(self._timeout):
@@ -140,26 +147,34 @@ class LocalWorker(Worker):
     def stop(self) -> None:
         if not self._stopped:
             self._signal(signal.SIGSTOP)
+            self._kin.signal(signal.SIGSTOP)
             self._stopped = True
 
     def resume(self) -> None:
         if self._stopped:
+            self._kin.signal(signal.SIGCONT)
             self._signal(signal.SIGCONT)
             self._stopped = False
 
     def close(self) -> None:
-        self.resume()
-        if not self._channel.closed:
-            with contextlib.suppress(CaseEnded):
-                self.ask(wire.Close(), wire.Closed, timeout=GOODBYE_SECONDS)
-                self._ends_within(GOODBYE_SECONDS)
-        self.kill()
+        try:
+            self.resume()
+            if not self._channel.closed:
+                with contextlib.suppress(CaseEnded):
+                    self.ask(wire.Close(), wire.Closed, timeout=GOODBYE_SECONDS)
+                    self._ends_within(GOODBYE_SECONDS)
+        finally:  # whoever presses Ctrl-C again wants no goodbyes
+            self.kill()
 
     def kill(self) -> None:
+        self._watcher.kill()  # it knows numbers only, which may soon be another process's
+        self._watcher.wait()
         self._signal(signal.SIGKILL)
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(KILL_SECONDS)
+        self._kin.kill()
         self._channel.close()
+        bound(self.log)
 
     def _signal(self, number: signal.Signals) -> None:
         """To the group, and to the process, which may not have made it yet, or have left it."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import mbench
+from mbench.errors import MbenchError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -39,12 +40,15 @@ class Program:
 
 
 def package_files(modules: Iterable[str]) -> dict[str, str]:
-    """The file of the top-level package of each module, as the bootstrap wants them."""
+    """The file of the top-level package of each module, as the bootstrap wants them.
+
+    Raises MbenchError for a module that is not there.
+    """
     files = {}
     for module in modules:
         top = module.partition(".")[0]
         found = importlib.util.find_spec(top)
-        assert found is not None, f"{top} is not installed"
-        assert found.origin is not None, f"{top} has no file"
+        if found is None or found.origin is None:
+            raise MbenchError(f"there is no module {top!r} beside mbench, which a plugin names")
         files[top] = found.origin
     return files

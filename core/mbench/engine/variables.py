@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from typing import TYPE_CHECKING
+
+from mbench.errors import PluginFailed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,7 +36,9 @@ def inherited(adapters: Iterable[Adapter], *, device: str) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     for adapter in adapters:
-        ours = {**thread_variables(1), **adapter.variables(threads=1, device=device)}
+        ours = thread_variables(1)
+        with contextlib.suppress(PluginFailed):  # which ends its cases, once they start
+            ours |= adapter.variables(threads=1, device=device)
         prefixes = (*COMMON, *adapter.tuned_by)
         found |= {
             name: value

@@ -5,12 +5,14 @@ from __future__ import annotations
 import fcntl
 import os
 import resource
+import threading
 import time
 
 import pytest
 
 from mbench.contract import wire
 from mbench.contract.reading import Malformed
+from mbench.engine import channel as channel_module
 from mbench.engine.channel import Channel
 
 LOSS = wire.encode(wire.LossValue(loss=0.5))
@@ -121,3 +123,44 @@ def test_closing_twice_is_closing(make):
     ends.channel.close()
     ends.channel.close()
     assert ends.channel.closed
+
+
+def test_what_was_answered_in_time_counts_however_late_it_is_read(make):
+    """We may have been stopped ourselves."""
+    ends = make()
+    os.write(ends.writes, LOSS)
+    assert ends.channel.receive(wire.LossValue, seconds=0).loss == 0.5
+
+
+def test_an_answer_in_drops_has_the_same_time_limit(make):
+    ends = make()
+    done = threading.Event()
+
+    def drip():
+        while not done.wait(0.01):
+            os.write(ends.writes, b"1")
+
+    thread = threading.Thread(target=drip)
+    thread.start()
+    try:
+        with pytest.raises(TimeoutError):
+            ends.channel.receive(wire.LossValue, seconds=0.2)
+    finally:
+        done.set()
+        thread.join()
+
+
+def test_who_waits_long_looks_around(make, monkeypatch):
+    monkeypatch.setattr(channel_module, "LOOK_SECONDS", 0.01)
+    ends, looks = make(), []
+    ends.channel._meanwhile = lambda: looks.append(1) or os.write(ends.writes, LOSS)
+    assert ends.channel.receive(wire.LossValue, seconds=9).loss == 0.5
+    assert looks == [1]
+
+
+def test_what_was_said_unasked_is_no_answer_to_what_is_asked(make):
+    ends = make()
+    os.write(ends.writes, LOSS + LOSS)
+    assert ends.channel.receive(wire.LossValue, seconds=9).loss == 0.5
+    with pytest.raises(Malformed, match="unasked: "):
+        ends.channel.send(wire.Loss(), seconds=9)

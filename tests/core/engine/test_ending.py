@@ -9,7 +9,8 @@ import sys
 
 import pytest
 
-from mbench.engine.ending import ending, has_ended, last_line
+from mbench.engine import ending as ending_module
+from mbench.engine.ending import bound, ending, has_ended, last_line
 
 
 @pytest.mark.parametrize(
@@ -38,13 +39,32 @@ def test_a_process_has_ended_before_it_is_waited_for():
 
 @pytest.mark.parametrize(
     ("text", "line"),
-    [("", ""), ("\n\n", ""), ("one\ntwo\n\n", "two"), ("x" * 999, "x" * 200)],
+    [("", ""), ("\n\n", ""), ("one\ntwo\n\n", "two"), ("x" * 999, "x" * 95 + " ... " + "x" * 100)],
 )
 def test_last_words(tmp_path, text, line):
     log = tmp_path / "log"
     log.write_text(text)
     assert last_line(log) == line
     assert last_line(tmp_path / "none") == ""
+
+
+def test_a_flooded_log_keeps_how_it_began_and_ended(tmp_path, monkeypatch):
+    monkeypatch.setattr(ending_module, "MOST_BYTES", 2**16)
+    monkeypatch.setattr(ending_module, "KEPT_BYTES", 2**10)
+    log = tmp_path / "log"
+    log.write_text("first\n" + "again\n" * 10_000)
+    bound(log)
+    assert log.stat().st_size == 60_006, "it is short enough"
+    with log.open("a") as file:
+        file.write("again\n" * 2_000 + "going down\n")
+        file.flush()
+        bound(log)
+        file.write("gone\n")
+    assert log.stat().st_size < 6_000
+    text = log.read_text()
+    assert text.startswith("first\n")
+    assert "flooded" in text
+    assert text.endswith("going down\ngone\n")
 
 
 def test_last_words_of_a_log_that_fits_no_memory(tmp_path):

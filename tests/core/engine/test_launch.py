@@ -44,7 +44,9 @@ def launched(tmp_path):
             given.append((program, tuple(places)))
             return worker
 
-        environment = SimpleNamespace(python=Path("python"), variables=lambda: {"HOME": "/home"})
+        environment = SimpleNamespace(
+            python=Path("python"), variables=lambda: {"HOME": "/home"}, mend=lambda: "mend it"
+        )
         adapter = Plugins().adapter("tiny")
         named = {"log": tmp_path / "log", "timeout": 7.0, "launcher": launcher, **named}
         try:
@@ -73,7 +75,7 @@ def test_a_launcher_is_given_a_program_and_the_places(launched, tmp_path):
 
 def test_a_worker_whose_framework_does_not_start_is_ended(launched):
     worker = Worker(CaseEnded("failed", "no"))
-    with pytest.raises(CaseEnded, match="no"):
+    with pytest.raises(CaseEnded, match=r"no \(mend it\)"):
         launched(worker)
     assert worker.closed
 
