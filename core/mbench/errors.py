@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["EnvironmentUnavailable", "MbenchError", "UsageError", "about", "lacking", "reason_of"]
+__all__ = ["EnvironmentUnavailable", "MbenchError", "PluginFailed", "UsageError", "about",
+           "lacking", "reason_of"]  # fmt: skip
 
 
 class MbenchError(Exception):
@@ -72,3 +73,11 @@ class EnvironmentUnavailable(MbenchError):
     def __init__(self, message: str, *, outcome: Literal["unsupported", "failed"]) -> None:
         super().__init__(message)
         self.outcome = outcome
+
+
+class PluginFailed(MbenchError):
+    """A plugin raised, or answered what is no answer; `what` says where, in one printable line."""
+
+    def __init__(self, plugin: str, what: str) -> None:
+        self.what = "".join(c if c.isprintable() else "?" for c in " ".join(what.split()))
+        super().__init__(f"plugin {plugin} {self.what}")

@@ -36,7 +36,7 @@ class Leaflet:
 
 def leaflet(adapter: object) -> Leaflet:
     """The one that lies beside the adapter's module; raises ValueError for one that is none."""
-    module = sys.modules.get(type(adapter).__module__)
+    module = sys.modules.get(adapter.__module__)
     beside = Path(getattr(module, "__file__", None) or "").with_name(FILE)
     if module is None or not beside.is_file():
         return Leaflet()

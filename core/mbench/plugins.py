@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import os
 from dataclasses import dataclass, field
@@ -12,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pluggy
 
 from mbench import hookspecs
-from mbench.errors import UsageError
+from mbench.errors import PluginFailed, UsageError
+from mbench.guards import GuardedAdapter, checked_name, guard, guarded
 from mbench.leaflet import FILE, leaflet
 
 if TYPE_CHECKING:
@@ -40,6 +42,9 @@ class Problem:
     plugin: str
     message: str
 
+    def __str__(self) -> str:
+        return f"{self.plugin} {self.message}"
+
 
 @dataclass
 class Offers:
@@ -57,15 +62,21 @@ class Offers:
         """The one value of `name`; raises UsageError where there is none, or more than one."""
         offered = self.by_name.get(name, [])
         if not offered:
-            near = nearest(name, self.by_name)
-            broken = "; mbench list tells which plugins are broken" if self.problems else ""
-            raise UsageError(f"unknown {self.kind} {name!r}{near}{broken}")
+            hint = nearest(name, self.by_name) + self.suspect
+            raise UsageError(f"unknown {self.kind} {name!r}{hint}")
         if len(offered) > 1:
             claimants = " and ".join(plugin for plugin, _ in offered)
             raise UsageError(
                 f"{self.kind} {name!r} is claimed by {claimants}; uninstall one of them"
             )
         return offered[0][1]
+
+    @property
+    def suspect(self) -> str:
+        """The tail of an error message about a name that is missed: a plugin that may have it."""
+        if not self.problems:
+            return ""
+        return f"; plugin {self.problems[0]} (mbench list shows every problem)"
 
     def unique(self) -> dict[str, Any]:
         """Every value whose name only one plugin claims."""
@@ -105,13 +116,18 @@ class Plugins:
     def _load(self, entry: EntryPoint, plugin: str) -> None:
         if self.manager.has_plugin(plugin):  # an editable install may be listed twice
             return
-        try:
+        with self._complaints(plugin), guard(plugin, "does not load:"):
             self.manager.register(entry.load(), plugin)
-        except (Exception, SystemExit) as error:
-            self._complain(plugin, f"does not load: {type(error).__name__}: {error}")
 
     def _complain(self, plugin: str, message: str) -> None:
         self.problems.append(Problem(plugin, " ".join(message.split())))
+
+    @contextlib.contextmanager
+    def _complaints(self, plugin: str) -> Iterator[None]:
+        try:
+            yield
+        except PluginFailed as error:
+            self._complain(plugin, error.what)
 
     def _report_misspelled_hooks(self) -> None:
         hooks = vars(self.manager.hook)
@@ -124,31 +140,23 @@ class Plugins:
                         f"implements {name!r}, which is no hook{nearest(name, known)}",
                     )
 
-    def _calls(self, hook: str) -> Iterator[tuple[str, Any]]:
-        """What each plugin answers to `hook`; one that raises is reported and left out."""
-        for implementation in getattr(self.manager.hook, hook).get_hookimpls():
-            try:
-                yield implementation.plugin_name, implementation.function()
-            except Exception as error:
-                self._complain(
-                    implementation.plugin_name, f"{hook} raised {type(error).__name__}: {error}"
-                )
-
     def _collect(
         self, kind: str, hook: str, items: Any, *, refusal: Callable[[Any], str] = lambda value: ""
     ) -> Offers:
+        """What each plugin answers to `hook`; one that falls short is reported and left out."""
         offers = Offers(kind, self.problems)
-        for plugin, answer in self._calls(hook):
-            try:
-                for name, value in items(answer):
-                    if not isinstance(name, str):
-                        raise TypeError(f"{name!r} is no name")
-                    if reason := refusal(value):
-                        self._complain(plugin, reason)
-                    else:
-                        offers.add(name, plugin, value)
-            except Exception as error:
-                self._complain(plugin, f"{hook} answered wrongly: {type(error).__name__}: {error}")
+        for implementation in getattr(self.manager.hook, hook).get_hookimpls():
+            plugin = implementation.plugin_name
+            with self._complaints(plugin):
+                with guard(plugin, f"{hook} raised"):
+                    answer = implementation.function()
+                with guard(plugin, f"{hook} answered wrongly:"):
+                    for name, value in items(plugin, answer):
+                        checked_name(name)
+                        if reason := refusal(value):
+                            self._complain(plugin, reason)
+                        else:
+                            offers.add(name, plugin, value)
         for name, offered in offers.by_name.items():
             if len(offered) > 1:
                 others = ", ".join(plugin for plugin, _ in offered)
@@ -162,32 +170,27 @@ class Plugins:
 
     @cached_property
     def workloads(self) -> Offers:
-        return self._collect("model", "mbench_workloads", lambda answer: answer.items())
+        return self._collect("model", "mbench_workloads", _table)
 
     @cached_property
     def reports(self) -> Offers:
-        return self._collect("format", "mbench_reports", lambda answer: answer.items())
+        return self._collect("format", "mbench_reports", _functions)
 
     @cached_property
     def layouts(self) -> Offers:
-        return self._collect("layout", "mbench_layouts", lambda answer: answer.items())
+        return self._collect("layout", "mbench_layouts", _layouts)
 
     @cached_property
     def outlets(self) -> Offers:
-        return self._collect("outlet", "mbench_outlets", lambda answer: answer.items())
+        return self._collect("outlet", "mbench_outlets", _functions)
 
     @cached_property
     def launchers(self) -> Offers:
-        return self._collect("launcher", "mbench_launchers", lambda answer: answer.items())
+        return self._collect("launcher", "mbench_launchers", _table)
 
     @cached_property
     def commands(self) -> Offers:
-        def items(answer: Sequence[click.Command]) -> Iterator[tuple[str, click.Command]]:
-            for command in answer:
-                assert command.name is not None
-                yield command.name, command
-
-        return self._collect("command", "mbench_commands", items)
+        return self._collect("command", "mbench_commands", _commands)
 
     @cached_property
     def aliases(self) -> dict[str, str]:
@@ -228,7 +231,33 @@ class Plugins:
         return formats[format_]
 
 
-def _adapter_items(answer: Sequence[Adapter]) -> Iterator[tuple[str, Adapter]]:
+def _table(_: str, answer: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
+    return answer.items()
+
+
+def _functions(
+    plugin: str, answer: Mapping[str, Callable[..., Any]]
+) -> Iterator[tuple[str, Callable[..., Any]]]:
+    for name, function in answer.items():
+        if not callable(function):
+            raise TypeError(f"{name!r} is no function")
+        yield name, guarded(plugin, f"{name!r} raised", function)
+
+
+def _layouts(
+    plugin: str, answer: Mapping[str, Mapping[str, Callable[..., Any]]]
+) -> Iterator[tuple[str, Mapping[str, Callable[..., Any]]]]:
+    for name, formats in answer.items():
+        yield name, dict(_functions(plugin, formats))
+
+
+def _commands(_: str, answer: Sequence[click.Command]) -> Iterator[tuple[str, click.Command]]:
+    for command in answer:
+        assert command.name is not None
+        yield command.name, command
+
+
+def _adapter_items(plugin: str, answer: Sequence[Adapter]) -> Iterator[tuple[str, GuardedAdapter]]:
     from mbench.contract.adapter import Adapter
     from mbench.sdk.plugin import AdapterBase
 
@@ -241,7 +270,7 @@ def _adapter_items(answer: Sequence[Adapter]) -> Iterator[tuple[str, Adapter]]:
         for name in lacking:
             default = getattr(AdapterBase, name)
             setattr(adapter, name, partial(default, adapter) if callable(default) else default)
-        yield adapter.name, adapter
+        yield adapter.name, GuardedAdapter(adapter, plugin)
 
 
 def _refusal(adapter: Adapter) -> str:

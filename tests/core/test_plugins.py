@@ -122,7 +122,7 @@ BROKEN = [
     (
         "class Nameless(Tiny):\n    name = None\n"
         "@hookimpl\ndef mbench_adapters():\n    return [Nameless()]",
-        "mbench_adapters answered wrongly: TypeError: None is no name",
+        "mbench_adapters answered wrongly: TypeError: Nameless.name: None is no name",
     ),
 ]
 

@@ -40,7 +40,8 @@ def command(context: click.Context, what: str, results: Path) -> None:
     """
     found = plugins(context)
     if what in ("all", "frameworks"):
-        show("frameworks", ("framework", "title", "runs in", "compilers"), frameworks(found))
+        rows, broken = frameworks(found)
+        show("frameworks", ("framework", "title", "runs in", "compilers"), rows, notes=broken)
     if what == "all":
         rows, broken = families(found)
         say()
@@ -72,21 +73,22 @@ def show(
         say(f"no {title}")
 
 
-def frameworks(found: Plugins) -> list[list[str]]:
-    """Name, title, where it would run, compilers."""
+def frameworks(found: Plugins) -> tuple[list[list[str]], list[str]]:
+    """Name, title, where it would run, compilers; and what is wrong with some."""
     from mbench.environments.locate import home
+    from mbench.errors import MbenchError
     from mbench.telemetry.system import find_device
 
     device = find_device()
-    return [
-        [
-            name,
-            adapter.title,
-            home(adapter, accelerator=device),
-            ", ".join(adapter.compilers),
-        ]
-        for name, adapter in sorted(found.adapters.unique().items())
-    ]
+    rows, broken = [], []
+    for name, adapter in sorted(found.adapters.unique().items()):
+        try:
+            where = home(adapter, accelerator=device)
+        except MbenchError as error:
+            where = "nowhere"
+            broken.append(str(error))
+        rows.append([name, adapter.title, where, ", ".join(adapter.compilers)])
+    return rows, broken
 
 
 def families(found: Plugins) -> tuple[list[list[str]], list[str]]:

@@ -69,7 +69,8 @@ def ordered(context: click.Context) -> Order:
     if suite is None:
         known, name = plugins(context).adapters.by_name, parse(subject).name
         if name not in known and name not in plugins(context).aliases:
-            hint = nearest(name, [*known, *suite_names()])
+            suspect = plugins(context).adapters.suspect
+            hint = nearest(name, [*known, *suite_names()]) + suspect
             raise UsageError(f"unknown framework or suite {name!r}{hint}")
         if frameworks:
             raise UsageError("--frameworks is for suites; to compare there is mbench compare")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import platform
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mbench.contract.axes import DEVICES
 from mbench.environments import managed, probe
+from mbench.errors import PluginFailed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -39,20 +41,22 @@ class Choice:
 def choose(
     frameworks: Iterable[Wanted], *, accelerator: str, here: bool = True
 ) -> dict[str, Choice]:
-    """Where each framework lives, by its text; without those of a given Python or of none.
+    """Where each framework lives, by its text; without those of a given Python or of none, and
+    without those whose plugin fails.
 
     Without `here`, the running Python serves none, whatever it holds. An environment that is there
     is preferred to building one. Among several Pythons, it is the one that most of the frameworks
     can have; among equals the one that runs mbench, else the newest.
     """
     wanted = {spec.text: (spec, adapter) for spec, adapter in frameworks if spec.python is None}
-    open_to = {
-        text: of_one(*one, accelerator=accelerator, here=here) for text, one in wanted.items()
-    }
+    open_to = {}
+    for text, one in wanted.items():
+        with contextlib.suppress(PluginFailed):  # of one adapter, which harms no other
+            open_to[text] = of_one(*one, accelerator=accelerator, here=here)
     if not all(running() in choices for choices in open_to.values()):
-        for text, one in wanted.items():
-            if not any(choice.interpreter is None for choice in open_to[text].values()):
-                open_to[text] |= to_be_built(*one, accelerator=accelerator)
+        for text, choices in open_to.items():
+            if not any(choice.interpreter is None for choice in choices.values()):
+                choices |= to_be_built(*wanted[text], accelerator=accelerator)
     shared = [minor for choices in open_to.values() for minor in choices]
 
     def rank(choice: Choice) -> tuple[int, bool, list[int]]:

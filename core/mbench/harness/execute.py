@@ -81,7 +81,7 @@ def write_cases(comparison: Comparison, bench: Bench) -> None:
 def ready(entry: Entry, bench: Bench) -> Environment:
     """The environment of a case that can be measured; raises CaseEnded where it cannot."""
     if not entry.support.supported:
-        raise CaseEnded("unsupported", entry.support.reason)
+        raise CaseEnded(entry.lack, entry.support.reason)
     environment = bench.homes.of(entry)
     bench.store.append(facts.environment(entry, environment))
     if bench.prove is not None:

@@ -104,7 +104,7 @@ class Search:
         candidates = [replace(case, compiler=name) for name in entry.adapter.compilers]
         answers = [supports(entry.adapter, candidate) for candidate in candidates]
         if not any(support.supported for support in answers):
-            raise CaseEnded("unsupported", entry.support.reason)
+            raise CaseEnded(entry.lack, entry.support.reason)
         environment = self.homes.of(entry)
         tried = []
         for candidate, support in zip(candidates, answers, strict=True):
@@ -120,7 +120,7 @@ class Search:
     def with_largest_batch(self, entry: Entry) -> Entry:
         """The largest batch of which two steps run within the memory that a worker may take."""
         if not entry.support.supported:
-            raise CaseEnded("unsupported", entry.support.reason)
+            raise CaseEnded(entry.lack, entry.support.reason)
         environment = self.homes.of(entry)
         tried: list[Tried] = []
 

@@ -77,7 +77,7 @@ def prove_entry(
     }  # fmt: skip
     try:
         if not entry.support.supported:
-            raise CaseEnded("unsupported", entry.support.reason)
+            raise CaseEnded(entry.lack, entry.support.reason)
         proof = prove(
             entry.adapter,
             homes.of(entry),

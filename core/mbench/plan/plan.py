@@ -8,11 +8,11 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from mbench.contract.adapter import SUPPORTED, Support
+from mbench.contract.adapter import Support
 from mbench.contract.axes import AXES, MACHINE, name
 from mbench.contract.case import Case
 from mbench.environments.spec import FrameworkSpec, named, parse
-from mbench.errors import UsageError, about
+from mbench.errors import PluginFailed, UsageError, about
 from mbench.plan.selection import load_workload, select
 from mbench.plugins import nearest
 
@@ -67,6 +67,15 @@ class Entry:
     adapter: Adapter
     case: Case
     support: Support
+
+    @property
+    def lack(self) -> str:
+        """The outcome of a case that is not supported: it may be the plugin that failed."""
+        return "failed" if isinstance(self.support, Broken) else "unsupported"
+
+
+class Broken(Support):
+    """The answer of an adapter that gave none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -186,6 +195,8 @@ def find_adapter(spec: FrameworkSpec, plugins: Plugins, *, device: str) -> Adapt
         adapter.requirements(spec.version, device)
     except ValueError as error:
         raise UsageError(str(error)) from None
+    except PluginFailed:  # ends the cases that need its environment, and no others
+        pass
     return adapter
 
 
@@ -194,7 +205,10 @@ def supports(adapter: Adapter, case: Case) -> Support:
     if case.compiler not in adapter.compilers:
         have = ", ".join(adapter.compilers)
         return Support.no(f"{adapter.title} has no compiler {case.compiler!r}; it has {have}")
-    return adapter.supports(case) or SUPPORTED
+    try:
+        return adapter.supports(case)
+    except PluginFailed as error:
+        return Broken(False, str(error))
 
 
 def tell_apart(labels: Sequence[str]) -> list[str]:
