@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import mbench
 from mbench.environments import interpreters, managed, pip, record
 from mbench.environments.environment import MANAGED_VARIABLES
+from mbench.environments.lock import locked
 from mbench.errors import EnvironmentUnavailable
 from mbench.leaflet import size
 
@@ -41,12 +42,14 @@ def create(
     log = managed.root() / f"{name}.log"
     try:
         managed.root().mkdir(parents=True, exist_ok=True)
-        with managed.locked(
-            name, busy=lambda: report(f"waiting for another mbench that builds {name}")
+        with locked(
+            managed.lock_file(name),
+            busy=lambda: report(f"waiting for another mbench that builds {name}"),
         ):
             if managed.entry(name).record is not None:
                 return
             much = size(adapter, accelerator)
+            log.unlink(missing_ok=True)  # it may be somebody's link
             report(f"Building {name} for {adapter.title}, on Python {interpreter.version}"
                    + (f"; {much}" if much else ""))  # fmt: skip
             for leftover in managed.entries():

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
+
+    from mbench.environments.lock import Use
 
 __all__ = ["MANAGED_VARIABLES", "Environment"]
 
@@ -31,7 +33,16 @@ class Environment:
     managed: bool
     digest: str | None
     packages: Mapping[str, str]
+    use: Use | None = field(default=None, repr=False, compare=False)
+    """Keeps a managed environment from being removed while it is used."""
 
     def variables(self) -> dict[str, str]:
         """Environment variables that every process in this environment needs."""
         return dict(MANAGED_VARIABLES) if self.managed else {}
+
+    def mend(self) -> str:
+        """What to say to who finds it damaged."""
+        if not self.managed:
+            return ""
+        name = self.python.parent.parent.name
+        return f"if its environment is damaged, mbench env remove {name} lets it be built anew"

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import platform
 import subprocess
 import sys
+import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mbench.contract.reading import read_fields
 from mbench.environments import managed, probe
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from typing import IO
 
 __all__ = ["DoesNotRun", "Holdings", "Interpreter", "ask", "satisfying"]
 
 _PROBE_SECONDS = 60
+_MOST_BYTES = 2**24
+"""Of what an interpreter says."""
 
 # Where version managers keep interpreters: variable, usual root, folder of the versions.
 _VERSION_MANAGERS = (
@@ -50,33 +57,55 @@ class Holdings:
     """What an interpreter holds; `missing` are those of the asked modules that it lacks."""
 
     python: str
-    missing: Sequence[str]
-    packages: Mapping[str, str]
+    missing: list[str]
+    packages: dict[str, str]
 
 
 def ask(python: Path, imports: Sequence[str], *, variables: Mapping[str, str]) -> Holdings:
     """Start `python` and let it look for `imports`, importing none of them."""
-    try:
-        done = subprocess.run(
-            [python, probe.__file__, *imports],
-            env={**os.environ, **variables},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            check=True,
-            timeout=_PROBE_SECONDS,
-        )
-        # Only the last line is ours: what starts with the interpreter may print as well.
-        return Holdings(**json.loads(done.stdout.splitlines()[-1]))
-    except subprocess.CalledProcessError as error:
-        lines = error.stderr.decode(errors="replace").split("\n")
-        reason = next((line for line in reversed(lines) if line.strip()), str(error))
-        raise DoesNotRun(reason) from error
-    except subprocess.TimeoutExpired as error:
-        raise DoesNotRun(f"it did not answer within {_PROBE_SECONDS} s") from error
-    except OSError as error:
-        raise DoesNotRun(error.strerror or str(error)) from error
-    except (IndexError, TypeError, ValueError) as error:
-        raise DoesNotRun("it did not answer as a Python does") from error
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+        try:
+            process = subprocess.Popen(
+                [python, probe.__file__, *imports],
+                env={**os.environ, **variables},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=errors,
+            )
+        except OSError as error:
+            raise DoesNotRun(error.strerror or str(error)) from error
+        with process:
+            try:
+                code = _patience(process, output, errors)
+            finally:
+                process.kill()
+        if code != 0:
+            lines = _end(errors).decode(errors="replace").split("\n")
+            said = next((line for line in reversed(lines) if line.strip()), "")
+            raise DoesNotRun(said or f"it ended with status {code}")
+        try:
+            # Only the last line is ours: what starts with the interpreter may print as well.
+            found = json.loads(_end(output).splitlines()[-1])
+            holdings: Holdings = read_fields(Holdings, found, where="answer")
+        except (IndexError, ValueError, RecursionError) as error:
+            raise DoesNotRun("it did not answer as a Python does") from error
+        return holdings
+
+
+def _patience(process: subprocess.Popen[bytes], *files: IO[bytes]) -> int:
+    """The exit code, once there is one; raises DoesNotRun for what neither ends nor says little."""
+    deadline = time.monotonic() + _PROBE_SECONDS
+    while time.monotonic() < deadline:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return process.wait(0.1)
+        if any(os.fstat(file.fileno()).st_size > _MOST_BYTES for file in files):
+            raise DoesNotRun("it did not answer as a Python does")
+    raise DoesNotRun(f"it did not answer within {_PROBE_SECONDS} s")
+
+
+def _end(file: IO[bytes]) -> bytes:
+    file.seek(max(0, os.fstat(file.fileno()).st_size - _MOST_BYTES))
+    return file.read()
 
 
 def satisfying(specifier: str, *, others: bool = True) -> list[Interpreter]:

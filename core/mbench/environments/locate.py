@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import platform
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -47,7 +48,9 @@ def find(
     if spec.python is not None:
         return _given(spec, spec.python, adapter)
     chosen = choose([(spec, adapter), *beside], accelerator=accelerator).get(spec.text)
-    if chosen is not None and chosen.name is None:
+    if chosen is None:
+        of_one(spec, adapter, accelerator=accelerator)  # raises where its plugin is the reason
+    elif chosen.name is None:
         return _this_python(spec.text)
     return provide(spec, adapter, chosen, provision=provision, report=report)
 
@@ -148,9 +151,12 @@ def provide(
             interpreter=chosen.interpreter,
             report=report,
         )
-    entry = managed.entry(chosen.name)
-    assert entry.record is not None, f"{chosen.name} was just built"
-    return _managed(spec.text, entry.folder, entry.record)
+    entry, use = managed.use(chosen.name)
+    if entry.record is None:
+        raise EnvironmentUnavailable(
+            f"{chosen.name} was removed meanwhile: try again", outcome="failed"
+        )
+    return replace(_managed(spec.text, entry.folder, entry.record), use=use)
 
 
 def _this_python(label: str) -> Environment:

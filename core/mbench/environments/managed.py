@@ -1,6 +1,7 @@
 """The environments that mbench keeps: in the folder MBENCH_ENVIRONMENTS, else in the user's cache.
 
-torch-py3.11-0123456789ab/       an environment, whole, with its environment.json
+torch-py3.11-0123456789ab/       an environment, whole, with its environment.json, which is held by
+                                 all who use it
 torch-py3.11-0123456789ab.log    what pip said when it was built
 torch-py3.11-0123456789ab.lock   held by whoever builds or removes it
 torch-py3.11-0123456789ab.tmp-*  being built, or left behind by a build that was killed
@@ -14,20 +15,20 @@ import os
 import re
 import shutil
 import sysconfig
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mbench.environments import record
+from mbench.environments import lock, record
 from mbench.errors import MbenchError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Sequence
 
     from mbench.environments.record import Record
 
-__all__ = ["Entry", "discard", "entries", "entry", "key", "locked", "python_in", "remove", "root"]
+__all__ = ["Entry", "discard", "entries", "entry", "key", "lock_file", "python_in", "remove",
+           "root", "use"]  # fmt: skip
 
 _NAME = re.compile(r"(?P<key>[\w.-]+-py\d+\.\d+-[0-9a-f]{12})(\.tmp-.+)?")
 
@@ -110,35 +111,34 @@ def remove(name: str) -> None:
         known = f"there are {', '.join(names)}" if names else "there are none"
         raise UsageError(f"no environment is named {name!r}: {known}")
 
-    def refuse() -> None:
-        raise MbenchError(f"{name} is being built right now: stop that, or try again later")
+    def refuse(why: str) -> None:
+        raise MbenchError(f"{name} is {why} right now: stop that, or try again later")
 
-    with locked(match["key"], busy=refuse):
+    with (
+        lock.locked(lock_file(match["key"]), busy=lambda: refuse("being built")),
+        lock.unused(record.file(root() / name), busy=lambda: refuse("in use")),
+    ):
         discard(root() / name)
         (root() / f"{name}.log").unlink(missing_ok=True)
 
 
 def discard(folder: Path) -> None:
-    """Delete an environment, the record first: if we are killed, the rest counts as broken."""
+    """Delete an environment, the record first: if we are killed, the rest counts as broken.
+
+    Of a link, what it points to is somebody else's.
+    """
+    if folder.is_symlink():
+        folder.unlink()
+        return
     record.remove(folder)
     shutil.rmtree(folder, ignore_errors=True)
 
 
-@contextmanager
-def locked(name: str, *, busy: Callable[[], None]) -> Iterator[None]:
-    """Hold the lock of a `key`; `busy` is called if somebody else has it, and then we wait."""
-    from filelock import FileLock, Timeout
+def lock_file(key: str) -> Path:
+    return root() / f"{key}.lock"
 
-    # The file stays: to delete a lock that others may wait for would give them two.
-    lock = FileLock(root() / f"{name}.lock")
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        busy()
-        lock.acquire()
-    except OSError as error:  # a folder that others keep
-        raise MbenchError(f"cannot lock {name}: {error.strerror}: {error.filename}") from None
-    try:
-        yield
-    finally:
-        lock.release()
+
+def use(name: str) -> tuple[Entry, lock.Use]:
+    """The environment of that name, which stays as it is while the second value lives."""
+    held = lock.Use(record.file(root() / name))
+    return entry(name), held

@@ -7,10 +7,12 @@ import json
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
+from mbench.contract.reading import read_fields
+
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["Malformed", "Record", "read", "remove", "write"]
+__all__ = ["Malformed", "Record", "file", "read", "remove", "write"]
 
 _FILE = "environment.json"
 _SCHEMA = 1
@@ -40,26 +42,30 @@ class Record:
 
 def write(record: Record, *, folder: Path) -> None:
     content = {"schema": _SCHEMA, "digest": record.digest, **asdict(record)}
-    (folder / _FILE).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+    file(folder).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
 
 
 def read(folder: Path) -> Record:
     """Raises Malformed unless `folder` holds a whole record that nobody changed."""
     try:
-        content = json.loads((folder / _FILE).read_text(encoding="utf-8"))
+        content = json.loads(file(folder).read_text(encoding="utf-8"))
         schema, digest = content.pop("schema"), content.pop("digest")
         if schema != _SCHEMA:
             raise Malformed(f"{_FILE} has the unknown schema {schema!r}")
-        record = Record(**content)
+        record: Record = read_fields(Record, content, where=_FILE)
         same = record.digest == digest
     except FileNotFoundError as error:
         raise Malformed(f"it has no {_FILE}") from error
-    except (OSError, AttributeError, KeyError, TypeError, ValueError) as error:
+    except (OSError, AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise Malformed(f"{_FILE} is not readable: {error}") from error
     if not same:
         raise Malformed(f"{_FILE} does not match its digest")
     return record
 
 
+def file(folder: Path) -> Path:
+    return folder / _FILE
+
+
 def remove(folder: Path) -> None:
-    (folder / _FILE).unlink(missing_ok=True)
+    file(folder).unlink(missing_ok=True)

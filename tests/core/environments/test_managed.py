@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from mbench.environments import managed, record
+from mbench.environments.lock import locked
 from mbench.errors import MbenchError, UsageError
 
 NAME = "toy-py3.11-0123456789ab"
@@ -74,6 +75,7 @@ def test_nothing_to_list() -> None:
     [
         ("{", "not readable"),
         ("[]", "not readable"),
+        ("[" * 100_000, "not readable"),
         ("{}", "not readable"),
         ('{"schema": 99, "digest": ""}', "unknown schema 99"),
         ('{"schema": 1, "digest": "", "more": 1}', "not readable"),
@@ -120,15 +122,43 @@ def test_what_others_keep_is_refused_in_one_line(
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied", "a.lock")
 
-    monkeypatch.setattr("filelock.FileLock.acquire", refuse)
+    monkeypatch.setattr("os.open", refuse)
     with pytest.raises(MbenchError, match=f"cannot lock {NAME}: Permission denied: a.lock"):
         managed.remove(NAME)
     assert folder.exists()
 
 
+def test_not_while_it_is_used(folder: Path) -> None:
+    entry, first = managed.use(NAME)
+    _, second = managed.use(NAME)
+    assert entry.record is not None
+    for use in (first, second):
+        with pytest.raises(MbenchError, match="in use"):
+            managed.remove(NAME)
+        use.release()
+    managed.remove(NAME)
+    assert not folder.exists()
+
+
+def test_of_a_link_only_the_link_is_removed(root: Path, folder: Path) -> None:
+    folder.rename(root / "elsewhere")
+    folder.symlink_to(root / "elsewhere")
+    managed.remove(NAME)
+    assert not folder.is_symlink()
+    assert record.read(root / "elsewhere").adapter == "toy"
+
+
+def test_a_lock_that_is_a_link_is_not_followed(root: Path, folder: Path) -> None:
+    managed.lock_file(NAME).symlink_to(root / "somebody-elses")
+    with pytest.raises(MbenchError, match=f"cannot lock {NAME}"):
+        managed.remove(NAME)
+    assert not (root / "somebody-elses").exists()
+    assert folder.exists()
+
+
 def test_not_while_it_is_built(folder: Path) -> None:
     with (
-        managed.locked(NAME, busy=lambda: pytest.fail("nobody else has the lock")),
+        locked(managed.lock_file(NAME), busy=lambda: pytest.fail("nobody else has the lock")),
         pytest.raises(MbenchError, match="being built right now"),
     ):
         managed.remove(NAME)
