@@ -85,6 +85,8 @@ def main() -> NoReturn:
     """Exit codes: 0 all measured, 1 something failed, 2 usage, 130 interrupted."""
     steady()
     signal.signal(signal.SIGTERM, interrupt)
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as nohup makes it
+        signal.signal(signal.SIGHUP, interrupt)
     try:
         code = group.main(prog_name="mbench", standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)

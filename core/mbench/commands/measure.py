@@ -77,7 +77,14 @@ def measure(context: click.Context, order: Order) -> int:
         warn(order)
         return 0
     store, interrupted = carry_out(order, progress)
-    emit(store.folder, report, options["output"], outlet, format_=options["format_"])
+    try:
+        emit(store.folder, report, options["output"], outlet, format_=options["format_"])
+    except BaseException:  # Ctrl-C in a report that takes long, or one that cannot be made
+        tell(
+            f"no report, but what was measured is in {store.folder}: mbench show {store.id} shows "
+            "it" + f", --resume {store.id} measures the rest" * interrupted
+        )
+        raise
     if interrupted:
         tell(
             f"interrupted; what was measured is in {store.folder}, and the same command "
