@@ -20,8 +20,7 @@ from mbench.commands.switches import CaseCommand
 from mbench.console import tell
 from mbench.contract.axes import AXES, MACHINE, name
 from mbench.errors import UsageError
-from mbench.reports.terminal import folded, terminal_width
-from mbench.reports.text import number, plain
+from mbench.reports.text import number
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,6 +67,9 @@ def command(context: click.Context, /, framework: str, **options: Any) -> None:
     if options["format_"] == "json":
         text = json.dumps({"schema": 1, "run": store.id, "calibrations": found}, indent=2) + "\n"
     else:
+        from mbench.reports.terminal import folded, terminal_width
+        from mbench.reports.text import plain
+
         text = plain("\n".join(folded(map(line, found), terminal_width())))
     deliver(text, options["output"], format_=options["format_"])
     if interrupted:
