@@ -365,3 +365,11 @@ def test_a_plugin_that_is_broken_is_named_where_what_it_offers_is_missing(around
 def test_these_tests_know_every_format():
     offered = Plugins(external=False).reports.unique()
     assert set(FORMATS) == set(offered)
+
+
+def test_a_word_of_any_length_is_drawn(mbench, put, whole):
+    file = put(whole.replace(b'"label":"tiny"', b'"label":"' + b"x" * 10**5 + b'"'))
+    begun = os.times().user
+    code, out, _ = mbench("show", file)
+    assert (code, len(out) > 10**5) == (0, True)
+    assert os.times().user - begun < 5

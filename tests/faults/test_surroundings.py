@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from mbench import console
+from mbench.commands.output import check_writable
+from mbench.errors import UsageError
 from mbench.harness.progress import LinesProgress
 
 MBENCH = [sys.executable, "-m", "mbench"]
@@ -90,3 +93,21 @@ def test_few_descriptors_suffice(around):
 def test_a_message_is_one_line_whatever_it_holds(capsys):
     console.tell("a\nb\x1b[31m\x07\x85c")
     assert capsys.readouterr().err == "mbench: a b[31m c\n"
+
+
+def test_a_report_that_nobody_takes_says_where_the_run_is(around):
+    done = shell(around, '"$@" > /dev/full', *COMPARE)
+    (folder,) = around.results.glob("2*")
+    assert done.returncode == 1
+    told, why = done.stderr.splitlines()[-2:]
+    assert f"what was measured is in {folder}: mbench show {folder.name} shows it" in told
+    assert why == "mbench: No space left on device"
+
+
+def test_an_output_that_cannot_be_written_is_refused_before_anything_is_measured(
+    tmp_path, monkeypatch
+):
+    check_writable(tmp_path / "new.html")
+    monkeypatch.setattr(os, "access", lambda place, mode: place != tmp_path)  # root may write all
+    with pytest.raises(UsageError, match="it is not yours to write"):
+        check_writable(tmp_path / "new.html")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,8 @@ def check_writable(output: Path | None) -> None:
     """Fail before the measurement, not after it."""
     if output is not None and not output.parent.is_dir():
         raise UsageError(f"cannot write {output}: there is no folder {output.parent}")
+    if output is not None and not os.access(output if output.exists() else output.parent, os.W_OK):
+        raise UsageError(f"cannot write {output}: it is not yours to write")
 
 
 def emit(

@@ -15,13 +15,15 @@ from mbench import workloads
 from mbench.contract.reading import read_fields
 from mbench.engine.program import package_files
 from mbench.engine.variables import inherited
-from mbench.results.proof import ProofRecord
+from mbench.results.proof import RememberedProof
+from mbench.results.runfile import small_text
 
 if TYPE_CHECKING:
     from mbench.contract.adapter import Adapter
     from mbench.contract.case import Case
     from mbench.environments.environment import Environment
     from mbench.equality.judge import Proof
+    from mbench.results.proof import ProofRecord
 
 __all__ = ["folder", "key", "recall", "remember"]
 
@@ -108,13 +110,18 @@ def content(path: Path) -> bytes:
 
 
 def recall(name: str) -> ProofRecord | None:
-    """A proof made before; None where there is none that can be read."""
+    """A proof made before; None where there is none that can be read and believed.
+
+    It has to say which key it was made under, to hold findings, and to be nobody else's work.
+    """
     try:
-        kept = json.loads((folder() / f"{name}.json").read_text(encoding="utf-8"))
-        found: ProofRecord = read_fields(ProofRecord, kept, where="proof")
-    except (OSError, ValueError):
+        kept = json.loads(small_text(folder() / f"{name}.json", ours=True))
+        found: RememberedProof = read_fields(RememberedProof, kept, where="proof")
+    except (OSError, ValueError, RecursionError):
         return None
-    return found
+    proof = found.proof
+    checked = bool(proof.findings) and all(finding.passed for finding in proof.findings)
+    return proof if found.key == name and proof.proven and checked else None
 
 
 def remember(name: str, proof: Proof) -> None:
@@ -123,6 +130,8 @@ def remember(name: str, proof: Proof) -> None:
         with contextlib.suppress(OSError):  # then it is made anew, that is all
             folder().mkdir(parents=True, exist_ok=True)
             path = folder() / f"{name}.json"
+            kept = RememberedProof(key=name, proof=proof.record())
             fresh = path.with_suffix(f".{os.getpid()}")
-            fresh.write_text(json.dumps(asdict(proof.record())), encoding="utf-8")
+            fresh.write_text(json.dumps(asdict(kept)), encoding="utf-8")
+            fresh.chmod(0o644)  # others who might write it are not believed
             fresh.replace(path)

@@ -53,7 +53,8 @@ def wrapped(text: str, width: int, *, indent: str = "") -> list[str]:
             line = indent
         line += (" " if line.strip() else "") + word
         while cells(line) > width:
-            at = next(at for at in range(len(line), 0, -1) if cells(line[:at]) <= width)
+            most = min(len(line), width)  # a word may be very long
+            at = next(at for at in range(most, 0, -1) if cells(line[:at]) <= width)
             lines.append(line[:at])
             line = indent + line[at:]
     return [*lines, line] if line.strip() or not lines else lines

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
 import sys
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -161,24 +163,55 @@ def test_a_failure_is_not_remembered():
     assert cache.recall("name") == GOOD.record()
 
 
+def kept(**changes):
+    """A proof's file with some of the proof's fields, or the key, changed."""
+    key = changes.pop("key", "name")
+    return json.dumps({"key": key, "proof": asdict(GOOD.record()) | changes})
+
+
+FINDING = asdict(GOOD.record().findings[0])
+
+
 @pytest.mark.parametrize(
     "content",
     [
-        '{"proven": true}',
-        "",
-        "{",
-        "[]",
-        "7",
-        "null",
-        "{}",
-        '{"proven": 1}',
-        '{"proven": "yes"}',
-        "\x00",
+        "", "{", "[]", "7", "null", "{}", "\x00", "[" * 10**5, "x" * 2**21,
+        json.dumps(asdict(GOOD.record())),  # without a key
+        kept(key="other"),
+        kept(proven=1),
+        kept(proven=False, failures=["no"]),
+        kept(findings=5),
+        kept(findings=[]),
+        kept(findings=[FINDING | {"passed": False}]),
+        kept(failures=["but not quite"]),
+        kept(case="x"),
     ],
-)
-def test_what_cannot_be_read_is_not_remembered(content):
+    ids=lambda content: content[:30],
+)  # fmt: skip
+def test_what_cannot_be_read_or_believed_is_not_remembered(content):
     cache.remember("name", GOOD)
-    (cache.folder() / "name.json").write_text(content)
+    path = cache.folder() / "name.json"
+    path.write_text(kept())
+    assert cache.recall("name") == GOOD.record()
+    path.write_text(content)
+    assert cache.recall("name") is None
+
+
+def test_a_proof_that_another_user_may_have_written_is_not_believed(monkeypatch):
+    cache.remember("name", GOOD)
+    path = cache.folder() / "name.json"
+    for mode, believed in ((0o600, True), (0o644, True), (0o664, False), (0o646, False)):
+        path.chmod(mode)
+        assert (cache.recall("name") is not None) is believed
+    path.chmod(0o644)
+    us = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: us + 1)
+    assert (cache.recall("name") is not None) is (us == 0)  # root could do anything anyhow
+
+
+def test_a_pipe_in_place_of_a_proof_is_not_waited_for():
+    cache.folder().mkdir(parents=True)
+    os.mkfifo(cache.folder() / "name.json")
     assert cache.recall("name") is None
 
 
