@@ -70,7 +70,7 @@ def test_it_is_an_option_and_a_key_of_suites_and_it_multiplies(run):
         planned = run(*command, "--dry-run").splitlines()
         assert planned[0].startswith(f"{NAME}: tiny (eager), flaky (eager)")
         assert planned[1].startswith(f"{NAME}, 2 copies: tiny (eager), flaky (eager)")
-        assert planned[2].startswith("2 comparisons, 4 cases")
+        assert planned[-1].startswith("2 comparisons, 4 cases")
 
 
 def test_it_is_a_keyword_of_the_python_api(run):
