@@ -14,7 +14,6 @@ import importlib.machinery
 import importlib.util
 import json
 import os
-import select
 import signal
 import sys
 
@@ -40,9 +39,8 @@ class Located:
 def die_with(parent: int) -> None:
     """Be killed when the parent ends, even while stopped; exit at once if it has ended already.
 
-    A group of our own lets the parent stop and kill us with all our children. It stays in the
-    parent's session: if the parent is killed, the kernel then wakes and hangs up the group's
-    stopped members (POSIX, orphaned process groups), so that children of ours go too.
+    A group of our own lets the parent stop and kill us with all our children. Those that are left
+    when the parent is gone are its watcher's to end (engine/kin.py): the signal reaches us alone.
     """
     os.setpgid(0, 0)
     if sys.platform == "linux":
@@ -57,25 +55,9 @@ def die_with(parent: int) -> None:
         os._exit(1)
 
 
-def watch(read_fd: int, write_fd: int) -> None:
-    """Leave a child behind that kills our whole group when the parent's end of the pipe closes.
-
-    The signal at the parent's death reaches us alone: while we run, children of ours would stay.
-    """
-    if os.fork():
-        return
-    os.close(write_fd)  # or the parent would not see the worker end
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the kernel's, which not all children heed
-    hung_up = select.poll()
-    hung_up.register(read_fd, 0)
-    hung_up.poll()
-    os.killpg(0, signal.SIGKILL)
-
-
 if __name__ == "__main__":
     parent, read_fd, write_fd = (int(argument) for argument in sys.argv[1:4])
     die_with(parent)
-    watch(read_fd, write_fd)
     sys.path.pop(0)  # this script's folder holds modules of ours, not top-level ones
     sys.meta_path.insert(0, Located(json.loads(sys.argv[4])))
 
