@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mbench.contract.axes import alike, hushed, name
+from mbench.contract.axes import AXES, alike, hushed, name
 from mbench.reports.text import number
 from mbench.reports.verdicts import percent, sentence
 from mbench.stats import ALIKE
@@ -12,8 +12,8 @@ from mbench.stats import ALIKE
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-__all__ = ["against_first", "compilers", "headline", "named", "one_compiler_each", "shared",
-           "subject"]  # fmt: skip
+__all__ = ["against_first", "apart", "compilers", "headline", "named", "one_compiler_each",
+           "shared", "subject"]  # fmt: skip
 
 Document = dict[str, Any]
 Pair = tuple[str, str]
@@ -127,6 +127,14 @@ def named(case: Document, *, less: Collection[str] = ()) -> str:
     return name(case, less=less) + (" (non-standard size)" if marked else "")
 
 
+def apart(case: Document, shared: Collection[str], less: Collection[str]) -> str:
+    """A case without the axes in `shared`; with them where only what is usual would be left."""
+    silent = {*shared, *less}
+    if {axis.name for axis in AXES} <= silent:
+        return ""
+    return named(case, less=silent) or named(case, less=less)
+
+
 def shared(document: Document) -> frozenset[str]:
     """The axes in which the comparisons do not differ."""
     return alike([case_of(document, comparison) for comparison in document["comparisons"]])
@@ -137,8 +145,7 @@ def subject(document: Document, comparison: Document, *, less: Collection[str] =
 
     Compilers are named where a framework was compared under several; else each has its own.
     """
-    cases = document["cases"]
-    what = named(case_of(document, comparison), less={"compiler", *hushed(cases), *less})
+    what = apart(case_of(document, comparison), less, {"compiler", *hushed(document["cases"])})
     if one_compiler_each(document):
         return what
     return ", ".join(filter(None, [what, compilers(document, comparison)]))

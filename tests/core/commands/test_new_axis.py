@@ -98,7 +98,9 @@ def test_it_is_a_column_of_every_report_and_in_every_sentence(run, measured):
     document = json.loads(shown("--format", "json"))
     assert [case["copies"] for case in document["cases"]] == [1, 1, 2, 2]
     assert [one["copies"] for one in document["comparisons"]] == [1, 2]
-    assert "tiny-model train, cpu, 2 copies" in shown("--format", "html")
+    page = shown("--format", "html")
+    assert "<h3>tiny-model train, cpu</h3>" in page
+    assert "<h3>2 copies</h3>" in page
 
 
 def test_layouts_keep_its_values_apart(run, measured):

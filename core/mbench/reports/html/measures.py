@@ -9,7 +9,7 @@ from mbench import stats
 from mbench.contract.axes import AXES, alike, hushed, key
 from mbench.reports.cells import WHO
 from mbench.reports.grid import Grid
-from mbench.reports.headline import named
+from mbench.reports.headline import apart, named
 from mbench.reports.html.parts import LONG, Chart, Figure, Section, captioned, measured
 from mbench.reports.html.speedups import speedups
 from mbench.reports.remarks import lacking_lines, search_lines
@@ -69,8 +69,8 @@ def groups(
     found: dict[tuple[Any, ...], list[Document]] = {}
     for case in cases:
         found.setdefault(key(case, less=within), []).append(case)
-    less = {*within, *hushed(document["cases"]), *alike(document["cases"])}
-    return [(named(members[0], less=less), members) for members in found.values()]
+    shared, less = alike(document["cases"]), {*within, *hushed(document["cases"])}
+    return [(apart(members[0], shared, less), members) for members in found.values()]
 
 
 def case_columns(document: Document) -> list[Axis]:
