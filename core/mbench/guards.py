@@ -109,7 +109,8 @@ def whole(value: object) -> int:
 def specifier(value: object) -> str:
     from packaging.specifiers import SpecifierSet
 
-    return str(SpecifierSet(text(value)))
+    SpecifierSet(text(value))
+    return text(value)
 
 
 def support(value: object) -> Support:

@@ -95,7 +95,7 @@ class Surroundings:
     def finish(self, process: subprocess.Popen[str]) -> Done:
         with process:
             try:
-                out, err = process.communicate(timeout=8 * PATIENCE)
+                out, err = process.communicate(timeout=PATIENCE)
             finally:
                 process.kill()
         return Done(process.returncode, out, err, self.results)

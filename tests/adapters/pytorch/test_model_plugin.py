@@ -38,6 +38,7 @@ def run(tmp_path):
         **os.environ,
         "MBENCH_PROOFS": str(tmp_path / "proofs"),
         "PYTHONPATH": os.pathsep.join([str(site), os.environ.get("PYTHONPATH", "")]),
+        "COLUMNS": "200",  # rows of a table, each in a line
     }
 
     def run(module: str, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -13,6 +13,7 @@ from mbench.contract import wire
 from mbench.contract.adapter import FrameworkInfo
 from mbench.contract.place import ALONE
 from mbench.engine.worker import pids_here
+from mbench.environments.environment import Environment
 from mbench.harness import rounds
 from mbench.harness.bench import Bench
 from mbench.harness.execute import measurement_of
@@ -182,10 +183,13 @@ def measure(world, plugins, machine):
         if protocol is None:
             protocol = Adaptive(**{"budget_seconds": 1e9, **constants})
         environments = {
-            e.label: SimpleNamespace(python=Path(e.label), variables=dict)
+            e.label: Environment(
+                label=e.label, python=Path(e.label), python_version="3.11.7", managed=False,
+                digest=None, packages={},
+            )
             for e in comparison.entries
             if e.label not in without
-        }
+        }  # fmt: skip
         bench = Bench(
             protocol=protocol, launcher=world.launch, homes=None, store=store,
             progress=store.progress, sampler=store.sampler,
