@@ -93,12 +93,12 @@ def equality(document: Document, comparison: Document) -> str:
 
 
 def outcome_lines(document: Document) -> list[str]:
-    """Why cases fell short that no verdict speaks of, for they were compared with nothing."""
-    spoken = {at for comparison in document["comparisons"] for at in comparison["cases"]}
+    """Why cases fell short, where no comparison says it."""
+    spoken = [comparison["reason"] or "" for comparison in document["comparisons"]]
     notes = [
         (who, f"{case['outcome']}: {case['reason']}")
-        for at, (who, case) in enumerate(named_cases(document))
-        if case["outcome"] != "ok" and at not in spoken
+        for who, case in named_cases(document)
+        if case["outcome"] != "ok" and not any(case["reason"] in said for said in spoken)
     ]
     return [f"{', '.join(who)}: {text}" for who, text in merged(notes)]
 

@@ -54,7 +54,8 @@ def test_a_reason_is_said_once(full):
         "(tiny==1.26 is oom: too large)"
     )
     assert outcome_lines(full) == []
-    full["comparisons"].clear()
+    for comparison in full["comparisons"]:
+        comparison["reason"] = "no round of both was measured"
     assert outcome_lines(full) == ["tiny==1.26: oom: too large"]
 
 
