@@ -6,7 +6,6 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 from mbench.errors import UsageError
-from mbench.plan.adaptive import Adaptive
 from mbench.plan.presets import PRESETS
 from mbench.plugins import nearest
 
@@ -52,7 +51,7 @@ def protocol_of(name: str, options: Mapping[str, Any]) -> Protocol:
     preset = PRESETS[name]
     known = {field.name for field in fields(preset) if field.init}
     effort = options.get("effort")
-    if effort is not None and not isinstance(preset, Adaptive):
+    if any(OPTIONS[option] not in known for option in EFFORTS.get(effort or "", {})):
         flag = f"--{effort}"
         raise UsageError(f"{flag} is for the protocol adaptive, not for {name}", option=flag)
     given = {option: options[option] for option in OPTIONS if options.get(option) is not None}
