@@ -20,8 +20,8 @@ def test_the_same_against_itself_shows_no_difference(surroundings):
     (comparison,) = document["comparisons"]
     assert comparison["process_pairs"] == 3
     assert comparison["low"] <= comparison["ratio"] <= comparison["high"]
-    # 19 times of 20 the interval holds 1; always it is near.
-    assert 0.5 < comparison["ratio"] < 2
+    # 19 times of 20 the interval holds 1. The median is always near; a stall moves the totals.
+    assert 0.5 < comparison["median"] < 2
     for case in cases.values():
         assert case["outcome"] == "ok"
         assert case["equal_work"]["proven"] is True
