@@ -105,7 +105,7 @@ def test_a_calibration_is_kept_and_stands_beside_later_verdicts(surroundings, mo
     )  # fmt: skip
     assert calibrated.returncode == 0, calibrated.stderr
     assert re.match(r"tiny \S+, tiny-model train, batch 64, fp32, eager: 3 process pairs find "
-                    r"differences of [\d.]+ %", calibrated.stdout)  # fmt: skip
+                    r"differences of [\d.]+ %", " ".join(calibrated.stdout.split()))  # fmt: skip
     after = compare("--frameworks", "tiny,flaky", *QUICK, "--no-verify", "--processes", "3",
                     "--format", "json")  # fmt: skip
     document, cases = documents(after)
