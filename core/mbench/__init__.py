@@ -13,9 +13,12 @@ else:
 
     def __getattr__(name: str) -> Any:
         """Import what is public when it is first asked for: `import mbench` stays quick."""
-        if name not in __all__:
-            raise AttributeError(f"module 'mbench' has no attribute {name!r}")
-        return getattr(import_module("mbench.api"), name)
+        if name in __all__:
+            for place in ("errors", "result", "api"):
+                module = import_module(f"mbench.{place}")
+                if name in module.__all__:
+                    return getattr(module, name)
+        raise AttributeError(f"module 'mbench' has no attribute {name!r}")
 
 
 __all__ = [

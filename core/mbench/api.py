@@ -10,9 +10,8 @@ from mbench.commands import compare as compare_command
 from mbench.commands import run as run_command
 from mbench.commands import verify as verify_command
 from mbench.commands.measure import carry_out
-from mbench.errors import MbenchError, UsageError
 from mbench.keywords import Asked, Option, takes, typed
-from mbench.result import Interrupted, Proof, Proofs, Result, Verdict
+from mbench.result import Interrupted, Proofs, Result
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,20 +21,7 @@ if TYPE_CHECKING:
 
     from mbench.plan.order import Order
 
-__all__ = [
-    "Interrupted",
-    "MbenchError",
-    "Proof",
-    "Proofs",
-    "Result",
-    "UsageError",
-    "Verdict",
-    "compare",
-    "load",
-    "read",
-    "run",
-    "verify",
-]
+__all__ = ["compare", "load", "read", "run", "verify"]
 
 
 @takes(compare_command.command)

@@ -26,12 +26,12 @@ class RuntimesAlike:
     @staticmethod
     def finds_cuda():
         """Whether the framework finds a CUDA device here."""
-        raise NotImplementedError
+        raise NotImplementedError("each framework is asked in its own way")
 
     @staticmethod
     def array(tensor):
         """As NumPy has it, in float64."""
-        raise NotImplementedError
+        raise NotImplementedError("each framework has arrays of its own")
 
     @staticmethod
     def product(a, b):

@@ -44,7 +44,7 @@ class Rule:
     @staticmethod
     def states(spec: Optimizer) -> int:
         """How many arrays it keeps for each parameter."""
-        raise NotImplementedError
+        raise NotImplementedError("each rule says how many arrays it keeps")
 
     def __call__(self, scale: float | nd.NDArray, step: int) -> None:
         """Enqueue step number `step`, the first of which is 1; gradients count times `scale`."""
@@ -52,7 +52,7 @@ class Rule:
             self.update(group, scale, step)
 
     def update(self, group: Sequence[Slot], scale: float | nd.NDArray, step: int) -> None:
-        raise NotImplementedError
+        raise NotImplementedError("each rule updates by itself")
 
 
 class Sgd(Rule):

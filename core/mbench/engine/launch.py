@@ -67,7 +67,7 @@ def launch(
     except CaseEnded as end:
         worker.kill()
         raise mended(end, environment) from None
-    except BaseException:
+    except BaseException:  # Ctrl-C too must leave no process
         worker.kill()
         raise
     return worker, info

@@ -64,7 +64,7 @@ class LocalWorker(Worker):
                     env={**os.environ, **program.variables, VARIABLE: self._kin.mark},
                 )
             self._watcher = self._kin.watcher(self.process.pid, worker_reads)
-        except BaseException as error:
+        except BaseException as error:  # Ctrl-C too must leave no pipe open
             os.close(requests)
             os.close(replies)
             if not isinstance(error, OSError):
@@ -82,7 +82,7 @@ class LocalWorker(Worker):
         try:
             with self._answering(self._timeout):
                 self._channel.receive(wire.Hello, seconds=self._timeout)
-        except BaseException:
+        except BaseException:  # Ctrl-C too must leave no process
             self.kill()
             raise
 

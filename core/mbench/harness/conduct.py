@@ -44,7 +44,7 @@ def conduct(order: Order, progress: Progress) -> tuple[RunWriter, bool]:
         comparisons=order.comparisons, accelerator=order.device, provision=order.provision,
         progress=progress,
     )  # fmt: skip
-    store, comparisons, earlier = open_run(order, homes, progress)
+    store, comparisons, earlier = open_run(order, homes)
     bench = Bench(
         protocol=order.protocol,
         launcher=order.launcher,
@@ -76,9 +76,7 @@ def conduct(order: Order, progress: Progress) -> tuple[RunWriter, bool]:
     return store, interrupted
 
 
-def open_run(
-    order: Order, homes: Homes, progress: Progress
-) -> tuple[RunWriter, Sequence[Comparison], Run | None]:
+def open_run(order: Order, homes: Homes) -> tuple[RunWriter, Sequence[Comparison], Run | None]:
     """A new run, or the one that is resumed with what it had found; raises UsageError."""
     system = system_of(order)
     if order.resume is None:
@@ -94,11 +92,9 @@ def open_run(
     try:  # read once it is locked: until then another may write it
         comparisons, earlier = found_before(order, system, homes)
         store = RunWriter.reopen(file, earlier, arguments=list(order.command))
-    except BaseException:
+    except BaseException:  # Ctrl-C too must leave no lock
         file.close()
         raise
-    finally:
-        progress.close()
     return store, comparisons, earlier
 
 

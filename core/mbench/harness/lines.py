@@ -6,24 +6,20 @@ import time
 from typing import TYPE_CHECKING, TextIO
 
 from mbench.console import printable
-from mbench.harness.course import Course
-from mbench.harness.telling import Telling
-from mbench.harness.ticker import Ticker
+from mbench.harness.narrator import Narrator
 from mbench.plan.estimate import span
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from contextlib import AbstractContextManager
+    from collections.abc import Callable
 
     from mbench.engine.outcome import CaseEnded
-    from mbench.results.events import Event
 
 __all__ = ["LinesProgress"]
 
 STILL_SECONDS = 60.0
 
 
-class LinesProgress:
+class LinesProgress(Narrator):
     """One line per change of phase and per process; rounds are not told one by one."""
 
     def __init__(
@@ -34,11 +30,9 @@ class LinesProgress:
         clock: Callable[[], float] = time.monotonic,
         still_seconds: float = STILL_SECONDS,
     ) -> None:
+        super().__init__(verbose=verbose, every_seconds=still_seconds / 4, clock=clock)
         self.stream = stream
-        self.course = Course(clock)
-        self.telling = Telling(self.say) if verbose else None
         self.still_seconds = still_seconds
-        self.ticker = Ticker(self.still, every_seconds=still_seconds / 4)
         self.said_at = clock()
         self.last = ""
 
@@ -46,7 +40,7 @@ class LinesProgress:
         self.said_at = self.course.clock()
         print(time.strftime("%H:%M:%S"), printable(text), file=self.stream, flush=True)
 
-    def still(self) -> None:
+    def tick(self) -> None:
         """That it goes on, after a minute without a line."""
         now = self.course.clock()
         if self.last and now - self.said_at >= self.still_seconds:
@@ -64,17 +58,11 @@ class LinesProgress:
         row.phase, row.since = text, self.course.clock()
         return True
 
-    def plan(self, seconds: Sequence[float | None]) -> None:
-        self.course.planned = seconds
-
     def comparison(self, title: str, labels: list[str]) -> None:
         self.course.comparison(title, labels)
         place = f" ({place}; {self.course.times()})" if (place := self.course.place()) else ""
         self.say(f"== {title}: {', '.join(labels)}{place}")
         self.ticker.start()
-
-    def measuring(self, processes: int | None, budget_seconds: float | None) -> None:
-        self.course.measuring(processes, budget_seconds)
 
     def process(self, number: int) -> None:
         self.course.begin_process(number)
@@ -94,23 +82,9 @@ class LinesProgress:
             self.say(f"{label}: timing {of} steps")
         self.enter(label, f"timing, {done} of {of} steps")
 
-    def timing(self) -> AbstractContextManager[None]:
-        return self.ticker.holding()
-
     def throughput(self, label: str, samples_per_second: float) -> None:
         self.course.row(label).rate = samples_per_second
 
     def ended(self, label: str, end: CaseEnded) -> None:
         self.say(f"{label}: {end}")
         self.last = ""
-
-    def event(self, event: Event) -> None:
-        if self.telling:
-            self.telling.event(event)
-
-    def decided(self, text: str) -> None:
-        if self.telling:
-            self.say(text)
-
-    def close(self) -> None:
-        self.ticker.stop()

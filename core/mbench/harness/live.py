@@ -6,19 +6,13 @@ import time
 from typing import TYPE_CHECKING, Protocol, TextIO
 
 from mbench.console import printable
-from mbench.harness.course import Course
-from mbench.harness.telling import Telling
-from mbench.harness.ticker import Ticker
+from mbench.harness.narrator import Narrator
 from mbench.plan.estimate import span
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from contextlib import AbstractContextManager
-
     from rich.console import RenderableType
 
     from mbench.engine.outcome import CaseEnded
-    from mbench.results.events import Event
 
 __all__ = ["Display", "LiveProgress"]
 
@@ -36,7 +30,7 @@ class Display(Protocol):
     def stop(self) -> None: ...
 
 
-class LiveProgress:
+class LiveProgress(Narrator):
     """Rows that are drawn at each change and twice a second, unless a block is being timed.
 
     What is timed has a mark that blinks, which is the terminal's own doing and costs nothing here.
@@ -52,10 +46,8 @@ class LiveProgress:
     ) -> None:
         from rich.console import Console
 
+        super().__init__(verbose=verbose, every_seconds=every_seconds)
         self.console = Console(file=stream, stderr=True, no_color=color is False or None)
-        self.course = Course()
-        self.telling = Telling(self.say) if verbose else None
-        self.ticker = Ticker(self.draw, every_seconds=every_seconds)
         self.live: Display | None = None
         self.frame = 0
 
@@ -69,7 +61,7 @@ class LiveProgress:
                 soft_wrap=True,
             )
 
-    def draw(self) -> None:
+    def tick(self) -> None:
         if self.live is not None:
             self.frame += 1
             self.live.update(self.rendered(), refresh=True)
@@ -106,9 +98,6 @@ class LiveProgress:
             parts.append(bar)
         return Group(*parts)
 
-    def plan(self, seconds: Sequence[float | None]) -> None:
-        self.course.planned = seconds
-
     def comparison(self, title: str, labels: list[str]) -> None:
         with self.ticker.lock:
             self.course.comparison(title, labels)
@@ -122,9 +111,6 @@ class LiveProgress:
         from rich.live import Live
 
         return Live(console=self.console, auto_refresh=False, transient=True)
-
-    def measuring(self, processes: int | None, budget_seconds: float | None) -> None:
-        self.course.measuring(processes, budget_seconds)
 
     def process(self, number: int) -> None:
         self.course.begin_process(number)
@@ -155,9 +141,6 @@ class LiveProgress:
         else:
             self.ticker.if_due()
 
-    def timing(self) -> AbstractContextManager[None]:
-        return self.ticker.holding()
-
     def throughput(self, label: str, samples_per_second: float) -> None:
         row = self.course.row(label)
         row.rate, row.timed = samples_per_second, False
@@ -168,16 +151,8 @@ class LiveProgress:
         row.phase, row.since, row.timed = str(end), self.course.clock(), False
         self.ticker.now()
 
-    def event(self, event: Event) -> None:
-        if self.telling:
-            self.telling.event(event)
-
-    def decided(self, text: str) -> None:
-        if self.telling:
-            self.say(text)
-
     def close(self) -> None:
-        self.ticker.stop()
+        super().close()
         if self.live is not None:
             self.live.stop()
             self.live = None

@@ -1,4 +1,4 @@
-"""A machine with its own time, and workers on it that write down what is done to them."""
+"""A machine with its own time, workers on it that write down what is done to them, and a clock."""
 
 from __future__ import annotations
 
@@ -199,3 +199,17 @@ def measure(world, plugins, machine):
         return store
 
     return measure
+
+
+class Clock:
+    """Stands still until a test moves it."""
+
+    now = 100.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def clock():
+    return Clock()

@@ -7,18 +7,6 @@ import pytest
 from mbench.harness.course import Course
 
 
-class Clock:
-    now = 100.0
-
-    def __call__(self):
-        return self.now
-
-
-@pytest.fixture
-def clock():
-    return Clock()
-
-
 @pytest.fixture
 def course(clock):
     made = Course(clock)

@@ -35,18 +35,6 @@ def live(terminal):
     made.close()
 
 
-class Clock:
-    now = 100.0
-
-    def __call__(self):
-        return self.now
-
-
-@pytest.fixture
-def clock():
-    return Clock()
-
-
 @pytest.fixture
 def out():
     return io.StringIO()
@@ -127,15 +115,15 @@ def test_a_long_phase_is_said_to_go_on_after_a_minute_without_a_line(lines, out,
     lines.comparison("t", ["a"])
     lines.phase("a", "proving")
     clock.now += 59
-    lines.still()
+    lines.tick()
     assert len(said(out)) == 2
     clock.now += 1
-    lines.still()
-    lines.still()
+    lines.tick()
+    lines.tick()
     assert said(out)[2:] == ["a: still proving, after 60 s; 60 s elapsed"]
     lines.round("a", 7, 30, seconds=1)
     clock.now += 60
-    lines.still()
+    lines.tick()
     assert said(out)[3:] == ["a: still measuring, round 7 of 30, after 60 s; 2 min elapsed"]
 
 
