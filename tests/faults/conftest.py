@@ -1,11 +1,20 @@
-"""Surroundings of their own for commands, in which no process may be left behind."""
+"""Surroundings of their own for commands, and runs that are open, for tests of what goes wrong."""
 
 from __future__ import annotations
 
+import signal
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from cases import make_case
 from surroundings import Surroundings, eventually
+
+from mbench import cli
+from mbench.plan.adaptive import Adaptive
+from mbench.results import events
+from mbench.results.store import RunWriter
+from mbench.telemetry.system import describe_system
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,3 +27,49 @@ def around(tmp_path: Path) -> Iterator[Surroundings]:
     surroundings = Surroundings(tmp_path)
     yield surroundings
     eventually(lambda: surroundings.living() == [], "gone")
+
+
+@pytest.fixture
+def store(tmp_path):
+    """A run of one process of one case, still open."""
+    store = RunWriter(
+        tmp_path / "results", protocol=Adaptive(), system=describe_system({}), arguments=["mbench"]
+    )
+    store.append(events.Comparison(comparison=0, title="a title"))
+    store.append(
+        events.Case(
+            case=0, comparison=0, label="tiny", framework="tiny", framework_title="Tiny",
+            spec="tiny", axes=make_case(), samples="samples", flops_per_sample=1.0, standard=True,
+            loss_gate=1.0,
+        )
+    )  # fmt: skip
+    store.append(
+        events.Process(
+            case=0, process=0, pid=1, prepare_seconds=0.1, trainable_parameters=1, differences=[],
+            first_loss=1.0, first_step_nanoseconds=1, warmup_blocks=[], warmup_reason="steady",
+        )
+    )  # fmt: skip
+    store.append(
+        events.Block(
+            case=0, process=0, round=0, each=False, steps=1, start=0, nanoseconds=[1000]
+        )
+    )  # fmt: skip
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def mbench(monkeypatch, capfd):
+    """Runs mbench in this process; gives exit code, stdout and stderr."""
+    monkeypatch.setattr(sys, "stderr", sys.stderr)  # mbench puts one of its own in place
+    monkeypatch.setenv("COLUMNS", "200")
+    before = signal.getsignal(signal.SIGTERM)
+
+    def mbench(*arguments):
+        monkeypatch.setattr(sys, "argv", ["mbench", *map(str, arguments)])
+        with pytest.raises(SystemExit) as end:
+            cli.main()
+        return end.value.code, *capfd.readouterr()
+
+    yield mbench
+    signal.signal(signal.SIGTERM, before)

@@ -84,6 +84,9 @@ class Faults:
     def interrupt(self):
         raise KeyboardInterrupt
 
+    def raise_an_error(self):
+        raise RuntimeError("lost its mind")
+
     def raise_its_own(self):
         raise type("Enough", (BaseException,), {})("it is enough")
 

@@ -31,15 +31,17 @@ class Done:
     results: Path
 
     @property
+    def run(self) -> Path:
+        return run_in(self.results)
+
+    @property
     def events(self) -> list[dict[str, Any]]:
-        """Of the only run."""
-        (file,) = self.results.glob("*/run.jsonl")
-        return [json.loads(line) for line in file.read_text().splitlines()]
+        return [json.loads(line) for line in (self.run / "run.jsonl").read_text().splitlines()]
 
     @property
     def ends(self) -> dict[str, tuple[str, str]]:
-        """Outcome and reason of each framework that did not end well, by label."""
-        labels = {e["case"]: e["framework"] for e in self.events if e["event"] == "case"}
+        """Outcome and reason of each case that did not end well, by label."""
+        labels = {e["case"]: e["label"] for e in self.events if e["event"] == "case"}
         return {
             labels[e["case"]]: (e["outcome"], e["reason"])
             for e in self.events
@@ -90,6 +92,7 @@ class Surroundings:
             stderr=subprocess.PIPE,
             text=True,
             errors="replace",
+            start_new_session=True,  # its own terminal, as it were
         )
 
     def finish(self, process: subprocess.Popen[str]) -> Done:
@@ -102,9 +105,7 @@ class Surroundings:
 
     @property
     def run(self) -> Path:
-        """The folder of the only run."""
-        (file,) = self.results.glob("*/run.jsonl")
-        return file.parent
+        return run_in(self.results)
 
     def mbench(self, *arguments: str, **variables: str) -> Done:
         return self.finish(self.start(*arguments, **variables))
@@ -127,9 +128,20 @@ class Surroundings:
         return found
 
 
+def run_in(results: Path) -> Path:
+    """The folder of the only run."""
+    (file,) = results.glob("*/run.jsonl")
+    return file.parent
+
+
 def eventually(true: Callable[[], Any], what: str, *, seconds: float = PATIENCE) -> Any:
     deadline = time.monotonic() + seconds
     while not (found := true()):
         assert time.monotonic() < deadline, f"never {what}"
         time.sleep(0.02)
     return found
+
+
+def one_line(said: str) -> bool:
+    """Whether it is an error as a user should see it."""
+    return said.startswith("mbench: ") and said.count("\n") == 1 and "Traceback" not in said

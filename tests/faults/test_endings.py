@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -47,6 +48,51 @@ def test_whatever_ends_mbench_leaves_a_run_and_no_process(around, name, moment):
         assert f"--resume {around.run.name} measures the rest" in done.err
     else:
         assert done.code == -getattr(signal, name)
+
+
+LONG = ("compare", "--frameworks", "tiny,flaky", *QUICK, "--rounds", "2000", "--format", "json")
+
+
+def starting(around):
+    return list(around.results.glob("*/logs/*"))
+
+
+def blocks(around):
+    return any('"block"' in file.read_text() for file in around.results.glob("*/run.jsonl"))
+
+
+@pytest.mark.parametrize(
+    ("reached", "number"),
+    [(starting, signal.SIGINT), (blocks, signal.SIGINT), (blocks, signal.SIGTERM)],
+)
+def test_ctrl_c_keeps_what_was_measured(around, reached, number):
+    process = around.start(*LONG)
+    eventually(lambda: reached(around), "so far")
+    os.killpg(process.pid, number)  # as a terminal does it: the whole foreground group
+    done = around.finish(process)
+    assert (done.code, "Traceback" in done.err) == (130, False)
+    assert f"--resume {around.run.name} measures the rest" in done.err
+    document = json.loads(done.out)
+    assert document["status"] == "interrupted"
+    assert json.loads(around.mbench("show", "--format", "json").out) == document
+    if reached is blocks:
+        assert document["cases"][0]["rounds"] >= 1
+
+
+def test_where_ctrl_c_is_ignored_sigterm_keeps_what_was_measured(around):
+    """As `nohup` or a script's `&` starts it."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        process = around.start(*LONG)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    eventually(lambda: blocks(around), "measured")
+    os.killpg(process.pid, signal.SIGINT)
+    size = (around.run / "run.jsonl").stat().st_size
+    eventually(lambda: (around.run / "run.jsonl").stat().st_size > size, "measured on")
+    os.killpg(process.pid, signal.SIGTERM)
+    done = around.finish(process)
+    assert (done.code, json.loads(done.out)["status"]) == (130, "interrupted")
 
 
 def test_what_a_kill_left_out_is_measured_later(around):

@@ -75,6 +75,18 @@ def test_what_is_damaged_is_named_with_its_mend(around):
     assert "libpython3.so: no such file" in done.ends["quits"][1]
 
 
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [((), "numpy==9.9"), (("--no-provision",), "mbench env create tiny==9.9")],
+)
+def test_what_cannot_be_built_ends_its_own_case_only(around, options, told):
+    done = around.compare("tiny", "tiny==9.9", options=options, PIP_NO_INDEX="1", PIP_FIND_LINKS="")
+    assert (done.code, list(done.ends)) == (1, ["tiny==9.9"])
+    outcome, reason = done.ends["tiny==9.9"]
+    assert (outcome, told in reason, "Traceback" in done.err) == ("failed", True, False)
+    assert not [path for path in around.folder.glob("environments/*") if path.is_dir()]
+
+
 def test_what_is_used_is_not_removed(around):
     (folder,) = keep(around, wait_for_the_test=WHOLE).values()
     go = around.folder / "go"

@@ -2,60 +2,20 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from cases import make_case
+from surroundings import one_line
 
-from mbench import cli
 from mbench.builtin import FORMATS, LAYOUTS
-from mbench.contract.reading import Malformed
-from mbench.errors import MbenchError
-from mbench.plan.adaptive import Adaptive
 from mbench.plugins import Plugins
 from mbench.results import events, runfile
-from mbench.results.run import load_run, pick_run
-from mbench.results.runfile import RunFile
-from mbench.results.store import RunWriter
-from mbench.telemetry.system import describe_system
+from mbench.results.run import load_run
 
 ESCAPE = "\x1b[31m\x1b]0;owned\x07"
 NAME = "20260101-000000-aaaa"
-
-
-@pytest.fixture
-def store(tmp_path):
-    """A run of one process of one case, still open."""
-    store = RunWriter(
-        tmp_path / "results", protocol=Adaptive(), system=describe_system({}), arguments=["mbench"]
-    )
-    store.append(events.Comparison(comparison=0, title="a title"))
-    store.append(
-        events.Case(
-            case=0, comparison=0, label="tiny", framework="tiny", framework_title="Tiny",
-            spec="tiny", axes=make_case(), samples="samples", flops_per_sample=1.0, standard=True,
-            loss_gate=1.0,
-        )
-    )  # fmt: skip
-    store.append(
-        events.Process(
-            case=0, process=0, pid=1, prepare_seconds=0.1, trainable_parameters=1, differences=[],
-            first_loss=1.0, first_step_nanoseconds=1, warmup_blocks=[], warmup_reason="steady",
-        )
-    )  # fmt: skip
-    store.append(
-        events.Block(
-            case=0, process=0, round=0, each=False, steps=1, start=0, nanoseconds=[1000]
-        )
-    )  # fmt: skip
-    yield store
-    store.close()
 
 
 @pytest.fixture
@@ -79,27 +39,6 @@ def put(tmp_path):
         return results / f"{NAME}0" / "run.jsonl"
 
     return put
-
-
-@pytest.fixture
-def mbench(monkeypatch, capfd):
-    """Runs mbench in this process; gives exit code, stdout and stderr."""
-    monkeypatch.setattr(sys, "stderr", sys.stderr)  # mbench puts one of its own in place
-    monkeypatch.setenv("COLUMNS", "200")
-    before = signal.getsignal(signal.SIGTERM)
-
-    def mbench(*arguments):
-        monkeypatch.setattr(sys, "argv", ["mbench", *map(str, arguments)])
-        with pytest.raises(SystemExit) as end:
-            cli.main()
-        return end.value.code, *capfd.readouterr()
-
-    yield mbench
-    signal.signal(signal.SIGTERM, before)
-
-
-def one_line(said):
-    return said.startswith("mbench: ") and said.count("\n") == 1 and "Traceback" not in said
 
 
 @pytest.mark.parametrize(
@@ -233,102 +172,6 @@ def test_what_a_run_names_is_neither_imported_nor_opened(mbench, put, whole, tmp
     assert sorted(path for path in tmp_path.rglob("*") if "__pycache__" not in str(path)) == before
 
 
-def test_a_run_that_is_being_measured_cannot_be_resumed(mbench, store):
-    name = store.folder.name
-    size = (store.folder / "run.jsonl").stat().st_size
-    code, _, err = mbench(
-        "compare", "--frameworks", "tiny,tiny", "--models", "tiny-model", "--results",
-        store.folder.parent, "--resume", name,
-    )  # fmt: skip
-    assert (code, one_line(err)) == (1, True)
-    assert "is still being measured" in err
-    assert (store.folder / "run.jsonl").stat().st_size == size
-    store.close()
-    RunFile(store.folder / "run.jsonl").close()
-
-
-@pytest.mark.parametrize("lost", [1, 5])
-def test_a_run_goes_on_after_its_last_whole_line(store, lost):
-    path = store.folder / "run.jsonl"
-    store.close()
-    os.truncate(path, path.stat().st_size - lost)
-    run = load_run(path)
-    assert run.cut_off == (lost > 1)
-    RunWriter.reopen(RunFile(path), run, arguments=["mbench"]).end("complete")
-    again = load_run(path)
-    assert (again.status, again.cut_off) == ("complete", False)
-    assert len(again.cases[0].processes[0].blocks) == (0 if lost > 1 else 1)
-
-
-def test_a_full_disk_leaves_whole_lines(store, monkeypatch):
-    path = store.folder / "run.jsonl"
-    before = path.read_bytes()
-    write = os.write
-
-    def fill(descriptor, data):
-        if len(data) < 20:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        return write(descriptor, data[:10])
-
-    with monkeypatch.context() as full:
-        full.setattr(os, "write", fill)
-        with pytest.raises(OSError, match="No space left on device") as caught:
-            store.append(events.Memory(case=0, process=0, peak_bytes=1))
-    assert caught.value.filename == path
-    assert path.read_bytes() == before
-    store.append(events.Memory(case=0, process=0, peak_bytes=1))
-    assert load_run(path).cases[0].processes[0].peak_bytes == 1
-
-
-def test_nothing_is_written_that_could_not_be_read(store, monkeypatch):
-    path = store.folder / "run.jsonl"
-    monkeypatch.setattr(runfile, "LONGEST_LINE", 1000)
-    with pytest.raises(Malformed, match="in one event, at most 1000 can be read"):
-        store.append(events.Comparison(comparison=1, title="x" * 1000))
-    monkeypatch.setattr(runfile, "LARGEST_BYTES", path.stat().st_size + runfile.SPARE_BYTES)
-    with pytest.raises(MbenchError, match=r"is full.*as a run of its own"):
-        store.append(events.Memory(case=0, process=0, peak_bytes=1))
-    store.end("interrupted")
-    assert load_run(path).status == "interrupted"
-
-
-def test_a_run_whose_file_is_removed_stops(store):
-    (store.folder / "run.jsonl").unlink()
-    with pytest.raises(MbenchError, match="was removed while it was written: measure again"):
-        store.append(events.Memory(case=0, process=0, peak_bytes=1))
-
-
-def test_two_runs_may_make_the_folder_of_results_at_once(tmp_path, monkeypatch):
-    of = {"protocol": Adaptive(), "system": describe_system({}), "arguments": []}
-    RunWriter(tmp_path / "results", **of).close()
-    monkeypatch.setattr(Path, "exists", lambda path: False)  # as it was a moment ago
-    RunWriter(tmp_path / "results", **of).close()
-
-
-def test_a_run_may_be_named_by_its_file_and_resumed_there(store):
-    path = store.folder / "run.jsonl"
-    store.close()
-    run = load_run(pick_run(store.folder.parent, str(path)))
-    assert run.folder == store.folder
-
-
-def test_a_limit_on_files_ends_a_run_in_one_line_that_says_how_to_go_on(around):
-    limited = ["bash", "-c", 'ulimit -f 6; exec "$@"', "-", sys.executable, "-m", "mbench"]
-    done = subprocess.run(
-        [*limited, "compare", "--frameworks", "tiny,tiny", "--models", "tiny-model", "--processes",
-         "1", "--rounds", "20", "--block", "0.005", "--no-mfu", "--no-verify"],
-        env=around.variables, cwd=around.folder, capture_output=True, text=True, timeout=60,
-        check=False,
-    )  # fmt: skip
-    (folder,) = around.results.glob("2*")
-    assert done.returncode == 1
-    assert "Traceback" not in done.stderr
-    last = done.stderr.splitlines()[-1]
-    assert "File too large; what was measured is in" in last
-    assert f"--resume {folder.name}" in last
-    assert not load_run(folder).cut_off
-
-
 @pytest.mark.parametrize("content", ["[" * 10**5, "\ud800", "\0", "x" * 10**5, "[[sweep]]\na=" * 9])
 def test_a_suite_that_is_none_is_one_line(mbench, tmp_path, content):
     file = tmp_path / "suite.toml"
@@ -352,14 +195,6 @@ def test_rounds_in_thousands_are_shown_as_fast_as_they_are_read(store):
     begun = os.times().user
     assert summarize(run)["cases"][0]["rounds"] == 3000
     assert os.times().user - begun < 5
-
-
-def test_a_plugin_that_is_broken_is_named_where_what_it_offers_is_missing(around):
-    (around.site / "numpy.py").write_text("raise SystemExit(0)\n")
-    done = around.mbench("compare", "--frameworks", "tiny,tiny", "--models", "tiny-model")
-    assert done.code != 0
-    assert "mbench list" in done.err
-    assert one_line(done.err)
 
 
 def test_these_tests_know_every_format():

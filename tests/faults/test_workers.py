@@ -17,6 +17,8 @@ from mbench.contract.place import ALONE
 from mbench.engine import channel, ending, local
 from mbench.engine.outcome import CaseEnded
 from mbench.engine.program import Program
+from mbench.results.run import load_run
+from mbench.results.summary import summarize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -37,6 +39,7 @@ ENDS = {
     "real_time_signal": ("crashed", "the worker was killed by signal 40"),
     "exit": ("crashed", "the worker exited with code 0"),
     "interrupt": ("crashed", "the worker was killed by SIGINT; its last words: KeyboardInterrupt"),
+    "raise_an_error": ("failed", "RuntimeError: lost its mind"),
     "raise_its_own": ("crashed", "exited with code 1; its last words: mbench_rogue.Enough: it is"),
     "close_the_requests": ("crashed", "Bad file descriptor"),
     "leave_an_heir": ("crashed", "the worker was killed by SIGKILL"),
@@ -90,6 +93,17 @@ def test_the_others_go_on(done):
     assert {e["case"] for e in done.events if e["event"] == "block"} == {
         e["case"] for e in done.events if e["event"] == "case" and e["framework"] not in done.ends
     }
+
+
+def test_each_end_is_in_the_log_and_takes_its_verdict_away(done):
+    document = summarize(load_run(done.run))
+    cases = {case["label"]: case for case in document["cases"]}
+    assert all(Path(cases[label]["log"]).exists() for label in done.ends)
+    assert cases["tiny"]["outcome"] == "ok"
+    ratios = {one["framework"]: one for one in document["comparisons"]}
+    for label, (outcome, _) in done.ends.items():
+        assert ratios[label]["verdict"] is None
+        assert outcome in ratios[label]["reason"]
 
 
 @pytest.fixture

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
 import subprocess
 import sys
+import time
+from pathlib import Path
 
+import psutil
 import pytest
-from comparing import MBENCH, ONCE, QUICK, compare, documents, one_line
+from comparing import MBENCH, ONCE, QUICK, compare, documents, one_line, start, wait_for
 
 
 def test_the_same_against_itself_shows_no_difference(surroundings):
@@ -202,3 +207,41 @@ def test_run_measures_one_framework(surroundings):
     assert result.returncode == 0
     assert list(cases) == ["tiny"]
     assert document["comparisons"] == []
+
+
+def test_a_python_of_ones_own(surroundings):
+    own = f"tiny@{sys.executable}"
+    result = compare("--frameworks", f"tiny,{own}", *ONCE, "--format", "json")
+    assert result.returncode == 0, result.stderr
+    assert documents(result)[1][own]["environment"]["python"] == sys.executable
+    missing = compare("--frameworks", "tiny,tiny@/no/such/python", *QUICK)
+    assert missing.returncode == 2
+    assert "/no/such/python" in one_line(missing)
+
+
+def test_results_go_where_they_are_told_and_failing_that_nothing_is_measured(surroundings):
+    Path("file").write_text("not a folder")
+    result = compare("--frameworks", "tiny,flaky", *QUICK, "--results", "file/inside")
+    assert result.returncode == 1
+    assert "cannot write results to file/inside" in one_line(result)
+    assert "starting" not in result.stderr
+    elsewhere = compare(
+        "--frameworks", "tiny,flaky", *ONCE, "--results", "else/where", "--output", "report.csv",
+        "--format", "csv",
+    )  # fmt: skip
+    assert elsewhere.returncode == 0
+    assert elsewhere.stdout == ""
+    assert Path("report.csv").read_text().startswith("label,framework,version")
+    assert len(list(Path("else/where").glob("*/"))) == 1
+
+
+def test_the_parent_stays_small_and_idle(surroundings):
+    run = start("--frameworks", "tiny,flaky", *QUICK, "--rounds", "100", "--no-verify")
+    wait_for(run, "measuring")
+    parent = psutil.Process(run.pid)
+    before = sum(parent.cpu_times()[:2])
+    time.sleep(3)
+    assert parent.memory_info().rss < 100 * 2**20
+    assert sum(parent.cpu_times()[:2]) - before < 1.0
+    os.killpg(run.pid, signal.SIGINT)
+    run.communicate(timeout=20)

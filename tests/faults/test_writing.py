@@ -1,0 +1,117 @@
+"""Runs while they are written: one writer, whole lines, full disks, files that go away."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from surroundings import one_line
+
+from mbench.contract.reading import Malformed
+from mbench.errors import MbenchError
+from mbench.plan.adaptive import Adaptive
+from mbench.results import events, runfile
+from mbench.results.run import load_run, pick_run
+from mbench.results.runfile import RunFile
+from mbench.results.store import RunWriter
+from mbench.telemetry.system import describe_system
+
+
+def test_a_run_that_is_being_measured_cannot_be_resumed(mbench, store):
+    name = store.folder.name
+    size = (store.folder / "run.jsonl").stat().st_size
+    code, _, err = mbench(
+        "compare", "--frameworks", "tiny,tiny", "--models", "tiny-model", "--results",
+        store.folder.parent, "--resume", name,
+    )  # fmt: skip
+    assert (code, one_line(err)) == (1, True)
+    assert "is still being measured" in err
+    assert (store.folder / "run.jsonl").stat().st_size == size
+    store.close()
+    RunFile(store.folder / "run.jsonl").close()
+
+
+@pytest.mark.parametrize("lost", [1, 5])
+def test_a_run_goes_on_after_its_last_whole_line(store, lost):
+    path = store.folder / "run.jsonl"
+    store.close()
+    os.truncate(path, path.stat().st_size - lost)
+    run = load_run(path)
+    assert run.cut_off == (lost > 1)
+    RunWriter.reopen(RunFile(path), run, arguments=["mbench"]).end("complete")
+    again = load_run(path)
+    assert (again.status, again.cut_off) == ("complete", False)
+    assert len(again.cases[0].processes[0].blocks) == (0 if lost > 1 else 1)
+
+
+def test_a_full_disk_leaves_whole_lines(store, monkeypatch):
+    path = store.folder / "run.jsonl"
+    before = path.read_bytes()
+    write = os.write
+
+    def fill(descriptor, data):
+        if len(data) < 20:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return write(descriptor, data[:10])
+
+    with monkeypatch.context() as full:
+        full.setattr(os, "write", fill)
+        with pytest.raises(OSError, match="No space left on device") as caught:
+            store.append(events.Memory(case=0, process=0, peak_bytes=1))
+    assert caught.value.filename == path
+    assert path.read_bytes() == before
+    store.append(events.Memory(case=0, process=0, peak_bytes=1))
+    assert load_run(path).cases[0].processes[0].peak_bytes == 1
+
+
+def test_nothing_is_written_that_could_not_be_read(store, monkeypatch):
+    path = store.folder / "run.jsonl"
+    monkeypatch.setattr(runfile, "LONGEST_LINE", 1000)
+    with pytest.raises(Malformed, match="in one event, at most 1000 can be read"):
+        store.append(events.Comparison(comparison=1, title="x" * 1000))
+    monkeypatch.setattr(runfile, "LARGEST_BYTES", path.stat().st_size + runfile.SPARE_BYTES)
+    with pytest.raises(MbenchError, match=r"is full.*as a run of its own"):
+        store.append(events.Memory(case=0, process=0, peak_bytes=1))
+    store.end("interrupted")
+    assert load_run(path).status == "interrupted"
+
+
+def test_a_run_whose_file_is_removed_stops(store):
+    (store.folder / "run.jsonl").unlink()
+    with pytest.raises(MbenchError, match="was removed while it was written: measure again"):
+        store.append(events.Memory(case=0, process=0, peak_bytes=1))
+
+
+def test_two_runs_may_make_the_folder_of_results_at_once(tmp_path, monkeypatch):
+    of = {"protocol": Adaptive(), "system": describe_system({}), "arguments": []}
+    RunWriter(tmp_path / "results", **of).close()
+    monkeypatch.setattr(Path, "exists", lambda path: False)  # as it was a moment ago
+    RunWriter(tmp_path / "results", **of).close()
+
+
+def test_a_run_may_be_named_by_its_file_and_resumed_there(store):
+    path = store.folder / "run.jsonl"
+    store.close()
+    run = load_run(pick_run(store.folder.parent, str(path)))
+    assert run.folder == store.folder
+
+
+def test_a_limit_on_files_ends_a_run_in_one_line_that_says_how_to_go_on(around):
+    limited = ["bash", "-c", 'ulimit -f 6; exec "$@"', "-", sys.executable, "-m", "mbench"]
+    done = subprocess.run(
+        [*limited, "compare", "--frameworks", "tiny,tiny", "--models", "tiny-model", "--processes",
+         "1", "--rounds", "20", "--block", "0.005", "--no-mfu", "--no-verify"],
+        env=around.variables, cwd=around.folder, capture_output=True, text=True, timeout=60,
+        check=False,
+    )  # fmt: skip
+    (folder,) = around.results.glob("2*")
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    last = done.stderr.splitlines()[-1]
+    assert "File too large; what was measured is in" in last
+    assert f"--resume {folder.name}" in last
+    assert not load_run(folder).cut_off
