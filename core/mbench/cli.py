@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from typing import TYPE_CHECKING, NoReturn
@@ -87,6 +88,10 @@ def main() -> NoReturn:
     signal.signal(signal.SIGTERM, interrupt)
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as nohup makes it
         signal.signal(signal.SIGHUP, interrupt)
+    if os.environ.get("_MBENCH_COMPLETE", "").startswith("fish"):
+        from mbench.commands import fish
+
+        fish.register()
     try:
         code = group.main(prog_name="mbench", standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from surroundings import Surroundings, one_line
+from surroundings import Surroundings
 
 if TYPE_CHECKING:
     from surroundings import Done
@@ -162,11 +162,3 @@ def test_a_report_that_leaves_loses_nothing(around, compared):
     assert done.code == 1
     assert "mbench: plugin plugin_reports (plugin_reports) 'leave' raised SystemExit" in done.err
     assert around.mbench("show").code == 0
-
-
-def test_a_plugin_that_is_broken_is_named_where_what_it_offers_is_missing(around):
-    (around.site / "numpy.py").write_text("raise SystemExit(0)\n")
-    done = around.mbench("compare", "--frameworks", "tiny,tiny", "--models", "tiny-model")
-    assert done.code != 0
-    assert "mbench list" in done.err
-    assert one_line(done.err)

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from surroundings import one_line
 
 from mbench import console
 from mbench.commands.output import check_writable
@@ -111,3 +112,11 @@ def test_an_output_that_cannot_be_written_is_refused_before_anything_is_measured
     monkeypatch.setattr(os, "access", lambda place, mode: place != tmp_path)  # root may write all
     with pytest.raises(UsageError, match="it is not yours to write"):
         check_writable(tmp_path / "new.html")
+
+
+def test_a_plugin_that_is_broken_is_named_where_what_it_offers_is_missing(around):
+    (around.site / "numpy.py").write_text("raise SystemExit(0)\n")
+    done = around.mbench("compare", "--frameworks", "tiny,tiny", "--models", "tiny-model")
+    assert done.code != 0
+    assert "mbench list" in done.err
+    assert one_line(done.err)

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
+import sys
+
 import pytest
 from click.shell_completion import ShellComplete
 
 from mbench.cli import group
+from mbench.commands.fish import WholeValues
 from mbench.environments import managed
 
 
@@ -71,6 +77,23 @@ def test_runs_the_latest_first(line, write_run, monkeypatch):
 def test_runs_of_the_folder_that_is_named(write_run):
     run = write_run(seconds={"tiny": [[1.0]]})
     assert offered(f"mbench show --results {run.parent} {run.name[:6]}") == [run.name]
+
+
+@pytest.mark.skipif(shutil.which("fish") is None, reason="needs fish")
+def test_fish_completes_the_last_of_a_list(tmp_path):
+    (tmp_path / "mbench").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m mbench "$@"\n')
+    (tmp_path / "mbench").chmod(0o755)
+    done = subprocess.run(
+        ["fish", "--no-config", "-c", "_MBENCH_COMPLETE=fish_source mbench | source\n"
+         "complete --do-complete 'mbench compare --frameworks tiny,fl'"],
+        env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "HOME": str(tmp_path)},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.split() == ["tiny,flaky"]
+
+
+def test_fish_splits_no_value():
+    assert "--max 1" in WholeValues.source_template
 
 
 def test_environments(tmp_path, monkeypatch):
