@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from mbench.contract.case import Case
 from mbench.plan.adaptive import Adaptive
 from mbench.results import events
+from mbench.results.evidence import Gates
 from mbench.results.folder import EVENTS_FILE, SCHEMA
 from mbench.telemetry.system import System
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["PROCESSES", "begun", "block", "case", "process", "write"]
 
 PROCESSES = 5
+GATES = Gates(answers=1e-5, drift=0.1, norm=0.02, direction=0.1, statistics=1e-3, growth=0.2)
 SYSTEM = System(
     hostname="made-up", os="made-up", python="3.11", cpu="made-up", physical_cores=2,
     logical_cores=2, usable_cores=2, governor=None, current_mhz=None, transparent_huge_pages=None,
@@ -45,7 +47,7 @@ def case(
         events.Case(
             case=number, comparison=comparison, label=label, framework=label,
             framework_title=label.title(), spec=label, axes=Case(**{**known, **axes}),
-            samples="images", flops_per_sample=1e9, standard=True, loss_gate=1e-5,
+            samples="images", flops_per_sample=1e9, standard=True, gates=GATES,
         ),
         events.Framework(
             case=number, version=version, devices=["cpu"], device_name="CPU", threads=1,
@@ -57,7 +59,8 @@ def case(
 def process(case: int, number: int) -> events.Process:
     return events.Process(
         case=case, process=number, pid=1, prepare_seconds=1.0, trainable_parameters=1,
-        differences=["made up"], first_loss=None, first_step_nanoseconds=10**9, warmup_blocks=[],
+        differences=["made up"], batches=8,
+        first_loss=None, first_step_nanoseconds=10**9, warmup_blocks=[],
         warmup_reason="steady",
     )  # fmt: skip
 

@@ -56,7 +56,7 @@ def write_run(folder: Path, *, cases: int, samples: int) -> Path:
             for round_number in range(rounds):
                 nanoseconds = round(1e9 * draw.lognormvariate(0.1 * which, 0.02))
                 made.append(block(number, of, round_number, [nanoseconds]))
-            made.append(events.Memory(case=number, process=of, peak_bytes=10**9))
+            made.append(events.Memory(case=number, process=of, peak_bytes=10**9, idle_look=10**6))
     return write(folder, made)
 
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from mbench.contract.case import Case
+from mbench.results.evidence import Gates
 
-__all__ = ["make_case"]
+__all__ = ["GATES", "make_case"]
+
+GATES = Gates(answers=1e-5, drift=0.3, norm=0.02, direction=0.1, statistics=1e-3, growth=0.2)
 
 
 def make_case(**changes: Any) -> Case:

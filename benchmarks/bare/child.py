@@ -14,6 +14,7 @@ import time
 
 from mbench.contract.case import Case
 from mbench.worker.clock import time_steps
+from mbench.worker.rotation import Rotation
 
 BATCH_SIZE, IMAGE_SIZE = 2, 64
 WARMUP_STEPS = 10
@@ -38,8 +39,8 @@ def main(folder: str, runtime: str, *numbers: str) -> None:
     order = random.Random(seed)
 
     def loop_of_mbench():
-        benchmark = adapter.prepare(case, case.resolve())
-        benchmark.load_parameters(case.resolve().parameters(seed=0))
+        benchmark = Rotation(adapter.prepare(case, case.resolve()))
+        benchmark.load(case.resolve().parameters(seed=0))
 
         def seconds(count: int) -> float:
             benchmark.step()  # untimed: the other loop has left caches cold

@@ -189,7 +189,7 @@ class Proofs:
             self.prepared = None
             self.session.answer(wire.Prepare(case=self.case(model, part)))
             self.prepared = model, part
-        return self.session.benchmark
+        return self.session.rotation.benchmark
 
     def build(self, model, part):
         """As `prepare`, but always anew, and not kept for the next: what is built is a lie."""

@@ -47,13 +47,13 @@ def prepare(runtime, workload, *, dropout=False, plain_sgd=False, load=True, **c
 def losses(benchmark, count):
     found = []
     for _ in range(count):
-        benchmark.step()
+        benchmark.step(0)
         benchmark.synchronize()
         found.append(benchmark.loss())
     return found
 
 
 def infer(benchmark):
-    benchmark.step()
+    benchmark.step(0)
     benchmark.synchronize()
     return benchmark.outputs()

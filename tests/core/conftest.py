@@ -116,7 +116,7 @@ def write_run(tmp_path: Path, plugins: Plugins, machine: Callable[..., System]) 
                 store.append(
                     events.Process(
                         **of_case, process=process, pid=1, prepare_seconds=0.5,
-                        trainable_parameters=7, differences=["by hand"],
+                        trainable_parameters=7, differences=["by hand"], batches=8,
                         first_loss=(losses or {}).get(label, [4.0] * 99)[process],
                         first_step_nanoseconds=10**9 * (process + 1),
                         warmup_blocks=[(4, 10**8)], warmup_reason="steady",
@@ -142,7 +142,11 @@ def write_run(tmp_path: Path, plugins: Plugins, machine: Callable[..., System]) 
                                 samples=samples,
                             )
                         )  # fmt: skip
-                store.append(events.Memory(**of_case, process=process, peak_bytes=2**20 * 100))
+                store.append(
+                    events.Memory(
+                        **of_case, process=process, peak_bytes=2**20 * 100, idle_look=10**6
+                    )
+                )
             if ratios := (calibrated or {}).get(label):
                 store.append(
                     events.Calibration(

@@ -98,7 +98,11 @@ def test_the_gates_are_the_documented_ones(pages):
     found = {name: float(value) for name, value in rows}
     timed = {f"`timed`, `{precision}`": gate for precision, gate in gates.TIMED.items()}
     others = {"everything in float64": gates.EXACT, "`flops`": gates.FLOPS, "`parameters`": 0.0}
-    assert found == {**timed, **others, "`dropout`": 0.5}
+    others |= {"`dropout`": gates.DROPOUT, "growth of updates": gates.GROWTH}
+    assert found == {**timed, **others}
+    for precision, (norm, direction) in gates.CHANGED.items():
+        said = f"{norm:.0e}, {direction:.0e}".replace("e-0", "e-")
+        assert precision == "fp64" or f"| {said} |" in pages["docs/equal-work.md"], precision
     assert gates.DRIFT == 0.1, "the text says so"
     assert gates.UPDATE_FLOOR == 0.01, "the text says so"
 

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from cases import make_case
+from cases import GATES, make_case
 from surroundings import Surroundings, eventually
 
 from mbench import cli
@@ -40,13 +40,14 @@ def store(tmp_path):
         events.Case(
             case=0, comparison=0, label="tiny", framework="tiny", framework_title="Tiny",
             spec="tiny", axes=make_case(), samples="samples", flops_per_sample=1.0, standard=True,
-            loss_gate=1.0,
+            gates=GATES,
         )
     )  # fmt: skip
     store.append(
         events.Process(
             case=0, process=0, pid=1, prepare_seconds=0.1, trainable_parameters=1, differences=[],
-            first_loss=1.0, first_step_nanoseconds=1, warmup_blocks=[], warmup_reason="steady",
+            batches=8, first_loss=1.0, first_step_nanoseconds=1, warmup_blocks=[],
+            warmup_reason="steady",
         )
     )  # fmt: skip
     store.append(

@@ -20,7 +20,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cases import make_case
+from cases import GATES, make_case
 
 from mbench.builtin import FORMATS, LAYOUTS
 from mbench.contract import wire
@@ -64,7 +64,7 @@ CALIBRATION = calibration.Calibration(run="r", started="s", ratios=[1.0, 1.1], d
 MESSAGES = (
     wire.Hello(python="3.11", pid=1, process_group=1),
     FrameworkInfo(version="1", devices=["cpu"], device_name="CPU", threads=1),
-    wire.Prepared(seconds=1.0, differences=["d"], trainable_parameters=1),
+    wire.Prepared(seconds=1.0, differences=["d"], trainable_parameters=1, batches=8),
     wire.Elapsed(start_nanoseconds=1, nanoseconds=[1, 2]),
     wire.Observation(
         trainable_parameters=1, counted_flops=1.0, shapes={"w": [1, 2]},
@@ -92,7 +92,7 @@ def a_run(folder: Path) -> bytes:
             events.Case(
                 case=case, comparison=0, label=label, framework=label, framework_title=label,
                 spec=label, axes=make_case(), samples="samples", flops_per_sample=1e6,
-                standard=True, loss_gate=0.1,
+                standard=True, gates=GATES,
             )
         )  # fmt: skip
         store.append(events.EqualWork(case=case, **vars(PROOF)))
@@ -102,14 +102,24 @@ def a_run(folder: Path) -> bytes:
         store.append(
             events.Process(
                 **of_case, pid=1, prepare_seconds=0.1, trainable_parameters=1, differences=["d"],
-                first_loss=1.0, first_step_nanoseconds=9, warmup_blocks=[(1, 9)], warmup_reason="w",
+                batches=8, first_loss=1.0, first_step_nanoseconds=9, warmup_blocks=[(1, 9)],
+                warmup_reason="w",
             )
         )  # fmt: skip
         for number in range(2):
             block = {**of_case, "round": number, "each": False}
             store.append(events.Block(**block, steps=1, start=0, nanoseconds=[10**6 + number]))
             store.append(events.Telemetry(**block, cores=2, samples=[EXACT, LATER]))
-        store.append(events.Memory(**of_case, peak_bytes=2**20))
+            store.append(
+                events.Evidence(
+                    **block, step=20 + number, due=100.0, batch=number, loss=1.0,
+                    outputs={"o": (1.0,) * 6}, waited=10**6, looked=10**5,
+                )
+            )  # fmt: skip
+        for step in (16, 21):
+            changed = {"w": (1.0,) * 6}
+            store.append(events.Changes(**of_case, step=step, due=90.0, parameters=changed))
+        store.append(events.Memory(**of_case, peak_bytes=2**20, idle_look=10**5))
     store.append(events.ComparisonEnd(comparison=0, reason="r", set_seconds=1.0))
     store.end("complete")
     return (store.folder / "run.jsonl").read_bytes()

@@ -61,10 +61,10 @@ def test_a_full_disk_leaves_whole_lines(store, monkeypatch):
     with monkeypatch.context() as full:
         full.setattr(os, "write", fill)
         with pytest.raises(OSError, match="No space left on device") as caught:
-            store.append(events.Memory(case=0, process=0, peak_bytes=1))
+            store.append(events.Memory(case=0, process=0, peak_bytes=1, idle_look=1))
     assert caught.value.filename == path
     assert path.read_bytes() == before
-    store.append(events.Memory(case=0, process=0, peak_bytes=1))
+    store.append(events.Memory(case=0, process=0, peak_bytes=1, idle_look=1))
     assert load_run(path).cases[0].processes[0].peak_bytes == 1
 
 
@@ -75,7 +75,7 @@ def test_nothing_is_written_that_could_not_be_read(store, monkeypatch):
         store.append(events.Comparison(comparison=1, title="x" * 1000))
     monkeypatch.setattr(runfile, "LARGEST_BYTES", path.stat().st_size + runfile.SPARE_BYTES)
     with pytest.raises(MbenchError, match=r"is full.*as a run of its own"):
-        store.append(events.Memory(case=0, process=0, peak_bytes=1))
+        store.append(events.Memory(case=0, process=0, peak_bytes=1, idle_look=1))
     store.end("interrupted")
     assert load_run(path).status == "interrupted"
 
@@ -83,7 +83,7 @@ def test_nothing_is_written_that_could_not_be_read(store, monkeypatch):
 def test_a_run_whose_file_is_removed_stops(store):
     (store.folder / "run.jsonl").unlink()
     with pytest.raises(MbenchError, match="was removed while it was written: measure again"):
-        store.append(events.Memory(case=0, process=0, peak_bytes=1))
+        store.append(events.Memory(case=0, process=0, peak_bytes=1, idle_look=1))
 
 
 def test_two_runs_may_make_the_folder_of_results_at_once(tmp_path, monkeypatch):

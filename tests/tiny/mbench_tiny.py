@@ -3,11 +3,13 @@
 "tiny" is well-behaved. "flaky" is the same but does at step N what the variable FLAKY says:
 raise@N, kill@N, hang@N, oom@N, exit@N, slow (10 % slower), silent (does not start), hasty (does
 not wait for its steps), merged (does one step of a block), or, for the proof of equal work, a lie
-about the step: frozen, no-decay, unscaled, nan, extra, kept.
+about the step: frozen, no-decay, unscaled, nan, extra, kept. Some lies are told only where a case
+is timed, and proofs hold: memo, stale, forty, second, half, clock.
 """
 
 from __future__ import annotations
 
+import importlib
 import os
 import signal
 import sys
@@ -69,7 +71,7 @@ TINY = TinyWorkload(
     batch_sizes={"cpu": 64, "cuda": 64},
     config=TinyConfig(),
     proof={"batch_size": 8, "learning_rate": 1e-3},
-    optimizer=Optimizer(rule="sgd", learning_rate=1e-8, momentum=0.9, weight_decay=1e-2),
+    optimizer=Optimizer(rule="sgd", learning_rate=1e-5, momentum=0.9, weight_decay=1e-2),
     model_files={"tiny": "mbench_tiny", "flaky": "mbench_tiny"},
 )
 
@@ -130,11 +132,11 @@ class Model(Prepared):
     def place(self, array):
         return array.astype(self.precision.parameters) if array.dtype.kind == "f" else array
 
-    def train(self):
-        found, chances = self.family.loss(self.infer(), self.batch)
+    def train(self, batch):
+        found, chances = self.family.loss(self.infer(batch), batch)
         if self.update.lie != "unscaled":
             chances /= len(chances)
-        features = self.batch["features"]
+        features = batch["features"]
         self.update({"weight": chances.T @ features, "bias": chances.sum(axis=0)})
         return found
 
@@ -198,10 +200,10 @@ class FlakyModel(Model):
         if self.training:
             self.update.lie = lie
 
-    def step(self):
+    def step(self, at):
         self.fault()
         kept = getattr(self, "_result", None)
-        super().step()
+        super().step(at)
         if self.lie == "kept" and kept is not None:
             self._result = kept
 
@@ -214,6 +216,40 @@ class FlakyModel(Model):
         return float("nan") if self.lie == "nan" else super().loss()
 
 
+class TwoFacedModel(FlakyModel):
+    """Honest in proofs, which it knows by their batch size. Timed, it keeps each batch's outputs
+    (memo) or those of the first (stale), does nothing after 40 calls (forty), skips every second
+    update (second) or takes half of each batch (half).
+    """
+
+    def tell(self, lie, fault):
+        super().tell("", fault)
+        self.timed = lie if self.case.batch_size != TINY.proof["batch_size"] else ""
+        self.calls, self.memory = 0, {}
+        if self.timed == "half":
+            self._placed = [{k: v[: len(v) // 2] for k, v in b.items()} for b in self._placed]
+
+    def step(self, at):
+        self.calls += 1
+        if self.timed == "forty" and self.calls > 40:
+            return
+        key = {"memo": at, "stale": 0}.get(self.timed)
+        if key in self.memory:
+            self._result = self.memory[key]
+            return
+        super().step(at)
+        if key is not None:
+            self.memory[key] = self._result
+
+    def train(self, batch):
+        before = {name: array.copy() for name, array in self.model.items()}
+        found = super().train(batch)
+        if self.timed == "second" and self.calls % 2:
+            for name, array in self.model.items():
+                array[:] = before[name]
+        return found
+
+
 class HastyModel(FlakyModel):
     """Its steps are done by a thread, for which synchronize does not wait; results do."""
 
@@ -224,8 +260,8 @@ class HastyModel(FlakyModel):
     def settled(self, method, *arguments):
         return self.thread.submit(method, *arguments).result()
 
-    def step(self):
-        self.thread.submit(super().step)
+    def step(self, at):
+        self.thread.submit(super().step, at)
 
     def load_parameters(self, arrays):
         self.settled(super().load_parameters, arrays)
@@ -245,9 +281,9 @@ class MergedModel(FlakyModel):
 
     done = False
 
-    def step(self):
+    def step(self, at):
         if not self.done:
-            super().step()
+            super().step(at)
         self.done = True
 
     def synchronize(self):
@@ -263,10 +299,15 @@ class FlakyRuntime(Runtime):
         self.at, self.steps = int(at or 0), 0
         if self.fault == "silent":
             time.sleep(3600)
+        if self.fault == "clock":
+            clock = importlib.import_module("mbench.worker.clock")
+            clock.perf_counter_ns = lambda: time.perf_counter_ns() // 2
 
     def prepare(self, case, workload):
         steady = case.compiler == "steady"
         flaky = {"hasty": HastyModel, "merged": MergedModel}.get(self.fault, FlakyModel)
+        if self.fault in ("memo", "stale", "forty", "second", "half"):
+            flaky = TwoFacedModel
         self.benchmark = Model if steady else flaky
         model = super().prepare(case, workload)
         if not steady:

@@ -82,11 +82,10 @@ class Benchmark(Prepared):
 
     def prepare_training(self) -> None:
         self.objective = self.compiler.compile(Objective(self))
-        self.inputs = list(self.batch.values())
 
-    def train(self) -> nd.NDArray:
+    def train(self, batch: Mapping[str, nd.NDArray]) -> nd.NDArray:
         with autograd.record():
-            loss = self.objective(*self.inputs)
+            loss = self.objective(*batch.values())
         self.update(loss)
         self.statistics.advance()
         return loss
@@ -94,8 +93,8 @@ class Benchmark(Prepared):
     def prepare_inference(self) -> None:
         self.compiler.compile(self.model)
 
-    def infer(self) -> Mapping[str, nd.NDArray]:
-        return self.family.forward(self.model, self.batch)
+    def infer(self, batch: Mapping[str, nd.NDArray]) -> Mapping[str, nd.NDArray]:
+        return self.family.forward(self.model, batch)
 
     def natives(self) -> dict[str, Native]:
         return self.statistics.natives(self.model)

@@ -66,7 +66,7 @@ class Predictor:
                 ],
             )
             self._engine = inference.create_predictor(self._config(path))
-        self._inputs = [batch[name] for name in self._engine.get_input_names()]
+        self._inputs = self._engine.get_input_names()
         if self._precision.half:
             lowered = self(batch)
             for name, output in reference.items():
@@ -100,8 +100,8 @@ class Predictor:
         return config
 
     def __call__(self, batch: Tensors) -> dict[str, paddle.Tensor]:
-        """Of the batch that `refresh` was given, whose tensors are bound to the engine's inputs."""
-        return dict(zip(self._names, self._engine.run(self._inputs), strict=True))
+        outputs = self._engine.run([batch[name] for name in self._inputs])
+        return dict(zip(self._names, outputs, strict=True))
 
 
 class Exported(nn.Layer):

@@ -113,18 +113,18 @@ class Benchmark(Prepared):
 
         self.compute = precision.autocast(self.compiler.compile(compute), self.own)
 
-    def train(self) -> paddle.Tensor:
+    def train(self, batch: Tensors) -> paddle.Tensor:
         self.statistics.advance()
         self.update.zero_gradients()
-        loss = self.compute(self.batch)
+        loss = self.compute(batch)
         self.update(loss)
         return loss.detach()
 
     def prepare_inference(self) -> None:
         self.forward = self.compiler.infer(self.family.forward, self.model, self.precision)
 
-    def infer(self) -> Tensors:
-        return self.forward(self.batch)
+    def infer(self, batch: Tensors) -> Tensors:
+        return self.forward(batch)
 
     def natives(self) -> dict[str, Native]:
         return parameters.named(self.model) | self.statistics.natives

@@ -75,9 +75,9 @@ class Benchmark(Prepared):
 
         self.compute = self.autocast(self.compiler.compile(compute))
 
-    def train(self) -> torch.Tensor:
+    def train(self, batch: Tensors) -> torch.Tensor:
         self.update.zero_gradients()
-        loss = self.compute(self.model, self.batch)
+        loss = self.compute(self.model, batch)
         self.update(loss)
         loss = loss.detach()
         self.compiler.flush()
@@ -87,8 +87,8 @@ class Benchmark(Prepared):
         compiled = self.autocast(self.compiler.compile(self.family.forward))
         self.forward = self.compiler.without_gradients(compiled)
 
-    def infer(self) -> Tensors:
-        outputs = self.forward(self.model, self.batch)
+    def infer(self, batch: Tensors) -> Tensors:
+        outputs = self.forward(self.model, batch)
         self.compiler.flush()
         return outputs
 

@@ -79,8 +79,8 @@ class Benchmark(Prepared):
 
         self.compute = self.compiler.compile(compute)
 
-    def train(self) -> tf.Tensor:
-        return self.compute(self.batch)
+    def train(self, batch: Tensors) -> tf.Tensor:
+        return self.compute(batch)
 
     def prepare_inference(self) -> None:
         forward, model = self.family.forward, self.model
@@ -91,8 +91,8 @@ class Benchmark(Prepared):
 
         self.forward = self.compiler.compile(infer)
 
-    def infer(self) -> Tensors:
-        return self.forward(self.batch)
+    def infer(self, batch: Tensors) -> Tensors:
+        return self.forward(batch)
 
     def natives(self) -> dict[str, Native]:
         return parameters.named(self.model)

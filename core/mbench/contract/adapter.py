@@ -123,9 +123,11 @@ class Benchmark(Protocol):
 
     differences: Sequence[str]
     """What this framework does its own way and a reader should know (layout, fused kernels)."""
+    batches: int
+    """How many batches lie on the device; steps take them in turn."""
 
-    def step(self) -> None:
-        """Enqueue one step: an optimizer step on one batch, or one forward pass."""
+    def step(self, at: int) -> None:
+        """Enqueue one step on the batch of that number: an optimizer step, or a forward pass."""
 
     def synchronize(self) -> None:
         """Wait until everything enqueued is done."""

@@ -19,8 +19,9 @@ __all__ = [
     "Failure",
     "FindShapes",
     "Hello",
-    "Loss",
-    "LossValue",
+    "Load",
+    "Loaded",
+    "Look",
     "Memory",
     "MemoryUsed",
     "Observation",
@@ -29,6 +30,7 @@ __all__ = [
     "Prepared",
     "Probe",
     "Probed",
+    "Seen",
     "ShapesFound",
     "Start",
     "StepEvidence",
@@ -74,6 +76,21 @@ class Prepared:
     seconds: float
     differences: list[str]
     trainable_parameters: int
+    batches: int
+
+    def __post_init__(self) -> None:
+        if self.batches < 1:
+            raise Malformed("Prepared.batches should be 1 or more")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Load:
+    """Load the canonical parameters anew, and set the optimizer back to its start."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Loaded:
+    pass
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,13 +138,27 @@ class MemoryUsed:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Loss:
-    """Ask for the loss of the last training step."""
+class Look:
+    """Ask what the last timed step left; with `changes`, how parameters have changed so far."""
+
+    changes: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
-class LossValue:
-    loss: float
+class Seen:
+    """What `step` steps since parameters were loaded have left, the last one on batch `batch`.
+
+    Training: its loss. Inference: sketches of its outputs, thinned. `changes` and `statistics` are
+    sketches of the change of each parameter and of each running statistic, where they were asked
+    for.
+    """
+
+    step: int
+    batch: int
+    loss: float | None = None
+    outputs: dict[str, list[float]] = field(default_factory=dict)
+    changes: dict[str, list[float]] = field(default_factory=dict)
+    statistics: dict[str, list[float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -200,8 +231,8 @@ MESSAGES = {
     kind.__name__: kind
     for kind in (
         Hello, Start, FrameworkInfo, Prepare, Prepared, Probe, Probed, TimeSteps, Elapsed, Memory,
-        MemoryUsed, Loss, LossValue, Observe, Observation, FindShapes, ShapesFound, Close, Closed,
-        Failure,
+        MemoryUsed, Load, Loaded, Look, Seen, Observe, Observation, FindShapes, ShapesFound, Close,
+        Closed, Failure,
     )
 }  # fmt: skip
 

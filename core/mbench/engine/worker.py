@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from mbench.contract import wire
@@ -55,8 +55,12 @@ class Worker(Protocol):
         """Import the framework; every process is told its own place."""
 
     def prepare(self, case: Case, *, load: bool = True) -> wire.Prepared:
-        """Build a case; see wire.Prepare."""
-        return self.ask(wire.Prepare(case=case, load=load), wire.Prepared)
+        """Build a case; see wire.Prepare.
+
+        It always names its learning rate, so that what is timed is asked for as proofs are.
+        """
+        told = replace(case, learning_rate=case.resolve().optimizer.learning_rate)
+        return self.ask(wire.Prepare(case=told, load=load), wire.Prepared)
 
     @abstractmethod
     def run(self, count: int, *, each: bool = False, timeout: float | None = None) -> wire.Elapsed:

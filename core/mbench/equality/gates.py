@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-__all__ = ["DRIFT", "DROPOUT", "DROPPED", "EXACT", "FLOPS", "TIMED", "UPDATE_FLOOR"]
+__all__ = ["CHANGED", "DRIFT", "DROPOUT", "DROPPED", "DROPPED_GROWTH", "DROPPED_NORM", "EXACT",
+           "FLOPS", "GROWTH", "STATISTICS", "TIMED", "TIMED_DRIFT", "UPDATE_FLOOR"]  # fmt: skip
 
 EXACT = 1e-9
 """In float64. Frameworks agree to 3e-11 or better there (ResNet-50 to 4e-13); planted errors show
@@ -36,11 +37,49 @@ DRIFT = 0.1
 differ besides: gradients carry rounding there (single tensors up to a quarter in float32), while
 a step that skips its update would be off by the whole change."""
 
+TIMED_DRIFT = 0.3
+"""Share of the losses' drift since parameters were loaded by which they may differ besides, in what
+is timed: the drift is no straight line quite. Seen of ResNet-18: by a quarter from the first eight
+steps to sixty. A step of two that skips its update is off by half of the drift."""
+
 DROPOUT = 0.5
 """Of the first loss with dropout against the one without: another loss, but of the same size."""
 
 DROPPED = 0.1
-"""Of first losses where every framework draws its own dropout masks."""
+"""Of losses where every framework draws its own dropout masks."""
+
+CHANGED = {
+    "fp64": (1e-6, 1e-6),
+    # Seen after 16 steps: 7e-6 in norm and 1e-3 in direction (ResNet-18, LSTM, BERT of two layers),
+    # 2e-5 and 7e-3 (ResNet-50). A step that is skipped is 6e-2.
+    "fp32": (2e-2, 1e-1),
+    # Rounding is another direction, so it adds to the norm by its square only. Seen of ResNet-50
+    # in amp-bf16: 2e-4 and 2.4e-1.
+    "tf32": (5e-2, 3e-1),
+    "amp-fp16": (5e-2, 3e-1),
+    "amp-bf16": (1e-1, 6e-1),
+}
+"""Of the changes of all parameters together after the same timed steps: of their norm, and of
+themselves. There are none for parameters in half precision: small steps are rounded away there."""
+
+DROPPED_NORM = 2e-1
+"""Of that norm where frameworks draw masks of their own; their directions are not compared."""
+
+STATISTICS = {
+    # Seen: 7e-7, in amp-bf16 4e-3. They are sums of what a precision rounds, so they follow it.
+    precision: max(1e-3, 2 * gate) if precision != "fp64" else 1e-6
+    for precision, gate in TIMED.items()
+}
+"""Of the changes of all running statistics together after the same timed steps."""
+
+GROWTH = 2e-1
+"""Of the norm of all changes against what so many more steps should make of an earlier one. Seen
+of ResNet-18: 2 % from 16 to 64 steps, which is what eight batches whose gradients are orthogonal
+make. AdamW's first steps are larger by 5 %, since they know less of how gradients scatter. A step
+of two that is skipped is 5e-1."""
+
+DROPPED_GROWTH = 7e-1
+"""Likewise where masks are drawn: their scatter grows by the root of the steps."""
 
 FLOPS = 0.05
 """Of forward FLOPs by a framework's own counter: counters differ in which small operations they

@@ -5,9 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mbench.equality.gates import DROPPED, TIMED
+from mbench.equality.gates import (
+    CHANGED,
+    DROPPED,
+    DROPPED_GROWTH,
+    DROPPED_NORM,
+    GROWTH,
+    STATISTICS,
+    TIMED,
+    TIMED_DRIFT,
+)
 from mbench.results import events
 from mbench.results.calibration import key, recall
+from mbench.results.evidence import Gates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +29,7 @@ if TYPE_CHECKING:
     from mbench.plan.plan import Comparison, Entry
     from mbench.telemetry.machine import System
 
-__all__ = ["cases", "environment", "framework", "loss_gate", "outcome"]
+__all__ = ["cases", "environment", "framework", "gates", "outcome"]
 
 
 def cases(comparison: Comparison) -> Iterator[events.Case]:
@@ -37,14 +47,23 @@ def cases(comparison: Comparison) -> Iterator[events.Case]:
             samples=workload.samples,
             flops_per_sample=workload.flops(entry.case.mode),
             standard=workload.is_standard(),
-            loss_gate=loss_gate(entry.case),
+            gates=gates(entry.case),
         )
 
 
-def loss_gate(case: Case) -> float:
-    """How far the first losses of two frameworks may lie apart in what is timed."""
+def gates(case: Case) -> Gates:
+    """How far what is timed may lie apart, of two frameworks or of one in two processes."""
+    training = case.mode == "train"
     drawn = case.resolve().config != replace(case, dropout=False).resolve().config
-    return DROPPED if drawn else TIMED[case.precision]
+    norm, direction = CHANGED.get(case.precision, (None, None)) if training else (None, None)
+    return Gates(
+        answers=DROPPED if training and drawn else TIMED[case.precision],
+        drift=TIMED_DRIFT,
+        norm=norm if norm is None or not drawn else DROPPED_NORM,
+        direction=None if drawn else direction,
+        statistics=STATISTICS[case.precision] if training and not drawn else None,
+        growth=None if norm is None else DROPPED_GROWTH if drawn else GROWTH,
+    )
 
 
 def environment(entry: Entry, found: Environment) -> events.Environment:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from contextlib import contextmanager
 from dataclasses import dataclass
+from time import perf_counter_ns
 from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 from mbench.contract import wire
@@ -13,6 +14,7 @@ from mbench.engine.launch import launch
 from mbench.engine.outcome import CaseEnded
 from mbench.engine.worker import pids_here
 from mbench.harness import facts
+from mbench.harness.witness import Witness
 from mbench.results import events
 
 if TYPE_CHECKING:
@@ -37,6 +39,7 @@ class Runner:
 
     entry: Entry
     worker: Worker
+    witness: Witness
     step_seconds: float
 
     def steps_in(self, seconds: float) -> int:
@@ -97,12 +100,13 @@ class Measurement(ABC, Generic[Constants]):
         self.progress.phase(entry.label, "preparing")
         prepared = worker.prepare(entry.case)
         self.progress.phase(entry.label, "warming up")
-        first_loss: list[float] = []
+        witness = Witness(entry, process, worker, self.store)
+        first: list[wire.Seen] = []
 
         def run(count: int) -> int:
-            elapsed = worker.run(count).nanoseconds[0]
-            if entry.case.mode == "train" and not first_loss:
-                first_loss.append(worker.ask(wire.Loss(), wire.LossValue).loss)
+            elapsed = witness.run(count)
+            if not first:
+                first.append(witness.look())
             return elapsed
 
         warmup = warm_up(run)
@@ -114,22 +118,30 @@ class Measurement(ABC, Generic[Constants]):
                 prepare_seconds=prepared.seconds,
                 trainable_parameters=prepared.trainable_parameters,
                 differences=prepared.differences,
-                first_loss=first_loss[0] if first_loss else None,
+                batches=prepared.batches,
+                first_loss=first[0].loss,
                 first_step_nanoseconds=warmup.first_step_nanoseconds,
                 warmup_blocks=warmup.blocks,
                 warmup_reason=warmup.reason,
             )
         )
-        return Runner(entry, worker, warmup.step_seconds)
+        witness.began()
+        return Runner(entry, worker, witness, warmup.step_seconds)
 
     def block(
         self, runner: Runner, process: int, round_number: int, *, steps: int, each: bool = False
     ) -> float:
-        """Time `steps` steps and write them down; returns samples per second."""
+        """Time `steps` steps and write them down, and what the last of them left.
+
+        Returns samples per second.
+        """
         entry = runner.entry
+        runner.witness.approach(steps)
         limit = max(self.protocol.timeout_seconds, 2 * steps * runner.step_seconds)
         with self.sampler.watching(pids_here(runner.worker)) as watch:
+            begin = perf_counter_ns()
             elapsed = runner.worker.run(steps, each=each, timeout=limit)
+            waited = perf_counter_ns() - begin
         of_block = events.OfBlock(case=entry.number, process=process, round=round_number, each=each)
         self.store.append(
             events.Block(
@@ -142,6 +154,7 @@ class Measurement(ABC, Generic[Constants]):
         self.store.append(
             events.Telemetry(**vars(of_block), cores=watch.cores, samples=watch.samples)
         )
+        runner.witness.see(of_block, steps=steps, waited=waited)
         return steps * entry.case.batch_size * 1e9 / sum(elapsed.nanoseconds)
 
     @abstractmethod
@@ -153,7 +166,12 @@ class Measurement(ABC, Generic[Constants]):
         runner.worker.resume()
         used = runner.worker.ask_all(wire.Memory(), wire.MemoryUsed)
         peak = max(one.peak_bytes for one in used)
-        self.store.append(events.Memory(case=runner.entry.number, process=process, peak_bytes=peak))
+        idle = runner.witness.end()
+        self.store.append(
+            events.Memory(
+                case=runner.entry.number, process=process, peak_bytes=peak, idle_look=idle
+            )
+        )
         runner.worker.stop()
 
     def find_ceiling(self, runner: Runner) -> None:

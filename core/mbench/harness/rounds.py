@@ -180,8 +180,9 @@ class Interleaved(Measurement[Adaptive]):
         """One block, and in inference as many steps timed one by one, for the percentiles."""
         entry, steps = runner.entry, runner.steps_in(self.protocol.block_seconds)
         runner.worker.resume()
+        runner.witness.refresh()
         if lead := self.lead_steps(runner):
-            runner.worker.run(lead)
+            runner.witness.run(lead)
         rate = self.block(runner, process, round_number, steps=steps)
         self.rates.setdefault(entry.number, {}).setdefault(process, {})[round_number] = rate
         self.progress.throughput(entry.label, rate)

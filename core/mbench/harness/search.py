@@ -12,7 +12,7 @@ from mbench.errors import MbenchError
 from mbench.harness.trial import said, try_case
 from mbench.plan.plan import supports
 from mbench.results import events
-from mbench.results.events import Tried
+from mbench.results.tried import Tried
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -60,6 +60,7 @@ class Sequential(Measurement[Counted]):
         each = runner.entry.case.mode in protocol.step_by_step
         cut = each or protocol.duration_seconds is not None
         while left and (protocol.duration_seconds is None or seconds < protocol.duration_seconds):
+            runner.witness.refresh()
             steps = min(left, runner.steps_in(CHUNK_SECONDS)) if cut else left
             self.progress.steps(
                 runner.entry.label, protocol.steps - left, protocol.steps,

@@ -11,7 +11,7 @@ from mbench.engine.memory import MemoryWatch
 from mbench.engine.outcome import CaseEnded
 from mbench.engine.worker import pids_here
 from mbench.harness.warmup import warm_up
-from mbench.results.events import Tried
+from mbench.results.tried import Tried
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,6 +8,7 @@ from mbench.reports.cells import case_columns, case_rows
 from mbench.reports.remarks import (
     difference_lines,
     disturbance_lines,
+    doubt_lines,
     lacking_lines,
     latencies,
     outcome_lines,
@@ -20,8 +21,8 @@ from mbench.reports.text import escape, rows_of
 
 __all__ = ["render"]
 
-REMARKS = (lacking_lines, outcome_lines, disturbance_lines, difference_lines, variables_lines,
-           search_lines)  # fmt: skip
+REMARKS = (lacking_lines, outcome_lines, doubt_lines, disturbance_lines, difference_lines,
+           variables_lines, search_lines)  # fmt: skip
 
 
 def render(document: dict[str, Any]) -> str:

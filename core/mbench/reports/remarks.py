@@ -15,9 +15,9 @@ from mbench.stats import PERCENTILES
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-__all__ = ["difference_lines", "disturbance_lines", "equality", "lacking_lines", "latencies",
-           "outcome_lines", "protocol_line", "search_lines", "variables_lines", "verdict_line",
-           "verdict_lines"]  # fmt: skip
+__all__ = ["difference_lines", "disturbance_lines", "doubt_lines", "equality", "lacking_lines",
+           "latencies", "outcome_lines", "protocol_line", "search_lines", "variables_lines",
+           "verdict_line", "verdict_lines"]  # fmt: skip
 
 Document = dict[str, Any]
 
@@ -176,6 +176,11 @@ def search_lines(document: Document) -> list[str]:
             f"(tried, step time: {', '.join(tried)})"
         )
     return lines
+
+
+def doubt_lines(document: Document) -> list[str]:
+    """What speaks against the work of cases as they were timed."""
+    return [f"DOUBTFUL, {said}" for case in document["cases"] for said in case["doubts"]]
 
 
 def disturbance_lines(document: Document) -> list[str]:

@@ -10,6 +10,7 @@ from mbench.reports.grid import Grid, drawn, table
 from mbench.reports.remarks import (
     difference_lines,
     disturbance_lines,
+    doubt_lines,
     lacking_lines,
     latencies,
     outcome_lines,
@@ -23,8 +24,8 @@ from mbench.reports.text import plain
 
 __all__ = ["render"]
 
-REMARKS = (lacking_lines, outcome_lines, disturbance_lines, difference_lines, variables_lines,
-           search_lines)  # fmt: skip
+REMARKS = (lacking_lines, outcome_lines, doubt_lines, disturbance_lines, difference_lines,
+           variables_lines, search_lines)  # fmt: skip
 SPARE = ("MFU", "peak MiB", "first step s", "version", "step ms")
 """The first is the first to go where a terminal is narrow."""
 

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 from mbench import stats
 from mbench.contract.axes import AXES
 from mbench.plan.adaptive import Adaptive
+from mbench.results.doubts import doubts, implausible
 from mbench.results.figures import level, rates, throughput
 from mbench.results.machine import disturbances
 from mbench.results.outlook import next_step
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from mbench.plan.protocol import Protocol
     from mbench.results.records import CaseRecord, ComparisonRecord, Run
@@ -68,12 +69,12 @@ def pair_up(run: Run, baseline: CaseRecord, other: CaseRecord, *, against_first:
     }  # fmt: skip
     found = [(case.planned.label, one) for case in pair for one in disturbances(run, case)]
     document["disturbances"] = [f"{label}: {one.text}" for label, one in found]
-    unlike = unlike_losses(*pair)
+    doubted = next(doubts_of(run, *pair), "")
     if fell_short := [(c.planned.label, c.outcome) for c in pair if c.outcome]:
         label, ended = fell_short[0]
         document["reason"] = f"{label} is {ended.outcome}: {ended.reason}"
-    elif unlike and document["equal_work"] == "proven":
-        document |= {"equal_work": "not proven", "reason": unlike}
+    elif doubted and document["equal_work"] != "not proven":
+        document |= {"equal_work": "not proven", "reason": f"no verdict: {doubted}"}
     elif not run.header.protocol.claims_interval:
         document |= one_after_the_other(run, *pair)
     else:
@@ -94,16 +95,12 @@ def equality(*cases: CaseRecord) -> str:
     return "proven" if all(proof and proof.proven for proof in proofs) else "not proven"
 
 
-def unlike_losses(*cases: CaseRecord) -> str:
-    """What is wrong with the first losses of what was timed, at its full size; empty if nothing.
-
-    The proof is made small; this holds its result against the very objects that were timed.
-    """
-    losses = [p.warm.first_loss for case in cases for p in case.processes.values()]
-    known = [loss for loss in losses if loss is not None]
-    if known and max(known) - min(known) > cases[0].planned.loss_gate * abs(known[0]):
-        return f"the first losses as timed lie apart: {min(known):.9g} and {max(known):.9g}"
-    return ""
+def doubts_of(run: Run, baseline: CaseRecord, other: CaseRecord) -> Iterator[str]:
+    """What speaks against the work of what was timed: of each case, and of both together."""
+    for case in (baseline, other):
+        yield from implausible(run, case)
+        yield from doubts(case, case)
+    yield from doubts(baseline, other)
 
 
 def one_after_the_other(run: Run, *pair: CaseRecord) -> Document:

@@ -14,8 +14,9 @@ from mbench.contract.reading import Malformed, printable, read_fields
 from mbench.plan.presets import written_down
 from mbench.plan.protocol import Protocol
 from mbench.quantities import Bytes, Count, Flops, Instant, Nanoseconds, Number, Seconds, Steps
-from mbench.results import calibration
+from mbench.results import calibration, evidence
 from mbench.results.proof import ProofRecord
+from mbench.results.tried import Tried
 from mbench.telemetry.machine import System
 from mbench.telemetry.sample import GpuSample, Sample
 
@@ -67,26 +68,6 @@ class Comparison(Event):
     """Number of the comparison in the run."""
     title: str
     """The comparison in a few words."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Tried:
-    """One value of a search, tried in a worker of its own."""
-
-    value: int | str
-    """Batch size or compiler."""
-    outcome: str = "ok"
-    """How it ended, in a word."""
-    reason: str = ""
-    """Why the outcome is not "ok"."""
-    step_seconds: Seconds | None = None
-    """Duration of a step, roughly; None where it did not run."""
-    peak_bytes: Bytes | None = None
-    """Most memory in use; None where it did not run."""
-
-    def __post_init__(self) -> None:
-        if self.outcome == "ok" and None in (self.step_seconds, self.peak_bytes):
-            raise Malformed(f"{self.value!r:.60} was tried well, without time or memory")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,8 +136,8 @@ class Case(OfCase):
     """FLOPs of one step, by the workload's formula."""
     standard: bool
     """The sizes are those that the model is known by."""
-    loss_gate: float
-    """How far the first losses of two frameworks may lie apart, relative to them."""
+    gates: evidence.Gates
+    """How far what is timed may lie apart."""
 
     def __post_init__(self) -> None:
         if self.axes.batch_size < 1:
@@ -250,6 +231,8 @@ class Process(OfProcess):
     """Trainable parameters, as the framework counts them."""
     differences: list[str]
     """What the framework does its own way."""
+    batches: Count
+    """Batches on the device, which steps take in turn."""
     first_loss: float | None
     """Loss of the first step, from the canonical weights; None for inference."""
     first_step_nanoseconds: Nanoseconds
@@ -266,6 +249,13 @@ class Memory(OfProcess):
 
     peak_bytes: Bytes
     """Most memory in use so far; on the CPU of the process, else of the device."""
+    idle_look: Nanoseconds
+    """How long the parent waited for what a step left where nothing was left to do."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Changes(evidence.Changes, OfProcess):
+    """In training, once after so many steps as all processes reach, and after the last round."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -293,6 +283,11 @@ class Block(OfBlock):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Evidence(evidence.Evidence, OfBlock):
+    """After each block."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Telemetry(OfBlock):
     """After each block."""
 
@@ -308,7 +303,7 @@ class Telemetry(OfBlock):
 
 KINDS = (
     Run, Resumed, Comparison, Search, Case, Environment, EqualWork, Framework, Calibration,
-    Process, Block, Telemetry, Memory, Ceiling, Outcome, ComparisonEnd, End,
+    Process, Block, Telemetry, Evidence, Changes, Memory, Ceiling, Outcome, ComparisonEnd, End,
 )  # fmt: skip
 EVENTS: dict[str, type[Event]] = {
     re.sub("(?<=[a-z])(?=[A-Z])", "_", kind.__name__).lower(): kind for kind in KINDS

@@ -24,7 +24,11 @@ class Process:
     blocks: list[events.Block] = field(default_factory=list)
     watched: list[tuple[events.Block, events.Telemetry]] = field(default_factory=list)
     """The blocks during which the machine was watched, and what was seen."""
+    evidence: list[tuple[events.Block, events.Evidence]] = field(default_factory=list)
+    """Each block, and what its last step left."""
+    changes: list[events.Changes] = field(default_factory=list)
     peak_bytes: int | None = None
+    idle_look: int | None = None
 
 
 @dataclass
@@ -153,7 +157,17 @@ class Run:
 
     @take.register
     def _(self, event: events.Memory) -> None:
-        self.process(event).peak_bytes = event.peak_bytes
+        process = self.process(event)
+        process.peak_bytes, process.idle_look = event.peak_bytes, event.idle_look
+
+    @take.register
+    def _(self, event: events.Evidence) -> None:
+        process = self.process(event)
+        process.evidence.append((process.blocks[-1], event))
+
+    @take.register
+    def _(self, event: events.Changes) -> None:
+        self.process(event).changes.append(event)
 
     def process(self, event: events.OfProcess) -> Process:
         return self.cases[event.case].processes[event.process]

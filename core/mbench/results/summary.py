@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from mbench.contract.axes import AXES
 from mbench.results.ceiling import ceiling, mfu, peak
 from mbench.results.comparisons import compare
+from mbench.results.doubts import doubts, implausible
 from mbench.results.events import plain
 from mbench.results.figures import level, step_times, throughput
 from mbench.results.machine import disturbances, energy, telemetry
@@ -95,6 +96,8 @@ def summarize_case(run: Run, case: CaseRecord) -> Document:
         ],
         "differences": first.differences if first else [],
         "equal_work": facts(case.equal_work),
+        "batches": first.batches if first else None,
+        "doubts": [*implausible(run, case), *doubts(case, case)],
         "framework_info": facts(case.info),
         "environment": facts(case.environment),
     }

@@ -18,7 +18,11 @@ if TYPE_CHECKING:
     from mbench.sdk.tensors import Native
     from mbench.workloads.workload import Workload
 
-__all__ = ["Prepared"]
+__all__ = ["Prepared", "batch_count"]
+
+MOST_BATCHES, FEWEST_BATCHES = 8, 2
+BATCHES_BYTES = 2**30
+"""What all batches of a case may take together, if it is more than the fewest do."""
 
 
 class Prepared:
@@ -49,10 +53,7 @@ class Prepared:
             *getattr(family, "DIFFERENCES", ()),
         ]
         self.model = self.build()
-        self.batch = {
-            name: self.place(array)
-            for name, array in workload.batch(case.batch_size, seed=case.seed).items()
-        }
+        self.place_batches()
         self.check()
         if self.training:
             parameters = tensors.trainable(self.natives())
@@ -91,13 +92,13 @@ class Prepared:
 
     # Running: the framework's own.
 
-    def train(self) -> Any:
+    def train(self, batch: Mapping[str, Any]) -> Any:
         """Enqueue one optimizer step; gives the loss."""
         raise NotImplementedError(f"{type(self).__name__} must train")
 
-    def infer(self) -> Mapping[str, Any]:
+    def infer(self, batch: Mapping[str, Any]) -> Mapping[str, Any]:
         """Enqueue one forward pass; gives the outputs."""
-        found: Mapping[str, Any] = self.family.forward(self.model, self.batch)
+        found: Mapping[str, Any] = self.family.forward(self.model, batch)
         return found
 
     def natives(self) -> Mapping[str, Native]:
@@ -115,12 +116,27 @@ class Prepared:
 
     # What follows is the same everywhere.
 
+    def place_batches(self) -> None:
+        """All batches on the device; `batch` is the first. The same ones in every framework."""
+        first = self.workload.batch(self.case.batch_size, seed=self.case.seed * MOST_BATCHES)
+        self.batches = batch_count(sum(array.nbytes for array in first.values()))
+        self._placed = [self.placed(first)]
+        for at in range(1, self.batches):
+            seed = self.case.seed * MOST_BATCHES + at
+            self._placed.append(self.placed(self.workload.batch(self.case.batch_size, seed=seed)))
+        self.batch = self._placed[0]
+
+    def placed(self, batch: Mapping[str, np.ndarray]) -> dict[str, Any]:
+        return {name: self.place(array) for name, array in batch.items()}
+
     def sample(self) -> dict[str, Any]:
-        """The first sample of the batch."""
+        """The first sample of the first batch."""
         return {name: tensor[:1] for name, tensor in self.batch.items()}
 
-    def step(self) -> None:
-        self._result = self.train() if self.training else self.infer()
+    def step(self, at: int) -> None:
+        """What runs takes its batch as an argument: none is ever a constant of what is compiled."""
+        batch = self._placed[at]
+        self._result = self.train(batch) if self.training else self.infer(batch)
 
     def synchronize(self) -> None:
         self.compiler.synchronize()
@@ -148,3 +164,8 @@ class Prepared:
     def peak_memory_bytes(self) -> int:
         found: int = self.compiler.peak_memory_bytes()
         return found
+
+
+def batch_count(bytes_each: int) -> int:
+    """How many batches of a case lie on the device: fewer where they are large."""
+    return max(FEWEST_BATCHES, min(MOST_BATCHES, BATCHES_BYTES // max(bytes_each, 1)))

@@ -11,7 +11,6 @@ import pytest
 
 from mbench.contract import wire
 from mbench.contract.axes import MODES
-from mbench.testing.subject import observe
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,20 +49,17 @@ def block_seconds(worker: Worker, count: int) -> float:
     return worker.run(count).nanoseconds[0] / 1e9
 
 
-def settle_seconds(worker: Worker, case: Case) -> float:
+def settle_seconds(worker: Worker) -> float:
     """How long the parent waits for a result that needs all work before it."""
     begin = perf_counter()
-    if case.mode == "train":
-        worker.ask(wire.Loss(), wire.LossValue)
-    else:
-        observe(worker, case)
+    worker.ask(wire.Look(), wire.Seen)
     return perf_counter() - begin
 
 
-def steps_in(worker: Worker, case: Case, seconds: float) -> int:
+def steps_in(worker: Worker, seconds: float) -> int:
     """How many steps take that time at least, what is left of them after synchronize included."""
-    count, idle = 1, settle_seconds(worker, case)
-    while block_seconds(worker, count) + settle_seconds(worker, case) - idle < seconds:
+    count, idle = 1, settle_seconds(worker)
+    while block_seconds(worker, count) + settle_seconds(worker) - idle < seconds:
         count *= 2
     return count
 
@@ -88,12 +84,12 @@ def test_n_steps_take_n_times_as_long_as_one(worker: Worker, running: Case) -> N
 
 
 def test_nothing_is_left_to_wait_for_after_synchronize(worker: Worker, running: Case) -> None:
-    count = steps_in(worker, running, max(0.3, 2 * settle_seconds(worker, running)))
+    count = steps_in(worker, max(0.3, 2 * settle_seconds(worker)))
     for _ in range(ATTEMPTS):
         left, blocks = [], []
         for _ in range(REPEATS):
             blocks.append(block_seconds(worker, count))
-            first, idle = settle_seconds(worker, running), settle_seconds(worker, running)
+            first, idle = settle_seconds(worker), settle_seconds(worker)
             left.append(first - idle)  # both at once: a disturbance seldom hits one of them alone
         if median(left) <= LEFT_OVER * median(blocks):
             return

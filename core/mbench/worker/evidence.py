@@ -1,4 +1,4 @@
-"""Watches the very step that is timed, and sketches what it leaves, for the proof of equal work."""
+"""Watches the very step that is timed, and sketches what it leaves, as evidence of equal work."""
 
 from __future__ import annotations
 
@@ -8,14 +8,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbench.contract.sketch import sketch
-from mbench.contract.wire import Observation, StepEvidence
+from mbench.contract.wire import Observation, Seen, StepEvidence
 
 if TYPE_CHECKING:
     from mbench.contract.adapter import Benchmark
-    from mbench.contract.wire import Observe
+    from mbench.contract.case import Case
+    from mbench.contract.wire import Look, Observe
+    from mbench.worker.rotation import Rotation
     from mbench.workloads.workload import Workload
 
-__all__ = ["finite_loss", "observe"]
+__all__ = ["look", "observe"]
+
+MOST_SEEN = 2**16
+"""Numbers of an output that are looked at after each block, spread over all of it."""
 
 
 def finite_loss(benchmark: Benchmark) -> float:
@@ -34,7 +39,7 @@ def check_type(name: str, array: np.ndarray) -> None:
 
 
 def observe(benchmark: Benchmark, workload: Workload, request: Observe) -> Observation:
-    """Run `request.steps` steps from the canonical parameters and report each.
+    """Run `request.steps` steps on one batch from the canonical parameters and report each.
 
     Training: the loss, and of every tensor the sketch of its change since the start. Inference:
     the sketches of the outputs. Raises ValueError for anything that is not finite.
@@ -44,7 +49,7 @@ def observe(benchmark: Benchmark, workload: Workload, request: Observe) -> Obser
     shapes: dict[str, list[int]] = {}
     steps = []
     for _ in range(request.steps):
-        benchmark.step()
+        benchmark.step(0)
         benchmark.synchronize()
         if request.training:
             loss = finite_loss(benchmark)
@@ -69,3 +74,36 @@ def observe(benchmark: Benchmark, workload: Workload, request: Observe) -> Obser
         shapes=shapes,
         steps=steps,
     )
+
+
+def look(rotation: Rotation, workload: Workload, case: Case, request: Look) -> Seen:
+    """What the last timed step left; see wire.Seen. Raises ValueError for what is not finite."""
+    benchmark, training = rotation.benchmark, case.mode == "train"
+    outputs = {}
+    if not training:
+        for name, array in benchmark.outputs().items():
+            check_type(name, array)
+            outputs[name] = sketch(name, thinned(array))
+    changes: dict[str, list[float]] = {}
+    statistics: dict[str, list[float]] = {}
+    if request.changes:
+        tensors = {tensor.name: tensor for tensor in workload.tensors()}
+        for name, array in benchmark.parameters():
+            check_type(name, array)
+            tensor = tensors[name]
+            group = changes if tensor.trainable else statistics
+            group[name] = sketch(name, array, start=workload.initial(tensor, seed=case.seed))
+    return Seen(
+        step=rotation.steps,
+        batch=rotation.batch,
+        loss=finite_loss(benchmark) if training else None,
+        outputs=outputs,
+        changes=changes,
+        statistics=statistics,
+    )
+
+
+def thinned(array: np.ndarray) -> np.ndarray:
+    """Every n-th number; n is odd, so that it fits no stride of a layout."""
+    flat = array.ravel()
+    return flat[:: flat.size // MOST_SEEN | 1]

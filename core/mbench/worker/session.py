@@ -16,9 +16,10 @@ from mbench.contract.reading import Malformed
 from mbench.worker import evidence
 from mbench.worker.clock import time_steps
 from mbench.worker.limits import limit_memory
+from mbench.worker.rotation import Rotation
 
 if TYPE_CHECKING:
-    from mbench.contract.adapter import Benchmark, Probe, Runtime
+    from mbench.contract.adapter import Probe, Runtime
     from mbench.contract.case import Case
     from mbench.workloads.workload import Workload
 
@@ -32,8 +33,9 @@ class Session:
 
     def __init__(self) -> None:
         self.runtime: Runtime | None = None
+        self.case: Case | None = None
         self.workload: Workload | None = None
-        self.benchmark: Benchmark | None = None
+        self.rotation: Rotation | None = None
         self.probe: Probe | None = None
 
     def answer(self, message: object) -> object:
@@ -49,17 +51,23 @@ class Session:
         if isinstance(message, wire.Close):
             return wire.Closed()
         if isinstance(message, wire.TimeSteps):
-            work = self.probe or self.benchmark
+            work = self.probe or self.rotation
             assert work is not None, "prepare comes first"
             return time_steps(work.step, work.synchronize, count=message.count, each=message.each)
-        assert self.benchmark is not None, "prepare comes first"
+        assert self.rotation is not None, "prepare comes first"
+        assert self.case is not None
         assert self.workload is not None
-        if isinstance(message, wire.Loss):
-            return wire.LossValue(loss=evidence.finite_loss(self.benchmark))
+        if isinstance(message, wire.Look):
+            return evidence.look(self.rotation, self.workload, self.case, message)
+        if isinstance(message, wire.Load):
+            self.rotation.load(self.workload.parameters(seed=self.case.seed))
+            self.rotation.synchronize()
+            return wire.Loaded()
         if isinstance(message, wire.Memory):
-            return wire.MemoryUsed(peak_bytes=self.benchmark.peak_memory_bytes())
+            return wire.MemoryUsed(peak_bytes=self.rotation.benchmark.peak_memory_bytes())
         if isinstance(message, wire.Observe):
-            return evidence.observe(self.benchmark, self.workload, message)
+            self.rotation.steps = message.steps
+            return evidence.observe(self.rotation.benchmark, self.workload, message)
         raise Malformed(f"a worker does not take {type(message).__name__}")
 
     def start(self, message: wire.Start) -> Runtime:
@@ -81,24 +89,26 @@ class Session:
     def prepare(self, case: Case, *, load: bool) -> wire.Prepared:
         assert self.runtime is not None, "start comes first"
         begin = perf_counter()
-        self.benchmark = self.probe = None  # what was before makes room
+        self.rotation = self.probe = None  # what was before makes room
         gc.unfreeze()  # see worker/clock.py
         gc.collect()  # models refer to themselves
-        self.workload = case.resolve()
+        self.case, self.workload = case, case.resolve()
         benchmark = self.runtime.prepare(case, self.workload)
+        rotation = Rotation(benchmark)
         if load:
-            benchmark.load_parameters(self.workload.parameters(seed=case.seed))
-        benchmark.synchronize()
-        self.benchmark = benchmark
+            rotation.load(self.workload.parameters(seed=case.seed))
+        rotation.synchronize()
+        self.rotation = rotation
         return wire.Prepared(
             seconds=perf_counter() - begin,
             differences=list(benchmark.differences),
             trainable_parameters=benchmark.trainable_parameters(),
+            batches=benchmark.batches,
         )
 
     def make_probe(self, message: wire.Probe) -> wire.Probed:
         assert self.runtime is not None, "start comes first"
-        self.benchmark = self.probe = None
+        self.rotation = self.probe = None
         gc.unfreeze()
         gc.collect()
         make = getattr(self.runtime, message.kind, None)

@@ -132,7 +132,7 @@ def model(name: str, title: str, config: BertConfig, *, batch: int) -> BertWorkl
         config=config,
         proof={"batch_size": 2, "sizes": {"sequence_length": 32}, "learning_rate": 1e-6},
         # Weight decay spares biases and layer norms, as in the original code.
-        optimizer=Optimizer(rule="adamw", learning_rate=1e-9, weight_decay=1e-2, clip_norm=1.0),
+        optimizer=Optimizer(rule="adamw", learning_rate=1e-7, weight_decay=1e-2, clip_norm=1.0),
     )
 
 

@@ -22,7 +22,7 @@ __all__ = ["MODELS", "GPT2Config", "GPT2Workload"]
 # Decay on matrices and embeddings alone; constants as Karpathy's nanoGPT trains GPT-2.
 RECIPE = Optimizer(
     rule="adamw",
-    learning_rate=1e-9,
+    learning_rate=1e-7,
     weight_decay=1e-1,
     betas=(0.9, 0.95),
     epsilon=1e-8,

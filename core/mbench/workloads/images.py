@@ -104,7 +104,7 @@ def windows(
     return count - 1 if (count - 1) * stride >= size + padding else count
 
 
-RECIPE = Optimizer(rule="sgd", learning_rate=1e-8, momentum=0.9, weight_decay=1e-4)
+RECIPE = Optimizer(rule="sgd", learning_rate=1e-6, momentum=0.9, weight_decay=1e-4)
 """Momentum and weight decay, the latter on every parameter, of torchvision's training recipes."""
 
 

@@ -92,6 +92,6 @@ MODELS = {
         batch_sizes={"cpu": 1, "cuda": 32},
         config=LSTMConfig(),
         proof={"batch_size": 4, "sizes": {"sequence_length": 16}, "learning_rate": 1e-6},
-        optimizer=Optimizer(rule="adamw", learning_rate=1e-9, weight_decay=1e-2, clip_norm=1.0),
+        optimizer=Optimizer(rule="adamw", learning_rate=1e-7, weight_decay=1e-2, clip_norm=1.0),
     )
 }

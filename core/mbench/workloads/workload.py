@@ -48,9 +48,10 @@ class Optimizer:
     w -= learning_rate * m_hat / (sqrt(v_hat) + epsilon), both moments bias-corrected.
     `clip_norm`: gradients are scaled by min(1, clip_norm / (norm + 1e-6)), norm over all of them.
 
-    Learning rates of timed steps are next to nothing: the arithmetic is the same, but the one
-    synthetic batch is not learnt by heart, which would end in denormal gradients. Proofs use
-    larger ones, whose updates stand clear of rounding.
+    Learning rates of timed steps are small: an update is some tens of units in the last place of
+    a parameter in single precision, so that it shows, and a process does not learn its synthetic
+    batches by heart, which would end in denormal gradients. Proofs use larger ones, whose updates
+    stand clear of rounding.
     """
 
     rule: str
@@ -60,6 +61,16 @@ class Optimizer:
     betas: tuple[float, float] = (0.9, 0.999)
     epsilon: float = 1e-6
     clip_norm: float | None = None
+
+    def carried(self, steps: int) -> float:
+        """How far constant gradients carry parameters in so many steps, in learning rates.
+
+        By momentum, gradients gather speed. AdamW divides by their size: its steps are all alike.
+        """
+        if self.rule == "adamw" or not self.momentum:
+            return float(steps)
+        kept = self.momentum
+        return (steps - kept * (1 - kept**steps) / (1 - kept)) / (1 - kept)
 
     def plain_sgd(self) -> Optimizer:
         """Bare gradient descent, clipping kept: the update is the (clipped) gradient."""

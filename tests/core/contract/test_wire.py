@@ -32,13 +32,18 @@ MESSAGES = [
         version="1.0", devices=["cpu"], device_name='a "b"\n\u2028', threads=1, versions={"x": "1"}
     ),
     wire.Prepare(case=CASE),
-    wire.Prepared(seconds=0.1, differences=["one", "two"], trainable_parameters=25557032),
+    wire.Prepared(
+        seconds=0.1, differences=["one", "two"], trainable_parameters=25557032, batches=8
+    ),
     wire.TimeSteps(count=3, each=True),
     wire.Elapsed(start_nanoseconds=2**53 + 1, nanoseconds=[1, 2**60]),
     wire.Memory(),
     wire.MemoryUsed(peak_bytes=1),
-    wire.Loss(),
-    wire.LossValue(loss=0.1),
+    wire.Load(),
+    wire.Loaded(),
+    wire.Look(changes=True),
+    wire.Seen(step=9, batch=0, loss=0.1, changes={"w": [1.0]}),
+    wire.Seen(step=9, batch=0, outputs={"logits": [1.0]}),
     wire.Observe(seed=0, steps=3, training=True),
     wire.Observation(
         trainable_parameters=1,
@@ -99,16 +104,16 @@ def body(message: object, **changes: object) -> bytes:
         (body(MESSAGES[3], versions={"x": 1}), "FrameworkInfo.versions.x"),
         (body(MESSAGES[4], case=None), "Prepare.case"),
         (body(MESSAGES[4], case={"model": "m"}), "Prepare.case lacks 'mode'"),
-        (body(MESSAGES[13], shapes={"w": [1, "2"]}), r"Observation.shapes.w\[1\]"),
-        (body(MESSAGES[13], steps=[{"loss": "low"}]), r"Observation.steps\[0\].loss"),
+        (body(MESSAGES[16], shapes={"w": [1, "2"]}), r"Observation.shapes.w\[1\]"),
+        (body(MESSAGES[16], steps=[{"loss": "low"}]), r"Observation.steps\[0\].loss"),
         (body(MESSAGES[5], seconds=10**400), "Prepared.seconds"),
         (body(MESSAGES[7], start_nanoseconds=2**63), "Elapsed.start_nanoseconds is too large"),
         (body(MESSAGES[7], nanoseconds=[10**4000]), r"Elapsed.nanoseconds\[0\] is too large"),
         (body(MESSAGES[7], nanoseconds=[]), "Elapsed.nanoseconds"),
         (body(MESSAGES[7], nanoseconds=[3, 0]), "Elapsed.nanoseconds"),
         (body(MESSAGES[7], nanoseconds=[3, -3]), "Elapsed.nanoseconds"),
-        (body(MESSAGES[16], outcome="ok"), "a worker does not end by 'ok'"),
-        (body(MESSAGES[16], outcome="not-equal"), "a worker does not end by 'not-equal'"),
+        (body(MESSAGES[19], outcome="ok"), "a worker does not end by 'ok'"),
+        (body(MESSAGES[19], outcome="not-equal"), "a worker does not end by 'not-equal'"),
     ],
 )
 def test_malformed_messages_are_named(line, named):
@@ -120,7 +125,7 @@ def test_malformed_messages_are_named(line, named):
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
 def test_what_is_not_finite_is_refused_on_both_ends(value):
     with pytest.raises(ValueError, match="JSON"):
-        encode(wire.Prepared(seconds=value, differences=[], trainable_parameters=0))
+        encode(wire.Prepared(seconds=value, differences=[], trainable_parameters=0, batches=8))
     with pytest.raises(Malformed, match=r"Prepared\.seconds"):
         decode(body(MESSAGES[5], seconds=value))
 

@@ -15,7 +15,7 @@ from mbench.contract.reading import Malformed
 from mbench.engine import channel as channel_module
 from mbench.engine.channel import Channel
 
-LOSS = wire.encode(wire.LossValue(loss=0.5))
+LOSS = wire.encode(wire.Seen(step=1, batch=0, loss=0.5))
 
 
 class Ends:
@@ -50,28 +50,28 @@ def make():
 def test_messages_are_lines_however_they_are_cut(make):
     ends = make()
     os.write(ends.writes, LOSS + LOSS[:7])
-    assert ends.channel.receive(wire.LossValue, seconds=9).loss == 0.5
+    assert ends.channel.receive(wire.Seen, seconds=9).loss == 0.5
     os.write(ends.writes, LOSS[7:])
-    assert ends.channel.receive(wire.LossValue, seconds=9).loss == 0.5
-    ends.channel.send(wire.Loss(), seconds=9)
-    assert os.read(ends.reads, 99) == wire.encode(wire.Loss())
+    assert ends.channel.receive(wire.Seen, seconds=9).loss == 0.5
+    ends.channel.send(wire.Look(), seconds=9)
+    assert os.read(ends.reads, 99) == wire.encode(wire.Look())
 
 
 def test_a_failure_may_stand_in_place_of_any_answer(make):
     ends = make()
     failure = wire.Failure(outcome="oom", reason="none left")
     os.write(ends.writes, wire.encode(failure))
-    assert ends.channel.receive(wire.LossValue, seconds=9) == failure
+    assert ends.channel.receive(wire.Seen, seconds=9) == failure
 
 
 @pytest.mark.parametrize(
-    ("said", "what"), [(b"hello\n", "not JSON"), (b'{"message":"Closed"}\n', "Closed, where Loss")]
+    ("said", "what"), [(b"hello\n", "not JSON"), (b'{"message":"Closed"}\n', "Closed, where Seen")]
 )
 def test_what_is_no_answer_is_named(make, said, what):
     ends = make()
     os.write(ends.writes, said)
     with pytest.raises(Malformed, match=what):
-        ends.channel.receive(wire.LossValue, seconds=9)
+        ends.channel.receive(wire.Seen, seconds=9)
 
 
 @pytest.mark.parametrize("seconds", [0, 0.05])
@@ -80,7 +80,7 @@ def test_silence_has_its_limit(make, seconds):
     os.write(ends.writes, LOSS[:7])
     begin = time.monotonic()
     with pytest.raises(TimeoutError):
-        ends.channel.receive(wire.LossValue, seconds=seconds)
+        ends.channel.receive(wire.Seen, seconds=seconds)
     assert time.monotonic() - begin >= seconds
 
 
@@ -93,7 +93,7 @@ def test_who_does_not_listen_has_a_limit_too(make):
 def test_a_limit_may_be_longer_than_the_system_can_wait_at_once(make):
     ends = make()
     os.write(ends.writes, LOSS)
-    assert ends.channel.receive(wire.LossValue, seconds=1e9).loss == 0.5
+    assert ends.channel.receive(wire.Seen, seconds=1e9).loss == 0.5
 
 
 def test_what_was_said_before_the_end_is_heard(make):
@@ -101,9 +101,9 @@ def test_what_was_said_before_the_end_is_heard(make):
     ends = make(ends=end)
     os.write(ends.writes, LOSS)
     os.close(still_open)  # readable from now on, as a process's descriptor is once it has ended
-    assert ends.channel.receive(wire.LossValue, seconds=9).loss == 0.5
+    assert ends.channel.receive(wire.Seen, seconds=9).loss == 0.5
     with pytest.raises(EOFError):
-        ends.channel.receive(wire.LossValue, seconds=9)
+        ends.channel.receive(wire.Seen, seconds=9)
 
 
 def test_descriptors_may_have_large_numbers(make):
@@ -112,7 +112,7 @@ def test_descriptors_may_have_large_numbers(make):
     try:
         ends = make(lowest=2000)
         os.write(ends.writes, LOSS)
-        assert ends.channel.receive(wire.LossValue, seconds=9).loss == 0.5
+        assert ends.channel.receive(wire.Seen, seconds=9).loss == 0.5
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 

@@ -41,6 +41,9 @@ class World:
         self.counts = []
         """Of steps, of every block."""
         self.step_seconds = 0.1
+        self.loads = 0
+        self.skips = ""
+        """The label of workers that count a step too few."""
         self.noise = None
         """The step time of each worker from the first, instead of the one above."""
 
@@ -67,19 +70,22 @@ class FakeWorker(SilentWorker):
         super().__init__(pid=4711 + len(world.workers))
         self.world, self.label, self.number = world, label, number
         self.step_seconds = step_seconds or world.step_seconds
-        self.runs = self.asked = 0
+        self.steps = 0
 
     def start(self, message):
         return INFO
 
     def prepare(self, case, *, load=True):
         self.world.fault(self.label, self.number, "prepare")
-        return self.told(wire.Prepared(seconds=0.5, differences=["none"], trainable_parameters=7))
+        self.training = case.mode == "train"
+        return self.told(
+            wire.Prepared(seconds=0.5, differences=["none"], trainable_parameters=7, batches=8)
+        )
 
     def run(self, count, *, each=False, timeout=None):
         self.check_alone()
         self.world.fault(self.label, self.number, "run" if not each else "each")
-        self.runs += 1
+        self.steps += count - (self.world.skips == self.label)
         self.world.counts.append(count)
         self.world.now += count * self.step_seconds
         step = round(self.step_seconds * 1e9)
@@ -91,11 +97,17 @@ class FakeWorker(SilentWorker):
         )
 
     def ask(self, message, answer, *, timeout=None):
-        if isinstance(message, wire.Loss):
+        if isinstance(message, wire.Look):
             self.check_alone()
-            self.world.fault(self.label, self.number, "loss")
-            self.asked += 1
-            return wire.LossValue(loss=self.runs + self.asked / 10)
+            self.world.fault(self.label, self.number, "look")
+            norm = {"weight": [float(self.steps)] + [0.0] * 5} if message.changes else {}
+            batch, loss = (self.steps - 1) % 8, 4.0 if self.training else None
+            return self.told(wire.Seen(step=self.steps, batch=batch, loss=loss, changes=norm))
+        if isinstance(message, wire.Load):
+            self.check_alone()
+            self.steps = 0
+            self.world.loads += 1
+            return wire.Loaded()
         assert isinstance(message, wire.Memory)
         self.world.fault(self.label, self.number, "memory")
         return self.told(wire.MemoryUsed(peak_bytes=123))

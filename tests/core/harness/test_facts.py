@@ -32,7 +32,7 @@ def test_a_case_says_what_it_is_and_how_much_work(comparison):
     assert (flaky.label, flaky.framework, flaky.framework_title) == ("flaky==1", "flaky", "Flaky")
     assert tiny.axes == comparison.entries[0].case
     assert tiny.flops_per_sample == 3 * 2 * 256 * 64
-    assert (tiny.samples, tiny.standard, tiny.loss_gate) == ("samples", True, TIMED["fp32"])
+    assert (tiny.samples, tiny.standard, tiny.gates.answers) == ("samples", True, TIMED["fp32"])
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_a_case_says_what_it_is_and_how_much_work(comparison):
 def test_first_losses_may_lie_further_apart_where_dropout_draws(plugins, model, precision, gate):
     sweep = Sweep(frameworks=("tiny",), wanted={"model": (model,), "precision": (precision,)})
     (comparison,) = plan(sweep, plugins)
-    assert facts.loss_gate(comparison.entries[0].case) == gate
+    assert facts.gates(comparison.entries[0].case).answers == gate
 
 
 def test_an_environment(comparison):

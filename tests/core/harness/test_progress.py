@@ -132,11 +132,11 @@ def test_verbose_lines_say_what_was_decided_why_and_where_logs_are(out):
     for event in (
         events.Process(
             case=0, process=1, pid=7, prepare_seconds=2.0, trainable_parameters=1, differences=[],
-            first_loss=None, first_step_nanoseconds=1, warmup_blocks=[(9, 1)],
+            batches=8, first_loss=None, first_step_nanoseconds=1, warmup_blocks=[(9, 1)],
             warmup_reason="steady",
         ),
         events.Outcome(case=0, outcome="crashed", reason="gone", log="logs/a.log"),
-        events.Memory(case=0, process=0, peak_bytes=1),
+        events.Memory(case=0, process=0, peak_bytes=1, idle_look=1),
         events.ComparisonEnd(comparison=0, reason="all processes measured"),
     ):  # fmt: skip
         lines.telling.labels[0] = "a"

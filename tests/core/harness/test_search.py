@@ -15,7 +15,8 @@ from mbench.harness.search import Search, largest
 from mbench.plan.adaptive import Adaptive
 from mbench.plan.plan import Sweep, plan, plan_all
 from mbench.plan.presets import PRESETS
-from mbench.results.events import Tried, decode, encode
+from mbench.results.events import decode, encode
+from mbench.results.tried import Tried
 
 
 @pytest.mark.parametrize("start", [1, 4, 64, 300])

@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from cases import make_case
+from cases import GATES, make_case
 
 from mbench.contract.adapter import FrameworkInfo
 from mbench.contract.reading import Malformed
@@ -14,6 +14,7 @@ from mbench.plan.presets import PRESETS
 from mbench.results import events
 from mbench.results.events import EVENTS, decode, encode
 from mbench.results.proof import FindingRecord
+from mbench.results.tried import Tried
 from mbench.telemetry.sample import GpuSample, Sample
 
 INFO = FrameworkInfo(version="1.2", devices=["cpu"], device_name="CPU", threads=1)
@@ -34,7 +35,7 @@ def made(machine):
         schema=1, id="x", mbench="0.1.0", arguments=["mbench", "caf\u00e9 \u2028"], started="then",
         protocol=PRESETS["adaptive"], system=machine(gpus=[{"memory.total": "80 GB"}]),
     )  # fmt: skip
-    tried = events.Tried(value=8, step_seconds=0.1, peak_bytes=1)
+    tried = Tried(value=8, step_seconds=0.1, peak_bytes=1)
     ceiling = events.Ceiling(case=1, probe="matmul", size=8, amount=1, steps=1, nanoseconds=[1])
     return [
         run,
@@ -44,7 +45,7 @@ def made(machine):
         events.Search(comparison=0, label="l", what="batch_size", chosen=8, tried=[tried]),
         events.Case(
             case=1, comparison=0, label="l", framework="f", framework_title="F", spec="f",
-            axes=CASE, samples="images", flops_per_sample=1e9, standard=True, loss_gate=1e-5,
+            axes=CASE, samples="images", flops_per_sample=1e9, standard=True, gates=GATES,
         ),
         events.Environment(
             case=1, python="/p", python_version="3.11.7", managed=False, digest=None,
@@ -58,13 +59,18 @@ def made(machine):
         events.Calibration(case=1, run="r", started="then", ratios=[1.0, 0.9], disturbances=[]),
         events.Process(
             case=1, process=2, pid=7, prepare_seconds=0.5, trainable_parameters=7, differences=[],
-            first_loss=None, first_step_nanoseconds=9, warmup_blocks=[(1, 9), (2, 18)],
+            batches=8, first_loss=None, first_step_nanoseconds=9, warmup_blocks=[(1, 9), (2, 18)],
             warmup_reason="steady",
         ),
         events.Block(**OF_BLOCK, each=False, steps=3, start=0, nanoseconds=[7]),
         events.Block(**OF_BLOCK, each=True, steps=3, start=0, nanoseconds=[7, 8, 2**62]),
+        events.Evidence(
+            **OF_BLOCK, each=True, step=3, due=3.5, batch=2, loss=0.5, outputs={}, waited=9,
+            looked=1,
+        ),
+        events.Changes(case=1, process=2, step=16, due=90.5, parameters={"w": (1.0,) * 6}),
         events.Telemetry(**OF_BLOCK, each=True, cores=2, samples=[SAMPLE, SAMPLE]),
-        events.Memory(case=1, process=2, peak_bytes=0),
+        events.Memory(case=1, process=2, peak_bytes=0, idle_look=1),
         ceiling,
         events.Ceiling(case=1, probe="matmul", size=8, reason="oom: too large"),
         events.Outcome(case=1, outcome="oom", reason="too large", log=None),
@@ -84,8 +90,8 @@ def test_every_event_is_read_back_as_it_was_written(made):
 def test_events_are_called_in_a_file_what_they_are_called_in_code():
     assert list(EVENTS) == [
         "run", "resumed", "comparison", "search", "case", "environment", "equal_work",
-        "framework", "calibration", "process", "block", "telemetry", "memory", "ceiling",
-        "outcome", "comparison_end", "end",
+        "framework", "calibration", "process", "block", "telemetry", "evidence", "changes",
+        "memory", "ceiling", "outcome", "comparison_end", "end",
     ]  # fmt: skip
 
 
@@ -142,7 +148,7 @@ def test_what_could_not_be_read_back_is_not_written(event, said):
         lambda: replace(BLOCK, nanoseconds=[1, 2]),
         lambda: replace(BLOCK, each=True),
         lambda: events.Telemetry(**OF_BLOCK, each=True, cores=2, samples=[SAMPLE]),
-        lambda: events.Tried(value=8),
+        lambda: Tried(value=8),
         lambda: events.Outcome(case=0, outcome="ok", reason="", log=None),
         lambda: events.Ceiling(case=0, probe="matmul", size=8),
         lambda: events.Calibration(case=0, run="r", started="", ratios=[], disturbances=[]),
@@ -152,7 +158,7 @@ def test_what_could_not_be_read_back_is_not_written(event, said):
         lambda: events.Case(
             case=0, comparison=0, label="", framework="", framework_title="", spec="",
             axes=replace(CASE, batch_size=0), samples="", flops_per_sample=0.0, standard=True,
-            loss_gate=0.0,
+            gates=GATES,
         ),
     ],
 )  # fmt: skip

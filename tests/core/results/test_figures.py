@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from cases import make_case
+from cases import GATES, make_case
 
 from mbench.results import events
 from mbench.results.figures import rates, step_times, throughput
@@ -15,7 +15,7 @@ MS = 1_000_000
 def process(number, *blocks):
     warm = events.Process(
         case=0, process=number, pid=1, prepare_seconds=0.5, trainable_parameters=7, differences=[],
-        first_loss=None, first_step_nanoseconds=10**9, warmup_blocks=[(1, 10**8)],
+        batches=8, first_loss=None, first_step_nanoseconds=10**9, warmup_blocks=[(1, 10**8)],
         warmup_reason="steady",
     )  # fmt: skip
     return Process(warm, blocks=list(blocks))
@@ -40,7 +40,7 @@ def case(*processes, mode="train"):
     axes = make_case(model="m", workload="a:b", mode=mode)
     planned = events.Case(
         case=0, comparison=0, label="tiny", framework="tiny", framework_title="Tiny", spec="tiny",
-        axes=axes, samples="samples", flops_per_sample=1.0, standard=True, loss_gate=1e-5,
+        axes=axes, samples="samples", flops_per_sample=1.0, standard=True, gates=GATES,
     )  # fmt: skip
     return CaseRecord(planned, processes={p.warm.process: p for p in processes})
 

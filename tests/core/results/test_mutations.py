@@ -23,6 +23,7 @@ from mbench.results.folder import EVENTS_FILE
 from mbench.results.proof import FindingRecord
 from mbench.results.run import load_run
 from mbench.results.summary import summarize
+from mbench.results.tried import Tried
 
 SAMPLE = {"at_nanoseconds": 5, "busy_seconds": 3.0, "stolen_seconds": 0.0, "worker_seconds": 1.0,
           "available_bytes": 100, "page_faults": 7, "mhz": 2000.0, "joules": 9.0,
@@ -53,7 +54,8 @@ def whole_run(write_run, proven):
             system={"gpus": [{"name": "G", "driver_version": "1"}], "variables": {"A": "1"}},
             protocol=PRESETS[protocol], set_seconds=7.0, frameworks=("tiny", "flaky", "flaky==1"),
         )  # fmt: skip
-        tried = [events.Tried(value=8, step_seconds=0.1, peak_bytes=1)]
+        of_process = {"case": 0, "process": 0}
+        tried = [Tried(value=8, step_seconds=0.1, peak_bytes=1)]
         more = [
             events.Search(comparison=0, label="tiny", what="batch_size", chosen=8, tried=tried),
             events.Environment(
@@ -63,6 +65,28 @@ def whole_run(write_run, proven):
                 managed=True,
                 digest="d",
                 packages={"a": "1"},
+            ),
+            events.Evidence(
+                **of_process,
+                round=0,
+                each=False,
+                step=20,
+                due=115.0,
+                batch=3,
+                loss=4.0,
+                outputs={"logits": (1.0,) * 6},
+                waited=10**9,
+                looked=10**6,
+            ),
+            *(
+                events.Changes(
+                    **of_process,
+                    step=step,
+                    due=6.0 * step,
+                    parameters={"w": (1.0,) * 6},
+                    statistics={"m": (1.0,) * 6},
+                )
+                for step in (16, 20)
             ),
             events.Resumed(arguments=["mbench"], mbench="0.1.0", at="then"),
         ]

@@ -74,8 +74,8 @@ def test_a_tensor_that_is_not_finite_is_named():
     bench = model()
     step = bench.step
 
-    def spoil():
-        step()
+    def spoil(at):
+        step(at)
         bench.model["bias"][3] = np.nan
 
     bench.step = spoil

@@ -60,14 +60,14 @@ def test_prepare_loads_the_canonical_parameters(session):
     assert prepared.seconds > 0
     assert prepared.trainable_parameters == 64 * 257
     assert prepared.differences == ["gradients are written by hand"]
-    loaded = dict(session.benchmark.parameters())
+    loaded = dict(session.rotation.benchmark.parameters())
     for name, array in TINY.parameters(seed=5):
         assert np.array_equal(loaded[name], array)
 
 
 def test_what_is_observed_next_is_not_loaded_twice(session):
     session.answer(wire.Prepare(case=CASE, load=False))
-    assert not any(array.any() for _, array in session.benchmark.parameters())
+    assert not any(array.any() for _, array in session.rotation.benchmark.parameters())
 
 
 def test_run_times_the_prepared_case(session):
@@ -79,7 +79,7 @@ def test_run_times_the_prepared_case(session):
 def test_the_loss_is_the_last_steps(session):
     session.answer(wire.Prepare(case=CASE))
     session.answer(wire.TimeSteps(count=1))
-    first = session.answer(wire.Loss()).loss
+    first = session.answer(wire.Look()).loss
     seen = session.answer(wire.Observe(seed=CASE.seed, steps=1, training=True))
     assert first == pytest.approx(seen.steps[0].loss)
 
@@ -95,7 +95,7 @@ def test_memory_evidence_and_goodbye(session):
 def test_shapes_are_told_without_a_prepared_case(session):
     found = session.answer(wire.FindShapes(case=CASE))
     assert found == wire.ShapesFound(shapes={"weight": [64, 256], "bias": [64]})
-    assert session.benchmark is None
+    assert session.rotation is None
 
 
 def test_the_case_before_makes_room_for_the_next(session):
@@ -103,14 +103,16 @@ def test_the_case_before_makes_room_for_the_next(session):
     broken = dataclasses.replace(CASE, sizes={"image_size": 32})
     with pytest.raises(ValueError, match="no size image_size"):
         session.answer(wire.Prepare(case=broken))
-    assert session.benchmark is None
+    assert session.rotation is None
 
 
 def test_the_case_before_is_gone_even_where_its_model_refers_to_itself(session, monkeypatch):
     session.answer(wire.Prepare(case=CASE))
     session.answer(wire.TimeSteps(count=1))
-    session.benchmark.itself = session.benchmark
-    before = weakref.ref(session.benchmark)
+    benchmark = session.rotation.benchmark
+    benchmark.itself = benchmark
+    before = weakref.ref(benchmark)
+    del benchmark
     honest = session.runtime.prepare
 
     def prepare(case, workload):
@@ -125,7 +127,7 @@ def test_the_case_before_is_gone_even_where_its_model_refers_to_itself(session, 
 def test_a_probe_takes_the_cases_place_until_the_next(session, kind):
     session.answer(wire.Prepare(case=CASE))
     session.answer(wire.Probe(kind=kind, size=16, precision="fp32"))
-    assert session.benchmark is None
+    assert session.rotation is None
     assert len(session.answer(wire.TimeSteps(count=3)).nanoseconds) == 1
     with pytest.raises(AssertionError, match="prepare comes first"):
         session.answer(wire.Memory())
@@ -139,7 +141,7 @@ def test_an_adapter_without_probes_is_unsupported(session, monkeypatch):
         session.answer(wire.Probe(kind="matmul", size=16, precision="fp32"))
 
 
-@pytest.mark.parametrize("message", [wire.TimeSteps(count=1), wire.Loss(), wire.Memory()])
+@pytest.mark.parametrize("message", [wire.TimeSteps(count=1), wire.Look(), wire.Memory()])
 def test_nothing_runs_before_it_is_prepared(session, message):
     with pytest.raises(AssertionError, match="prepare comes first"):
         session.answer(message)

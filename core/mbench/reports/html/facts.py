@@ -12,7 +12,7 @@ from mbench.reports.grid import Grid
 from mbench.reports.headline import named, one_compiler_each
 from mbench.reports.html.parts import Figure, Section
 from mbench.reports.proofs import cell
-from mbench.reports.remarks import difference_lines
+from mbench.reports.remarks import difference_lines, doubt_lines
 from mbench.reports.text import number
 
 __all__ = ["sections"]
@@ -30,6 +30,7 @@ def sections(document: Document) -> list[Section]:
     made = (
         proof(document),
         differences(document),
+        doubted(document),
         disturbed(document),
         places(document),
         reproduce(document),
@@ -76,6 +77,14 @@ def differences(document: Document) -> Section | None:
         return None
     lead = "What each framework does its own way, and could not be made the same."
     return Section("differences", "What differs between the frameworks", lead, notes=notes)
+
+
+def doubted(document: Document) -> Section | None:
+    notes = doubt_lines(document)
+    if not notes:
+        return None
+    lead = "What the timed processes left speaks against their work: there is no verdict on it."
+    return Section("doubts", "Doubts", lead, notes=notes)
 
 
 def disturbed(document: Document) -> Section | None:

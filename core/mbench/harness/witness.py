@@ -1,0 +1,144 @@
+"""Takes evidence from a timed process: counts its steps, and looks at what they leave."""
+
+from __future__ import annotations
+
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, cast
+
+from mbench.contract import wire
+from mbench.contract.reading import Malformed
+from mbench.results import events
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from mbench.engine.worker import Worker
+    from mbench.plan.plan import Entry
+    from mbench.quantities import Sketch
+    from mbench.results.store import RunWriter
+
+__all__ = ["Witness"]
+
+CHANGES_AT = 16
+"""Steps after which all processes' changes of parameters are looked at: two turns of all batches,
+which slow cases reach too."""
+MOST_STEPS = 1000
+"""After so many, parameters are loaded anew: small steps add up, and a loss that is learnt by heart
+is other work."""
+
+
+class Witness:
+    """Everything here happens outside the clock; nothing of it tells a worker what is timed."""
+
+    def __init__(self, entry: Entry, process: int, worker: Worker, store: RunWriter) -> None:
+        self.entry = entry
+        self.process = process
+        self.worker = worker
+        self.store = store
+        self.training = entry.case.mode == "train"
+        self.optimizer = entry.case.resolve().optimizer
+        self.steps = 0
+        """Since parameters were loaded."""
+        self.changes_seen = not self.training
+        self.warm = False
+        self._held: list[events.Changes] = []
+
+    def run(self, count: int) -> int:
+        """Let the worker make steps that no block holds; gives their nanoseconds."""
+        elapsed, left = 0, CHANGES_AT - self.steps
+        if not self.changes_seen and 0 < left <= count:
+            elapsed = self.worker.run(left).nanoseconds[0]
+            self.made(left)
+            count -= left
+        if count:
+            elapsed += self.worker.run(count).nanoseconds[0]
+            self.made(count)
+        return elapsed
+
+    def made(self, count: int) -> None:
+        """Take note of steps; once, after just so many, their changes are looked at."""
+        self.steps += count
+        if not self.changes_seen and self.steps == CHANGES_AT:
+            self.changes_seen = True
+            self.see_changes()
+
+    def began(self) -> None:
+        """The process is written down: what was seen before may follow."""
+        self.warm = True
+        self.tell()
+
+    def refresh(self) -> None:
+        """Load parameters anew where many steps were made with them."""
+        if self.training and self.steps >= MOST_STEPS:
+            self.worker.ask(wire.Load(), wire.Loaded)
+            self.steps = 0
+            self.run(1)  # which makes what an optimizer makes in its first step
+
+    def approach(self, count: int) -> None:
+        """Make untimed steps up to where changes are looked at, if a block would pass that."""
+        left = CHANGES_AT - self.steps
+        if not self.changes_seen and 0 < left < count:
+            self.run(left)
+
+    def see(self, of_block: events.OfBlock, *, steps: int, waited: int) -> None:
+        """Write down what a block's last step left; `waited` is the parent's time for the block."""
+        begin = perf_counter_ns()
+        seen = self.look()
+        looked = perf_counter_ns() - begin
+        self.steps += steps
+        self.check(seen)
+        self.store.append(
+            events.Evidence(
+                **vars(of_block),
+                step=seen.step,
+                due=self.optimizer.carried(seen.step),
+                batch=seen.batch,
+                loss=seen.loss,
+                outputs=sketches(seen.outputs),
+                waited=waited,
+                looked=looked,
+            )
+        )
+        self.made(0)
+
+    def end(self) -> int:
+        """Look once more: at all changes in training; gives how long an idle look takes."""
+        begin = perf_counter_ns()
+        self.look()
+        idle = perf_counter_ns() - begin
+        if self.training and self.steps != CHANGES_AT:
+            self.see_changes()
+        return idle
+
+    def look(self, *, changes: bool = False) -> wire.Seen:
+        return self.worker.ask(wire.Look(changes=changes), wire.Seen)
+
+    def see_changes(self) -> None:
+        seen = self.look(changes=True)
+        self.check(seen)
+        self._held.append(
+            events.Changes(
+                case=self.entry.number,
+                process=self.process,
+                step=seen.step,
+                due=self.optimizer.carried(seen.step),
+                parameters=sketches(seen.changes),
+                statistics=sketches(seen.statistics),
+            )
+        )
+        if self.warm:
+            self.tell()
+
+    def check(self, seen: wire.Seen) -> None:
+        """Raises Malformed where the worker counts otherwise than we do."""
+        if seen.step != self.steps:
+            raise Malformed(f"the worker made {seen.step} steps where {self.steps} were asked for")
+
+    def tell(self) -> None:
+        while self._held:
+            self.store.append(self._held.pop(0))
+
+
+def sketches(told: Mapping[str, Sequence[float]]) -> dict[str, Sketch]:
+    """As they are kept; of another length they could not be read back."""
+    return {name: cast("Sketch", tuple(sketch)) for name, sketch in told.items()}

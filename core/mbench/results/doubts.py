@@ -1,0 +1,244 @@
+"""What speaks against the work of timed processes: answers, updates and clocks."""
+
+from __future__ import annotations
+
+import math
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mbench.results.ceiling import mfu, peak
+from mbench.results.figures import throughput
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from mbench.quantities import Sketch
+    from mbench.results.events import Changes, Evidence
+    from mbench.results.records import CaseRecord, Run
+
+__all__ = ["doubts", "implausible"]
+
+MOST_MFU = 1.1
+"""A probe of the machine's peak may be slower than another kernel, but not by more."""
+SMALLEST = 1e-300
+"""What is divided by, at least."""
+FARTHEST = 4.0
+"""Times the way over which the drift of losses was seen: no loss is judged beyond."""
+SHARE, SLACK_SECONDS = 0.2, 0.05
+"""Of a block's time: what messages, and waking up beside other load, may take besides."""
+FEWEST_BLOCKS = 8
+"""For a word on clocks: seven of eight blocks must speak against one, since other load delays."""
+
+
+def doubts(baseline: CaseRecord, other: CaseRecord) -> Iterator[str]:
+    """What two cases, or the processes of one, have left otherwise than each other."""
+    if said := first_losses(baseline, other):
+        yield said
+    itself = " by itself" if baseline is other else ""
+    for said in (
+        unlike_losses(baseline, other),
+        unlike_outputs(baseline, other),
+        *unlike_changes(baseline, other),
+    ):
+        if said:
+            yield f"{other.planned.label}: {said}{itself}"
+    growth = other.planned.gates.growth
+    for process in other.processes.values():
+        if itself and growth is not None and (said := stunted(process.changes, growth)):
+            yield f"{other.planned.label}: {said}"
+
+
+def first_losses(*cases: CaseRecord) -> str:
+    """The proof is made small; this holds its result against the objects that were timed."""
+    known = [
+        process.warm.first_loss
+        for case in cases
+        for process in case.processes.values()
+        if process.warm.first_loss is not None
+    ]
+    if known and max(known) - min(known) > cases[0].planned.gates.answers * abs(known[0]):
+        return f"the first losses as timed lie apart: {min(known):.9g} and {max(known):.9g}"
+    return ""
+
+
+def evidence(case: CaseRecord) -> list[Evidence]:
+    return [seen for process in case.processes.values() for _, seen in process.evidence]
+
+
+def by_batch(case: CaseRecord) -> dict[int, list[tuple[float, float]]]:
+    """How far steps had carried, and the loss; of every block's last step, by its batch."""
+    found: dict[int, list[tuple[float, float]]] = {}
+    for one in evidence(case):
+        if one.loss is not None:
+            found.setdefault(one.batch, []).append((one.due, one.loss))
+    return found
+
+
+def drift(*cases: CaseRecord) -> tuple[float, float]:
+    """By how much losses change as updates carry parameters, the same for all batches; and over
+    how long a way that was seen of one batch.
+    """
+    moved, changed, way = 0.0, 0.0, 0.0
+    for points in (points for case in cases for points in by_batch(case).values()):
+        due, loss = map(fmean, zip(*points, strict=True))
+        moved += sum((a - due) ** 2 for a, _ in points)
+        changed += sum((a - due) * (b - loss) for a, b in points)
+        way = max(way, *(abs(a - due) for a, _ in points))
+    return (changed / moved, FARTHEST * way) if moved else (0.0, 0.0)
+
+
+def unlike_losses(baseline: CaseRecord, other: CaseRecord) -> str:
+    """Of the blocks' last steps: by batch, and along the drift that updates make."""
+    (slope, reach), gates = drift(baseline, other), baseline.planned.gates
+    levels = {
+        batch: tuple(map(fmean, zip(*points, strict=True)))
+        for batch, points in by_batch(baseline).items()
+    }
+    worst, said = 1.0, ""
+    for one in evidence(other):
+        due, level = levels.get(one.batch, (math.inf, math.inf))
+        if one.loss is None or not abs(one.due - due) <= reach:
+            continue
+        size = max(abs(level), SMALLEST)
+        error = abs(one.loss - level - slope * (one.due - due)) / size
+        gate = gates.answers + gates.drift * abs(slope) * max(one.due, due) / size
+        if error > worst * gate:
+            worst = error / gate
+            said = f"loss of batch {one.batch} after {one.step} steps, as timed, off by "
+            said += f"{error:.2g} (gate {gate:.0e})"
+    return said
+
+
+def unlike_outputs(baseline: CaseRecord, other: CaseRecord) -> str:
+    """Of the blocks' last steps: those of a batch are the same in every round."""
+    known: dict[tuple[int, str], Sketch] = {}
+    for one in evidence(baseline):
+        for name, sketch in one.outputs.items():
+            known.setdefault((one.batch, name), sketch)
+    worst, said = baseline.planned.gates.answers, ""
+    for one in evidence(other):
+        for name, sketch in one.outputs.items():
+            reference = known.get((one.batch, name))
+            if reference is None:
+                continue
+            error = distance(sketch, reference) / max(reference[0], SMALLEST)
+            if error > worst:
+                worst = error
+                said = f"output {name} of batch {one.batch}, as timed, off by {error:.2g} "
+                said += f"(gate {baseline.planned.gates.answers:.0e})"
+    return said
+
+
+def distance(sketch: Sequence[float], other: Sequence[float]) -> float:
+    return float(np.linalg.norm(np.subtract(sketch[1:], other[1:])))
+
+
+def unlike_changes(baseline: CaseRecord, other: CaseRecord) -> Iterator[str]:
+    """Of parameters and running statistics, after the same number of steps."""
+    gates = baseline.planned.gates
+    known = {change.step: change for p in baseline.processes.values() for change in p.changes}
+    worst = {"norm": gates.norm, "direction": gates.direction, "statistics": gates.statistics}
+    said: dict[str, str] = {}
+    for change in (change for p in other.processes.values() for change in p.changes):
+        reference = known.get(change.step)
+        if reference is None:
+            continue
+        errors = {
+            "norm": norm_gap(change.parameters, reference.parameters),
+            "direction": direction_gap(change.parameters, reference.parameters),
+            "statistics": direction_gap(change.statistics, reference.statistics),
+        }
+        for kind, error in errors.items():
+            limit = worst[kind]
+            if limit is not None and not error <= limit:
+                worst[kind] = error
+                what = "running statistics" if kind == "statistics" else f"updates, by {kind},"
+                said[kind] = f"{what} after {change.step} timed steps off by {error:.2g}"
+    yield from said.values()
+
+
+def together(sketches: Mapping[str, Sequence[float]]) -> float:
+    return float(np.linalg.norm([sketch[0] for sketch in sketches.values()]))
+
+
+def norm_gap(
+    found: Mapping[str, Sequence[float]], reference: Mapping[str, Sequence[float]]
+) -> float:
+    """Relative; nothing that has changed where something should is 1."""
+    due = together(reference)
+    return abs(together(found) - due) / due if due else float(together(found) > 0)
+
+
+def direction_gap(
+    found: Mapping[str, Sequence[float]], reference: Mapping[str, Sequence[float]]
+) -> float:
+    """The estimated norm of the difference of all changes, relative to them."""
+    if set(found) != set(reference):
+        return float("inf")
+    gaps = [distance(found[name], reference[name]) for name in found]
+    due = together(reference)
+    return float(np.linalg.norm(gaps)) / due if due else float(any(gaps))
+
+
+def stunted(changes: Sequence[Changes], gate: float) -> str:
+    """Whether a process's parameters changed later as its first changes foretell."""
+    ordered = sorted(changes, key=lambda change: change.step)
+    if len(ordered) < 2 or not (begun := together(ordered[0].parameters)):
+        return ""
+    first, last = ordered[0], ordered[-1]
+    grown = together(last.parameters) / begun / (last.due / first.due)
+    if abs(grown - 1) <= gate:
+        return ""
+    return (
+        f"updates of {last.step} timed steps are {grown:.2g} times what those of the first "
+        f"{first.step} foretell"
+    )
+
+
+def implausible(run: Run, case: CaseRecord) -> Iterator[str]:
+    """What no machine does."""
+    who = case.planned.label
+    share = mfu(case, throughput(case, level=None), peak(run, case))
+    if share is not None and share > MOST_MFU:
+        yield f"{who}: an MFU of {100 * share:.3g} %, which is more than this machine can do"
+    if said := misread(case) or unfinished(case):
+        yield f"{who}: {said}"
+
+
+def seconds(case: CaseRecord) -> Iterator[tuple[float, float, float]]:
+    """Of each block that was timed whole: its own; what the parent waited beyond them; and what it
+    waited for the look after it, beyond what an idle worker takes.
+    """
+    for process in case.processes.values():
+        if process.idle_look is None:
+            continue  # it was cut short
+        for block, seen in process.evidence:
+            if not block.each:
+                own = sum(block.nanoseconds)
+                left = seen.looked - process.idle_look
+                yield own / 1e9, (seen.waited - own) / 1e9, left / 1e9
+
+
+def beyond(pairs: Iterable[tuple[float, float]]) -> tuple[float, float] | None:
+    """Of each block its own seconds and others: one of those where others are too many, if seven
+    of eight are so.
+    """
+    ordered = sorted(pairs, key=lambda pair: pair[1] - SHARE * pair[0])
+    if len(ordered) < FEWEST_BLOCKS:
+        return None
+    own, other = ordered[len(ordered) // 8]
+    return (own, other) if other > SHARE * own + SLACK_SECONDS else None
+
+
+def misread(case: CaseRecord) -> str:
+    """Whether the worker's clock runs slow against the parent's."""
+    found = beyond((own, over) for own, over, _ in seconds(case))
+    return f"it says {found[0]:.3g} s where {sum(found):.3g} s passed" if found else ""
+
+
+def unfinished(case: CaseRecord) -> str:
+    """Whether work went on after `synchronize`."""
+    found = beyond((own, left) for own, _, left in seconds(case))
+    return f"{found[1]:.3g} s of work went on after synchronize" if found else ""

@@ -1,0 +1,63 @@
+"""What is kept of what timed processes show of their work, and how far it may lie apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated
+
+from mbench.contract.reading import Quantity
+from mbench.quantities import Nanoseconds, Number, Real, Share, Sketch, Steps
+
+__all__ = ["Changes", "Evidence", "Gates"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gates:
+    """How far what two timed processes leave may lie apart, relative to it."""
+
+    answers: Share
+    """Of losses or outputs on the same batch."""
+    drift: Share
+    """Share of the loss's drift so far by which losses may differ besides."""
+    norm: Share | None
+    """Of the norm of all changes after the same steps; None where updates do not show."""
+    direction: Share | None
+    """Of those changes themselves; None where frameworks draw masks of their own."""
+    statistics: Share | None
+    """Of the changes of running statistics; None as there."""
+    growth: Share | None
+    """Of the norm of all changes against what so many steps make of an earlier one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """What the last step of a block left, taken outside the clock."""
+
+    step: Steps
+    """Steps since the parameters were loaded."""
+    due: Annotated[float, Quantity("learning rates", least=1)]
+    """How far constant gradients would have carried parameters by then, in learning rates."""
+    batch: Number
+    """Number of the last step's batch."""
+    loss: Real | None
+    """Its loss; None for inference."""
+    outputs: dict[str, Sketch]
+    """Sketches of its outputs, thinned; none for training."""
+    waited: Nanoseconds
+    """How long the block took by the parent's clock."""
+    looked: Nanoseconds
+    """How long the parent then waited for this."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Changes:
+    """How far parameters have come from where they began."""
+
+    step: Steps
+    """Steps since the parameters were loaded."""
+    due: Annotated[float, Quantity("learning rates", least=1)]
+    """How far constant gradients would have carried parameters by then, in learning rates."""
+    parameters: dict[str, Sketch]
+    """A sketch of the change of each."""
+    statistics: dict[str, Sketch] = field(default_factory=dict)
+    """A sketch of the change of each running statistic."""

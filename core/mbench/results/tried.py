@@ -1,0 +1,30 @@
+"""What is kept of one value that a search tried."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mbench.contract.reading import Malformed
+from mbench.quantities import Bytes, Seconds
+
+__all__ = ["Tried"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tried:
+    """One value of a search, tried in a worker of its own."""
+
+    value: int | str
+    """Batch size or compiler."""
+    outcome: str = "ok"
+    """How it ended, in a word."""
+    reason: str = ""
+    """Why the outcome is not "ok"."""
+    step_seconds: Seconds | None = None
+    """Duration of a step, roughly; None where it did not run."""
+    peak_bytes: Bytes | None = None
+    """Most memory in use; None where it did not run."""
+
+    def __post_init__(self) -> None:
+        if self.outcome == "ok" and None in (self.step_seconds, self.peak_bytes):
+            raise Malformed(f"{self.value!r:.60} was tried well, without time or memory")

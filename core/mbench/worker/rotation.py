@@ -1,0 +1,35 @@
+"""The steps of a case as they are timed: its batches in turn, counted since it was loaded."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import numpy as np
+
+    from mbench.contract.adapter import Benchmark
+
+__all__ = ["Rotation"]
+
+
+class Rotation:
+    """No two steps in a row have the same inputs, so what is kept from a step is no answer."""
+
+    def __init__(self, benchmark: Benchmark) -> None:
+        self.benchmark = benchmark
+        self.synchronize = benchmark.synchronize
+        self.steps = 0
+        """Since parameters were loaded."""
+        self.batch = 0
+        """Number of the last step's batch."""
+
+    def load(self, arrays: Iterable[tuple[str, np.ndarray]]) -> None:
+        self.benchmark.load_parameters(arrays)
+        self.steps = 0
+
+    def step(self) -> None:
+        self.batch = self.steps % self.benchmark.batches
+        self.steps += 1
+        self.benchmark.step(self.batch)

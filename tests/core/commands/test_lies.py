@@ -1,0 +1,37 @@
+"""Lies that are told only where a case is timed: the proof holds, and compare says them by name."""
+
+from __future__ import annotations
+
+import pytest
+from comparing import compare, documents
+
+BRIEF = ["--models", "tiny-model", "--processes", "1", "--rounds", "8", "--block", "0.15"]
+BRIEF += ["--threads", "1", "--format", "json"]
+
+
+@pytest.mark.parametrize(
+    ("lie", "mode", "said"),
+    [
+        ("memo", "inference", "flaky: an MFU of "),
+        ("stale", "inference", "flaky: output logits of batch "),
+        ("forty", "train", "foretell"),
+        ("second", "train", "as timed, off by "),
+        ("half", "train", "the first losses as timed lie apart"),
+        ("hasty", "train", "of work went on after synchronize"),
+        ("clock", "train", "flaky: it says "),
+    ],
+)
+def test_a_lie_of_the_timed_process_is_told_by_name(surroundings, lie, mode, said):
+    result = compare(
+        "--frameworks", "tiny,flaky", *BRIEF, "--mode", mode,
+        "--mfu" if lie == "memo" else "--no-mfu", fault=lie,
+    )  # fmt: skip
+    document, cases = documents(result)
+    assert cases["flaky"]["outcome"] == "ok"
+    assert cases["flaky"]["equal_work"]["proven"], "or it would be no lie of the timed process"
+    assert cases["tiny"]["doubts"] == []
+    (comparison,) = document["comparisons"]
+    assert comparison["verdict"] is None
+    assert comparison["equal_work"] == "not proven"
+    assert comparison["reason"].startswith("no verdict: ")
+    assert said in comparison["reason"]

@@ -1,0 +1,60 @@
+"""Steps are counted, and what they leave is looked at outside of what is timed."""
+
+from __future__ import annotations
+
+import pytest
+
+from mbench.harness.witness import CHANGES_AT, MOST_STEPS
+from mbench.plan.presets import PRESETS
+from mbench.results import events
+
+
+def test_every_block_is_followed_by_what_its_last_step_left(measure):
+    store = measure(processes=2, rounds=3, mode="inference", frameworks=("tiny", "flaky"))
+    blocks, seen = store.of(events.Block), store.of(events.Evidence)
+    assert [(b.case, b.process, b.round, b.each) for b in blocks] == [
+        (s.case, s.process, s.round, s.each) for s in seen
+    ]
+    assert all(one.batch == (one.step - 1) % 8 for one in seen)
+    assert store.of(events.Changes) == [], "inference changes no parameter"
+
+
+@pytest.mark.parametrize("step_seconds", [0.001, 0.02, 0.6, 5.0])
+def test_changes_are_looked_at_after_just_so_many_steps_and_at_the_end(
+    measure, world, step_seconds
+):
+    world.step_seconds = step_seconds
+    store = measure(processes=1, rounds=12, frameworks=("tiny", "flaky"))
+    for case in (0, 1):
+        first, last = [change for change in store.of(events.Changes) if change.case == case]
+        assert first.step == CHANGES_AT
+        assert last.step == [s.step for s in store.of(events.Evidence) if s.case == case][-1]
+        assert last.due > first.due > CHANGES_AT
+
+
+def test_too_few_steps_leave_one_look_at_the_end(measure, world):
+    world.step_seconds = 5.0
+    store = measure(processes=1, rounds=1, frameworks=("tiny", "flaky"))
+    assert len(store.of(events.Changes)) == 2
+    assert {change.step < CHANGES_AT for change in store.of(events.Changes)} == {True}
+
+
+def test_parameters_are_loaded_anew_after_many_steps(measure, world):
+    world.step_seconds = 0.001
+    store = measure(processes=1, rounds=12, frameworks=("tiny", "flaky"))
+    assert world.loads > 2
+    assert max(seen.step for seen in store.of(events.Evidence)) < 2 * MOST_STEPS
+
+
+def test_a_counted_protocol_is_looked_at_too(measure):
+    store = measure(frameworks=("tiny", "flaky"), protocol=PRESETS["dlperf"])
+    assert len(store.of(events.Evidence)) == len(store.of(events.Block))
+    assert {change.step for change in store.of(events.Changes)} == {CHANGES_AT, 120}
+
+
+def test_a_worker_that_counts_otherwise_ends_its_case(measure, world):
+    world.skips = "flaky"
+    store = measure(processes=1, rounds=2, frameworks=("tiny", "flaky"))
+    ((case, outcome, reason),) = store.outcomes
+    assert (case, outcome) == (1, "failed")
+    assert "steps where" in reason

@@ -1,0 +1,221 @@
+"""What timed processes left is held against each other, and against what machines can do."""
+
+from __future__ import annotations
+
+import pytest
+from cases import GATES, make_case
+
+from mbench.plan.adaptive import Adaptive
+from mbench.results import events
+from mbench.results.doubts import doubts, implausible
+from mbench.results.evidence import Gates
+from mbench.results.records import CaseRecord, Process, Run
+
+LEVELS = [4.0 + 0.1 * batch for batch in range(8)]
+SLOPE = -1e-5
+SECOND = 10**9
+
+
+def make_process(number=0, *, losses=(), changes=(), outputs=(), own=1.0, waited=1.0, looked=0.001):
+    warm = events.Process(
+        case=0, process=number, pid=1, prepare_seconds=0.5, trainable_parameters=7, differences=[],
+        batches=8, first_loss=None, first_step_nanoseconds=SECOND, warmup_blocks=[(1, SECOND)],
+        warmup_reason="steady",
+    )  # fmt: skip
+    process = Process(warm, peak_bytes=1, idle_look=SECOND // 1000)
+    of_block = {"case": 0, "process": number, "each": False}
+    for at, (step, loss) in enumerate(losses):
+        sketches = {"logits": outputs[at]} if outputs else {}
+        block = events.Block(
+            **of_block, round=at, steps=10, start=0, nanoseconds=[round(own * SECOND)]
+        )
+        seen = events.Evidence(
+            **of_block, round=at, step=step, due=10.0 * step, batch=(step - 1) % 8, loss=loss,
+            outputs=sketches, waited=round(waited * SECOND), looked=round(looked * SECOND),
+        )  # fmt: skip
+        process.blocks.append(block)
+        process.evidence.append((block, seen))
+    process.changes = [
+        events.Changes(
+            case=0, process=number, step=step, due=10.0 * step,
+            parameters={"weight": sketch}, statistics={},
+        )
+        for step, sketch in changes
+    ]  # fmt: skip
+    return process
+
+
+def make_record(*processes, label="tiny", gates=GATES):
+    planned = events.Case(
+        case=0, comparison=0, label=label, framework="tiny", framework_title="Tiny", spec="tiny",
+        axes=make_case(), samples="samples", flops_per_sample=1e9, standard=True, gates=gates,
+    )  # fmt: skip
+    return CaseRecord(planned, processes={process.warm.process: process for process in processes})
+
+
+def honest(step, *, bend=0.0):
+    return LEVELS[(step - 1) % 8] + SLOPE * 10 * step + bend * step**2
+
+
+def said(*records):
+    return list(doubts(*records if len(records) == 2 else records * 2))
+
+
+def losses(steps, of=honest):
+    return [(step, of(step)) for step in steps]
+
+
+def test_honest_losses_agree_wherever_their_blocks_end():
+    """A slow framework and a fast one, with a drift that is no straight line quite."""
+    slow = make_record(make_process(losses=losses(range(6, 60, 3))))
+    fast = make_record(
+        make_process(losses=losses(range(50, 900, 37), lambda s: honest(s, bend=1e-9)))
+    )
+    assert said(slow, fast) == said(fast, slow) == said(slow) == said(fast) == []
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        lambda step: honest(min(step, 40)),  # nothing is done after 40 steps
+        lambda step: LEVELS[(step - 1) % 8] + SLOPE * 10 * min(step, 40),  # but forward passes
+        lambda step: LEVELS[(step - 1) % 8] + SLOPE * 5 * step,  # every second update
+        lambda step: honest(step) + 5e-2,  # other samples
+        lambda step: honest(step + 1),  # another batch
+    ],
+)
+def test_losses_of_other_work_are_told(lie):
+    steps = range(50, 900, 37)
+    good = make_record(make_process(losses=losses(steps)))
+    bad = make_record(make_process(losses=losses(steps, lie)), label="flaky")
+    (text,) = said(good, bad)
+    assert text.startswith("flaky: loss of batch ")
+    assert "as timed, off by" in text
+
+
+def test_one_wrong_round_is_told_without_another_framework():
+    found = losses(range(50, 900, 37))
+    found[9] = (found[9][0], found[9][1] + 0.1)
+    (text,) = said(make_record(make_process(losses=found)))
+    assert f"after {found[9][0]} steps" in text
+    assert text.endswith("by itself")
+
+
+def test_where_the_drift_is_not_known_only_losses_of_the_same_step_are_judged():
+    one = make_record(make_process(losses=[(9, honest(9)), (18, honest(18))]))
+    later = make_record(make_process(losses=[(809, honest(809)), (826, honest(826))]))
+    assert said(one, later) == []
+    other = make_record(make_process(losses=[(9, honest(9) + 0.01)]))
+    assert len(said(one, other)) == 1
+
+
+def test_a_batch_that_the_other_did_not_end_on_is_not_judged():
+    one = make_record(make_process(losses=[(1, 4.0)]))
+    other = make_record(make_process(losses=[(2, 9.0)]))
+    assert said(one, other) == []
+
+
+def test_outputs_of_a_batch_are_the_same_in_every_round_process_and_framework():
+    sketches = {batch: tuple(float(batch + at + 1) for at in range(6)) for batch in range(8)}
+    steps = [(step, None) for step in range(5, 90, 7)]
+    right = [sketches[(step - 1) % 8] for step, _ in steps]
+    good = make_record(make_process(losses=steps, outputs=right), make_process(1, losses=steps, outputs=right))  # fmt: skip  # noqa: E501
+    assert said(good) == said(good, good) == []
+    kept = make_record(make_process(losses=steps, outputs=[right[0]] * len(steps)), label="flaky")
+    assert said(kept) == [], "it agrees with itself by batch only where each batch came twice"
+    (text,) = said(good, kept)
+    assert text.startswith("flaky: output logits of batch ")
+
+
+WEIGHT = (3.0, 1.0, -1.0, 2.0, 0.5, 1.5)
+
+
+def grown(factor, sketch=WEIGHT):
+    return tuple(factor * value for value in sketch)
+
+
+@pytest.mark.parametrize(
+    ("sketch", "what"),
+    [
+        (grown(0.56), "updates, by norm, after 16 timed steps off by 0.44"),
+        (grown(0.0), "updates, by norm, after 16 timed steps off by 1"),
+        ((3.0, 1.0, -1.0, 2.0, 0.5, -1.5), "updates, by direction, after 16 timed steps off by 1"),
+    ],
+)
+def test_updates_are_compared_after_the_same_steps(sketch, what):
+    good = make_record(make_process(changes=[(16, WEIGHT)]))
+    bad = make_record(make_process(changes=[(16, sketch)]), label="flaky")
+    assert f"flaky: {what}" in said(good, bad)
+    assert said(good, make_record(make_process(changes=[(20, sketch)]))) == []
+
+
+@pytest.mark.parametrize(
+    ("factor", "told"),
+    [(20.0, False), (19.0, False), (12.0, True), (0.0, True), (40.0, True)],
+)
+def test_updates_go_on_as_they_began(factor, told):
+    """320 steps go 20 times as far as 16."""
+    record = make_record(make_process(changes=[(16, WEIGHT), (320, grown(factor))]), label="flaky")
+    found = said(record)
+    assert bool(found) is told
+    for text in found:
+        assert text.startswith("flaky: updates of 320 timed steps are ")
+        assert text.endswith("times what those of the first 16 foretell")
+
+
+def test_where_updates_do_not_show_they_are_not_judged():
+    blind = Gates(answers=0.1, drift=0.3, norm=None, direction=None, statistics=None, growth=None)
+    still = [make_record(make_process(changes=[(16, grown(f)), (320, grown(f))]), gates=blind)
+             for f in (0.0, 1.0)]  # fmt: skip
+    assert said(*still) == said(still[1]) == []
+
+
+@pytest.fixture
+def told(machine, tmp_path):
+    """What is implausible of a case whose machine does 1e12 FLOPs a second."""
+
+    def told(process):
+        header = events.Run(
+            schema=1, id="x", mbench="0", arguments=[], started="then", protocol=Adaptive(),
+            system=machine(),
+        )  # fmt: skip
+        record = make_record(process)
+        record.ceiling.append(
+            events.Ceiling(
+                case=0, probe="matmul", size=8, amount=10**12, steps=1, nanoseconds=[SECOND]
+            )
+        )
+        return list(implausible(Run(tmp_path, header, cases={0: record}), record))
+
+    return told
+
+
+@pytest.mark.parametrize(
+    ("times", "said"),
+    [
+        ({}, ""),
+        ({"own": 0.08, "waited": 0.08}, ""),  # MFU 100 %
+        ({"own": 0.04, "waited": 0.04}, "tiny: an MFU of 200 %, which is more than this machine"),
+        ({"own": 1.0, "waited": 1.24}, ""),  # a busy machine
+        ({"own": 0.5, "waited": 1.0}, "tiny: it says 0.5 s where 1 s passed"),
+        ({"looked": 0.1}, ""),
+        ({"looked": 0.9}, "tiny: 0.899 s of work went on after synchronize"),
+    ],
+)
+def test_what_no_machine_does_is_told(told, times, said):
+    process = make_process(losses=losses(range(5, 90, 7)), **times)
+    found = told(process)
+    assert len(found) == bool(said)
+    assert "".join(found).startswith(said)
+
+
+def test_other_load_now_and_then_is_no_doubt(told):
+    late, calm = (make_process(losses=losses(range(5, 90, 7)), waited=w) for w in (3.0, 1.0))
+    late.evidence[3:5] = calm.evidence[3:5]
+    assert told(late) == [], "eleven of thirteen blocks are late"
+    late.evidence[3] = late.evidence[2]
+    assert told(late)
+
+
+def test_few_blocks_are_no_reason_for_doubt(told):
+    assert told(make_process(losses=losses(range(5, 50, 7)), waited=3.0, looked=3.0)) == []

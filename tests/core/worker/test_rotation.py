@@ -1,0 +1,69 @@
+"""Steps take the batches of a case in turn, and what the last one left can be looked at."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from cases import make_case
+from mbench_tiny import TINY
+
+from mbench.contract import wire
+from mbench.contract.sketch import sketch
+from mbench.worker.evidence import MOST_SEEN, thinned
+from mbench.worker.session import Session
+
+
+@pytest.fixture
+def session():
+    session = Session()
+    session.answer(wire.Start(runtime="mbench_tiny:Runtime", device="cpu", threads=1))
+    return session
+
+
+def look(session, count, **request):
+    session.answer(wire.TimeSteps(count=count))
+    return session.answer(wire.Look(**request))
+
+
+def test_batches_come_in_turn_and_are_other_ones(session):
+    assert session.answer(wire.Prepare(case=make_case(mode="inference"))).batches == 8
+    seen = [look(session, 1) for _ in range(17)]
+    assert [one.batch for one in seen] == [*range(8), *range(8), 0]
+    assert [one.step for one in seen] == list(range(1, 18))
+    answers = [tuple(one.outputs["logits"]) for one in seen]
+    assert len(set(answers)) == 8
+    assert answers[8:16] == answers[:8]
+
+
+def test_the_first_batch_is_the_proofs(session):
+    session.answer(wire.Prepare(case=make_case(mode="inference")))
+    seen = look(session, 1)
+    observed = session.answer(wire.Observe(seed=0, steps=1, training=False))
+    assert seen.outputs == observed.steps[0].outputs
+
+
+def test_changes_are_those_since_parameters_were_loaded(session):
+    session.answer(wire.Prepare(case=make_case()))
+    start = dict(TINY.parameters(seed=0))
+    seen = look(session, 16, changes=True)
+    for name, array in session.rotation.benchmark.parameters():
+        assert seen.changes[name] == sketch(name, array, start=start[name])
+        assert seen.changes[name][0] > 0
+    assert seen.statistics == {}
+    assert look(session, 1).changes == {}
+
+
+def test_loading_begins_anew(session):
+    session.answer(wire.Prepare(case=make_case()))
+    before = look(session, 11, changes=True)
+    assert session.answer(wire.Load()) == wire.Loaded()
+    assert look(session, 11, changes=True) == before
+
+
+@pytest.mark.parametrize("size", [7, MOST_SEEN, 3 * MOST_SEEN, 40 * MOST_SEEN])
+def test_of_large_outputs_numbers_from_end_to_end_are_looked_at(size):
+    found = thinned(np.arange(size).reshape(1, -1))
+    assert len(found) <= MOST_SEEN + 1 or size < 2 * MOST_SEEN
+    assert found[0] == 0
+    assert size - found[-1] <= size // MOST_SEEN + 1
+    assert (found[1] - found[0]) % 2 == 1
