@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["FAILURES", "OUTCOMES"]
+__all__ = ["FAILURES", "OUTCOMES", "speaks_of_memory"]
 
 OUTCOMES = {
     "ok": "measured",
@@ -15,3 +15,10 @@ OUTCOMES = {
 }
 FAILURES = ("unsupported", "oom", "failed")
 """Those that a worker tells of itself; the parent sees the others."""
+
+MEMORY = ("cannot allocate memory", "bad_alloc", "memory allocation still failed")
+"""How the system, C++ and the library beneath NumPy say that memory does not suffice."""
+
+
+def speaks_of_memory(text: str) -> bool:
+    return any(words in text.lower() for words in MEMORY)

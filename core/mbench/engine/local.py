@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from mbench.contract import wire
 from mbench.contract.adapter import FrameworkInfo
+from mbench.contract.outcome import speaks_of_memory
 from mbench.contract.reading import Malformed
 from mbench.engine.channel import Channel
 from mbench.engine.ending import bound, end_of, ending, has_ended, last_line
@@ -142,7 +143,8 @@ class LocalWorker(Worker):
         reason = f"the worker {ending(self.process.returncode)}"
         if said := last_line(self.log):
             reason += f"; its last words: {said}"
-        return CaseEnded("crashed", reason, log=self.log)
+        outcome = "oom" if speaks_of_memory(said) else "crashed"
+        return CaseEnded(outcome, reason, log=self.log)
 
     def stop(self) -> None:
         if not self._stopped:

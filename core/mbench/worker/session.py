@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from mbench.contract import wire
 from mbench.contract.adapter import Unsupported
+from mbench.contract.outcome import speaks_of_memory
 from mbench.contract.reading import Malformed
 from mbench.worker import evidence
 from mbench.worker.clock import time_steps
@@ -173,9 +174,7 @@ def failure(error: Exception, runtime: Runtime | None) -> wire.Failure:
 
 def is_out_of_memory(error: Exception, runtime: Runtime | None) -> bool:
     """Whether Python, the system, C++ or the framework says so."""
-    if isinstance(error, MemoryError):
-        return True
-    if any(words in str(error).lower() for words in ("cannot allocate memory", "bad_alloc")):
+    if isinstance(error, MemoryError) or speaks_of_memory(str(error)):
         return True
     asked = getattr(runtime, "is_out_of_memory", None)
     return asked is not None and bool(asked(error))

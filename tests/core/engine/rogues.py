@@ -45,7 +45,7 @@ class Liar(mbench_tiny.Runtime):
 
     def prepare(self, case, workload):
         model = super().prepare(case, workload)
-        model.step = lambda: os.write(int(sys.argv[3]), os.environ["BABBLE"].encode())
+        model.step = lambda at: os.write(int(sys.argv[3]), os.environ["BABBLE"].encode())
         return model
 
 
@@ -73,6 +73,11 @@ class Stumbler(mbench_tiny.Runtime):
             pass
 
         raise Enough("it is")
+
+    def want_memory(self):
+        """As the library beneath NumPy does."""
+        print("OpenBLAS error: Memory allocation still failed after 10 retries, giving up.")
+        sys.exit(1)
 
     def leave_an_heir(self):
         """What data loaders are: a child that holds the pipe."""

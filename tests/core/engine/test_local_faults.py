@@ -100,6 +100,7 @@ def test_times_that_cannot_be_end_the_worker(start, times, reason):
         ("exit", "crashed", "the worker exited with code 0"),
         ("interrupt", "crashed", "killed by SIGINT; its last words: KeyboardInterrupt"),
         ("own", "crashed", "exited with code 1; its last words: rogues.Stumbler.own.<locals>.En"),
+        ("want_memory", "oom", "OpenBLAS error: Memory allocation still failed after 10 retries"),
     ],
 )
 def test_what_we_kill_is_not_said_to_be_killed_by_others(
