@@ -129,7 +129,7 @@ def test_what_was_answered_in_time_counts_however_late_it_is_read(make):
     """We may have been stopped ourselves."""
     ends = make()
     os.write(ends.writes, LOSS)
-    assert ends.channel.receive(wire.LossValue, seconds=0).loss == 0.5
+    assert ends.channel.receive(wire.Seen, seconds=0).loss == 0.5
 
 
 def test_an_answer_in_drops_has_the_same_time_limit(make):
@@ -144,7 +144,7 @@ def test_an_answer_in_drops_has_the_same_time_limit(make):
     thread.start()
     try:
         with pytest.raises(TimeoutError):
-            ends.channel.receive(wire.LossValue, seconds=0.2)
+            ends.channel.receive(wire.Seen, seconds=0.2)
     finally:
         done.set()
         thread.join()
@@ -154,13 +154,13 @@ def test_who_waits_long_looks_around(make, monkeypatch):
     monkeypatch.setattr(channel_module, "LOOK_SECONDS", 0.01)
     ends, looks = make(), []
     ends.channel._meanwhile = lambda: looks.append(1) or os.write(ends.writes, LOSS)
-    assert ends.channel.receive(wire.LossValue, seconds=9).loss == 0.5
+    assert ends.channel.receive(wire.Seen, seconds=9).loss == 0.5
     assert looks == [1]
 
 
 def test_what_was_said_unasked_is_no_answer_to_what_is_asked(make):
     ends = make()
     os.write(ends.writes, LOSS + LOSS)
-    assert ends.channel.receive(wire.LossValue, seconds=9).loss == 0.5
+    assert ends.channel.receive(wire.Seen, seconds=9).loss == 0.5
     with pytest.raises(Malformed, match="unasked: "):
-        ends.channel.send(wire.Loss(), seconds=9)
+        ends.channel.send(wire.Look(), seconds=9)
