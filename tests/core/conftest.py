@@ -68,7 +68,8 @@ def write_run(tmp_path: Path, plugins: Plugins, machine: Callable[..., System]) 
 
     `seconds[label][process]` are those of each round's block of 10 steps, `single[label]` the
     milliseconds of steps timed one by one, `losses[label]` the first losses,
-    `watched[label][process][round]` the machine's samples, `ceiling[label]` its probes,
+    `watched[label][process][round]` the machine's samples, `paces[label][round]` the cores' pace,
+    `ceiling[label]` its probes,
     `calibrated[label]` ratios of A/A, `ends[label]` a CaseEnded, `proofs[label]` records.
     """
 
@@ -78,6 +79,7 @@ def write_run(tmp_path: Path, plugins: Plugins, machine: Callable[..., System]) 
         single: dict[str, list[float]] | None = None,
         losses: dict[str, list[float]] | None = None,
         watched: dict[str, list[list[list[dict[str, Any]]]]] | None = None,
+        paces: dict[str, list[int]] | None = None,
         ceiling: dict[str, list[dict[str, Any]]] | None = None,
         calibrated: dict[str, list[float]] | None = None,
         ends: dict[str, CaseEnded] | None = None,
@@ -139,7 +141,7 @@ def write_run(tmp_path: Path, plugins: Plugins, machine: Callable[..., System]) 
                         store.append(
                             events.Telemetry(
                                 **of_case, process=process, round=at, each=False, cores=2,
-                                samples=samples,
+                                samples=samples, pace=(paces or {}).get(label, [None] * 99)[at],
                             )
                         )  # fmt: skip
                 store.append(

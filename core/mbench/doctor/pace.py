@@ -8,6 +8,7 @@ from statistics import quantiles
 from typing import TYPE_CHECKING
 
 from mbench.doctor.check import Check, ok, warn
+from mbench.telemetry.pace import UNEVEN, loop_nanoseconds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,10 +19,6 @@ CORES = 4
 """At most, spread over those that there are."""
 SECONDS = 1.0
 """On each of them. Two levels of speed were seen to last tenths of a second, and seconds."""
-TURNS = 5_000
-"""Of an empty loop, a tenth of a millisecond: no memory, no kernel, nothing but the core."""
-UNEVEN = 1.1
-"""How many times as long the slowest tenth of the loops may take as the fastest tenth."""
 
 
 def examine(cores: Sequence[int]) -> Check:
@@ -33,7 +30,7 @@ def examine(cores: Sequence[int]) -> Check:
     if not hasattr(os, "sched_setaffinity"):
         return ok("core speed", "cores cannot be chosen on this platform")
     looked_at = list(cores)[:: max(1, -(-len(cores) // CORES))]
-    levels = [unevenness(loop_nanoseconds(core)) for core in looked_at]
+    levels = [unevenness(loops_on(core)) for core in looked_at]
     times = ", ".join(f"{level:.2f}" for level in levels)
     said = f"the slowest tenth of equal loops takes {times} times as long as the fastest"
     if max(levels) <= UNEVEN:
@@ -45,7 +42,7 @@ def examine(cores: Sequence[int]) -> Check:
     return warn("core speed", said, mend)
 
 
-def loop_nanoseconds(core: int) -> list[int]:
+def loops_on(core: int) -> list[int]:
     """Processor time of each of many equal loops on one core, from all that ran in the time."""
     before = os.sched_getaffinity(0)
     taken = []
@@ -53,10 +50,7 @@ def loop_nanoseconds(core: int) -> list[int]:
     try:
         end = time.monotonic() + SECONDS
         while time.monotonic() < end:
-            begin = time.thread_time_ns()  # other programs' turns on the core do not count
-            for _ in range(TURNS):
-                pass
-            taken.append(time.thread_time_ns() - begin)
+            taken.append(loop_nanoseconds())
     finally:
         os.sched_setaffinity(0, before)
     return taken[len(taken) // 10 :]  # the clock may have to wake up first

@@ -129,11 +129,18 @@ class Measurement(ABC, Generic[Constants]):
         return Runner(entry, worker, witness, warmup.step_seconds)
 
     def block(
-        self, runner: Runner, process: int, round_number: int, *, steps: int, each: bool = False
+        self,
+        runner: Runner,
+        process: int,
+        round_number: int,
+        *,
+        steps: int,
+        each: bool = False,
+        pace: int | None = None,
     ) -> float:
         """Time `steps` steps and write them down, and what the last of them left.
 
-        Returns samples per second.
+        `pace` is that of a core before. Returns samples per second.
         """
         entry = runner.entry
         runner.witness.approach(steps)
@@ -152,7 +159,7 @@ class Measurement(ABC, Generic[Constants]):
             )
         )
         self.store.append(
-            events.Telemetry(**vars(of_block), cores=watch.cores, samples=watch.samples)
+            events.Telemetry(**vars(of_block), cores=watch.cores, samples=watch.samples, pace=pace)
         )
         runner.witness.see(of_block, steps=steps, waited=waited)
         return steps * entry.case.batch_size * 1e9 / sum(elapsed.nanoseconds)

@@ -179,11 +179,12 @@ class Interleaved(Measurement[Adaptive]):
     def turn(self, runner: Runner, process: int, round_number: int) -> None:
         """One block, and in inference as many steps timed one by one, for the percentiles."""
         entry, steps = runner.entry, runner.steps_in(self.protocol.block_seconds)
+        pace = self.sampler.pace()
         runner.worker.resume()
         runner.witness.refresh()
         if lead := self.lead_steps(runner):
             runner.witness.run(lead)
-        rate = self.block(runner, process, round_number, steps=steps)
+        rate = self.block(runner, process, round_number, steps=steps, pace=pace)
         self.rates.setdefault(entry.number, {}).setdefault(process, {})[round_number] = rate
         self.progress.throughput(entry.label, rate)
         if entry.case.mode == "inference":

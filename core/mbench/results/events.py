@@ -295,6 +295,8 @@ class Telemetry(OfBlock):
     """Logical cores that the worker may use."""
     samples: list[Sample]
     """The machine before and after, and once a second in between."""
+    pace: Nanoseconds | None = None
+    """Of an empty loop of mbench's own before the turn; None where not all workers were stopped."""
 
     def __post_init__(self) -> None:
         if len(self.samples) < 2:

@@ -7,7 +7,7 @@ from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
 from mbench import stats
-from mbench.telemetry.disturbances import Disturbance, find_disturbances
+from mbench.telemetry.disturbances import Disturbance, find_disturbances, pace_changes
 from mbench.telemetry.usage import Usage, usage
 
 if TYPE_CHECKING:
@@ -37,15 +37,32 @@ def watched_of(case: CaseRecord) -> dict[tuple[int, int], list[Usage]]:
     return rounds
 
 
+def paces_of(case: CaseRecord) -> dict[tuple[int, int], int]:
+    """Nanoseconds of an empty loop before each turn in which all workers were stopped."""
+    return {
+        (seen.process, seen.round): seen.pace
+        for process in case.processes.values()
+        for _, seen in process.watched
+        if seen.pace is not None
+    }
+
+
 def cores_of(case: CaseRecord) -> int:
     """The logical cores that its workers might use: fewest, should they differ."""
     return min(seen.cores for p in case.processes.values() for _, seen in p.watched)
 
 
 def disturbances(run: Run, case: CaseRecord) -> list[Disturbance]:
-    """What disturbed `case`; a device needs one core of the processor's."""
+    """What disturbed `case`; a device needs one core of the processor's.
+
+    Its cores' pace is judged by what is usual over the turns of all cases that were beside it.
+    """
     rounds = watched_of(case)
     found = warming(case)
+    if paces := paces_of(case):
+        beside = run.cases_of(case.planned.comparison)
+        usual = median(pace for one in beside for pace in paces_of(one).values())
+        found += pace_changes(paces, usual=usual)
     if not rounds:
         return found
     cores = cores_of(case)
@@ -93,6 +110,7 @@ def telemetry(case: CaseRecord) -> Document | None:
         "memory_stalled": mean(blocks, lambda block: block.memory_stalled),
         "io_stalled": mean(blocks, lambda block: block.io_stalled),
         "cpu_mhz": spread(blocks, lambda block: block.mhz),
+        "pace_nanoseconds": ends(list(paces_of(case).values())),
         "gpu": gpu(blocks),
     }
 
@@ -164,7 +182,10 @@ def load(blocks: Sequence[Usage], read: Callable[[Usage], float | None]) -> Docu
 
 
 def spread(blocks: Sequence[Usage], read: Callable[[Usage], float | None]) -> Document | None:
-    values = known(blocks, read)
+    return ends(known(blocks, read))
+
+
+def ends(values: Sequence[float]) -> Document | None:
     if not values:
         return None
     return {"median": median(values), "lowest": min(values), "highest": max(values)}

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from statistics import fmean, median
 from typing import TYPE_CHECKING
 
+from mbench.telemetry.pace import UNEVEN
 from mbench.telemetry.usage import SLACK_SECONDS
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     Rounds = Mapping[Place, Round]
     Read = Callable[[Usage], float | None]
 
-__all__ = ["Disturbance", "find_disturbances"]
+__all__ = ["Disturbance", "find_disturbances", "pace_changes"]
 
 LEAST_ROUNDS = 0.1
 """Share of the rounds from which on a disturbance is told."""
@@ -126,6 +127,21 @@ def clock_changes(kind: str, whose: str, rounds: Rounds, read: Read) -> Iterator
         most = 100 * max(changes.values())
         text = f"the {whose}'s clock was up to {most:.0f} % off its {middle:,.0f} MHz"
         yield disturbance(kind, changes, len(clocks), text)
+
+
+def pace_changes(paces: Mapping[Place, float], *, usual: float) -> list[Disturbance]:
+    """Rounds before which a core was slower, or faster, than it `usual`ly is.
+
+    No counter of a virtual machine shows what a neighbour on the core's other
+    hardware thread takes.
+    """
+    off = {at: max(one / usual, usual / one) for at, one in paces.items()}
+    hit = {at: times for at, times in off.items() if times > UNEVEN}
+    if not hit:
+        return []
+    text = f"the cores' pace, by an empty loop before each turn, was up to {max(hit.values()):.1f} "
+    found = disturbance("pace", hit, len(paces), f"{text}times off the usual one")
+    return [found] if found.share >= LEAST_ROUNDS else []
 
 
 def slowdowns(one: Round) -> set[str] | None:

@@ -39,7 +39,7 @@ def machine(tmp_path, monkeypatch):
     )
     monkeypatch.setattr(processor, "time",
                         SimpleNamespace(monotonic=lambda: machine.now, sleep=sleep))  # fmt: skip
-    monkeypatch.setattr(pace, "loop_nanoseconds", lambda core: machine.loops)
+    monkeypatch.setattr(pace, "loops_on", lambda core: machine.loops)
     monkeypatch.setattr(cgroup, "SELF", tmp_path / "cgroup")
     monkeypatch.setattr(cgroup, "MOUNT", tmp_path / "groups")
     monkeypatch.setattr(memory, "HUGE_PAGES", tmp_path / "huge")

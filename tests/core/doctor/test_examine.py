@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from mbench.cli import group
 from mbench.doctor import gpu, pace
 from mbench.doctor.examine import examine
+from mbench.telemetry import pace as loop
 from mbench.telemetry.sample import GpuSample
 
 
@@ -84,8 +85,8 @@ def test_loops_run_on_the_core_that_is_asked_for(monkeypatch):
     before = os.sched_getaffinity(0)
     bound_to = []
     monkeypatch.setattr(pace, "SECONDS", 0.02)
-    monkeypatch.setattr(pace, "TURNS", Turns(lambda: bound_to.append(os.sched_getaffinity(0))))
-    taken = pace.loop_nanoseconds(min(before))
+    monkeypatch.setattr(loop, "TURNS", Turns(lambda: bound_to.append(os.sched_getaffinity(0))))
+    taken = pace.loops_on(min(before))
     assert len(taken) > 1
     assert min(taken) > 0
     assert set(map(frozenset, bound_to)) == {frozenset({min(before)})}
@@ -94,7 +95,7 @@ def test_loops_run_on_the_core_that_is_asked_for(monkeypatch):
 
 def test_cores_are_looked_at_all_over_the_machine(machine, monkeypatch):
     seen = []
-    monkeypatch.setattr(pace, "loop_nanoseconds", lambda core: seen.append(core) or [100] * 50)
+    monkeypatch.setattr(pace, "loops_on", lambda core: seen.append(core) or [100] * 50)
     for count, expected in ((1, [0]), (4, [0, 1, 2, 3]), (64, [0, 16, 32, 48]), (6, [0, 2, 4])):
         seen.clear()
         pace.examine(range(count))

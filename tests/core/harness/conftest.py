@@ -42,6 +42,7 @@ class World:
         """Of steps, of every block."""
         self.step_seconds = 0.1
         self.loads = 0
+        self.paces = 0
         self.skips = ""
         """The label of workers that count a step too few."""
         self.noise = None
@@ -156,6 +157,11 @@ class Sampler:
 
     def __init__(self, world):
         self.world = world
+
+    def pace(self):
+        assert all(worker.stopped or worker.closed for worker in self.world.workers)
+        self.world.paces += 1
+        return 100_000 + self.world.paces
 
     @contextmanager
     def watching(self, pids):

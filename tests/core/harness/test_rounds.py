@@ -235,3 +235,10 @@ def test_an_interruption_closes_all_workers(measure, world):
         measure(processes=2)
     assert world.workers
     assert all(worker.closed for worker in world.workers)
+
+
+def test_every_turn_has_the_pace_of_the_cores_before_it(measure, world):
+    store = measure(processes=2, rounds=3, mode="inference")
+    paces = [(seen.each, seen.pace) for seen in store.of(events.Telemetry)]
+    assert [pace for each, pace in paces if not each] == [100_001 + at for at in range(18)]
+    assert {pace for each, pace in paces if each} == {None}

@@ -54,6 +54,34 @@ def test_what_is_left_without_disturbed_rounds_stands_beside_the_ratio(document)
     assert made["comparisons"][0]["undisturbed"] is None, "no round is left"
 
 
+@pytest.mark.parametrize(
+    ("tiny", "flaky", "shares"),
+    [
+        ([100, 104] * 10, [98, 100] * 10, {}),
+        ([100] * 20, [100] * 17 + [172] * 3, {"flaky": 0.15}),
+        ([100] * 20, [172] * 20, {"tiny": 1.0, "flaky": 1.0}),
+        ([100] * 20, [100] * 19 + [172], {}),
+        ([172] * 17 + [100] * 3, [172] * 20, {"tiny": 0.15}),
+    ],
+    ids=["alike", "one slow", "apart", "a single round", "usually slow"],
+)
+def test_the_pace_of_cores_is_judged_over_the_turns_of_both(document, tiny, flaky, shares):
+    ones = {label: [[1.0] * 20] for label in ("tiny", "flaky")}
+    quiet = {label: [[QUIET] * 20] for label in ones}
+    made = document(seconds=ones, watched=quiet, paces={"tiny": tiny, "flaky": flaky})
+    found = {c["label"]: one for c in made["cases"] for one in c["disturbances"]}
+    assert {label: (one["kind"], one["share"]) for label, one in found.items()} == {
+        label: ("pace", share) for label, share in shares.items()
+    }
+    assert all("up to 1." in one["text"] for one in found.values())
+    middle = sorted(tiny)[10]
+    assert made["cases"][0]["telemetry"]["pace_nanoseconds"] == {
+        "median": pytest.approx(middle, abs=2), "lowest": min(tiny), "highest": max(tiny),
+    }  # fmt: skip
+    if shares == {"flaky": 0.15}:
+        assert made["comparisons"][0]["undisturbed"]["ratio"] == pytest.approx(1.0)
+
+
 @pytest.mark.parametrize(("threads", "disturbed"), [(2, True), (1, False)])
 def test_cores_that_a_case_leaves_may_be_used_by_others(document, threads, disturbed):
     loaded = samples(busy=1.5, worker=1.0)
