@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from statistics import geometric_mean
+from typing import TYPE_CHECKING
 
 from mbench.contract.reading import Malformed
 from mbench.engine.memory import worker_limit_bytes
 from mbench.engine.outcome import CaseEnded
 from mbench.errors import MbenchError
+from mbench.harness.contest import Contest
 from mbench.harness.trial import said, try_case
+from mbench.plan.adaptive import Adaptive
 from mbench.plan.plan import supports
 from mbench.results import events
 from mbench.results.tried import Tried
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
 
-    from mbench.contract.case import Case
-    from mbench.environments.environment import Environment
     from mbench.harness.bench import Bench
+    from mbench.harness.contest import Candidate
     from mbench.plan.plan import Comparison, Entry
 
 __all__ = ["Search", "largest"]
@@ -47,7 +51,7 @@ def largest(fits: Callable[[int], bool], *, start: int) -> int:
 
 
 class Search:
-    """What is open in one comparison, found in throw-away workers, one at a time."""
+    """What is open in one comparison, found in throw-away workers."""
 
     def __init__(
         self,
@@ -55,21 +59,15 @@ class Search:
         bench: Bench,
     ) -> None:
         self.comparison = comparison
+        self.bench = bench
         self.homes = bench.homes
         self.protocol = bench.protocol
-        self.launcher = bench.launcher
         self.store = bench.store
         self.progress = bench.progress
         self.ended: dict[str, CaseEnded] = {}
         """By label: what fell short here, and will not be measured."""
         self.logs = 0
-        self.limit_bytes: int | None = None
-        """Workers that are to live side by side share the memory."""
-        if comparison.entries[0].case.device == "cpu":
-            together = len(comparison.entries) if self.protocol.side_by_side else 1
-            self.limit_bytes = worker_limit_bytes(
-                self.protocol.memory_limit_bytes, workers=together
-            )
+        self.begin = time.monotonic()
 
     def settle(self) -> Comparison:
         """The comparison with nothing left open. Cases that fall short are in `ended`."""
@@ -98,82 +96,133 @@ class Search:
 
     def with_best_compiler(self, entry: Entry) -> Entry:
         """The compiler with the shortest steps, of those that run; the default need not."""
+        found = self.found_before(entry, "compiler") or self.try_compilers(entry)
+        case = replace(entry.case, compiler=str(chosen(found)))
+        return replace(entry, case=case, support=supports(entry.adapter, case))
+
+    def try_compilers(self, entry: Entry) -> events.Search:
+        """They take turns in the same rounds; the time of all searches is that of a measurement."""
         case = entry.case
         if self.comparison.largest_batch:  # a batch of one is no case to be fast at
             case = replace(case, batch_size=case.resolve().batch_sizes[case.device])
-        candidates = [replace(case, compiler=name) for name in entry.adapter.compilers]
-        answers = [supports(entry.adapter, candidate) for candidate in candidates]
-        if not any(support.supported for support in answers):
+        cases = {name: replace(case, compiler=name) for name in entry.adapter.compilers}
+        answers = {name: supports(entry.adapter, cases[name]) for name in cases}
+        if not any(support.supported for support in answers.values()):
             raise CaseEnded(entry.lack, entry.support.reason)
-        environment = self.homes.of(entry)
-        tried = []
-        for candidate, support in zip(candidates, answers, strict=True):
-            name = candidate.compiler
-            if support.supported:
-                tried.append(self.attempt(name, entry, environment, candidate, steady=True))
-            else:
-                tried.append(Tried(value=name, outcome="unsupported", reason=support.reason))
-        chosen = str(self.chosen(entry, "compiler", tried, key=lambda t: -(t.step_seconds or 0)))
-        found = replace(entry.case, compiler=chosen)
-        return replace(entry, case=found, support=supports(entry.adapter, found))
+        runnable = {name: case for name, case in cases.items() if answers[name].supported}
+        # A published protocol says nothing of searches, which are made as our own are.
+        constants = self.protocol if isinstance(self.protocol, Adaptive) else Adaptive()
+        contest = Contest(
+            entry,
+            self.homes.of(entry),
+            runnable,
+            self.bench,
+            constants=constants,
+            limit_bytes=self.limit_bytes(len(runnable)),
+            log=lambda: self.log(entry),
+        )
+        entries = self.comparison.entries
+        left = constants.budget_seconds - (time.monotonic() - self.begin)
+        contest.run(seconds=left / (len(entries) - entries.index(entry)))
+        tried = [
+            of_candidate(name, contest.candidates[name])
+            if name in runnable
+            else Tried(value=name, outcome="unsupported", reason=answers[name].reason)
+            for name in cases
+        ]
+        best, tied = contest.standing() if contest.left else (None, [])
+        self.progress.phase(entry.label, f"tried compilers {', '.join(map(said, tried))}")
+        return self.written(entry, "compiler", best, tried, tied=tied)
 
     def with_largest_batch(self, entry: Entry) -> Entry:
         """The largest batch of which two steps run within the memory that a worker may take."""
         if not entry.support.supported:
             raise CaseEnded(entry.lack, entry.support.reason)
-        environment = self.homes.of(entry)
+        found = self.found_before(entry, "batch_size") or self.try_batches(entry)
+        return replace(entry, case=replace(entry.case, batch_size=int(chosen(found))))
+
+    def try_batches(self, entry: Entry) -> events.Search:
+        environment, limit_bytes = self.homes.of(entry), self.limit_bytes(1)
         tried: list[Tried] = []
 
         def fits(size: int) -> bool:
-            case = replace(entry.case, batch_size=size)
-            tried.append(self.attempt(size, entry, environment, case, steady=False))
-            return tried[-1].outcome == "ok"
+            self.progress.phase(entry.label, f"trying batch {size}")
+            trial = try_case(
+                size,
+                entry,
+                environment,
+                replace(entry.case, batch_size=size),
+                log=self.log(entry),
+                timeout=self.protocol.timeout_seconds,
+                launcher=self.bench.launcher,
+                limit_bytes=limit_bytes,
+            )
+            self.progress.phase(entry.label, f"tried batch {said(trial)}")
+            tried.append(trial)
+            return trial.outcome == "ok"
 
-        largest(fits, start=entry.case.resolve().batch_sizes[entry.case.device])
-        size = self.chosen(entry, "batch_size", tried, key=lambda trial: trial.value)
-        return replace(entry, case=replace(entry.case, batch_size=size))
+        size = largest(fits, start=entry.case.resolve().batch_sizes[entry.case.device])
+        return self.written(entry, "batch_size", size or None, tried)
 
-    def attempt(
-        self, value: int | str, entry: Entry, environment: Environment, case: Case, *, steady: bool
-    ) -> Tried:
-        """One throw-away worker."""
+    def limit_bytes(self, candidates: int) -> int | None:
+        """Workers that are to live side by side share the memory."""
+        if self.comparison.entries[0].case.device != "cpu":
+            return None
+        together = len(self.comparison.entries) if self.protocol.side_by_side else 1
+        return worker_limit_bytes(
+            self.protocol.memory_limit_bytes, workers=max(together, candidates)
+        )
+
+    def log(self, entry: Entry) -> Path:
+        """The file of the next throw-away worker."""
         self.logs += 1
-        log = f"{entry.number:03}-{entry.spec.name}-trial-{self.logs}.log"
-        what = "compiler" if isinstance(value, str) else "batch"
-        self.progress.phase(entry.label, f"trying {what} {value}")
-        trial = try_case(
-            value,
-            entry,
-            environment,
-            case,
-            log=self.store.log_path(log),
-            timeout=self.protocol.timeout_seconds,
-            launcher=self.launcher,
-            limit_bytes=self.limit_bytes,
-            steady=steady,
-            timing=self.progress.timing,
-        )
-        self.progress.phase(entry.label, f"tried {what} {said(trial)}")
-        return trial
+        return self.store.log_path(f"{entry.number:03}-{entry.spec.name}-trial-{self.logs}.log")
 
-    def chosen(
-        self, entry: Entry, what: str, tried: list[Tried], *, key: Callable[[Tried], Any]
-    ) -> Any:
-        """The best of those that ran, written down with all of them; raises CaseEnded."""
-        ran = [trial for trial in tried if trial.outcome == "ok"]
-        value = max(ran, key=key).value if ran else None
-        self.store.append(
-            events.Search(
-                comparison=self.comparison.number,
-                label=entry.label,
-                what=what,
-                chosen=value,
-                tried=tried,
-            )
+    def found_before(self, entry: Entry, what: str) -> events.Search | None:
+        """What the same run had found before it was interrupted."""
+        at = (self.comparison.number, entry.label, what)
+        for one in self.bench.earlier.searches if self.bench.earlier else ():
+            if (one.comparison, one.label, one.what) == at:
+                return one
+        return None
+
+    def written(
+        self,
+        entry: Entry,
+        what: str,
+        value: int | str | None,
+        tried: list[Tried],
+        *,
+        tied: Sequence[str] = (),
+    ) -> events.Search:
+        """The choice, written down with all that was tried."""
+        found = events.Search(
+            comparison=self.comparison.number,
+            label=entry.label,
+            what=what,
+            chosen=value,
+            tied=list(tied),
+            tried=tried,
         )
-        if value is None:
-            worst = next((t for t in reversed(tried) if t.outcome != "unsupported"), tried[-1])
-            raise CaseEnded(
-                worst.outcome, f"{what.replace('_', ' ')} {worst.value}: {worst.reason}"
-            )
-        return value
+        self.store.append(found)
+        return found
+
+
+def chosen(found: events.Search) -> int | str:
+    """Raises CaseEnded where nothing ran."""
+    if found.chosen is not None:
+        return found.chosen
+    worst = next((t for t in reversed(found.tried) if t.outcome != "unsupported"), found.tried[-1])
+    what = found.what.replace("_", " ")
+    raise CaseEnded(worst.outcome, f"{what} {worst.value}: {worst.reason}")
+
+
+def of_candidate(name: str, one: Candidate) -> Tried:
+    if one.end:
+        return Tried(value=name, outcome=one.end.outcome, reason=one.end.reason)
+    return Tried(
+        value=name,
+        step_seconds=geometric_mean(one.processes),
+        peak_bytes=one.peak_bytes,
+        processes=one.processes,
+    )

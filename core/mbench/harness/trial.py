@@ -1,8 +1,7 @@
-"""Tries a case in a throw-away worker: does it run, how fast, and with how much memory."""
+"""Tries a case in a throw-away worker: does it run, and with how much memory."""
 
 from __future__ import annotations
 
-from statistics import median
 from typing import TYPE_CHECKING
 
 from mbench.contract import wire
@@ -10,12 +9,9 @@ from mbench.engine.launch import launch
 from mbench.engine.memory import MemoryWatch
 from mbench.engine.outcome import CaseEnded
 from mbench.engine.worker import pids_here
-from mbench.harness.warmup import warm_up
 from mbench.results.tried import Tried
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from mbench.contract.case import Case
@@ -24,9 +20,6 @@ if TYPE_CHECKING:
     from mbench.plan.plan import Entry
 
 __all__ = ["said", "try_case"]
-
-QUICK_SECONDS = 0.5
-BLOCKS = 5
 
 
 def said(tried: Tried) -> str:
@@ -48,13 +41,10 @@ def try_case(
     timeout: float,
     launcher: Launcher,
     limit_bytes: int | None,
-    steady: bool,
-    timing: Callable[[], AbstractContextManager[None]],
 ) -> Tried:
-    """Two steps of `case`, or with `steady` a short measurement, in a worker that ends with it.
+    """Two steps of `case`, in a worker that ends with it.
 
-    Nothing is shown within `timing`. The second step holds what the first one made: momenta,
-    gradients, compiled programs.
+    The second step holds what the first one made: momenta, gradients, compiled programs.
     """
     try:
         worker, _ = launch(
@@ -71,19 +61,10 @@ def try_case(
     try:
         with MemoryWatch(pids_here(worker), limit_bytes=limit_bytes) as watch:
             worker.prepare(case)
-            if steady:
-                warmup = warm_up(lambda count: worker.run(count).nanoseconds[0],
-                                 shortest_seconds=QUICK_SECONDS)  # fmt: skip
-                count = max(1, round(QUICK_SECONDS / BLOCKS / warmup.step_seconds))
-                blocks = []
-                for _ in range(BLOCKS):
-                    with timing():
-                        blocks.append(worker.run(count).nanoseconds[0] / count)
-            else:
-                blocks = [float(worker.run(1).nanoseconds[0]) for _ in range(2)][1:]
+            seconds = [worker.run(1).nanoseconds[0] / 1e9 for _ in range(2)][1]
             used = worker.ask_all(wire.Memory(), wire.MemoryUsed)
             peak = max(process.peak_bytes for process in used)
-            return Tried(value=value, step_seconds=median(blocks) / 1e9, peak_bytes=peak)
+            return Tried(value=value, step_seconds=seconds, peak_bytes=peak)
     except CaseEnded as end:
         if watch.reason:
             return Tried(value=value, outcome="oom", reason=watch.reason)

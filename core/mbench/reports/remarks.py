@@ -173,9 +173,21 @@ def search_lines(document: Document) -> list[str]:
         chosen = "none" if search["chosen"] is None else search["chosen"]
         lines.append(
             f"{search['comparison']}: {search['label']}: {what} {chosen} "
-            f"(tried, step time: {', '.join(tried)})"
+            f"(tried, step time: {', '.join(tried)}){short_trial(search)}"
         )
     return lines
+
+
+def short_trial(search: Document) -> str:
+    """How sure a choice is that was made by time."""
+    processes = max((len(trial["processes"]) for trial in search["tried"]), default=0)
+    if not processes or search["chosen"] is None:
+        return ""
+    fresh = "one fresh process" if processes == 1 else f"{processes} fresh processes"
+    said = f"; chosen by a short trial of {fresh} each"
+    if tied := search["tied"]:
+        said += f"; {' and '.join(tied)} {'was' if len(tied) == 1 else 'were'} within its interval"
+    return said
 
 
 def doubt_lines(document: Document) -> list[str]:

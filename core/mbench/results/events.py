@@ -82,6 +82,8 @@ class Search(Event):
     """ "batch_size" or "compiler"."""
     chosen: int | str | None
     """What was found for this framework; None where nothing ran."""
+    tied: list[str] = field(default_factory=list)
+    """Other values that it is not shown to be faster than."""
     tried: list[Tried]
     """In the order in which it was tried."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from mbench.contract.reading import Malformed
 from mbench.quantities import Bytes, Seconds
@@ -12,7 +12,7 @@ __all__ = ["Tried"]
 
 @dataclass(frozen=True, kw_only=True)
 class Tried:
-    """One value of a search, tried in a worker of its own."""
+    """One value of a search, tried in workers of its own."""
 
     value: int | str
     """Batch size or compiler."""
@@ -21,9 +21,11 @@ class Tried:
     reason: str = ""
     """Why the outcome is not "ok"."""
     step_seconds: Seconds | None = None
-    """Duration of a step, roughly; None where it did not run."""
+    """Duration of a step, roughly, or the mean of `processes`; None where it did not run."""
     peak_bytes: Bytes | None = None
     """Most memory in use; None where it did not run."""
+    processes: list[Seconds] = field(default_factory=list)
+    """Duration of a step in each fresh process, where values took turns."""
 
     def __post_init__(self) -> None:
         if self.outcome == "ok" and None in (self.step_seconds, self.peak_bytes):

@@ -43,6 +43,8 @@ class World:
         self.step_seconds = 0.1
         self.loads = 0
         self.paces = 0
+        self.speeds = {}
+        """The step time of what is compiled so, instead of the one below."""
         self.skips = ""
         """The label of workers that count a step too few."""
         self.noise = None
@@ -79,6 +81,7 @@ class FakeWorker(SilentWorker):
     def prepare(self, case, *, load=True):
         self.world.fault(self.label, self.number, "prepare")
         self.training = case.mode == "train"
+        self.step_seconds = self.world.speeds.get(case.compiler, self.step_seconds)
         return self.told(
             wire.Prepared(seconds=0.5, differences=["none"], trainable_parameters=7, batches=8)
         )

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import random
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from fakes import NotedProgress
@@ -11,6 +14,7 @@ from mbench.contract.adapter import Support
 from mbench.engine.outcome import CaseEnded
 from mbench.harness import search
 from mbench.harness.bench import Bench
+from mbench.harness.contest import SETS, Contest
 from mbench.harness.search import Search, largest
 from mbench.plan.adaptive import Adaptive
 from mbench.plan.plan import Sweep, plan, plan_all
@@ -67,7 +71,8 @@ def settle(plugins, monkeypatch):
     """Settles one comparison; `run(label, case)` gives step seconds or raises CaseEnded."""
     monkeypatch.setattr(search, "worker_limit_bytes", lambda asked, workers: 1000 // workers)
 
-    def settle(run, *, batch=(64,), compilers=("default",), lacking=(), protocol=None):
+    def settle(run, *, batch=(64,), compilers=("default",), lacking=(), protocol=None,
+               earlier=None):  # fmt: skip
         sweep = of_tiny(batch_size=batch, compiler=compilers)
         comparison = plan(sweep, plugins)[-1]
         limits = set()
@@ -79,9 +84,19 @@ def settle(plugins, monkeypatch):
             except CaseEnded as end:
                 return Tried(value=value, outcome=end.outcome, reason=end.reason)
 
+        class Pretended(Contest):
+            def measure_set(self, number):
+                limits.add(self.limit_bytes)
+                for name in self.left:
+                    one = self.candidates[name]
+                    with self.guard(name):
+                        one.rates[number] = {0: 1 / run(self.entry.label, one.case)}
+
         monkeypatch.setattr(search, "try_case", attempt)
+        monkeypatch.setattr(search, "Contest", Pretended)
         bench = Bench(protocol=protocol or Adaptive(), launcher=None, homes=Homes(lacking),
-                      store=Store(), progress=NotedProgress(), sampler=None)  # fmt: skip
+                      store=Store(), progress=NotedProgress(), sampler=None,
+                      earlier=earlier)  # fmt: skip
         made = Search(comparison, bench)
         made.comparison_found = made.settle()
         made.limits = limits
@@ -139,6 +154,31 @@ def test_each_framework_gets_its_fastest_compiler(settle):
     assert [(t.value, t.outcome) for t in flaky.tried] == [
         ("eager", "ok"), ("imaginary", "unsupported"), ("steady", "ok"),
     ]  # fmt: skip
+    assert [t.processes for t in flaky.tried] == [[0.2], [], [pytest.approx(0.1)]]
+    assert flaky.tied == []
+
+
+def test_compilers_that_are_nearly_as_fast_are_named_beside_the_chosen_one(settle):
+    chance = random.Random(0)
+
+    def run(label, case):
+        return {"eager": 0.101, "steady": 0.1}[case.compiler] * chance.uniform(0.97, 1.03)
+
+    flaky = settle(run, compilers=("best",)).store.searches[1]
+    assert {flaky.chosen, *flaky.tied} == {"eager", "steady"}
+    assert [len(t.processes) for t in flaky.tried] == [SETS, 0, SETS]
+
+
+def test_a_search_that_was_finished_is_not_made_again(settle):
+    times = {"eager": 0.2, "steady": 0.1}
+    found = settle(lambda label, case: times[case.compiler], compilers=("best",)).store.searches
+    earlier = SimpleNamespace(searches=[replace(found[1], chosen="eager")])
+    made = settle(lambda label, case: times[case.compiler], compilers=("best",), earlier=earlier)
+    assert [e.case.compiler for e in made.comparison_found.entries] == ["eager", "eager"]
+    assert [search.label for search in made.store.searches] == ["tiny"]
+    fell_short = SimpleNamespace(searches=[replace(found[1], chosen=None)])
+    made = settle(lambda *_: 0.1, compilers=("best",), earlier=fell_short)
+    assert list(made.ended) == ["flaky"]
 
 
 def test_the_best_is_found_where_the_default_is_not_supported(settle, monkeypatch):
