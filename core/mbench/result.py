@@ -78,7 +78,7 @@ class Result:
                 baseline=one["baseline"],
                 case={axis.name: one[axis.name] for axis in AXES if axis.name in one},
                 verdict=one["verdict"],
-                sentence=sentence(one, baseline=one["baseline"], other=one["framework"]),
+                sentence=sentence(self.document, one),
                 ratio=one["ratio"],
                 low=one["low"],
                 high=one["high"],

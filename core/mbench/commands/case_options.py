@@ -9,7 +9,7 @@ import click
 
 from mbench.commands.complete import of_axis
 from mbench.commands.options import COMMAS, SIZE, Commas, apply
-from mbench.contract.axes import AXES, DEVICES
+from mbench.contract.axes import AXES, DEVICES, Variables
 from mbench.errors import UsageError
 
 if TYPE_CHECKING:
@@ -70,6 +70,8 @@ def join(sizes: dict[str, int], given: tuple[dict[str, int], ...]) -> None:
 
 size_option = partial(click.option, multiple=True, expose_value=False, callback=gather)
 
+ASKED = [axis for axis in AXES if axis.kind != Variables]
+"""The axes that have an option. Variables for all stand around mbench; for one, behind its name."""
 FLAGS = {"model": "--models", "sizes": "--size"}
 TYPES: dict[str, click.ParamType[Any]] = {
     "batch_size": Numbers("max"), "device": click.Choice(["auto", *DEVICES]), "threads": SIZE,
@@ -117,12 +119,12 @@ def option(axis: Axis) -> Decorator:
 
 
 case_options = apply(
-    [each for axis in AXES for each in (option(axis), *SHORT.get(axis.name, {}).values())]
+    [each for axis in ASKED for each in (option(axis), *SHORT.get(axis.name, {}).values())]
 )
 
 KEYS = [
     key
-    for axis in AXES
+    for axis in ASKED
     if not axis.machine
     for key in (flag(axis).removeprefix("--"), *SHORT.get(axis.name, ()))
 ]

@@ -60,14 +60,14 @@ def command(context: click.Context, /, **_: Any) -> None:
 
 def ordered(context: click.Context) -> Order:
     """What the options ask for of a framework or a suite; raises UsageError."""
-    from mbench.environments.spec import parse
+    from mbench.plan.arm import parse_arm
     from mbench.suites.suite import find_suite, suite_names
 
     options = context.params
     subject, frameworks = options["subject"], options["frameworks"]
     suite = find_suite(subject)
     if suite is None:
-        known, name = plugins(context).adapters.by_name, parse(subject).name
+        known, name = plugins(context).adapters.by_name, parse_arm(subject).spec.name
         if name not in known and name not in plugins(context).aliases:
             suspect = plugins(context).adapters.suspect
             hint = nearest(name, [*known, *suite_names()]) + suspect

@@ -53,10 +53,10 @@ def sweep_of(context: click.Context, frameworks: tuple[str, ...], options: dict[
 
 def mixed_precision(found: Plugins, frameworks: tuple[str, ...], *, device: str) -> str:
     """The one mixed precision that the frameworks have on a device; raises UsageError."""
-    from mbench.environments.spec import parse
+    from mbench.plan.arm import parse_arm
 
     with about("--frameworks"):
-        adapters = [found.adapter(parse(text).name) for text in frameworks]
+        adapters = [found.adapter(parse_arm(text).spec.name) for text in frameworks]
     mixed = {adapter.title: adapter.mixed(device) for adapter in adapters}
     if len(set(mixed.values())) > 1:
         said = ", ".join(f"{precision} in {title}" for title, precision in mixed.items())

@@ -17,6 +17,7 @@ __all__ = [
     "Axes",
     "Axis",
     "Sizes",
+    "Variables",
     "alike",
     "hushed",
     "key",
@@ -26,6 +27,7 @@ __all__ = [
 MODES = ("train", "inference")
 DEVICES = ("cpu", "cuda")
 Sizes = Mapping[str, int]
+Variables = Mapping[str, str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,13 +60,15 @@ class Axes:
         }
     )
     precision: str = field(
-        metadata={"says": f"{', '.join(PRECISIONS)}.", "known": PRECISIONS, "first": "fp32"}
-    )
+        metadata={"says": f"{', '.join(PRECISIONS)}.", "known": PRECISIONS, "first": "fp32",
+                  "setting": True, "manner": "in"}
+    )  # fmt: skip
     compiler: str = field(
         metadata={
             "says": "Compilers by name; default is the one that a framework's own documentation "
             "recommends, best is the fastest, beside it.",
             "first": "default",
+            "setting": True,
         }
     )
     device: str = field(
@@ -72,8 +76,13 @@ class Axes:
     )
     threads: int = field(
         metadata={"says": "Threads of each framework.", "word": "threads {}", "machine": True,
-                  "quiet": True}
+                  "quiet": True, "setting": True}
     )  # fmt: skip
+    variables: Variables = field(
+        default_factory=dict,
+        hash=False,
+        metadata={"says": "Environment variables of its worker alone.", "setting": True},
+    )
     clip: bool = field(
         default=True,
         metadata={
@@ -89,7 +98,7 @@ class Axis:
 
     name: str
     kind: Any
-    """str, int, bool or Sizes."""
+    """str, int, bool, Sizes or Variables."""
     says: str
     """What it is, for the help."""
     word: str = "{}"
@@ -106,6 +115,10 @@ class Axis:
     """Of where a case runs, rather than of its work: no suite says it, and a sweep has one."""
     quiet: bool = False
     """Spoken of only where cases differ in it."""
+    setting: bool = False
+    """Entries of one comparison may differ in it, and do equal work all the same."""
+    manner: str = "with"
+    """What stands between a framework and its value of a setting: "torch with inductor"."""
 
     @property
     def many(self) -> bool:
@@ -122,7 +135,9 @@ class Axis:
         return case[self.name] if isinstance(case, Mapping) else getattr(case, self.name)
 
     def value(self, case: Mapping[str, Any] | Axes) -> Any:
-        """The same as one plain value: sizes as text, as `--size` takes them; None for none."""
+        """The same as one plain value: sizes and variables as text, as they are typed; None for
+        none.
+        """
         value = self.of(case)
         if isinstance(value, Mapping):
             return ",".join(f"{name}={value[name]}" for name in sorted(value)) or None
@@ -131,6 +146,8 @@ class Axis:
     def text(self, case: Mapping[str, Any] | Axes) -> str:
         """The value in a column for people."""
         value = self.of(case)
+        if self.kind == Variables:
+            return ", ".join(f"{name}={value[name]}" for name in sorted(value))
         if isinstance(value, Mapping):
             return ", ".join(f"{name.replace('_', ' ')} {size}" for name, size in value.items())
         if isinstance(value, bool):
@@ -158,9 +175,14 @@ def key(case: Mapping[str, Any] | Axes, *, less: Collection[str] = ()) -> tuple[
 
 
 def name(case: Mapping[str, Any] | Axes, *, less: Collection[str] = ()) -> str:
-    """A case in words, without the axes in `less` and those in which it is as usual."""
+    """A case in words, without the axes in `less` and those in which it is as usual.
+
+    What stands for several cases has the axes that they share.
+    """
     said = ""
     for axis in AXES:
+        if isinstance(case, Mapping) and axis.name not in case:
+            continue
         if axis.name not in less and (axis.usual is None or axis.of(case) != axis.usual):
             said += (axis.after if said else "") + axis.word.format(axis.text(case))
     return said

@@ -47,6 +47,7 @@ def launch(
                 **thread_variables(case.threads),
                 **adapter.variables(threads=case.threads, device=case.device),
                 **environment.variables(),
+                **case.variables,
             },
             log=log,
             timeout_seconds=timeout,

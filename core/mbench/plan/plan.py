@@ -1,4 +1,4 @@
-"""Turns the axes that a user names into comparisons: cases alike but for their framework."""
+"""Turns the axes that a user names into comparisons: cases alike but for framework and settings."""
 
 from __future__ import annotations
 
@@ -11,16 +11,18 @@ from typing import TYPE_CHECKING, Any
 from mbench.contract.adapter import Support
 from mbench.contract.axes import AXES, MACHINE, name
 from mbench.contract.case import Case
-from mbench.environments.spec import FrameworkSpec, named, parse
+from mbench.environments.spec import named
 from mbench.errors import PluginFailed, UsageError, about
+from mbench.plan.arm import label, parse_arm, settings
 from mbench.plan.selection import load_workload, select
 from mbench.plugins import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from mbench.contract.adapter import Adapter
     from mbench.contract.axes import Axis
+    from mbench.environments.spec import FrameworkSpec
     from mbench.plugins import Plugins
     from mbench.workloads.workload import Workload
 
@@ -59,7 +61,10 @@ class Sweep:
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """One framework's part in a comparison; `number` is the case's in the whole run."""
+    """One arm's part in a comparison; `number` is the case's in the whole run.
+
+    `spec` is where it lives, without its settings: they are in `case`, and told by `label`.
+    """
 
     number: int
     label: str
@@ -80,7 +85,7 @@ class Broken(Support):
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """Cases that differ in their framework only; the first is the baseline.
+    """Cases that differ in their framework and its settings only; the first is the baseline.
 
     Where a batch or a compiler is still to be found, the cases have a stand-in.
     """
@@ -118,10 +123,8 @@ def plan_all(sweeps: Sequence[Sweep], plugins: Plugins) -> list[Comparison]:
 def plan(sweep: Sweep, plugins: Plugins) -> list[Comparison]:
     """All comparisons; raises UsageError with the nearest names for whatever does not exist."""
     with about("--frameworks"):
-        specs = [parse(text) for text in sweep.frameworks]
-        adapters = [find_adapter(spec, plugins, device=sweep.device) for spec in specs]
-        specs = [named(spec, one.name) for spec, one in zip(specs, adapters, strict=True)]
-    labels = tell_apart([spec.text for spec in specs])
+        arms = [parse_arm(text) for text in sweep.frameworks]
+        adapters = [find_adapter(arm.spec, plugins, device=sweep.device) for arm in arms]
     wanted = values_of(sweep, adapters)
     with about("--models"):
         wanted["model"] = select(wanted["model"], plugins.workloads)
@@ -129,31 +132,79 @@ def plan(sweep: Sweep, plugins: Plugins) -> list[Comparison]:
     workloads = {model: load_workload(reference, model) for model, reference in references.items()}
     for size in sweep.sizes:
         _check_size(size, workloads)
-    batch_sizes = wanted.pop("batch_size")
+    swept = [
+        {**asked, "workload": references[asked["model"]]}
+        for asked in products(sweep, wanted, workloads)
+    ]
+    with about("--frameworks"):
+        sizes = {size for workload in workloads.values() for size in workload.sizes}
+        others = plugins.adapters.unique().values()
+        own = [settings(arm, adapter, wanted=wanted, others=others, sizes=sizes)
+               for arm, adapter in zip(arms, adapters, strict=True)]  # fmt: skip
+    own = [told(given, swept, sweep, adapter) for given, adapter in zip(own, adapters, strict=True)]
+    specs = [named(arm.spec, one.name) for arm, one in zip(arms, adapters, strict=True)]
+    labels = tell_apart([label(*each) for each in zip(specs, own, adapters, strict=True)])
     comparisons: list[Comparison] = []
     numbers = itertools.count()
-    for picked in itertools.product(*wanted.values()):
-        asked = dict(zip(wanted, picked, strict=True))
+    for asked in swept:
+        entries = []
+        for spec, adapter, given, text in zip(specs, adapters, own, labels, strict=True):
+            case = case_of({**asked, **given}, sweep, adapter)
+            entry = Entry(
+                number=next(numbers), label=text, spec=spec, adapter=adapter, case=case,
+                support=supports(adapter, case),
+            )  # fmt: skip
+            entries.append(entry)
+        comparisons.append(
+            Comparison(
+                number=len(comparisons), title=title(asked, own), entries=tuple(entries),
+                largest_batch=asked["batch_size"] == LARGEST,
+                best_compiler=asked["compiler"] == BEST,
+            )
+        )  # fmt: skip
+    return comparisons
+
+
+def products(
+    sweep: Sweep, wanted: Mapping[str, Sequence[Any]], workloads: Mapping[str, Workload]
+) -> Iterator[dict[str, Any]]:
+    """What each comparison is asked to be, by axis."""
+    others = {axis: values for axis, values in wanted.items() if axis != "batch_size"}
+    for picked in itertools.product(*others.values()):
+        asked = dict(zip(others, picked, strict=True))
         workload = workloads[asked["model"]]
         asked["sizes"] = {n: size for n, size in sweep.sizes.items() if n in workload.sizes}
-        for batch_size in batch_sizes or [workload.batch_sizes[sweep.device]]:
-            asked["batch_size"] = batch_size
-            entries = []
-            for spec, adapter, label in zip(specs, adapters, labels, strict=True):
-                case = case_of(asked, sweep, adapter, workload=references[asked["model"]])
-                entry = Entry(
-                    number=next(numbers), label=label, spec=spec, adapter=adapter, case=case,
-                    support=supports(adapter, case),
-                )  # fmt: skip
-                entries.append(entry)
-            unsaid = MACHINE | ({"compiler"} if asked["compiler"] == DEFAULT else set())
-            comparisons.append(
-                Comparison(
-                    number=len(comparisons), title=name(asked, less=unsaid), entries=tuple(entries),
-                    largest_batch=batch_size == LARGEST, best_compiler=asked["compiler"] == BEST,
-                )
-            )  # fmt: skip
-    return comparisons
+        for batch_size in wanted["batch_size"] or [workload.batch_sizes[sweep.device]]:
+            yield {**asked, "batch_size": batch_size}
+
+
+def told(
+    given: Mapping[str, Any], swept: Sequence[Mapping[str, Any]], sweep: Sweep, adapter: Adapter
+) -> dict[str, Any]:
+    """Those of an arm's settings that change anything."""
+
+    def changes(axis: str) -> bool:
+        less = {name: value for name, value in given.items() if name != axis}
+        return any(
+            case_of({**asked, **given}, sweep, adapter)
+            != case_of({**asked, **less}, sweep, adapter)
+            for asked in swept
+        )
+
+    return {axis: value for axis, value in given.items() if changes(axis)}
+
+
+def title(asked: Mapping[str, Any], own: Sequence[Mapping[str, Any]]) -> str:
+    """What all entries of a comparison share, in words."""
+    unsaid = MACHINE | ({"compiler"} if asked["compiler"] == DEFAULT else set())
+    shared = dict(asked)
+    for axis in {axis for given in own for axis in given}:
+        values = [given.get(axis) for given in own]
+        if all(value == values[0] for value in values):
+            shared, unsaid = {**shared, axis: values[0]}, unsaid - {axis}
+        else:
+            unsaid |= {axis}
+    return name(shared, less=unsaid)
 
 
 def values_of(sweep: Sweep, adapters: Sequence[Adapter]) -> dict[str, list[Any]]:
@@ -169,16 +220,14 @@ def values_of(sweep: Sweep, adapters: Sequence[Adapter]) -> dict[str, list[Any]]
     return found
 
 
-def case_of(asked: Mapping[str, Any], sweep: Sweep, adapter: Adapter, *, workload: str) -> Case:
+def case_of(asked: Mapping[str, Any], sweep: Sweep, adapter: Adapter) -> Case:
     """The case of one framework; what is still to be found has a stand-in."""
-    found = dict(asked)
+    found = {"device": sweep.device, "threads": sweep.threads, "seed": sweep.seed, **asked}
     if asked["batch_size"] == LARGEST:
         found["batch_size"] = 1
     if asked["compiler"] in (DEFAULT, BEST):
         found["compiler"] = next(iter(adapter.compilers))
-    case = Case(
-        **found, workload=workload, device=sweep.device, threads=sweep.threads, seed=sweep.seed
-    )
+    case = Case(**found)
     try:
         case.resolve()
     except ValueError as error:
@@ -215,9 +264,9 @@ def tell_apart(labels: Sequence[str]) -> list[str]:
     """Number the labels that occur more than once: torch#1, torch#2."""
     counts, seen = Counter(labels), Counter[str]()
     result = []
-    for label in labels:
-        seen[label] += 1
-        result.append(f"{label}#{seen[label]}" if counts[label] > 1 else label)
+    for text in labels:
+        seen[text] += 1
+        result.append(f"{text}#{seen[text]}" if counts[text] > 1 else text)
     return result
 
 

@@ -33,7 +33,7 @@ def summary_lines(document: Document) -> list[str]:
     less = {"compiler", *hushed(cases)}
     titles = {name(one, less=less) for one in comparisons}
     lines = [
-        (f"{name(one, less=less)}: " if len(titles) > 1 else "") + of_comparison(one)
+        (f"{name(one, less=less)}: " if len(titles) > 1 else "") + of_comparison(document, one)
         for one in comparisons
         if not fell_short(document, one)
     ]
@@ -51,8 +51,8 @@ def of_case(case: Document) -> str:
     return f"{case['label']}: {number(speed['value'])} {speed['unit']}" + f" ({ends})" * bool(ends)
 
 
-def of_comparison(comparison: Document) -> str:
-    said = sentence(comparison, baseline=comparison["baseline"], other=comparison["framework"])
+def of_comparison(document: Document, comparison: Document) -> str:
+    said = sentence(document, comparison)
     ours = turned(comparison)
     if ends := interval(ours["low"], ours["high"]):
         said += f" ({ends})"

@@ -38,10 +38,9 @@ def headline(document: Document) -> str:
         baseline, other = (document["cases"][at]["label"] for at in comparison["cases"])
         pairs.setdefault((baseline, other), []).append(comparison)
     if len(compared) == 1:
-        baseline, other = next(iter(pairs))
-        return sentence(compared[0], baseline=baseline, other=other)
+        return sentence(document, compared[0])
     if len(pairs) == len(compared) > 0:
-        return of_one_case(pairs)
+        return of_one_case(document, pairs)
     if pairs:
         told = [of_several(document, pair, of, brief=len(pairs) > MOST_PAIRS)
                 for pair, of in pairs.items()]  # fmt: skip
@@ -50,13 +49,13 @@ def headline(document: Document) -> str:
     return f"{labels}, compared with nothing" if document["cases"] else "Nothing was measured"
 
 
-def of_one_case(pairs: Mapping[Pair, list[Document]]) -> str:
+def of_one_case(document: Document, pairs: Mapping[Pair, list[Document]]) -> str:
     """Several frameworks against the first: each winner by its factor, then the rest."""
     said: list[str] = []
     rest: dict[tuple[str | None, str], list[str]] = {}
     for (baseline, other), (comparison,) in pairs.items():
         if comparison["verdict"] in WON:
-            said.append(sentence(comparison, baseline=baseline, other=other))
+            said.append(sentence(document, comparison))
         else:
             rest.setdefault((comparison["verdict"], baseline), []).append(other)
     said += [
@@ -145,7 +144,8 @@ def subject(document: Document, comparison: Document, *, less: Collection[str] =
 
     Compilers are named where a framework was compared under several; else each has its own.
     """
-    what = apart(case_of(document, comparison), less, {"compiler", *hushed(document["cases"])})
+    own = {axis.name for axis in AXES if axis.name not in comparison}
+    what = apart(case_of(document, comparison), less, {*own, *hushed(document["cases"])})
     if one_compiler_each(document):
         return what
     return ", ".join(filter(None, [what, compilers(document, comparison)]))

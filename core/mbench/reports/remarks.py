@@ -42,7 +42,7 @@ def verdict_lines(document: Document) -> list[str]:
             pairs.append(f"{comparison['framework']} against {comparison['baseline']}")
             continue
         notes = [
-            verdict_line(comparison, less=less, compilers=several),
+            verdict_line(document, comparison, less=less, compilers=several),
             equality(document, comparison),
             noise_note(comparison),
             further(comparison),
@@ -69,12 +69,11 @@ def subject(comparison: Document, *, less: Collection[str], compilers: bool) -> 
 
 
 def verdict_line(
-    comparison: Document, *, less: Collection[str] = (), compilers: bool = False
+    document: Document, comparison: Document, *, less: Collection[str] = (), compilers: bool = False
 ) -> str:
     """One comparison in one sentence, without the axes in `less`, with both compilers if asked."""
     what = subject(comparison, less=less, compilers=compilers)
-    said = sentence(comparison, baseline=comparison["baseline"], other=comparison["framework"])
-    return f"{what}: {said} ({evidence(comparison)})"
+    return f"{what}: {sentence(document, comparison)} ({evidence(comparison)})"
 
 
 def equality(document: Document, comparison: Document) -> str:

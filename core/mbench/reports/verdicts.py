@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from typing import TYPE_CHECKING, Any
 
+from mbench.contract.axes import AXES, alike
 from mbench.reports.text import counted, digits_of, interval, number
 from mbench.stats import ALIKE
 
@@ -15,11 +17,17 @@ __all__ = [
     "noise_note",
     "percent",
     "sentence",
+    "sides",
     "together",
     "turned",
 ]
 
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
 Document = dict[str, Any]
+
+NUMBERED = re.compile(r"#\d+$")
 
 
 def turned(comparison: Document) -> Document:
@@ -43,8 +51,39 @@ def figure(comparison: Document, name: str = "ratio", *, most: int = 4) -> str:
     return number(comparison[name], min(most, digits))
 
 
-def sentence(comparison: Document, *, baseline: str, other: str) -> str:
-    """Who is faster, or how large a difference is not ruled out."""
+def sides(document: Document, comparison: Document) -> tuple[str, str]:
+    """The baseline and the other: by what tells them apart where settings do, else by their labels.
+
+    Cases that were given twice have numbers, which tell what nothing else does.
+    """
+    baseline, other = cases = [document["cases"][at] for at in comparison["cases"]]
+    settings = any(case["label"].startswith(f"{case['spec']}:") for case in cases)
+    if not settings or any(NUMBERED.search(case["label"]) for case in cases):
+        return baseline["label"], other["label"]
+    same = alike(cases)
+    return with_settings(baseline, less=same), with_settings(other, less=same)
+
+
+def with_settings(case: Document, *, less: Collection[str]) -> str:
+    """A framework with its values of all axes but those in `less`."""
+    said, manner = case["spec"], ""
+    for axis in AXES:
+        if axis.name not in less and (text := axis.text(case)):
+            word = "and" if axis.manner == manner else axis.manner
+            said, manner = f"{said} {word} {axis.word.format(text)}", axis.manner
+    return str(said)
+
+
+def sentence(document: Document, comparison: Document) -> str:
+    """Who is faster, or how large a difference is not ruled out; of the same arithmetic or not."""
+    baseline, other = (document["cases"][at]["precision"] for at in comparison["cases"])
+    said = shown(comparison, *sides(document, comparison))
+    if baseline == other:
+        return said
+    return f"{said} (not the same arithmetic: {other} against {baseline})"
+
+
+def shown(comparison: Document, baseline: str, other: str) -> str:
     verdict = comparison["verdict"]
     pair = f"{other} against {baseline}"
     if verdict is None:

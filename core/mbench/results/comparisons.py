@@ -7,7 +7,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from mbench import stats
-from mbench.contract.axes import AXES
+from mbench.contract.axes import AXES, alike
 from mbench.plan.adaptive import Adaptive
 from mbench.results.doubts import doubts, implausible
 from mbench.results.figures import level, rates, throughput
@@ -53,12 +53,13 @@ def pair_up(run: Run, baseline: CaseRecord, other: CaseRecord, *, against_first:
     comparison = run.comparisons[other.planned.comparison]
     positions = {number: at for at, number in enumerate(sorted(run.cases))}
     pair = (baseline, other)
+    shared = alike([case.axes for case in pair]) - {"compiler"}
     document: Document = {
         "cases": [positions[case.planned.case] for case in pair],
         "baseline": baseline.planned.label,
         "framework": other.planned.label,
         "against_first": against_first,
-        **{axis.name: axis.of(other.axes) for axis in AXES if axis.name != "compiler"},
+        **{axis.name: axis.of(other.axes) for axis in AXES if axis.name in shared},
         "compilers": {case.planned.label: case.axes.compiler for case in pair},
         "equal_work": equality(*pair),
         "ratio": None, "low": None, "high": None, "median": None,

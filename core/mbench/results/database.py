@@ -8,7 +8,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_type_hints
 
-from mbench.contract.axes import AXES, Axes, Sizes
+from mbench.contract.axes import AXES, Axes, Sizes, Variables
 from mbench.errors import MbenchError, UsageError, lacking
 from mbench.plan.adaptive import Adaptive
 from mbench.results import events
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["files_of", "open_runs"]
 
 TYPES: dict[Any, Any] = {str: "VARCHAR", int: "BIGINT", bool: "BOOLEAN", float | None: "DOUBLE",
-                         list[int]: ["BIGINT"], Sizes: "MAP(VARCHAR, BIGINT)"}  # fmt: skip
+                         list[int]: ["BIGINT"], Sizes: "MAP(VARCHAR, BIGINT)",
+                         Variables: "MAP(VARCHAR, VARCHAR)"}  # fmt: skip
 
 
 def columns(record: type, *names: str) -> dict[str, Any]:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from mbench.quantities import Sketch
     from mbench.results.events import Changes, Evidence
+    from mbench.results.evidence import Gates
     from mbench.results.records import CaseRecord, Run
 
 __all__ = ["doubts", "implausible"]
@@ -50,17 +51,22 @@ def doubts(baseline: CaseRecord, other: CaseRecord) -> Iterator[str]:
             yield f"{other.planned.label}: {said}"
 
 
-def first_losses(*cases: CaseRecord) -> str:
+def first_losses(baseline: CaseRecord, other: CaseRecord) -> str:
     """The proof is made small; this holds its result against the objects that were timed."""
     known = [
         process.warm.first_loss
-        for case in cases
+        for case in (baseline, other)
         for process in case.processes.values()
         if process.warm.first_loss is not None
     ]
-    if known and max(known) - min(known) > cases[0].planned.gates.answers * abs(known[0]):
+    gate = gates_of(baseline, other).answers
+    if known and max(known) - min(known) > gate * abs(known[0]):
         return f"the first losses as timed lie apart: {min(known):.9g} and {max(known):.9g}"
     return ""
+
+
+def gates_of(baseline: CaseRecord, other: CaseRecord) -> Gates:
+    return baseline.planned.gates.wider(other.planned.gates)
 
 
 def evidence(case: CaseRecord) -> list[Evidence]:
@@ -91,7 +97,7 @@ def drift(*cases: CaseRecord) -> tuple[float, float]:
 
 def unlike_losses(baseline: CaseRecord, other: CaseRecord) -> str:
     """Of the blocks' last steps: by batch, and along the drift that updates make."""
-    (slope, reach), gates = drift(baseline, other), baseline.planned.gates
+    (slope, reach), gates = drift(baseline, other), gates_of(baseline, other)
     levels = {
         batch: tuple(map(fmean, zip(*points, strict=True)))
         for batch, points in by_batch(baseline).items()
@@ -117,7 +123,8 @@ def unlike_outputs(baseline: CaseRecord, other: CaseRecord) -> str:
     for one in evidence(baseline):
         for name, sketch in one.outputs.items():
             known.setdefault((one.batch, name), sketch)
-    worst, said = baseline.planned.gates.answers, ""
+    gate = gates_of(baseline, other).answers
+    worst, said = gate, ""
     for one in evidence(other):
         for name, sketch in one.outputs.items():
             reference = known.get((one.batch, name))
@@ -127,7 +134,7 @@ def unlike_outputs(baseline: CaseRecord, other: CaseRecord) -> str:
             if error > worst:
                 worst = error
                 said = f"output {name} of batch {one.batch}, as timed, off by {error:.2g} "
-                said += f"(gate {baseline.planned.gates.answers:.0e})"
+                said += f"(gate {gate:.0e})"
     return said
 
 
@@ -137,7 +144,7 @@ def distance(sketch: Sequence[float], other: Sequence[float]) -> float:
 
 def unlike_changes(baseline: CaseRecord, other: CaseRecord) -> Iterator[str]:
     """Of parameters and running statistics, after the same number of steps."""
-    gates = baseline.planned.gates
+    gates = gates_of(baseline, other)
     known = {change.step: change for p in baseline.processes.values() for change in p.changes}
     worst = {"norm": gates.norm, "direction": gates.direction, "statistics": gates.statistics}
     said: dict[str, str] = {}

@@ -77,7 +77,7 @@ class Search(Event):
     comparison: Number
     """Number of the comparison."""
     label: str
-    """The framework as it was given, numbered where it was given twice."""
+    """The framework with its settings, numbered where it was given twice."""
     what: str
     """ "batch_size" or "compiler"."""
     chosen: int | str | None
@@ -123,13 +123,13 @@ class Case(OfCase):
     comparison: Number
     """Number of the comparison that it is part of."""
     label: str
-    """The framework as it was given, numbered where it was given twice."""
+    """The framework with its settings, numbered where it was given twice."""
     framework: str
     """The adapter's name."""
     framework_title: str
     """How the framework writes its own name."""
     spec: str
-    """The framework as it was given."""
+    """The framework as it was given, without settings."""
     axes: contract.Case
     """What a worker needs to prepare it: its axes, and switches for proofs."""
     samples: str

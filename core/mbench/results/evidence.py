@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Annotated
+from dataclasses import dataclass, field, fields
+from typing import Annotated, Any
 
 from mbench.contract.reading import Quantity
 from mbench.quantities import Nanoseconds, Number, Real, Share, Sketch, Steps
@@ -27,6 +27,14 @@ class Gates:
     """Of the changes of running statistics; None as there."""
     growth: Share | None
     """Of the norm of all changes against what so many steps make of an earlier one."""
+
+    def wider(self, other: Gates) -> Gates:
+        """What holds for two cases, of which one may be the less precise."""
+        found: dict[str, Any] = {}
+        for one in fields(self):
+            pair = getattr(self, one.name), getattr(other, one.name)
+            found[one.name] = None if None in pair else max(pair)
+        return Gates(**found)
 
 
 @dataclass(frozen=True, kw_only=True)

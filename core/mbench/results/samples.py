@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mbench.contract.axes import AXES, Sizes
+from mbench.contract.axes import AXES
 from mbench.errors import MbenchError, lacking
 from mbench.results.database import open_runs
 
@@ -17,15 +17,16 @@ if TYPE_CHECKING:
 
 __all__ = ["EXPORTS", "export", "frame", "pandas"]
 
-# As `--size` takes them.
-SIZES = """nullif(array_to_string(
-    list_transform(map_entries(axes.sizes), lambda e: e.key || '=' || e.value), ','), '')"""
+# As one types them.
+TABLE = """nullif(array_to_string(
+    list_transform(map_entries(axes.{}), lambda e: e.key || '=' || e.value), ','), '')"""
 # What a case says of all its samples, by column.
 OF_CASE = {
     "run": "run", "started": "started", "host": "host", "cpu": "cpu",
     "mbench": "mbench", "protocol": "protocol", "comparison": "comparison", "case": '"case"',
     "label": "label", "framework": "framework", "version": "version",
-    **{axis.name: SIZES if axis.kind == Sizes else f"axes.{axis.name}" for axis in AXES},
+    **{axis.name: f"axes.{axis.name}" if axis.kind in (str, int, bool) else TABLE.format(axis.name)
+       for axis in AXES},
     "outcome": "coalesce(outcome, 'ok')",
 }  # fmt: skip
 CASES = ", ".join(f'{value} AS "{name}"' for name, value in OF_CASE.items())

@@ -61,6 +61,7 @@ def summarize_case(run: Run, case: CaseRecord) -> Document:
         "framework": planned.framework,
         "framework_title": planned.framework_title,
         "label": planned.label,
+        "spec": planned.spec,
         "version": case.info.version if case.info else None,
         **{axis.name: axis.of(case.axes) for axis in AXES},
         "seed": case.axes.seed,

@@ -15,7 +15,7 @@ from mbench.errors import UsageError
 
 OPTIONS = {
     **dict.fromkeys(axis.name for axis in AXES), "model": ("m",), "amp": None, "threads": 3,
-    "seed": 0, "sizes": {}, "clip": True, "device": "cpu",
+    "seed": 0, "sizes": {}, "clip": True, "variables": {}, "device": "cpu",
 }  # fmt: skip
 
 

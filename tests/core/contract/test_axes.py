@@ -12,7 +12,8 @@ from mbench.contract.axes import AXES, MACHINE, alike, hushed, key, name
 CASE = make_case(model="resnet50", workload="somewhere:else", threads=2)
 OTHER = {
     "model": "vgg11", "mode": "inference", "sizes": {"image_size": 96}, "batch_size": 16,
-    "precision": "tf32", "compiler": "graph", "device": "cuda", "threads": 4, "clip": False,
+    "precision": "tf32", "compiler": "graph", "device": "cuda", "threads": 4,
+    "variables": {"TF_X": "1"}, "clip": False,
 }  # fmt: skip
 AXIS = pytest.mark.parametrize("axis", AXES, ids=lambda axis: axis.name)
 
@@ -60,14 +61,15 @@ def test_what_is_usual_is_not_said():
 
 def test_what_is_unusual_is_said():
     assert name(but(**OTHER)) == (
-        "vgg11 inference, image size 96, batch 16, tf32, graph, cuda, threads 4, without clipping"
+        "vgg11 inference, image size 96, batch 16, tf32, graph, cuda, threads 4, TF_X=1, "
+        "without clipping"
     )
 
 
 def test_threads_and_what_is_usual_go_without_saying():
-    assert hushed([CASE, but(batch_size=1)]) == {"sizes", "threads", "clip"}
-    assert hushed([but(clip=False)]) == {"sizes", "threads"}, "alike, but not as usual"
-    assert hushed([CASE, but(threads=1)]) == {"sizes", "clip"}
+    assert hushed([CASE, but(batch_size=1)]) == {"sizes", "threads", "variables", "clip"}
+    assert hushed([but(clip=False)]) == {"sizes", "threads", "variables"}, "alike, but not as usual"
+    assert hushed([CASE, but(threads=1)]) == {"sizes", "variables", "clip"}
 
 
 def test_values_as_text():
@@ -75,4 +77,8 @@ def test_values_as_text():
     case = but(sizes={"b": 2, "a_size": 1})
     assert (sizes.value(case), sizes.text(case)) == ("a_size=1,b=2", "b 2, a size 1")
     assert (sizes.value(CASE), sizes.text(CASE)) == (None, "")
+    variables = next(axis for axis in AXES if axis.name == "variables")
+    case = but(variables={"TF_B": "2", "TF_A": "1"})
+    assert (variables.value(case), variables.text(case)) == ("TF_A=1,TF_B=2", "TF_A=1, TF_B=2")
+    assert (variables.value(CASE), variables.text(CASE)) == (None, "")
     assert [clip.text(but(clip=value)) for value in (True, False)] == ["yes", "no"]

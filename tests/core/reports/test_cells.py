@@ -75,15 +75,19 @@ def test_an_unusual_size_is_said(document):
 def comparison(**changes):
     return {
         "model": "m", "mode": "train", "sizes": {}, "batch_size": 8, "precision": "fp32",
-        "device": "cpu", "threads": 1, "clip": True,
+        "device": "cpu", "threads": 1, "variables": {}, "clip": True,
         "framework": "new", "baseline": "old", "ratio": 1.5, "low": 1.4, "high": 1.6,
         "median": 1.5, "process_pairs": 5, "far_off": 0, "verdict": "faster", "reason": None,
-        **changes,
+        "cases": [0, 1], **changes,
     }  # fmt: skip
 
 
+DOCUMENT = {"cases": [{"label": label, "spec": label, "precision": "fp32"}
+                      for label in ("old", "new")]}  # fmt: skip
+
+
 def test_a_verdict_is_its_case_its_sentence_and_its_numbers():
-    assert verdict_line(comparison(), less={"threads"}) == (
+    assert verdict_line(DOCUMENT, comparison(), less={"threads"}) == (
         "m train, batch 8, fp32, cpu: new is 1.5 times as fast as old (ratio 1.5, "
         "95 % interval 1.4 .. 1.6, median of rounds 1.5, 5 process pairs)"
     )

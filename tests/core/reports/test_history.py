@@ -9,7 +9,7 @@ from mbench.reports.history import lines
 POINT = {
     "label": "tiny", "protocol": "adaptive", "cpu": "EPYC", "model": "m", "mode": "train",
     "sizes": {}, "batch_size": 8, "precision": "fp32", "compiler": "eager", "device": "cpu",
-    "threads": 1, "clip": True,
+    "threads": 1, "variables": {}, "clip": True,
 }  # fmt: skip
 
 

@@ -59,7 +59,7 @@ def point(day, processes, low=None, high=None):
         "run": f"run{day}", "started": f"2026-01-0{day + 1}T10:00:00+00:00", "version": "1",
         "label": "tiny", "protocol": "adaptive", "cpu": "made-up", "change": None,
         "model": "m", "mode": "train", "sizes": {}, "batch_size": 8, "precision": "fp32",
-        "compiler": "eager", "device": "cpu", "threads": 1, "clip": True,
+        "compiler": "eager", "device": "cpu", "threads": 1, "variables": {}, "clip": True,
         "throughput": {"value": 10.0, "low": low, "high": high, "unit": "samples/s",
                        "processes": processes},
     }  # fmt: skip
@@ -133,12 +133,15 @@ def test_the_command_to_repeat_names_no_folder_of_whoever_ran_it(full):
         (("torch@/a/python",), ["Title"]),
         (("torch@/a/python", "torch@/b/python"), ["Title@/a/python", "Title@/b/python"]),
         (("torch#1", "torch#2"), ["Title#1", "Title#2"]),
+        (("torch@/a/python#1", "torch@/a/python#2"), ["Title#1", "Title#2"]),
+        (("torch@/a/python", "torch@/a/python:inductor"), ["Title", "Title:inductor"]),
         (("mine",), ["mine"]),
     ],
 )
 def test_frameworks_are_called_by_their_names(labels, called):
-    case = {"framework": "torch", "framework_title": "Title"}
-    made = titled({"cases": [{**case, "label": label} for label in labels], "searches": []})
+    cases = [{"framework": "torch", "framework_title": "Title", "label": label,
+              "spec": re.split("[#:]", label)[0]} for label in labels]  # fmt: skip
+    made = titled({"cases": cases, "searches": []})
     assert [case["label"] for case in made["cases"]] == called
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mbench.reports.verdicts import disturbed, evidence, further, noise_note, sentence, together
+from mbench.reports.verdicts import disturbed, evidence, further, noise_note, shown, together
 
 
 def comparison(**known):
@@ -34,7 +34,7 @@ FEW = {"low": None, "high": None, "process_pairs": 2, "verdict": "undetermined",
     ],
 )  # fmt: skip
 def test_sentences(known, said):
-    assert sentence(comparison(**known), baseline="torch", other="tf") == said
+    assert shown(comparison(**known), "torch", "tf") == said
 
 
 @pytest.mark.parametrize(

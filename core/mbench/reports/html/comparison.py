@@ -41,12 +41,11 @@ def badges(document: Document) -> list[Badge]:
         return []
     found, less = [], shared(document)
     for comparison in comparisons:
-        baseline, other = names(document, comparison)
         say = (evidence, noise_note, further, disturbed)
         found.append(
             Badge(
                 about=subject(document, comparison, less=less),
-                text=sentence(comparison, baseline=baseline, other=other),
+                text=sentence(document, comparison),
                 details=[text for text in (of(comparison) for of in say) if text],
                 proof=equality(document, comparison),
                 proven=comparison["equal_work"] == "proven",

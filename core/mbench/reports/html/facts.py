@@ -21,7 +21,7 @@ Document = dict[str, Any]
 
 # Options that say where the author's files went, and the path of a Python in NAME@PATH.
 WRITES = frozenset({"--results", "--output", "--resume"})
-PYTHON = re.compile(r"@[^,\s]*/[^,]*")
+PYTHON = re.compile(r"@[^,:\s]*/(?:[^,:]|::)*")
 # Signs of a digest that tell environments apart.
 DIGEST = 12
 

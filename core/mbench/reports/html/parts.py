@@ -87,26 +87,30 @@ class Article:
 
 def titled(document: Document) -> Document:
     """The document with frameworks labelled as they write their own names."""
-    spoken = {case["label"]: (case["framework"], case["framework_title"])
-              for case in document["cases"]}  # fmt: skip
-    count = Counter(framework for framework, _ in spoken.values())
-    new = {
-        label: called(label, framework, title, alone=count[framework] == 1)
-        for label, (framework, title) in spoken.items()
-    }
+    known = {case["spec"]: case["framework"] for case in document["cases"]}
+    count = Counter(known.values())
+
+    def spoken(case: Document) -> Document:
+        spec = called(case, alone=count[case["framework"]] == 1)
+        return {**case, "spec": spec, "label": spec + case["label"].removeprefix(case["spec"])}
+
+    cases = [spoken(case) for case in document["cases"]]
+    new = {old["label"]: case["label"] for old, case in zip(document["cases"], cases, strict=True)}
     return {
         **document,
-        "cases": [{**case, "label": new[case["label"]]} for case in document["cases"]],
+        "cases": cases,
         "searches": [{**one, "label": new.get(one["label"], one["label"])}
                      for one in document["searches"]],
     }  # fmt: skip
 
 
-def called(label: str, framework: str, title: str, *, alone: bool) -> str:
+def called(case: Document, *, alone: bool) -> str:
     """With its version or Python where the user named one; a path only where it tells two apart."""
-    if not label.startswith(framework):
-        return label
-    given = label.removeprefix(framework)
+    spec, framework = str(case["spec"]), case["framework"]
+    if not spec.startswith(framework):
+        return spec
+    given = spec.removeprefix(framework)
+    title = str(case["framework_title"])
     return title + ("" if alone and given.startswith("@") else given.replace("==", " ", 1))
 
 
