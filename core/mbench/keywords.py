@@ -79,8 +79,9 @@ def spelled(option: click.Option, name: str, value: Any) -> list[str]:
     if isinstance(value, float) and option.type.name == "percent":
         return [f"{flag}={100 * value:.10g}%"]
     if isinstance(value, str) or not isinstance(value, Iterable):
-        value = [value]
-    return [f"{flag}={','.join(map(str, value))}"]
+        return [f"{flag}={value}"]
+    joined = getattr(option.type, "joined", lambda items: ",".join(map(str, items)))
+    return [f"{flag}={joined(value)}"]
 
 
 def takes(command: click.Command) -> Callable[[Function], Function]:

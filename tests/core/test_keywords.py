@@ -34,6 +34,12 @@ def test_what_is_about_output_are_options_of_compare(plugins):
     assert set(module.ON_OUTPUT) <= every
 
 
+def test_a_comma_within_a_framework_is_doubled():
+    asked = typed(compare.command, {"frameworks": ["tiny", "tiny:TINY_X=a,b"]})
+    assert asked.words[-1] == "--frameworks=tiny,tiny:TINY_X=a,,b"
+    assert asked.context.params["frameworks"] == ("tiny", "tiny:TINY_X=a,b")
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mbench.commands.case_options import case_options
-from mbench.commands.complete import completer, frameworks
+from mbench.commands.complete import arms
 from mbench.commands.formats import format_options
 from mbench.commands.measure import order_of
 from mbench.commands.options import results_option
@@ -29,7 +29,7 @@ __all__ = ["command"]
 
 
 @click.command("calibrate", cls=CaseCommand)
-@click.argument("framework", shell_complete=completer(frameworks))
+@click.argument("framework", shell_complete=arms())
 @case_options
 @protocol_options
 @results_option

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     Values = Callable[[click.Context], Iterable[str]]
     Completer = Callable[[click.Context, click.Parameter, str], list[str]]
 
-__all__ = ["completer", "environments", "formats", "frameworks", "layouts", "models", "of_axis",
-           "outlets", "protocols", "runs", "subjects"]  # fmt: skip
+__all__ = ["arms", "completer", "environments", "formats", "frameworks", "layouts", "models",
+           "of_axis", "outlets", "protocols", "runs", "subjects"]  # fmt: skip
 
 
 def completer(values: Values, *, many: bool = False) -> Completer:
@@ -40,6 +40,30 @@ def completer(values: Values, *, many: bool = False) -> Completer:
 def frameworks(context: click.Context) -> list[str]:
     found = plugins(context)
     return sorted([*found.adapters.unique(), *found.aliases])
+
+
+def arms(names: Values = frameworks, *, many: bool = False) -> Completer:
+    """Offers frameworks, and behind the colon of one its settings."""
+
+    def complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+        last = incomplete.rpartition(",")[2] if many else incomplete
+        arm, colon, _ = last.rpartition(":")
+        values = partial(settings, arm) if colon else names
+        return completer(values, many=many)(context, parameter, incomplete)
+
+    return complete
+
+
+def settings(arm: str, context: click.Context) -> list[str]:
+    """What may follow an arm, behind it."""
+    from mbench.errors import MbenchError
+    from mbench.plan.arm import parse_arm, words
+
+    try:
+        known = words(plugins(context).adapter(parse_arm(arm).spec.name))
+    except MbenchError:
+        return []
+    return [f"{arm}:{word}" for word in known if word not in arm.split(":")]
 
 
 def models(context: click.Context) -> list[str]:

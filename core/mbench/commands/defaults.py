@@ -12,6 +12,7 @@ import click
 from click.core import ParameterSource
 
 from mbench.commands.named import NAMED
+from mbench.commands.options import Commas
 from mbench.console import tell
 from mbench.errors import UsageError
 from mbench.plugins import nearest
@@ -134,7 +135,8 @@ def raw_of(option: click.Option, value: Any) -> Any:
     if option.is_flag:
         return value if isinstance(value, bool) else None
     items = [str(item) for item in (value if isinstance(value, list) else [value])]
-    return items if option.multiple else ",".join(items)
+    joined = option.type.joined if isinstance(option.type, Commas) else ",".join
+    return items if option.multiple else joined(items)
 
 
 def flag_value(option: click.Option, raw: Any) -> Any:

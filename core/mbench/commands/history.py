@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mbench.commands.complete import completer, frameworks, models
+from mbench.commands.complete import arms, completer, models
 from mbench.commands.formats import format_options
-from mbench.commands.options import COMMAS, results_option
+from mbench.commands.options import ARMS, COMMAS, results_option
 from mbench.commands.output import check_writable, deliver
 from mbench.commands.screen import color_option
 from mbench.console import tell
@@ -23,8 +23,8 @@ __all__ = ["command"]
 @click.option("--model", "--models", "models", type=COMMAS, default=(),
               shell_complete=completer(models, many=True),
               help="These models only.")  # fmt: skip
-@click.option("--framework", "--frameworks", "frameworks", type=COMMAS, default=(),
-              shell_complete=completer(frameworks, many=True),
+@click.option("--framework", "--frameworks", "frameworks", type=ARMS, default=(),
+              shell_complete=arms(many=True),
               help="These frameworks only.")  # fmt: skip
 @results_option
 @format_options("table", "markdown", "csv", "json")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from mbench.commands.defaults import of_files, outdone, tell_defaults
@@ -58,8 +59,19 @@ def warn(order: Order) -> None:
     """Say what is doubtful about an order; raises UsageError where nothing can come of it."""
     from mbench.harness.beforehand import check
 
-    for line in check(order):
+    for line in [*check(order), *twins(order)]:
         tell(line)
+
+
+def twins(order: Order) -> list[str]:
+    """Entries that are the same; what is measured of them is noise, and not kept."""
+    found: dict[str, None] = {}
+    for comparison in order.comparisons:
+        for one, other in combinations(comparison.entries, 2):
+            if (one.spec, one.case) == (other.spec, other.case):
+                found[f"{one.label} and {other.label} are the same, so they show this machine's "
+                      "noise; mbench calibrate measures that, and keeps it"] = None  # fmt: skip
+    return list(found)
 
 
 def measure(context: click.Context, order: Order) -> int:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
-from mbench.commands.complete import completer, frameworks
-from mbench.commands.options import COMMAS, apply
+from mbench.commands.complete import arms
+from mbench.commands.options import ARMS, apply
 from mbench.errors import UsageError
 
 if TYPE_CHECKING:
@@ -39,13 +39,13 @@ def choose(context: click.Context, _: click.Parameter, given: tuple[str, ...]) -
 
 def frameworks_options(*, help: str) -> Decorator:  # noqa: A002
     """Both ways, of which the command sees `frameworks`; none where none is named."""
-    completed = completer(frameworks, many=True)
+    completed = arms(many=True)
     return apply(
         [
-            click.argument("named", nargs=-1, type=COMMAS, metavar="[FRAMEWORK]...",
+            click.argument("named", nargs=-1, type=ARMS, metavar="[FRAMEWORK]...",
                            expose_value=False, is_eager=True,  # before --frameworks
                            callback=keep, shell_complete=completed),
-            click.option("--frameworks", type=COMMAS, default=(), callback=choose, help=help,
+            click.option("--frameworks", type=ARMS, default=(), callback=choose, help=help,
                          shell_complete=completed),
         ]
     )  # fmt: skip

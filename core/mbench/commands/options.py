@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from mbench.reports.report import Report
 
 __all__ = [
+    "ARMS",
     "COMMAS",
     "SIZE",
     "Commas",
@@ -40,13 +41,30 @@ class Commas(click.ParamType[Any]):
     ) -> tuple[Any, ...]:
         if isinstance(value, tuple):
             return value
-        items = [item.strip() for item in value.split(",")]
+        items = [item.strip() for item in self.split(value)]
         if not all(items):
             self.fail(f"{value!r} holds an empty item", param, ctx)
         return tuple(self.item(item, param, ctx) for item in items)
 
+    def split(self, text: str) -> list[str]:
+        return text.split(",")
+
+    def joined(self, items: Iterable[Any]) -> str:
+        """As one would type them."""
+        return ",".join(map(str, items))
+
     def item(self, text: str, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         return text
+
+
+class Arms(Commas):
+    """Frameworks with settings, in whose values a comma is doubled."""
+
+    def split(self, text: str) -> list[str]:
+        return [item.replace(",,", ",") for item in re.split(r"(?<!,),(?!,)", text)]
+
+    def joined(self, items: Iterable[Any]) -> str:
+        return ",".join(str(item).replace(",", ",,") for item in items)
 
 
 class Memory(click.ParamType[Any]):
@@ -101,6 +119,7 @@ class Percent(click.ParamType[Any]):
         return share
 
 
+ARMS = Arms()
 COMMAS = Commas()
 MEMORY = Memory()
 SIZE = click.IntRange(min=1)

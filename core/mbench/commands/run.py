@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mbench.commands.case_options import case_options
-from mbench.commands.complete import completer, frameworks, subjects
+from mbench.commands.complete import arms, subjects
 from mbench.commands.formats import output_options
 from mbench.commands.measure import measure, order_of
 from mbench.commands.options import (
-    COMMAS,
+    ARMS,
     plugins,
     results_option,
 )
@@ -29,9 +29,9 @@ __all__ = ["command", "ordered"]
 
 
 @click.command("run", cls=CaseCommand)
-@click.argument("subject", metavar="FRAMEWORK|SUITE", shell_complete=completer(subjects))
+@click.argument("subject", metavar="FRAMEWORK|SUITE", shell_complete=arms(subjects))
 @click.option(
-    "--frameworks", type=COMMAS, default=(), shell_complete=completer(frameworks, many=True),
+    "--frameworks", type=ARMS, default=(), shell_complete=arms(many=True),
     help="Frameworks of a suite; the first is the baseline.  [default: the suite's own, else all]",
 )  # fmt: skip
 @case_options

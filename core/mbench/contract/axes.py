@@ -14,6 +14,7 @@ __all__ = [
     "DEVICES",
     "MACHINE",
     "MODES",
+    "SETTINGS",
     "Axes",
     "Axis",
     "Sizes",
@@ -167,6 +168,9 @@ def _rows() -> Iterable[Axis]:
 AXES = tuple(_rows())
 MACHINE = frozenset(axis.name for axis in AXES if axis.machine)
 """The axes that have one value in a run, and tell none of its cases from another."""
+
+SETTINGS = tuple(axis.name for axis in AXES if axis.setting)
+"""The axes in which entries of one comparison may differ."""
 
 
 def key(case: Mapping[str, Any] | Axes, *, less: Collection[str] = ()) -> tuple[Any, ...]:

@@ -20,7 +20,8 @@ __all__ = ["Arm", "label", "parse_arm", "settings", "words"]
 
 APART = re.compile(r"(?<!:):(?!:)")
 VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
-SETTINGS = tuple(axis for axis in AXES if axis.setting and axis.kind != Variables)
+WORDS = tuple(axis for axis in AXES if axis.setting and axis.kind != Variables)
+"""The axes that a word sets, apart from the variables, whose names are users'."""
 OPTIONS = {"model": "--models"}
 """Of axes whose options are not called as they are."""
 
@@ -83,8 +84,8 @@ def axis_of(word: str, adapter: Adapter) -> Axis | None:
     """The axis that a word sets: by its name, or by one of its values; None where there is none."""
     name, equals, _ = word.partition("=")
     if equals:
-        return next((axis for axis in SETTINGS if axis.name == name.replace("-", "_")), None)
-    found = [axis for axis in SETTINGS if word in values(axis, adapter)]
+        return next((axis for axis in WORDS if axis.name == name.replace("-", "_")), None)
+    found = [axis for axis in WORDS if word in values(axis, adapter)]
     return max(found, key=lambda axis: axis.name == "compiler", default=None)
 
 
@@ -135,13 +136,13 @@ def shared(arm: Arm, name: str, option: str) -> UsageError:
 
 def words(adapter: Adapter) -> list[str]:
     """What may be written after a framework, without the variables."""
-    return [word for axis in SETTINGS for word in values(axis, adapter) or [f"{axis.name}=1"]]
+    return [word for axis in WORDS for word in values(axis, adapter) or [f"{axis.name}=1"]]
 
 
 def label(spec: FrameworkSpec, settings: Mapping[str, Any], adapter: Adapter) -> str:
     """The one name of an entry: its framework with the settings, in the order of the axes."""
     said = [spec.text]
-    for axis in SETTINGS:
+    for axis in WORDS:
         if axis.name in settings:
             text = str(settings[axis.name])
             said.append(text if axis_of(text, adapter) is axis else f"{axis.name}={text}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from mbench_tiny import Tiny
 
@@ -58,6 +60,37 @@ def test_all_axes_multiply_and_everything_is_numbered_in_order(plugins):
         alike = ("model", "mode", "batch_size", "precision", "device", "threads", "seed", "clip")
         for name in alike:
             assert getattr(tiny.case, name) == getattr(graphic.case, name)
+
+
+def cases_of(*frameworks, plugins, **wanted):
+    (comparison,) = plan(sweep(frameworks, **wanted), plugins)
+    return comparison.title, {entry.label: entry.case for entry in comparison.entries}
+
+
+def test_entries_of_one_framework_differ_by_their_settings(plugins):
+    title, found = cases_of("graphic", "graphic:eager", "graphic:fp64:X=1:threads=3",
+                            plugins=plugins)  # fmt: skip
+    assert title == "tiny-model train, batch 64", "without what they differ in"
+    assert list(found) == ["graphic", "graphic:eager", "graphic:fp64:threads=3:X=1"]
+    plain, eager, other = found.values()
+    assert (plain.compiler, plain.precision, plain.threads) == ("graph", "fp32", 1)
+    assert replace(eager, compiler="graph") == plain
+    assert (other.precision, other.threads, other.variables) == ("fp64", 3, {"X": "1"})
+    assert replace(other, precision="fp32", threads=1, variables={}) == plain
+
+
+def test_a_setting_that_changes_nothing_is_no_part_of_the_name(plugins):
+    assert list(cases_of("tiny:fp32", "graphic:graph", plugins=plugins)[1]) == ["tiny", "graphic"]
+    _, found = cases_of("graphic:graph", "graphic:eager", compiler=("eager",), plugins=plugins)
+    assert {label: case.compiler for label, case in found.items()} == {
+        "graphic:graph": "graph", "graphic": "eager",
+    }  # fmt: skip
+    assert list(cases_of("tiny:eager", "tiny", plugins=plugins)[1]) == ["tiny#1", "tiny#2"]
+
+
+def test_what_all_entries_set_alike_is_in_the_title(plugins):
+    title, _ = cases_of("tiny:fp64:X=1", "graphic:fp64:eager:X=1", plugins=plugins)
+    assert title == "tiny-model train, batch 64, fp64, X=1"
 
 
 def test_the_default_compiler_is_each_frameworks_own(plugins):

@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
-import pytest
+import re
+from dataclasses import asdict
 
-from mbench.reports.verdicts import disturbed, evidence, further, noise_note, shown, together
+import pytest
+from cases import make_case
+
+from mbench.reports.verdicts import (
+    disturbed,
+    evidence,
+    further,
+    noise_note,
+    sentence,
+    shown,
+    together,
+)
 
 
 def comparison(**known):
@@ -35,6 +47,34 @@ FEW = {"low": None, "high": None, "process_pairs": 2, "verdict": "undetermined",
 )  # fmt: skip
 def test_sentences(known, said):
     assert shown(comparison(**known), "torch", "tf") == said
+
+
+def entry(label, **axes):
+    case = asdict(make_case(model="m", workload="w:w", compiler="eager"))
+    return {**case, "label": label, "spec": re.split("[:#]", label)[0], **axes}
+
+
+TORCH = entry("torch")
+
+
+@pytest.mark.parametrize(
+    ("base", "new", "said"),
+    [
+        (TORCH, entry("tf", compiler="xla"), "tf is 1.09 times as fast as torch"),
+        (TORCH, entry("torch:inductor", compiler="inductor"),
+         "torch with inductor is 1.09 times as fast as torch with eager"),
+        (TORCH, entry("tf:threads=2", threads=2, variables={"A": "1"}, compiler="graph"),
+         "tf with graph and threads 2 and A=1 is 1.09 times as fast as torch with eager and "
+         "threads 1"),
+        (TORCH, entry("torch:amp-bf16:inductor", precision="amp-bf16", compiler="inductor"),
+         "torch in amp-bf16 with inductor is 1.09 times as fast as torch in fp32 with eager "
+         "(not the same arithmetic: amp-bf16 against fp32)"),
+        (entry("torch:A=1#1", variables={"A": "1"}), entry("torch:A=1#2", variables={"A": "1"}),
+         "torch:A=1#2 is 1.09 times as fast as torch:A=1#1"),
+    ],
+)  # fmt: skip
+def test_a_sentence_names_the_settings_that_differ(base, new, said):
+    assert sentence({"cases": [base, new]}, comparison(cases=[0, 1])) == said
 
 
 @pytest.mark.parametrize(

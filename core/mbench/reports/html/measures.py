@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from mbench import stats
-from mbench.contract.axes import AXES, alike, hushed, key
+from mbench.contract.axes import AXES, SETTINGS, alike, hushed, key
 from mbench.reports.cells import WHO
 from mbench.reports.grid import Grid
 from mbench.reports.headline import apart, named
@@ -42,13 +42,13 @@ def sections(document: Document) -> list[Section]:
     return [section for section in made if section is not None]
 
 
-WITHIN = ("batch_size", "precision", "compiler")
+WITHIN = ("batch_size", *SETTINGS)
 """The axes in which cases of one figure differ; all others are its heading's."""
 
 
 def within(case: Document, cases: list[Document]) -> str:
-    """What tells the cases of one figure apart, beside framework and compiler."""
-    return named(case, less={"compiler", *alike(cases)})
+    """What tells the cases of one figure apart, beside framework, compiler and variables."""
+    return named(case, less={"compiler", "variables", *alike(cases)})
 
 
 def name(case: Document, cases: list[Document]) -> str:

@@ -21,7 +21,7 @@ from mbench.reports.layouts.select import (
 
 __all__ = ["render"]
 
-WITHIN = ("batch_size", "precision", "compiler")
+WITHIN = ("batch_size", "precision", "compiler", "variables")
 """The axes of a table's columns and rows; there is a table for each value of the others."""
 
 

@@ -29,7 +29,7 @@ LATENCIES = {"Avg": "latency_mean", "50%": "p50", "90%": "p90", "95%": "p95", "9
 def render(document: dict[str, Any], /, *, format_: str) -> str:
     cases = document["cases"]
     grids = []
-    unsaid = {*WITHIN, "compiler", *(axes.MACHINE & axes.alike(cases))}
+    unsaid = {*WITHIN, "compiler", "variables", *(axes.MACHINE & axes.alike(cases))}
     for row in grouped(cases, lambda case: (case["label"], axes.key(case, less=WITHIN))):
         what = f"{name(row[0], cases)}: {title(row[0], cases, less=unsaid)}"
         make = training if row[0]["mode"] == "train" else inference

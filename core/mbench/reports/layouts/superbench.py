@@ -61,13 +61,14 @@ def annotation(case: Case, rivals: list[Case]) -> str:
         words.append(f"devices-{devices(case)}")
     same = alike(rivals)
     for axis in AXES:
-        if axis.name not in same and axis.value(case) is not None:
+        told = axis.name in same or axis.name == "variables"  # which a label says
+        if not told and axis.value(case) is not None:
             words.append(f"{axis.name.replace('_', '-')}-{axis.value(case)}")
     at = next(number for number, other in enumerate(rivals) if other is case)
     twins = [o for o in rivals if o["label"] == case["label"] and key(o) == key(case)]
     if len(twins) > 1:  # the default compiler, and the same one by its name
         words.append(str(at + 1))
-    return "-".join(words).replace("/", "-")
+    return "-".join(words).translate({ord("/"): "-", ord(":"): "-"})
 
 
 def return_code(case: Case) -> int:
