@@ -27,7 +27,8 @@ __all__ = ["command", "ordered"]
 
 @click.command("compare", cls=CaseCommand)
 @frameworks_options(
-    help="Two or more, the first is the baseline: torch, torch==2.12.0, torch@/path/to/python."
+    help="Two or more, the first is the baseline: torch, torch==2.12.0, torch@/path/to/python, "
+    "each with settings: torch:inductor, torch:amp-bf16:threads=1, torch:VARIABLE=value."
 )
 @case_options
 @protocol_options
@@ -49,6 +50,8 @@ def command(context: click.Context, /, **_: Any) -> None:
       mbench compare torch tf --models resnet50,bert-base --mode train,inference
       mbench compare torch tf --amp --batch-size 8,16
       mbench compare torch torch==2.12.0 --image-size 96 --budget 60
+      mbench compare torch torch:inductor torch:amp-bf16
+      mbench compare tf tf:xla tf:TF_ENABLE_ONEDNN_OPTS=0
       mbench compare torch tf --fast
       mbench compare torch tf --until 2% --budget 1800
       mbench compare torch tf --compiler best --batch-size max

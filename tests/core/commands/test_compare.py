@@ -245,3 +245,47 @@ def test_the_parent_stays_small_and_idle(surroundings):
     assert sum(parent.cpu_times()[:2]) - before < 1.0
     os.killpg(run.pid, signal.SIGINT)
     run.communicate(timeout=20)
+
+
+def test_every_entry_has_its_own_settings(tmp_path):
+    arms = ["tiny", "tiny:fp64", "flaky:FLAKY=frozen", "flaky:FLAKY=frozen:steady"]
+    result = compare(
+        "--frameworks", ",".join(arms), *QUICK, "--processes", "1", "--format", "json",
+        "--results", str(tmp_path),
+    )  # fmt: skip
+    document, cases = documents(result)
+    assert list(cases) == ["tiny", "tiny:fp64", "flaky:FLAKY=frozen", "flaky:steady:FLAKY=frozen"]
+    plain, double, frozen, steady = cases.values()
+    assert [case["outcome"] for case in cases.values()] == ["ok", "ok", "not-equal", "ok"]
+    assert (plain["precision"], double["precision"]) == ("fp32", "fp64")
+    timed = [[f["gate"] for f in case["equal_work"]["findings"] if f["check"] == "timed"]
+             for case in (plain, double)]  # fmt: skip
+    assert timed[0], "proven in its own precision"
+    assert not timed[1], "of which float64 needs no second pass"
+    assert frozen["variables"] == steady["variables"] == {"FLAKY": "frozen"}
+    assert (frozen["compiler"], steady["compiler"]) == ("eager", "steady")
+    first = document["comparisons"][0]
+    assert (first["baseline"], first["framework"]) == ("tiny", "tiny:fp64")
+    assert first["ratio"] > 0
+    assert "precision" not in first
+    assert first["equal_work"] == "proven", first["reason"]
+    shown = subprocess.run(
+        [*MBENCH, "show", "--results", str(tmp_path)],
+        capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+    assert "tiny in fp64 against tiny in fp32: undetermined" in " ".join(shown.split())
+    assert "(not the same arithmetic: fp64 against fp32)" in " ".join(shown.split())
+
+
+def test_the_same_entry_twice_is_told():
+    result = compare("--frameworks", "tiny,tiny:eager", *ONCE, "--dry-run")
+    assert "tiny#1 and tiny#2 are the same" in result.stderr
+    assert "mbench calibrate" in result.stderr
+
+
+def test_a_setting_that_there_is_not_is_one_line():
+    result = compare("--frameworks", "tiny,tiny:steady", *ONCE)
+    assert result.returncode == 2
+    assert result.stderr == (
+        "mbench: tiny:steady: steady is a compiler of flaky; tiny has eager, imaginary\n"
+    )
