@@ -15,9 +15,9 @@ from mbench import builtin, hookspecs
 from mbench.contract import adapter
 from mbench.contract.outcome import OUTCOMES
 from mbench.contract.precision import PRECISIONS
-from mbench.environments.spec import parse
 from mbench.equality import gates
 from mbench.equality.judge import CHECKS
+from mbench.plan.arm import parse_arm
 from mbench.workloads.workload import Workload
 
 CORE = Path(mbench.__file__).parent
@@ -142,7 +142,7 @@ def check(parent: click.Context, words: list[str], *, where: str) -> None:
     except click.ClickException as error:
         pytest.fail(f"{where}: {error.format_message()}")
     for framework in context.params.get("frameworks", ()):
-        parse(framework)
+        parse_arm(framework)
 
 
 def test_links_lead_somewhere(pages, root):
