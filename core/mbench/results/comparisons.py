@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from mbench import stats
 from mbench.contract.axes import AXES, alike
 from mbench.plan.adaptive import Adaptive
 from mbench.results.doubts import doubts, implausible
-from mbench.results.figures import level, rates, throughput
+from mbench.results.figures import level, rates, speeds
 from mbench.results.machine import disturbances
 from mbench.results.outlook import next_step
 
@@ -107,11 +108,11 @@ def doubts_of(run: Run, baseline: CaseRecord, other: CaseRecord) -> Iterator[str
 def one_after_the_other(run: Run, *pair: CaseRecord) -> Document:
     """The ratio of a protocol whose processes do not run in pairs: it has no interval."""
     protocol = run.header.protocol
-    speeds = [speed["value"] for case in pair if (speed := throughput(case, level=None))]
-    if len(speeds) < 2:
+    found = [median(made) for case in pair if (made := speeds(case))]
+    if len(found) < 2:
         return {"reason": NO_ROUND}
     return {
-        "ratio": speeds[1] / speeds[0],
+        "ratio": found[1] / found[0],
         "verdict": "undetermined",
         "undetermined": f"{protocol.name} measures one case after the other, so a drift of the "
         "machine counts too",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbench.results.ceiling import mfu, peak
-from mbench.results.figures import throughput
+from mbench.results.figures import center, speeds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -207,7 +207,8 @@ def stunted(changes: Sequence[Changes], gate: float) -> str:
 def implausible(run: Run, case: CaseRecord) -> Iterator[str]:
     """What no machine does."""
     who = case.planned.label
-    share = mfu(case, throughput(case, level=None), peak(run, case))
+    made = speeds(case)
+    share = mfu(case, center(made, level=None) if made else None, peak(run, case))
     if share is not None and share > MOST_MFU:
         yield f"{who}: an MFU of {100 * share:.3g} %, which is more than this machine can do"
     if said := misread(case) or unfinished(case):

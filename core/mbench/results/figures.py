@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from mbench.results.events import Block
     from mbench.results.records import CaseRecord, Process
 
-__all__ = ["center", "level", "level_of", "rates", "step_times", "throughput"]
+__all__ = ["center", "level", "level_of", "rates", "speeds", "step_times", "throughput"]
 
 
 def timed(process: Process) -> list[Block]:
@@ -24,8 +24,16 @@ def timed(process: Process) -> list[Block]:
 
 def rate(case: CaseRecord, blocks: Sequence[Block]) -> float:
     """Samples done / seconds elapsed."""
-    seconds = sum(sum(block.nanoseconds) for block in blocks) / 1e9
-    return float(sum(block.steps for block in blocks) * case.axes.batch_size / seconds)
+    steps = nanoseconds = 0
+    for block in blocks:
+        steps += block.steps
+        nanoseconds += sum(block.nanoseconds)
+    return steps * case.axes.batch_size / (nanoseconds / 1e9)
+
+
+def speeds(case: CaseRecord) -> list[float]:
+    """Samples per second of each process."""
+    return [rate(case, timed(process)) for process in case.processes.values() if process.blocks]
 
 
 def rates(case: CaseRecord) -> dict[int, dict[int, float]]:
@@ -62,7 +70,7 @@ def center(processes: Sequence[float], *, level: float | None) -> dict[str, floa
 
 def throughput(case: CaseRecord, *, level: float | None) -> dict[str, Any] | None:
     """The centre of the processes, and the interval where the protocol claims one."""
-    values = [rate(case, timed(process)) for process in case.processes.values() if process.blocks]
+    values = speeds(case)
     if not values:
         return None
     batch = case.axes.batch_size
@@ -90,7 +98,7 @@ def step_times(case: CaseRecord, *, by_epoch: bool = False) -> dict[str, Any] | 
     blocks = [block for process in case.processes.values() for block in timed(process)]
     if not blocks:
         return None
-    single = [value / 1e6 for value in steps_one_by_one(case)]
+    single = sorted(value / 1e6 for value in steps_one_by_one(case))  # once for all percentiles
     samples = epochs(case) if by_epoch else [single]
     elapsed = sum(sum(block.nanoseconds) for block in blocks)
     document: dict[str, Any] = {

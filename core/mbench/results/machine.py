@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from mbench import stats
 from mbench.telemetry.disturbances import Disturbance, find_disturbances, pace_changes
-from mbench.telemetry.usage import Usage, usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from mbench.results.records import CaseRecord, Run
+    from mbench.telemetry.usage import Usage
 
 __all__ = ["disturbances", "energy", "telemetry"]
 
@@ -31,25 +31,25 @@ def watched_of(case: CaseRecord) -> dict[tuple[int, int], list[Usage]]:
     """The blocks that were watched, by process and round."""
     rounds: dict[tuple[int, int], list[Usage]] = {}
     for process in case.processes.values():
-        for _, seen in process.watched:
-            if (found := usage(seen.samples)) is not None:
-                rounds.setdefault((seen.process, seen.round), []).append(found)
+        for seen in process.watched:
+            if seen.usage is not None:
+                rounds.setdefault(seen.turn, []).append(seen.usage)
     return rounds
 
 
 def paces_of(case: CaseRecord) -> dict[tuple[int, int], int]:
     """Nanoseconds of an empty loop before each turn in which all workers were stopped."""
     return {
-        (seen.process, seen.round): seen.pace
+        seen.turn: seen.pace
         for process in case.processes.values()
-        for _, seen in process.watched
+        for seen in process.watched
         if seen.pace is not None
     }
 
 
 def cores_of(case: CaseRecord) -> int:
     """The logical cores that its workers might use: fewest, should they differ."""
-    return min(seen.cores for p in case.processes.values() for _, seen in p.watched)
+    return min(seen.cores for p in case.processes.values() for seen in p.watched)
 
 
 def disturbances(run: Run, case: CaseRecord) -> list[Disturbance]:
@@ -139,13 +139,13 @@ def energy(case: CaseRecord) -> Document | None:
     on_cpu = case.axes.device == "cpu"
     joules, seconds, samples = 0.0, 0.0, 0
     for process in case.processes.values():
-        for block, seen in process.watched:
-            found = usage(seen.samples)
+        for seen in process.watched:
+            found = seen.usage
             spent = found and (found.joules if on_cpu else found.gpu_joules)
             if found and spent:
                 joules += spent
                 seconds += found.seconds
-                samples += block.steps * case.axes.batch_size
+                samples += seen.block.steps * case.axes.batch_size
     if not samples:
         return None
     return {

@@ -7,13 +7,31 @@ from functools import singledispatchmethod
 from typing import TYPE_CHECKING
 
 from mbench.results import events
+from mbench.telemetry.usage import usage
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from mbench.contract.case import Case
+    from mbench.telemetry.usage import Usage
 
 __all__ = ["CaseRecord", "ComparisonRecord", "Process", "Run"]
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """A block, and what the machine did meanwhile: the looks at it are many, and not kept."""
+
+    block: events.Block
+    cores: int
+    pace: int | None
+    usage: Usage | None
+    """None where no time passed between the looks."""
+
+    @property
+    def turn(self) -> tuple[int, int]:
+        """Process and round."""
+        return self.block.process, self.block.round
 
 
 @dataclass
@@ -22,8 +40,7 @@ class Process:
 
     warm: events.Process
     blocks: list[events.Block] = field(default_factory=list)
-    watched: list[tuple[events.Block, events.Telemetry]] = field(default_factory=list)
-    """The blocks during which the machine was watched, and what was seen."""
+    watched: list[Watched] = field(default_factory=list)
     evidence: list[tuple[events.Block, events.Evidence]] = field(default_factory=list)
     """Each block, and what its last step left."""
     changes: list[events.Changes] = field(default_factory=list)
@@ -153,7 +170,9 @@ class Run:
     @take.register
     def _(self, event: events.Telemetry) -> None:
         process = self.process(event)
-        process.watched.append((process.blocks[-1], event))
+        process.watched.append(
+            Watched(process.blocks[-1], event.cores, event.pace, usage(event.samples))
+        )
 
     @take.register
     def _(self, event: events.Memory) -> None:

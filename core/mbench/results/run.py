@@ -54,13 +54,13 @@ def load_run(folder: Path) -> Run:
     if (first := next(lines, None)) is None:
         raise MbenchError(f"{path} is empty: nothing was measured")
     run = Run(path.parent, header_of(path, first))
-    wrong = ""
+    take, wrong = run.take, ""  # which is looked up by kinds of events, and costs
     for number, line in enumerate(lines, start=2):
         if wrong:
             raise MbenchError(wrong)
         try:
             if event := events.decode(line):
-                run.take(event)
+                take(event)
         except (ValueError, LookupError, TypeError, RecursionError) as error:
             wrong = f"{path}, line {number}: not an event of a run ({error!r:.200})"
     run.cut_off = bool(wrong)  # nothing but the last line is

@@ -23,7 +23,7 @@ SLACK_SECONDS = 3 * TICK_SECONDS
 """What the difference of three counters may be off by."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Usage:
     """One block. Cores are mean numbers of cores in use, shares are of the block's time.
 
