@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from mbench.contract.adapter import Support
 from mbench.contract.precision import PRECISIONS
+from mbench.contract.tier import ADVISED, FIRST, Tier
 from mbench.errors import PluginFailed
 
 if TYPE_CHECKING:
@@ -94,6 +95,20 @@ def compilers(value: Any) -> dict[str, str]:
     return found
 
 
+def tiers(value: Any) -> dict[str, Tier]:
+    """Those that an adapter has a say in."""
+    for name, tier in value.items():
+        if name not in (FIRST, ADVISED):
+            raise TypeError(f"{name!r:.60} is no tier that is written down")
+        if not isinstance(tier, Tier):
+            raise TypeError(f"{tier!r:.60} is no Tier")
+        texts((tier.says, tier.source, *tier.compilers, *tier.on_cuda))
+        compilers(dict.fromkeys(tier.compilers, ""))
+        table(tier.settings)
+        variables(tier.variables)
+    return dict(value)
+
+
 def runtime(value: object) -> str:
     if not RUNTIME.fullmatch(text(value)):
         raise TypeError(f"{value!r} is no 'module:Class'")
@@ -137,7 +152,8 @@ def variables(value: Any) -> dict[str, str]:
 
 FACTS: Mapping[str, Callable[[Any], Any]] = {
     "name": checked_name, "title": text, "contract": whole, "imports": texts, "runtime": runtime,
-    "models": text, "compilers": compilers, "switches": texts, "tuned_by": texts,
+    "models": text, "compilers": compilers, "switches": texts, "tiers": tiers,
+    "tuned_by": texts,
 }  # fmt: skip
 
 

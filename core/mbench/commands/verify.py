@@ -83,7 +83,9 @@ def proven(context: click.Context) -> Verification:
     sweep = sweep_of(context, options["frameworks"], {**options, "seed": 0})
     comparisons = plan(sweep, plugins(context))
     if any(comparison.best_compiler for comparison in comparisons):
-        raise UsageError("verify takes compilers by name: --compiler best is found by measuring")
+        raise UsageError(
+            "verify takes compilers by name: --compiler best and --tier best are found by measuring"
+        )
     progress = open_progress(verbosity=options["verbosity"], color=context.color)
     return verify(
         comparisons, progress, device=sweep.device, provision=options["provision"],

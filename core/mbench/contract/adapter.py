@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from mbench.contract.case import Case
     from mbench.contract.place import Place
+    from mbench.contract.tier import Tier
     from mbench.workloads.workload import Workload
 
 __all__ = ["CONTRACT", "SUPPORTED", "Adapter", "Benchmark", "FrameworkInfo", "Probe", "Runtime",
@@ -85,7 +86,9 @@ class Adapter(Protocol):
     """The package whose modules implement mbench's models, each named for a family; a proof of
     one family does not depend on the others' modules. Empty for none."""
     compilers: Mapping[str, str]
-    """Compiler names and one line on each, the documented default first."""
+    """Compiler names and one line on each, the plainest first."""
+    tiers: Mapping[str, Tier]
+    """What is set in the tiers `first` and `advised`; empty where nobody wrote it down."""
     switches: Sequence[str]
     """Compilers that have an option of their name on the command line, beside `--compiler`."""
     tuned_by: Sequence[str]
@@ -105,7 +108,8 @@ class Adapter(Protocol):
 
     def variables(self, *, threads: int, device: str) -> Mapping[str, str]:
         """Variables that must stand before the framework is imported, beside OMP_NUM_THREADS,
-        MKL_NUM_THREADS, OPENBLAS_NUM_THREADS and NUMEXPR_NUM_THREADS, which every worker gets.
+        MKL_NUM_THREADS, OPENBLAS_NUM_THREADS and NUMEXPR_NUM_THREADS, which every worker gets, and
+        those of tiers. What the user has set stays as it is.
         """
 
     def supports(self, case: Case) -> Support:

@@ -8,6 +8,7 @@ from dataclasses import MISSING, dataclass, field, fields
 from typing import Any
 
 from mbench.contract.precision import PRECISIONS
+from mbench.contract.tier import FIRST, TIERS
 
 __all__ = [
     "AXES",
@@ -64,10 +65,22 @@ class Axes:
         metadata={"says": f"{', '.join(PRECISIONS)}.", "known": PRECISIONS, "first": "fp32",
                   "setting": True, "manner": "in"}
     )  # fmt: skip
+    tier: str = field(
+        default=FIRST,
+        metadata={
+            "says": "How far each framework is tuned: first as its documentation shows first, "
+            "advised as its guide to performance says, best with the fastest of its compilers "
+            "besides; all is each of them.",
+            "word": "tier {}",
+            "known": TIERS,
+            "setting": True,
+            "manner": "in",
+        },
+    )
     compiler: str = field(
         metadata={
-            "says": "Compilers by name; default is the one that a framework's own documentation "
-            "recommends, best is the fastest, beside it.",
+            "says": "Compilers by name; default is that of the tier, best is the fastest, "
+            "beside it.",
             "first": "default",
             "setting": True,
         }

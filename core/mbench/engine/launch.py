@@ -10,7 +10,7 @@ from mbench.engine import local
 from mbench.engine.memory import worker_limit_bytes
 from mbench.engine.outcome import CaseEnded
 from mbench.engine.program import Program
-from mbench.engine.variables import thread_variables
+from mbench.engine.variables import of_worker
 from mbench.errors import MbenchError
 
 if TYPE_CHECKING:
@@ -44,8 +44,7 @@ def launch(
             python=environment.python,
             modules=(adapter.runtime.partition(":")[0], case.workload.partition(":")[0]),
             variables={
-                **thread_variables(case.threads),
-                **adapter.variables(threads=case.threads, device=case.device),
+                **of_worker(adapter, case),
                 **environment.variables(),
                 **case.variables,
             },

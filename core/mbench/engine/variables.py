@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from typing import TYPE_CHECKING
 
-from mbench.errors import PluginFailed
+from mbench.contract.tier import tier_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection
 
     from mbench.contract.adapter import Adapter
+    from mbench.contract.case import Case
 
-__all__ = ["inherited", "thread_variables"]
+__all__ = ["inherited", "of_worker", "thread_variables"]
 
 COMMON = ("BLIS_", "CUBLAS_", "CUDA_", "CUDNN_", "DNNL_", "GLIBC_TUNABLES", "GOMP_", "KMP_",
           "LD_LIBRARY_PATH", "LD_PRELOAD", "MALLOC_", "MKL_", "NVIDIA_TF32_OVERRIDE",
@@ -28,21 +28,29 @@ def thread_variables(threads: int) -> dict[str, str]:
     return {f"{name}_NUM_THREADS": str(threads) for name in names}
 
 
-def inherited(adapters: Iterable[Adapter], *, device: str) -> dict[str, str]:
+def of_worker(adapter: Adapter, case: Case) -> dict[str, str]:
+    """The variables that mbench sets for a worker: its threads, and of what the adapter and the
+    tier ask for that which the user has not set.
+    """
+    tier = tier_of(adapter, case.tier)
+    asked = {**adapter.variables(threads=case.threads, device=case.device)}
+    asked |= tier.variables if tier else {}
+    left = {name: value for name, value in asked.items() if name not in os.environ}
+    return {**left, **thread_variables(case.threads)}
+
+
+def inherited(adapters: Collection[Adapter]) -> dict[str, str]:
     """The variables around mbench that tune what a worker of any of `adapters` does, by name.
 
-    Workers have them from mbench, and figures may depend on them. What mbench sets by itself
-    does not count: a worker does not see what stood there before.
+    Workers have them from mbench, and figures may depend on them. Those of the threads do not
+    count: a worker does not see what stood there before.
     """
-    found: dict[str, str] = {}
-    for adapter in adapters:
-        ours = thread_variables(1)
-        with contextlib.suppress(PluginFailed):  # which ends its cases, once they start
-            ours |= adapter.variables(threads=1, device=device)
-        prefixes = (*COMMON, *adapter.tuned_by)
-        found |= {
-            name: value
-            for name, value in os.environ.items()
-            if name.startswith(prefixes) and name not in ours
-        }
-    return dict(sorted(found.items()))
+    ours = thread_variables(1)
+    named = {name for adapter in adapters for tier in adapter.tiers.values()
+             for name in tier.variables}  # fmt: skip
+    prefixes = (*COMMON, *(prefix for adapter in adapters for prefix in adapter.tuned_by))
+    return {
+        name: value
+        for name, value in sorted(os.environ.items())
+        if (name.startswith(prefixes) or name in named) and name not in ours
+    }

@@ -7,12 +7,13 @@ import functools
 import hashlib
 import json
 import os
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mbench import workloads
 from mbench.contract.reading import read_fields
+from mbench.contract.tier import tier_of
 from mbench.engine.program import package_files
 from mbench.engine.variables import inherited
 from mbench.results.proof import RememberedProof
@@ -46,12 +47,14 @@ def key(adapter: Adapter, environment: Environment, case: Case) -> str:
 
     The code itself is digested rather than a version, so that a changed adapter is proven anew.
     """
+    tier = tier_of(adapter, case.tier)  # by what it sets: tiers that set the same share proofs
     whole = [
-        asdict(case),
+        asdict(replace(case, tier="")),
+        tier and (dict(tier.variables), dict(tier.settings)),
         adapter.name,
         str(environment.python),
         sorted(environment.packages.items()),
-        inherited([adapter], device=case.device),
+        inherited([adapter]),
         code_digest(adapter, case.workload, case.model, case.resolve().family),
     ]
     return hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()[:24]

@@ -121,7 +121,7 @@ def found_before(order: Order, system: System, homes: Homes) -> tuple[list[Compa
 def system_of(order: Order) -> System:
     """This machine, with what its workers would inherit."""
     adapters = [entry.adapter for comparison in order.comparisons for entry in comparison.entries]
-    return describe_system(inherited(adapters, device=order.device))
+    return describe_system(inherited(adapters))
 
 
 def prover(

@@ -6,6 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from mbench.contract.reading import Malformed
+from mbench.contract.tier import BEST
 from mbench.engine.outcome import CaseEnded
 from mbench.errors import MbenchError
 from mbench.harness import facts
@@ -53,7 +54,9 @@ def measure(comparison: Comparison, bench: Bench) -> None:
         open_one, comparison = comparison, search.settle()
         ended = search.ended
         lost = any(end.outcome != "unsupported" for end in ended.values())
-        if open_one.best_compiler and not lost and comparison.entries == open_one.entries:
+        beside = comparison.entries[0].case.tier != BEST  # where the default is measured, too
+        same = open_one.best_compiler and comparison.entries == open_one.entries
+        if beside and same and not lost:
             reason = "every framework's best compiler is its default"
             bench.store.append(events.ComparisonEnd(comparison=comparison.number, reason=reason))
             return

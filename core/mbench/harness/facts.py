@@ -44,6 +44,7 @@ def cases(comparison: Comparison) -> Iterator[events.Case]:
             framework_title=entry.adapter.title,
             spec=entry.spec.text,
             axes=entry.case,
+            own_compiler=entry.own_compiler,
             samples=workload.samples,
             flops_per_sample=workload.flops(entry.case.mode),
             standard=workload.is_standard(),

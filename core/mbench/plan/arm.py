@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mbench.contract.axes import AXES, Axis, Variables
+from mbench.contract.tier import BEST
 from mbench.environments.spec import FrameworkSpec, parse
 from mbench.errors import UsageError
 from mbench.plugins import nearest
@@ -90,8 +91,9 @@ def axis_of(word: str, adapter: Adapter) -> Axis | None:
 
 
 def values(axis: Axis, adapter: Adapter) -> Collection[str]:
-    """The values of an axis that have names."""
-    return adapter.compilers if axis.name == "compiler" else axis.known
+    """The values of an axis that have names; what is best is sought for all entries alike."""
+    known = adapter.compilers if axis.name == "compiler" else axis.known
+    return [value for value in known if value != BEST]
 
 
 def read(arm: Arm, axis: Axis, text: str, adapter: Adapter) -> Any:

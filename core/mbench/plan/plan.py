@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from mbench.contract.adapter import Support
 from mbench.contract.axes import AXES, MACHINE, name
 from mbench.contract.case import Case
+from mbench.contract.tier import BEST, TIERS, tier_of
 from mbench.environments.spec import named
 from mbench.errors import PluginFailed, UsageError, about
 from mbench.plan.arm import label, parse_arm, settings
@@ -30,10 +31,10 @@ __all__ = ["BEST", "LARGEST", "Comparison", "Entry", "Sweep", "plan", "plan_all"
 
 LARGEST = "max"
 """Instead of a batch size: the largest one that fits every framework of the comparison."""
-BEST = "best"
-"""Instead of a compiler: each framework's fastest, beside its default."""
 DEFAULT = "default"
-"""Instead of a compiler: the one that each framework's own documentation recommends."""
+"""Instead of a compiler: each framework's own of the tier. BEST: its fastest, beside that."""
+ALL = "all"
+"""Instead of a tier: each of them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +73,8 @@ class Entry:
     adapter: Adapter
     case: Case
     support: Support
+    own_compiler: bool = False
+    """Whether the compiler is that of the tier, not one that was asked for."""
 
     @property
     def lack(self) -> str:
@@ -153,6 +156,7 @@ def plan(sweep: Sweep, plugins: Plugins) -> list[Comparison]:
             entry = Entry(
                 number=next(numbers), label=text, spec=spec, adapter=adapter, case=case,
                 support=supports(adapter, case),
+                own_compiler="compiler" not in given and is_own(asked),
             )  # fmt: skip
             entries.append(entry)
         comparisons.append(
@@ -172,6 +176,10 @@ def products(
     others = {axis: values for axis, values in wanted.items() if axis != "batch_size"}
     for picked in itertools.product(*others.values()):
         asked = dict(zip(others, picked, strict=True))
+        if asked["tier"] == BEST:  # whose compiler is found, whatever is asked for besides
+            if asked["compiler"] != wanted["compiler"][0]:
+                continue
+            asked["compiler"] = BEST
         workload = workloads[asked["model"]]
         asked["sizes"] = {n: size for n, size in sweep.sizes.items() if n in workload.sizes}
         for batch_size in wanted["batch_size"] or [workload.batch_sizes[sweep.device]]:
@@ -194,9 +202,14 @@ def told(
     return {axis: value for axis, value in given.items() if changes(axis)}
 
 
+def is_own(asked: Mapping[str, Any]) -> bool:
+    """Whether no compiler is asked for but that of the tier."""
+    return bool(asked["compiler"] == DEFAULT or asked["tier"] == BEST)
+
+
 def title(asked: Mapping[str, Any], own: Sequence[Mapping[str, Any]]) -> str:
     """What all entries of a comparison share, in words."""
-    unsaid = MACHINE | ({"compiler"} if asked["compiler"] == DEFAULT else set())
+    unsaid = MACHINE | ({"compiler"} if is_own(asked) else set())
     shared = dict(asked)
     for axis in {axis for given in own for axis in given}:
         values = [given.get(axis) for given in own]
@@ -210,11 +223,16 @@ def title(asked: Mapping[str, Any], own: Sequence[Mapping[str, Any]]) -> str:
 def values_of(sweep: Sweep, adapters: Sequence[Adapter]) -> dict[str, list[Any]]:
     """The values of each axis that multiplies, each once; models are still words."""
     found = {axis.name: list(dict.fromkeys(sweep.values(axis))) for axis in AXES if axis.many}
+    if ALL in found["tier"]:
+        found["tier"] = list(TIERS)
     for axis in AXES:
         if axis.many and axis.known:
             _check(axis.name, found[axis.name], axis.known)
     compilers = {name for adapter in adapters for name in adapter.compilers}
     _check("compiler", found["compiler"], {*compilers, DEFAULT, BEST})
+    if BEST in found["tier"] and (given := set(found["compiler"]) - {DEFAULT, BEST}):
+        said = "the tier best finds its compiler; leave {} out, or name the tiers first and advised"
+        raise UsageError(said.format(", ".join(sorted(given))), option="--compiler")
     both = [(DEFAULT, BEST) if given == BEST else (given,) for given in found["compiler"]]
     found["compiler"] = list(dict.fromkeys(itertools.chain(*both)))
     return found
@@ -232,7 +250,14 @@ def case_of(asked: Mapping[str, Any], sweep: Sweep, adapter: Adapter) -> Case:
         case.resolve()
     except ValueError as error:
         raise UsageError(str(error)) from None
-    return case
+    return with_own_compiler(adapter, case) if asked["compiler"] in (DEFAULT, BEST) else case
+
+
+def with_own_compiler(adapter: Adapter, case: Case) -> Case:
+    """`case` under the compiler that the adapter's tier prefers, of those that can do it."""
+    tier = tier_of(adapter, case.tier)
+    own = [replace(case, compiler=name) for name in tier.order(case.device)] if tier else [case]
+    return next((one for one in own if supports(adapter, one).supported), own[0])
 
 
 def find_adapter(spec: FrameworkSpec, plugins: Plugins, *, device: str) -> Adapter:
@@ -254,6 +279,8 @@ def supports(adapter: Adapter, case: Case) -> Support:
     if case.compiler not in adapter.compilers:
         have = ", ".join(adapter.compilers)
         return Support.no(f"{adapter.title} has no compiler {case.compiler!r}; it has {have}")
+    if tier_of(adapter, case.tier) is None:
+        return Support.no(f"{adapter.title}'s adapter names no advice: use --tier first or best")
     try:
         return adapter.supports(case)
     except PluginFailed as error:

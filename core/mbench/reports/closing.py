@@ -8,7 +8,7 @@ from typing import Any
 from mbench.contract.axes import hushed, name
 from mbench.reports.remarks import fell_short
 from mbench.reports.text import counted, interval, number
-from mbench.reports.verdicts import sentence, turned
+from mbench.reports.verdicts import sentence, setup, turned
 from mbench.stats import VERDICTS
 
 __all__ = ["summary_lines"]
@@ -32,14 +32,17 @@ def summary_lines(document: Document) -> list[str]:
         return counts_of(document, comparisons)
     less = {"compiler", *hushed(cases)}
     titles = {name(one, less=less) for one in comparisons}
+    told = [one for one in comparisons if not fell_short(document, one)]
     lines = [
-        (f"{name(one, less=less)}: " if len(titles) > 1 else "") + of_comparison(document, one)
-        for one in comparisons
-        if not fell_short(document, one)
+        (f"{name(one, less=less)}: " if len(titles) > 1 else "")
+        + of_comparison(document, one, setup(told) if len(told) == 1 else "")
+        for one in told
     ]
     short = {case["label"]: case["outcome"] for one in comparisons
              for case in fell_short(document, one)}  # fmt: skip
     said = ", ".join(f"{label} is {outcome}" for label, outcome in short.items())
+    if len(lines) > 1 and (alike := setup(told)):
+        lines.append(alike.removeprefix(", "))
     return lines + ([f"not compared: {said}"] if said else [])
 
 
@@ -51,8 +54,9 @@ def of_case(case: Document) -> str:
     return f"{case['label']}: {number(speed['value'])} {speed['unit']}" + f" ({ends})" * bool(ends)
 
 
-def of_comparison(document: Document, comparison: Document) -> str:
-    said = sentence(document, comparison)
+def of_comparison(document: Document, comparison: Document, alike: str) -> str:
+    """`alike` says how both are set up."""
+    said = sentence(document, comparison) + alike
     ours = turned(comparison)
     if ends := interval(ours["low"], ours["high"]):
         said += f" ({ends})"

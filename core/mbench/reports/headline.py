@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from mbench.contract.axes import AXES, alike, hushed, name
 from mbench.reports.text import number
-from mbench.reports.verdicts import percent, sentence
+from mbench.reports.verdicts import percent, sentence, setup
 from mbench.stats import ALIKE
 
 if TYPE_CHECKING:
@@ -38,13 +38,13 @@ def headline(document: Document) -> str:
         baseline, other = (document["cases"][at]["label"] for at in comparison["cases"])
         pairs.setdefault((baseline, other), []).append(comparison)
     if len(compared) == 1:
-        return sentence(document, compared[0])
+        return sentence(document, compared[0]) + setup(compared)
     if len(pairs) == len(compared) > 0:
-        return of_one_case(document, pairs)
+        return of_one_case(document, pairs) + setup(compared)
     if pairs:
         told = [of_several(document, pair, of, brief=len(pairs) > MOST_PAIRS)
                 for pair, of in pairs.items()]  # fmt: skip
-        return ". ".join(told)
+        return ". ".join(told) + setup(compared)
     labels = ", ".join(dict.fromkeys(case["label"] for case in document["cases"]))
     return f"{labels}, compared with nothing" if document["cases"] else "Nothing was measured"
 

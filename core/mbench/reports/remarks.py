@@ -9,7 +9,15 @@ from mbench.reports.cells import named_cases
 from mbench.reports.grid import Grid
 from mbench.reports.merging import all_or, merged
 from mbench.reports.text import number
-from mbench.reports.verdicts import disturbed, evidence, further, noise_note, sentence, together
+from mbench.reports.verdicts import (
+    disturbed,
+    evidence,
+    further,
+    noise_note,
+    sentence,
+    setup,
+    together,
+)
 from mbench.stats import PERCENTILES
 
 if TYPE_CHECKING:
@@ -28,21 +36,17 @@ def verdict_lines(document: Document) -> list[str]:
     Those against the first framework come first. Where a case fell short, the pairs that this
     leaves without a verdict share a line.
     """
-    used: dict[str, set[str]] = {}
-    for case in document["cases"]:
-        used.setdefault(case["label"], set()).add(case["compiler"])
-    several = any(len(compilers) > 1 for compilers in used.values())
-    less = hushed(document["cases"])
+    less = {"compiler", *hushed(document["cases"])}
     compared = sorted(document["comparisons"], key=lambda one: not one["against_first"])
     lines, lacking = [], dict[tuple[str, str], list[str]]()
     for comparison in compared:
-        what = subject(comparison, less=less, compilers=several)
+        what = name(comparison, less=less)
         if fell_short(document, comparison):
             pairs = lacking.setdefault((what, evidence(comparison)), [])
             pairs.append(f"{comparison['framework']} against {comparison['baseline']}")
             continue
         notes = [
-            verdict_line(document, comparison, less=less, compilers=several),
+            verdict_line(document, comparison, less=less),
             equality(document, comparison),
             noise_note(comparison),
             further(comparison),
@@ -60,20 +64,11 @@ def fell_short(document: Document, comparison: Document) -> list[Document]:
     return [case for case in cases if case["outcome"] != "ok"]
 
 
-def subject(comparison: Document, *, less: Collection[str], compilers: bool) -> str:
-    """What was compared, without the axes in `less`, with both compilers if asked."""
+def verdict_line(document: Document, comparison: Document, *, less: Collection[str] = ()) -> str:
+    """One comparison in one sentence, without the axes in `less`."""
     what = name(comparison, less={"compiler", *less})
-    if compilers:
-        what += f" ({', '.join(map(' '.join, comparison['compilers'].items()))})"
-    return what
-
-
-def verdict_line(
-    document: Document, comparison: Document, *, less: Collection[str] = (), compilers: bool = False
-) -> str:
-    """One comparison in one sentence, without the axes in `less`, with both compilers if asked."""
-    what = subject(comparison, less=less, compilers=compilers)
-    return f"{what}: {sentence(document, comparison)} ({evidence(comparison)})"
+    said = sentence(document, comparison) + setup([comparison])
+    return f"{what}: {said} ({evidence(comparison)})"
 
 
 def equality(document: Document, comparison: Document) -> str:

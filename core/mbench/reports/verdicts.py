@@ -17,6 +17,7 @@ __all__ = [
     "noise_note",
     "percent",
     "sentence",
+    "setup",
     "sides",
     "together",
     "turned",
@@ -27,6 +28,11 @@ if TYPE_CHECKING:
 
 Document = dict[str, Any]
 
+SETUPS = {
+    "first": "as its documentation shows first",
+    "advised": "as its guide to performance advises",
+    "best": "as its guide advises, under the fastest of its compilers",
+}
 NUMBERED = re.compile(r"#\d+$")
 
 
@@ -59,9 +65,20 @@ def sides(document: Document, comparison: Document) -> tuple[str, str]:
     baseline, other = cases = [document["cases"][at] for at in comparison["cases"]]
     settings = any(case["label"].startswith(f"{case['spec']}:") for case in cases)
     if not settings or any(NUMBERED.search(case["label"]) for case in cases):
-        return baseline["label"], other["label"]
+        return called(baseline), called(other)
     same = alike(cases)
     return with_settings(baseline, less=same), with_settings(other, less=same)
+
+
+def called(case: Document) -> str:
+    """Its label with its compiler."""
+    return f"{case['label']} ({case['compiler']})"
+
+
+def setup(comparisons: Collection[Document]) -> str:
+    """How all frameworks were set up; empty where not all of them were alike."""
+    found = {comparison["setup"] for comparison in comparisons}
+    return f", each {SETUPS[found.pop()]}" if len(found) == 1 and None not in found else ""
 
 
 def with_settings(case: Document, *, less: Collection[str]) -> str:

@@ -62,6 +62,7 @@ def pair_up(run: Run, baseline: CaseRecord, other: CaseRecord, *, against_first:
         "against_first": against_first,
         **{axis.name: axis.of(other.axes) for axis in AXES if axis.name in shared},
         "compilers": {case.planned.label: case.axes.compiler for case in pair},
+        "setup": setup(*pair),
         "equal_work": equality(*pair),
         "ratio": None, "low": None, "high": None, "median": None,
         "process_pairs": 0, "far_off": 0, "pairs": [],
@@ -87,6 +88,14 @@ def pair_up(run: Run, baseline: CaseRecord, other: CaseRecord, *, against_first:
             return Compared(comparison, document, ratio)
         document["reason"] = NO_ROUND
     return Compared(comparison, document, None)
+
+
+def setup(*cases: CaseRecord) -> str | None:
+    """The tier that all are set up by, compilers and all; None where they are by more than one,
+    or where a compiler was asked for.
+    """
+    tiers = {case.axes.tier for case in cases}
+    return tiers.pop() if len(tiers) == 1 and all(c.planned.own_compiler for c in cases) else None
 
 
 def equality(*cases: CaseRecord) -> str:

@@ -132,6 +132,8 @@ class Case(OfCase):
     """The framework as it was given, without settings."""
     axes: contract.Case
     """What a worker needs to prepare it: its axes, and switches for proofs."""
+    own_compiler: bool = False
+    """The compiler is that of the tier, not one that was asked for."""
     samples: str
     """What a sample is called."""
     flops_per_sample: Flops

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from mbench.sdk import tensors
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
     from mbench.contract.case import Case
     from mbench.contract.precision import Precision
+    from mbench.contract.tier import Tier
     from mbench.sdk.optimizer import UpdateBase
     from mbench.sdk.tensors import Native
     from mbench.workloads.workload import Workload
@@ -40,14 +42,17 @@ class Prepared:
         family: ModuleType,
         compiler: Any,
         precision: Precision,
+        tier: Tier,
     ) -> None:
         self.case = case
         self.workload = workload
         self.family = family
         self.compiler = compiler
         self.precision = precision
+        self.settings = tier.settings
         self.training = case.mode == "train"
         self.differences = [
+            *told(tier),
             *self.precision_differences(precision),
             *compiler.differences,
             *getattr(family, "DIFFERENCES", ()),
@@ -164,6 +169,14 @@ class Prepared:
     def peak_memory_bytes(self) -> int:
         found: int = self.compiler.peak_memory_bytes()
         return found
+
+
+def told(tier: Tier) -> list[str]:
+    """What a reader should know of a tier that was written down."""
+    if not tier.source:
+        return []
+    said = f"{tier.says}, as in {tier.source}"
+    return [said, *(f"{name}={os.environ.get(name, '')}" for name in tier.variables)]
 
 
 def batch_count(bytes_each: int) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from mbench.contract.adapter import SUPPORTED, Support
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from mbench.contract.case import Case
+    from mbench.contract.tier import Tier
     from mbench.workloads.workload import Workload
 
 __all__ = ["NO_TF32_ON_CPU", "AdapterBase", "Lack"]
@@ -61,6 +63,7 @@ class AdapterBase:
     compilers: Mapping[str, str]
 
     contract = 1
+    tiers: Mapping[str, Tier] = MappingProxyType({})
     tuned_by: Sequence[str] = ()
     models = ""
     switches: Sequence[str] = ()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mbench.contract.adapter import FrameworkInfo, Unsupported
 from mbench.contract.place import ALONE
 from mbench.contract.precision import PRECISIONS
+from mbench.contract.tier import tier_of
 from mbench.sdk.checks import require
 from mbench.sdk.compiler import Compiler
 
@@ -122,6 +123,9 @@ class RuntimeBase:
         require(not refusal, refusal)
         compiler = self.compilers[case.compiler](self.device)
         precision = PRECISIONS[case.precision]
+        tier = tier_of(self.adapter, case.tier)
+        require(tier, f"{self.adapter.title}'s adapter knows no tier {case.tier}")
+        assert tier is not None
         self.set_precision(precision, compiler)
         return self.benchmark(
             case,
@@ -129,6 +133,7 @@ class RuntimeBase:
             family=self.family(workload),
             compiler=compiler,
             precision=precision,
+            tier=tier,
         )
 
     def matmul(self, size: int, precision: str) -> Probe:

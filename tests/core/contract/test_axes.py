@@ -12,7 +12,7 @@ from mbench.contract.axes import AXES, MACHINE, alike, hushed, key, name
 CASE = make_case(model="resnet50", workload="somewhere:else", threads=2)
 OTHER = {
     "model": "vgg11", "mode": "inference", "sizes": {"image_size": 96}, "batch_size": 16,
-    "precision": "tf32", "compiler": "graph", "device": "cuda", "threads": 4,
+    "precision": "tf32", "tier": "advised", "compiler": "graph", "device": "cuda", "threads": 4,
     "variables": {"TF_X": "1"}, "clip": False,
 }  # fmt: skip
 AXIS = pytest.mark.parametrize("axis", AXES, ids=lambda axis: axis.name)
@@ -61,15 +61,15 @@ def test_what_is_usual_is_not_said():
 
 def test_what_is_unusual_is_said():
     assert name(but(**OTHER)) == (
-        "vgg11 inference, image size 96, batch 16, tf32, graph, cuda, threads 4, TF_X=1, "
-        "without clipping"
+        "vgg11 inference, image size 96, batch 16, tf32, tier advised, graph, cuda, "
+        "threads 4, TF_X=1, without clipping"
     )
 
 
 def test_threads_and_what_is_usual_go_without_saying():
-    assert hushed([CASE, but(batch_size=1)]) == {"sizes", "threads", "variables", "clip"}
-    assert hushed([but(clip=False)]) == {"sizes", "threads", "variables"}, "alike, but not as usual"
-    assert hushed([CASE, but(threads=1)]) == {"sizes", "variables", "clip"}
+    assert hushed([CASE, but(batch_size=1)]) == {"sizes", "tier", "threads", "variables", "clip"}
+    assert hushed([but(clip=False)]) == {"sizes", "tier", "threads", "variables"}, "not as usual"
+    assert hushed([CASE, but(threads=1)]) == {"sizes", "tier", "variables", "clip"}
 
 
 def test_values_as_text():

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
-from mbench.engine.variables import inherited, thread_variables
+from mbench.contract.case import Case
+from mbench.contract.tier import Tier
+from mbench.engine.variables import inherited, of_worker, thread_variables
+
+CASE = Case(
+    model="m", mode="train", batch_size=1, precision="fp32", tier="advised", compiler="plain",
+    device="cpu", threads=3, workload="none:none",
+)  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -16,8 +24,14 @@ def bare(monkeypatch):
         monkeypatch.delenv(name)
 
 
-def adapter(*prefixes, **own):
-    return SimpleNamespace(tuned_by=prefixes, variables=lambda threads, device: own)
+def adapter(*prefixes, advised=None, **own):
+    tier = Tier(says="tuned", source="a guide", compilers=("plain",), variables=advised or {})
+    return SimpleNamespace(
+        tuned_by=prefixes,
+        variables=lambda threads, device: own,
+        tiers={"advised": tier},
+        compilers={"plain": ""},
+    )
 
 
 def test_what_tunes_shared_libraries_counts_for_every_framework(monkeypatch):
@@ -26,7 +40,7 @@ def test_what_tunes_shared_libraries_counts_for_every_framework(monkeypatch):
     monkeypatch.setenv("HOME", "/root")
     for name in ("DATABASE_PASSWORD", "NVIDIA_API_KEY"):
         monkeypatch.setenv(name, "secret")
-    assert inherited([adapter()], device="cpu") == {
+    assert inherited([adapter()]) == {
         "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
         "LD_PRELOAD": "liballoc.so",
     }
@@ -34,12 +48,30 @@ def test_what_tunes_shared_libraries_counts_for_every_framework(monkeypatch):
 
 def test_a_frameworks_own_count_where_it_takes_part(monkeypatch):
     monkeypatch.setenv("FAST_MATH", "1")
-    assert inherited([adapter("SLOW_")], device="cpu") == {}
-    assert inherited([adapter("SLOW_"), adapter("FAST_")], device="cpu") == {"FAST_MATH": "1"}
+    assert inherited([adapter("SLOW_")]) == {}
+    assert inherited([adapter("SLOW_"), adapter("FAST_")]) == {"FAST_MATH": "1"}
 
 
-def test_what_mbench_sets_itself_does_not_reach_workers(monkeypatch):
+def test_threads_are_not_what_the_surroundings_say(monkeypatch):
     for name in thread_variables(1):
         monkeypatch.setenv(name, "7")
+    assert inherited([adapter()]) == {}
+    assert of_worker(adapter(), CASE) == thread_variables(3)
+
+
+def test_what_the_user_sets_wins_over_adapter_and_tier(monkeypatch):
+    fast = adapter("FAST_", advised={"TIER": "1", "TIER_OWN": "1"}, FAST_OWN="1", FAST_TOO="1")
+    asked = {"TIER": "1", "TIER_OWN": "1", "FAST_OWN": "1", "FAST_TOO": "1"}
+    assert of_worker(fast, CASE) == {**thread_variables(3), **asked}
+    assert inherited([fast]) == {}
     monkeypatch.setenv("FAST_OWN", "0")
-    assert inherited([adapter("FAST_", FAST_OWN="1")], device="cpu") == {}
+    monkeypatch.setenv("TIER_OWN", "")
+    left = {"TIER": "1", "FAST_TOO": "1"}
+    assert of_worker(fast, CASE) == {**thread_variables(3), **left}
+    assert inherited([fast]) == {"FAST_OWN": "0", "TIER_OWN": ""}
+
+
+def test_variables_of_a_tier_are_for_its_cases():
+    tuned = adapter(advised={"TIER": "1"})
+    assert of_worker(tuned, replace(CASE, tier="best"))["TIER"] == "1"
+    assert "TIER" not in of_worker(tuned, replace(CASE, tier="first"))

@@ -75,21 +75,22 @@ def test_an_unusual_size_is_said(document):
 def comparison(**changes):
     return {
         "model": "m", "mode": "train", "sizes": {}, "batch_size": 8, "precision": "fp32",
-        "device": "cpu", "threads": 1, "variables": {}, "clip": True,
+        "tier": "first", "device": "cpu", "threads": 1, "variables": {}, "clip": True,
+        "compilers": {"new": "graph", "old": "eager"}, "setup": "first",
         "framework": "new", "baseline": "old", "ratio": 1.5, "low": 1.4, "high": 1.6,
         "median": 1.5, "process_pairs": 5, "far_off": 0, "verdict": "faster", "reason": None,
         "cases": [0, 1], **changes,
     }  # fmt: skip
 
 
-DOCUMENT = {"cases": [{"label": label, "spec": label, "precision": "fp32"}
-                      for label in ("old", "new")]}  # fmt: skip
+DOCUMENT = {"cases": [{"label": label, "spec": label, "precision": "fp32", "compiler": compiler}
+                      for label, compiler in (("old", "eager"), ("new", "graph"))]}  # fmt: skip
 
 
 def test_a_verdict_is_its_case_its_sentence_and_its_numbers():
     assert verdict_line(DOCUMENT, comparison(), less={"threads"}) == (
-        "m train, batch 8, fp32, cpu: new is 1.5 times as fast as old (ratio 1.5, "
-        "95 % interval 1.4 .. 1.6, median of rounds 1.5, 5 process pairs)"
+        "m train, batch 8, fp32, cpu: new (graph) is 1.5 times as fast as old (eager), "
+        "each as its documentation shows first (ratio 1.5, 95 % interval 1.4 .. 1.6, median of rounds 1.5, 5 process pairs)"
     )
 
 
@@ -101,16 +102,18 @@ def test_those_against_the_first_framework_come_first_and_all_hold_together(docu
     assert ["as fast as tiny==1.26" in line or "as fast as flaky" in line for line in lines] == [
         True, True, True, True, True, True, False,
     ]  # fmt: skip
-    assert ["tiny is" in line for line in lines[:6]] == [True] * 4 + [False] * 2
+    assert ["tiny (eager) is" in line for line in lines[:6]] == [True] * 4 + [False] * 2
     assert lines[-1].startswith("6 verdicts, which hold together with 95 %")
 
 
-def test_verdicts_name_compilers_where_a_framework_ran_under_several(document):
+def test_verdicts_name_compilers_and_the_tier_whose_they_are(document):
     made = document(seconds={"tiny": [[1.0]], "flaky": [[1.0]]}, compiler=("eager", "steady"))
     first, second = verdict_lines(made)
-    assert "fp32, cpu (tiny eager, flaky eager): " in first
-    assert "fp32, cpu (tiny steady, flaky steady): " in second
-    assert "eager" not in verdict_lines(document(seconds={"tiny": [[1.0]], "flaky": [[1.0]]}))[0]
+    assert "fp32, cpu: flaky (eager) against tiny (eager): undetermined" in first
+    assert "fp32, cpu: flaky (steady) against tiny (steady): undetermined" in second
+    assert "documentation" not in first + second, "the compilers were asked for"
+    own = document(seconds={"tiny": [[1.0]], "flaky": [[1.0]]})
+    assert "each as its documentation shows first (" in verdict_lines(own)[0]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,8 @@ from mbench.reports.history import lines
 
 POINT = {
     "label": "tiny", "protocol": "adaptive", "cpu": "EPYC", "model": "m", "mode": "train",
-    "sizes": {}, "batch_size": 8, "precision": "fp32", "compiler": "eager", "device": "cpu",
+    "sizes": {}, "batch_size": 8, "precision": "fp32", "tier": "first",
+    "compiler": "eager", "device": "cpu",
     "threads": 1, "variables": {}, "clip": True,
 }  # fmt: skip
 

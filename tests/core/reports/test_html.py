@@ -59,7 +59,7 @@ def point(day, processes, low=None, high=None):
         "run": f"run{day}", "started": f"2026-01-0{day + 1}T10:00:00+00:00", "version": "1",
         "label": "tiny", "protocol": "adaptive", "cpu": "made-up", "change": None,
         "model": "m", "mode": "train", "sizes": {}, "batch_size": 8, "precision": "fp32",
-        "compiler": "eager", "device": "cpu", "threads": 1, "variables": {}, "clip": True,
+        "tier": "first", "compiler": "eager", "device": "cpu", "threads": 1, "variables": {}, "clip": True,
         "throughput": {"value": 10.0, "low": low, "high": high, "unit": "samples/s",
                        "processes": processes},
     }  # fmt: skip
@@ -281,7 +281,9 @@ def test_a_notebook_shows_the_verdicts_and_tables(write_run, monkeypatch):
     monkeypatch.setenv("MBENCH_RESULTS", str(folder.parent))
     result = mbench.read()
     shown = Reader(result._repr_html_())
-    assert shown.text["h3"] == ["Tiny is 2 times as fast as Flaky"]
+    assert shown.text["h3"] == [
+        "Tiny (eager) is 2 times as fast as Flaky (eager), each as its documentation shows first"
+    ]
     cells = {cell for row in shown.rows for cell in row}
     assert number(result.document["comparisons"][0]["ratio"]) in cells
     assert folder.name in repr(result)

@@ -51,7 +51,8 @@ def case(**given):
     return {
         "framework_title": "Tiny", "label": "tiny", "version": "1.2", "model": "resnet50",
         "mode": "train",
-        "batch_size": 8, "precision": "fp32", "compiler": "eager", "device": "cuda", "devices": 1,
+        "batch_size": 8, "precision": "fp32", "tier": "first",
+        "compiler": "eager", "device": "cuda", "devices": 1,
         "threads": 1, "sizes": {}, "variables": {}, "clip": True,
         "outcome": "ok", "reason": "",
         "throughput": {"value": rate, "unit": "images/s"} if rate else None,

@@ -20,7 +20,7 @@ def result(*findings, outcome="ok", reason="", notes=()):
     proof = asdict(Proof(list(findings), list(notes)).record()) if findings else None
     return {
         "framework": "tiny", "model": "m", "mode": "train", "precision": "fp32",
-        "compiler": "eager", "device": "cpu", "threads": 1, "variables": {},
+        "tier": "first", "compiler": "eager", "device": "cpu", "threads": 1, "variables": {},
         "outcome": outcome, "reason": reason, "proof": proof,
     }  # fmt: skip
 

@@ -14,6 +14,7 @@ from mbench.reports.verdicts import (
     further,
     noise_note,
     sentence,
+    setup,
     shown,
     together,
 )
@@ -60,7 +61,7 @@ TORCH = entry("torch")
 @pytest.mark.parametrize(
     ("base", "new", "said"),
     [
-        (TORCH, entry("tf", compiler="xla"), "tf is 1.09 times as fast as torch"),
+        (TORCH, entry("tf", compiler="xla"), "tf (xla) is 1.09 times as fast as torch (eager)"),
         (TORCH, entry("torch:inductor", compiler="inductor"),
          "torch with inductor is 1.09 times as fast as torch with eager"),
         (TORCH, entry("tf:threads=2", threads=2, variables={"A": "1"}, compiler="graph"),
@@ -70,11 +71,18 @@ TORCH = entry("torch")
          "torch in amp-bf16 with inductor is 1.09 times as fast as torch in fp32 with eager "
          "(not the same arithmetic: amp-bf16 against fp32)"),
         (entry("torch:A=1#1", variables={"A": "1"}), entry("torch:A=1#2", variables={"A": "1"}),
-         "torch:A=1#2 is 1.09 times as fast as torch:A=1#1"),
+         "torch:A=1#2 (eager) is 1.09 times as fast as torch:A=1#1 (eager)"),
     ],
 )  # fmt: skip
 def test_a_sentence_names_the_settings_that_differ(base, new, said):
     assert sentence({"cases": [base, new]}, comparison(cases=[0, 1])) == said
+
+
+def test_how_frameworks_are_set_up_is_said_where_all_are_alike():
+    first, advised, asked = (comparison(setup=tier) for tier in ("first", "advised", None))
+    assert setup([first]) == ", each as its documentation shows first"
+    assert setup([advised, advised]) == ", each as its guide to performance advises"
+    assert setup([first, advised]) == setup([first, asked]) == setup([]) == ""
 
 
 @pytest.mark.parametrize(
