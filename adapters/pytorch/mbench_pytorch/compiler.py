@@ -24,8 +24,8 @@ __all__ = ["COMPILERS", "Eager"]
 class Eager(Compiler):
     """Operations run one by one; on CUDA they are only enqueued."""
 
-    layout = torch.channels_last
-    """Of images and convolution weights; PyTorch's tuning guide advises it on CPU and CUDA."""
+    layouts = True
+    """Whether tensors lie in memory as they are placed."""
 
     def __init__(self, device: str) -> None:
         self.device = torch.device(device)
@@ -35,6 +35,10 @@ class Eager(Compiler):
 
     def flush(self) -> None:
         """Hand over a step; there is nothing to do where operations go out by themselves."""
+
+    def refresh(self) -> None:
+        """Take over that parameters were loaded."""
+        self.flush()
 
     def synchronize(self) -> None:
         if self.device.type == "cuda":
@@ -47,12 +51,17 @@ class Eager(Compiler):
 
 
 class Inductor(Eager):
-    """torch.compile in its default mode; the optimizer's fused kernel stays as it is."""
+    """torch.compile in its default mode; the optimizer's kernels stay as they are."""
 
     differences = ("torch.compile is in its default mode and compiles no optimizer",)
+    mode: str | None = None
+    freezes = False
 
     def __init__(self, device: str) -> None:
         super().__init__(device)
+        from torch._inductor import config  # slow to import
+
+        config.freezing = self.freezes  # of the process, where tracing looks for it
         if self.device.type == "cuda":
             require(find_spec("triton"), "inductor needs triton on CUDA: install triton")
             return
@@ -64,7 +73,27 @@ class Inductor(Eager):
 
     def compile(self, function: Callable) -> Callable:
         # One graph or an error: a part left to eager would be compiled in name only.
-        return torch.compile(function, fullgraph=True)
+        return torch.compile(function, fullgraph=True, mode=self.mode)
+
+
+class MaxAutotune(Inductor):
+    """torch.compile in the mode that tries several kernels for each product."""
+
+    differences = ("torch.compile is in its mode max-autotune and compiles no optimizer",)
+    mode = "max-autotune"
+
+
+class Freezing(Inductor):
+    """torch.compile with weights as constants, for inference."""
+
+    differences = (
+        "inductor freezes the weights, so that batch norm is folded into convolutions; loading "
+        "parameters compiles anew",
+    )
+    freezes = True
+
+    def refresh(self) -> None:
+        torch.compiler.reset()
 
 
 class Xla(Eager):
@@ -74,7 +103,7 @@ class Xla(Eager):
         "PyTorch/XLA traces every step anew and looks the graph up",
         "XLA chooses its own threads among the cores that the process may use",
     )
-    layout = torch.contiguous_format  # XLA lays tensors out itself
+    layouts = False  # XLA does by itself
 
     def __init__(self, device: str) -> None:
         require(find_spec("torch_xla"), "torch_xla is not installed in this environment")
@@ -99,4 +128,7 @@ class Xla(Eager):
         self._wait()
 
 
-COMPILERS: dict[str, type[Eager]] = {"eager": Eager, "inductor": Inductor, "xla": Xla}
+COMPILERS: dict[str, type[Eager]] = {
+    "eager": Eager, "inductor": Inductor, "max-autotune": MaxAutotune, "freezing": Freezing,
+    "xla": Xla,
+}  # fmt: skip

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from mbench.hookspecs import hookimpl
 from mbench.sdk.plugin import NO_TF32_ON_CPU, AdapterBase, Lack
+from mbench_pytorch.tiers import TIERS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,6 +22,8 @@ OLDEST_MINOR = 6  # of 2.x; what this transformers takes
 COMPILERS = {
     "eager": "operations run one by one, as PyTorch does by default",
     "inductor": "torch.compile: forward, loss and backward as fused kernels",
+    "max-autotune": "torch.compile in its mode max-autotune, which tries several kernels",
+    "freezing": "torch.compile with weights as constants, batch norm folded: inference",
     "xla": "PyTorch/XLA: steps are traced and compiled whole; needs torch_xla",
 }
 
@@ -34,14 +37,19 @@ class PyTorch(AdapterBase):
     runtime = "mbench_pytorch.runtime:Runtime"
     models = "mbench_pytorch.models"
     compilers = COMPILERS
+    tiers = TIERS
     switches = ("xla",)
     tuned_by = ("ATEN_", "PYTORCH_", "THP_MEM_ALLOC_ENABLE", "TORCH", "XLA_")
     lacks = (
         NO_TF32_ON_CPU,
         Lack("PyTorch has no fast float16 on CPU: use amp-bf16", ("cpu",), ("amp-fp16",)),
         Lack("PyTorch has no fast float16 on CPU: use bf16", ("cpu",), ("fp16",)),
+        Lack("inductor freezes weights for inference: use inductor",
+             compilers=("freezing",), modes=("train",)),
+        Lack("inductor packs frozen weights by oneDNN, which has no float64: use inductor",
+             ("cpu",), ("fp64",), ("freezing",)),
         Lack("PyTorch/XLA has no CUDA since its release 2.8", ("cuda",), compilers=("xla",)),
-    )
+    )  # fmt: skip
 
     def requirements(self, version: str | None, accelerator: str) -> Sequence[str]:
         """The same for "cpu" and "cuda": which build pip finds is for its index to say.

@@ -42,15 +42,23 @@ class Benchmark(Prepared):
         torch.manual_seed(self.case.seed)
         model = self.family.build(self.workload.config)
         model.train(self.training)
+        # Shapes do not change, so the search pays.
+        torch.backends.cudnn.benchmark = self.settings.get("cudnn") == "benchmark"
         dtype = getattr(torch, self.precision.parameters)
-        return model.to(self.compiler.device, dtype, memory_format=self.compiler.layout)
+        return model.to(self.compiler.device, dtype, memory_format=self.layout)
+
+    @property
+    def layout(self) -> torch.memory_format:
+        """Of images and convolution weights."""
+        chosen = self.settings.get("layout", "contiguous_format")
+        return getattr(torch, chosen) if self.compiler.layouts else torch.contiguous_format
 
     def place(self, array: np.ndarray) -> torch.Tensor:
-        """Images are in the compiler's layout."""
+        """Images are in the tier's layout."""
         tensor = torch.from_numpy(array)
         floating = tensor.is_floating_point()
         dtype = getattr(torch, self.precision.parameters) if floating else tensor.dtype
-        layout = self.compiler.layout if tensor.ndim == 4 else torch.contiguous_format
+        layout = self.layout if tensor.ndim == 4 else torch.contiguous_format
         return tensor.to(self.compiler.device, dtype).contiguous(memory_format=layout)
 
     def check(self) -> None:
@@ -61,7 +69,7 @@ class Benchmark(Prepared):
         self.model.train(self.training)
         found = {name: output.dtype for name, output in outputs.items()}
         check_effect(self.precision, found, getattr(torch, self.precision.products))
-        if self.compiler.layout == torch.channels_last and "images" in self.batch:
+        if self.layout == torch.channels_last and "images" in self.batch:
             self.differences.append("images and convolution weights are channels_last (NHWC)")
 
     def autocast(self, function: Callable) -> Callable:
@@ -96,7 +104,7 @@ class Benchmark(Prepared):
         return parameters.named(self.model)
 
     def loaded(self) -> None:
-        self.compiler.flush()
+        self.compiler.refresh()
 
     def counted_flops(self) -> float:
         """By FlopCounterMode, on the meta device: on CPU it does not see fused attention."""
@@ -126,7 +134,6 @@ class Runtime(RuntimeBase):
     def set_up(self) -> None:
         self.expect_cuda(built=torch.backends.cuda.is_built(), found=torch.cuda.is_available())
         torch.set_num_threads(self.threads)
-        torch.backends.cudnn.benchmark = True  # shapes do not change: the search pays
         import_torchvision()
 
     def details(self) -> dict[str, str]:

@@ -62,7 +62,7 @@ class Prepared:
         self.check()
         if self.training:
             parameters = tensors.trainable(self.natives())
-            self.update = self.updater(workload, parameters, precision, compiler)
+            self.update = self.updater(workload, parameters, precision, compiler, self.settings)
             self.prepare_training()
             self.differences += self.update.differences
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -21,13 +22,20 @@ CLIP_EPSILON = 1e-6
 class UpdateBase:
     """The update of a model's parameters after the loss or its gradients; adapters derive theirs.
 
-    `parameters` are the framework's own trainable tensors by canonical name.
+    `parameters` are the framework's own trainable tensors by canonical name, `settings` those of
+    the tier.
     """
 
     def __init__(
-        self, workload: Workload, parameters: Mapping[str, Any], precision: Precision, compiler: Any
+        self,
+        workload: Workload,
+        parameters: Mapping[str, Any],
+        precision: Precision,
+        compiler: Any,
+        settings: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self.workload = workload
+        self.settings = settings
         self.spec = workload.optimizer
         self.parameters = parameters
         self.precision = precision

@@ -1,0 +1,22 @@
+"""What PyTorch's documentation shows first, and what its tuning guide advises."""
+
+from __future__ import annotations
+
+from mbench.contract.tier import ADVISED, FIRST, Tier
+
+__all__ = ["TIERS"]
+
+TIERS = {
+    FIRST: Tier(
+        says="eager, images in NCHW, the optimizer as it comes",
+        source='PyTorch Tutorials, "Learn the Basics" and "Training a Classifier"',
+        compilers=("eager",),
+    ),
+    ADVISED: Tier(
+        says="torch.compile, images and convolutions channels_last, a fused optimizer, cuDNN's "
+        "auto-tuner",
+        source='PyTorch Tutorials, "Performance Tuning Guide", and torch.optim, "Algorithms"',
+        compilers=("inductor",),
+        settings={"layout": "channels_last", "optimizer": "fused", "cudnn": "benchmark"},
+    ),
+}
