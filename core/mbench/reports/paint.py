@@ -7,7 +7,10 @@ import re
 __all__ = ["paint"]
 
 STYLES = {
-    "winner": ("1;32", r"\S+ is [\d.]+ times as fast as [^\s(;:]+"),
+    "winner": (
+        "1;32",
+        r"\S+(?: \([\w-]+\))? is [\d.]+ times as fast as [^\s(;:,]+(?: \([\w-]+\))?",
+    ),
     "open": ("1", r"no difference shown|alike within \S+ %|undetermined|depends on stalls"),
     "unequal": ("1;35", r"NOT PROVEN|NOT CHECKED|\bnot-equal\b|\bFAILS\b"),
     "proven": ("32", r"\bproven\b"),

@@ -90,7 +90,8 @@ DOCUMENT = {"cases": [{"label": label, "spec": label, "precision": "fp32", "comp
 def test_a_verdict_is_its_case_its_sentence_and_its_numbers():
     assert verdict_line(DOCUMENT, comparison(), less={"threads"}) == (
         "m train, batch 8, fp32, cpu: new (graph) is 1.5 times as fast as old (eager), "
-        "each as its documentation shows first (ratio 1.5, 95 % interval 1.4 .. 1.6, median of rounds 1.5, 5 process pairs)"
+        "each as its documentation shows first (ratio 1.5, 95 % interval 1.4 .. 1.6, "
+        "median of rounds 1.5, 5 process pairs)"
     )
 
 

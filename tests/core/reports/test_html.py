@@ -59,7 +59,8 @@ def point(day, processes, low=None, high=None):
         "run": f"run{day}", "started": f"2026-01-0{day + 1}T10:00:00+00:00", "version": "1",
         "label": "tiny", "protocol": "adaptive", "cpu": "made-up", "change": None,
         "model": "m", "mode": "train", "sizes": {}, "batch_size": 8, "precision": "fp32",
-        "tier": "first", "compiler": "eager", "device": "cpu", "threads": 1, "variables": {}, "clip": True,
+        "tier": "first", "compiler": "eager",
+        "device": "cpu", "threads": 1, "variables": {}, "clip": True,
         "throughput": {"value": 10.0, "low": low, "high": high, "unit": "samples/s",
                        "processes": processes},
     }  # fmt: skip

@@ -14,6 +14,8 @@ from mbench.reports.paint import STYLES, paint
     [
         ("winner", "resnet50 train: tf is 1.53 times as fast as torch (ratio 1.53)",
          "tf is 1.53 times as fast as torch"),
+        ("winner", "m: tf (graph) is 2 times as fast as torch (eager), each as",
+         "tf (graph) is 2 times as fast as torch (eager)"),
         ("winner", "a is 2 times\nas fast as b", "a is 2 times\nas fast as b"),
         ("open", "b against a: no difference\nshown: b may", "no difference\nshown"),
         ("open", "b against a: alike within 3 %", "alike within 3 %"),
