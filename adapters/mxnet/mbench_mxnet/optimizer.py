@@ -33,6 +33,8 @@ class Update(UpdateBase):
             for name, decay in decays(self.workload, self.parameters).items()
         ]
         aggregate = AGGREGATE[self.compiler.device.device_type]
+        if self.spec.rule == "sgd":  # MXNet's own optimizers do so for this rule only
+            aggregate = int(self.settings.get("aggregate", aggregate))
         self._rule = rule(self.spec, self._slots, aggregate)
         self._clip_norm = self.spec.clip_norm
         if self._exact:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from mbench.hookspecs import hookimpl
 from mbench.sdk.plugin import AdapterBase, Lack
+from mbench_mxnet.tiers import TIERS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,6 +32,7 @@ class MXNet(AdapterBase):
     runtime = "mbench_mxnet.runtime:Runtime"
     models = "mbench_mxnet.models"
     compilers = COMPILERS
+    tiers = TIERS
     tuned_by = ("MXNET_",)
     lacks = (
         Lack("MXNet has no switch for TensorFloat-32", precisions=("tf32",)),

@@ -20,7 +20,7 @@ class Update(UpdateBase):
         spec, native = self.spec, find_rule(self.workload, RULES)
         own = decays(self.workload, self.parameters)
         if spec.rule == "sgd":
-            constants = {"momentum": spec.momentum}
+            constants = {"momentum": spec.momentum, "use_multi_tensor": self.at_once}
             for name, parameter in self.parameters.items():
                 # A parameter's own regularizer is fused into its update; 0 leaves it out.
                 parameter.regularizer = L2Decay(own[name])
@@ -29,13 +29,20 @@ class Update(UpdateBase):
             constants |= dict(zip(("beta1", "beta2"), spec.betas, strict=True))
             decayed = {parameter.name for name, parameter in self.parameters.items() if own[name]}
             constants["apply_decay_param_fun"] = decayed.__contains__
-        self.differences = [f"{native.__name__} updates one parameter after another"]
+        together = "all parameters at once" if self.at_once else "one parameter after another"
+        self.differences = [f"{native.__name__} updates {together}"]
         if spec.clip_norm is not None:
             constants["grad_clip"] = ClipGradByGlobalNorm(spec.clip_norm)
             said = "clipping divides by norm + 1e-6 as documented, not by max(norm, clip_norm)"
             self.differences.append(said)
         parameters = list(self.parameters.values())
         self._make = partial(native, spec.learning_rate, parameters=parameters, **constants)
+
+    @property
+    def at_once(self) -> bool:
+        """Momentum has a kernel for many parameters; it is kept to float32, where it is proven."""
+        asked = self.settings.get("optimizer") == "multi_tensor" and self.spec.rule == "sgd"
+        return asked and self.precision.name == "fp32"
 
     def reset(self) -> None:
         self._optimizer = self._make()  # it forgets nothing

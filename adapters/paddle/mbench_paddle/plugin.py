@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from mbench.hookspecs import hookimpl
 from mbench.sdk.plugin import NO_TF32_ON_CPU, AdapterBase, Lack
+from mbench_paddle.tiers import TIERS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,6 +35,7 @@ class PaddlePaddle(AdapterBase):
     runtime = "mbench_paddle.runtime:Runtime"
     models = "mbench_paddle.models"
     compilers = COMPILERS
+    tiers = TIERS
     tuned_by = ("CPU_NUM", "FLAGS_")
     lacks = (
         Lack("PaddlePaddle's inference engine does not train: use eager or static",

@@ -56,6 +56,10 @@ class Benchmark(Prepared):
 
     def build(self) -> nn.Layer:
         paddle.seed(self.case.seed)
+        if self.case.device == "cuda":
+            # Shapes do not change, so the search pays.
+            search = self.settings.get("cudnn") == "search"
+            paddle.set_flags({"FLAGS_cudnn_exhaustive_search": search})
         model = precision.built(partial(self.family.build, self.workload.config), self.own)
         if self.training:
             model.train()
@@ -162,9 +166,6 @@ class Runtime(RuntimeBase):
         if os.environ["OMP_NUM_THREADS"] != str(self.threads):  # set to 1 by paddle if unset
             raise RuntimeError(f"OMP_NUM_THREADS must be {self.threads} before paddle is imported")
         paddle.set_device("gpu:0" if self.device == "cuda" else "cpu")
-        if self.device == "cuda":
-            # Shapes do not change: the search pays.
-            paddle.set_flags({"FLAGS_cudnn_exhaustive_search": True})
 
     def details(self) -> dict[str, str]:
         found = {

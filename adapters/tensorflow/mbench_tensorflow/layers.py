@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Protocol
 import keras
 import tensorflow as tf
 
+from mbench.sdk.settings import setting
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
@@ -20,6 +22,7 @@ __all__ = [
     "FUSED_NORM",
     "BatchNormalization",
     "Convolution",
+    "KerasBatchNormalization",
     "NormedConvolution",
     "built_when_called",
     "cross_entropy",
@@ -209,8 +212,21 @@ def built_when_called(model: keras.Model) -> keras.Model:
     return model
 
 
-def normalization(config: NormConfig, name: str) -> BatchNormalization:
-    return BatchNormalization(epsilon=config.epsilon, momentum=1 - config.momentum, name=name)
+class KerasBatchNormalization(keras.layers.BatchNormalization):
+    """Keras' own, which notes how many values are behind a statistic."""
+
+    count = 1
+
+    def call(self, x: tf.Tensor, training: bool = False) -> tf.Tensor:
+        if training:
+            self.count = x.shape.num_elements() // x.shape[-1]
+        return super().call(x, training=training)
+
+
+def normalization(config: NormConfig, name: str) -> keras.layers.BatchNormalization:
+    """Keras' own where the tier has its layers."""
+    kind = KerasBatchNormalization if setting("layers") == "keras" else BatchNormalization
+    return kind(epsilon=config.epsilon, momentum=1 - config.momentum, name=name)
 
 
 def dense(units: int, name: str) -> keras.layers.Dense:

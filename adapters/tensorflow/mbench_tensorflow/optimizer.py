@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import tensorflow as tf
 
 from mbench.sdk.optimizer import UpdateBase, clip_factor, decays, find_rule
+from mbench_tensorflow.own import RULES as OWN
 from mbench_tensorflow.precision import wide
 from mbench_tensorflow.rules import RULES, Slot
 
@@ -22,15 +23,20 @@ class Update(UpdateBase):
     """Clipping and parameter update by one step's gradients."""
 
     def build(self) -> None:
-        rule = find_rule(self.workload, RULES)
-        slots = [
-            slot(self.parameters[name], decay, rule.states(self.spec))
-            for name, decay in decays(self.workload, self.parameters).items()
-        ]
-        self._rule = rule(self.spec, slots)
         self._clip_norm = self.spec.clip_norm
         self._scaler = LossScaler() if self.precision.scales_loss else None
-        if self.precision.mixed or not self.precision.half:
+        own = decays(self.workload, self.parameters)
+        wide_enough = self.precision.mixed or not self.precision.half
+        if self.settings.get("optimizer") == "keras" and wide_enough:
+            self._rule = find_rule(self.workload, OWN)(self.spec, self.parameters, own)
+            return
+        rule = find_rule(self.workload, RULES)
+        states = rule.states(self.spec)
+        self._rule = rule(
+            self.spec,
+            [slot(self.parameters[name].value, decay, states) for name, decay in own.items()],
+        )
+        if wide_enough:
             self.differences = ["updates are TensorFlow's fused kernels, unlike Keras' own"]
 
     def reset(self) -> None:

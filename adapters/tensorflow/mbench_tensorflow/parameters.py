@@ -28,11 +28,13 @@ KERNELS = ("kernel", "weight_ih", "weight_hh")
 
 
 class Tensor(Native):
+    """One of Keras' variables."""
+
     def assign(self, array: np.ndarray) -> None:
-        self.tensor.assign(tf.cast(array, self.tensor.dtype))
+        self.tensor.value.assign(tf.cast(array, self.tensor.dtype))
 
     def fetch(self) -> np.ndarray:
-        return to_numpy(self.tensor)
+        return to_numpy(self.tensor.value)
 
 
 def named(model: keras.Model) -> dict[str, Native]:
@@ -46,7 +48,7 @@ def named(model: keras.Model) -> dict[str, Native]:
         _, *layers, leaf = variable.path.split("/")
         axes = (*range(2, variable.ndim), 1, 0) if leaf.startswith(KERNELS) else ()
         name = ".".join([*layers, LEAVES.get(leaf, leaf)])
-        found[name] = Tensor(variable.value, variable.trainable, axes)
+        found[name] = Tensor(variable, variable.trainable, axes)
     return found
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from mbench.hookspecs import hookimpl
 from mbench.sdk.plugin import NO_TF32_ON_CPU, AdapterBase, Lack
+from mbench_tensorflow.tiers import TIERS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,6 +31,7 @@ class TensorFlow(AdapterBase):
     runtime = "mbench_tensorflow.runtime:Runtime"
     models = "mbench_tensorflow.models"
     compilers = COMPILERS
+    tiers = TIERS
     switches = ("xla",)
     tuned_by = ("KERAS_", "TF_CPU_", "TF_CUDNN_", "TF_DETERMINISTIC_", "TF_DISABLE_", "TF_ENABLE_",
                 "TF_FORCE_", "TF_GPU_", "TF_NUM_", "TF_ONEDNN_", "TF_XLA_", "XLA_")  # fmt: skip
@@ -51,7 +53,6 @@ class TensorFlow(AdapterBase):
         return {
             "KERAS_BACKEND": "tensorflow",
             "TF_CPP_MIN_LOG_LEVEL": "3",
-            "TF_ENABLE_ONEDNN_OPTS": "1",
         }
 
 

@@ -14,9 +14,10 @@ from mbench.sdk.checks import check_effect, require
 from mbench.sdk.runtime import RuntimeBase
 from mbench_tensorflow import parameters, precision
 from mbench_tensorflow.compiler import COMPILERS, Eager
-from mbench_tensorflow.layers import built_when_called
+from mbench_tensorflow.layers import FUSED_NORM, built_when_called
 from mbench_tensorflow.optimizer import Update
 from mbench_tensorflow.plugin import TensorFlow
+from mbench_tensorflow.statistics import Statistics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -64,11 +65,15 @@ class Benchmark(Prepared):
             require(output.device == device, elsewhere)
         found = {variable.path: variable.dtype for variable in self.model.weights}
         check_effect(self.precision, found, self.precision.parameters)
+        self.statistics = Statistics(self.model)
+        self.differences += self.statistics.differences
+        if self.settings.get("layers") == "keras":
+            self.differences = [said for said in self.differences if FUSED_NORM not in said]
 
     def prepare_training(self) -> None:
         forward, loss = self.family.forward, self.family.loss
         model, update = self.model, self.update
-        variables = list(update.parameters.values())
+        variables = [parameter.value for parameter in update.parameters.values()]
 
         def compute(batch: Tensors) -> tf.Tensor:
             with tf.GradientTape() as tape:
@@ -80,6 +85,7 @@ class Benchmark(Prepared):
         self.compute = self.compiler.compile(compute)
 
     def train(self, batch: Tensors) -> tf.Tensor:
+        self.statistics.advance()
         return self.compute(batch)
 
     def prepare_inference(self) -> None:
@@ -95,7 +101,10 @@ class Benchmark(Prepared):
         return self.forward(batch)
 
     def natives(self) -> dict[str, Native]:
-        return parameters.named(self.model)
+        return self.statistics.natives()
+
+    def loaded(self) -> None:
+        self.statistics.begin()
 
     def counted_flops(self) -> float | None:
         """By TensorFlow's profiler, which counts elementwise operations as well.
@@ -136,6 +145,8 @@ class Runtime(RuntimeBase):
         # there operations would wait for one another. By default both are as many as the cores.
         tf.config.threading.set_intra_op_parallelism_threads(self.threads)
         tf.config.threading.set_inter_op_parallelism_threads(self.threads)
+        used = keras.config.backend()
+        require(used == "tensorflow", f"Keras computes by {used}: unset KERAS_BACKEND")
         # Whatever the user's keras.json says.
         keras.config.set_floatx("float32")
         keras.config.set_image_data_format("channels_last")

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from mbench.sdk import tensors
+from mbench.sdk.settings import building
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -57,7 +58,8 @@ class Prepared:
             *compiler.differences,
             *getattr(family, "DIFFERENCES", ()),
         ]
-        self.model = self.build()
+        with building(self.settings):
+            self.model = self.build()
         self.place_batches()
         self.check()
         if self.training:

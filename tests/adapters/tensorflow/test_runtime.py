@@ -19,6 +19,8 @@ from mbench.workloads.resnet import RESNET50
 
 tf = pytest.importorskip("tensorflow", reason="TensorFlow is not installed here")
 
+import keras  # noqa: E402
+
 from mbench_tensorflow import optimizer  # noqa: E402
 from mbench_tensorflow.compiler import COMPILERS, Eager  # noqa: E402
 
@@ -123,13 +125,13 @@ def test_loss_scaling_skips_what_overflows(runtime, clip_norm, compiled):
     """On its own, in float32: no CPU has the fast float16 that needs it."""
     rule = dataclasses.replace(RESNET.optimizer.plain_sgd(), clip_norm=clip_norm)
     workload = dataclasses.replace(RESNET, optimizer=rule)
-    weight = tf.Variable([0.0, 0.0])
+    weight = keras.Variable([0.0, 0.0])
     update = optimizer.Update(workload, {"w": weight}, PRECISIONS["amp-fp16"], Eager("cpu"))
 
     def step(direction):
         with tf.GradientTape() as tape:
-            scaled = update.scaled(tf.reduce_sum(weight * direction))
-        update([tape.gradient(scaled, weight)])
+            scaled = update.scaled(tf.reduce_sum(weight.value * direction))
+        update([tape.gradient(scaled, weight.value)])
 
     run = tf.function(step) if compiled else step
     run(tf.constant([3.0, math.inf]))

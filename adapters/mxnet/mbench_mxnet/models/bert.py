@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 from mxnet import gluon
 from mxnet.gluon import nn
 
+from mbench.sdk.settings import setting
+from mbench_mxnet.attention import InterleavedAttention
 from mbench_mxnet.layers import GELU, LayerNorm, cross_entropy
 
 if TYPE_CHECKING:
@@ -97,7 +99,12 @@ class Layer(gluon.HybridBlock):
 class Attention(gluon.HybridBlock):
     def __init__(self, config: BertConfig) -> None:
         super().__init__()
-        self.self = SelfAttention(config)
+        fused = setting("attention") == "interleaved"
+        self.self = (
+            InterleavedAttention(config.hidden, config.heads, config.dropout)
+            if fused
+            else SelfAttention(config)
+        )
         self.output = Output(config, config.hidden)
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:

@@ -1,0 +1,26 @@
+"""What MXNet's documentation shows first, and what its notes on performance advise."""
+
+from __future__ import annotations
+
+from mbench.contract.tier import ADVISED, FIRST, Tier
+
+__all__ = ["TIERS"]
+
+TIERS = {
+    FIRST: Tier(
+        says="Gluon's blocks as they come, operation by operation, updates by several parameters "
+        "at a time as Trainer's optimizers make them",
+        source='MXNet Tutorials, "Gluon Crash Course"',
+        compilers=("eager",),
+        settings={"aggregate": "4"},  # MXNET_OPTIMIZER_AGGREGATION_SIZE's default
+    ),
+    ADVISED: Tier(
+        says="hybridized with static memory and shapes, oneDNN's graph pass for inference, fused "
+        "products of attention, updates one parameter at a time on the CPU",
+        source='MXNet, "Hybridize", "Some Tips for Improving MXNet Performance" and '
+        '"Environment Variables"; the attention of GluonNLP\'s BERT',
+        compilers=("onednn", "hybrid"),
+        on_cuda=("hybrid",),
+        settings={"attention": "interleaved"},
+    ),
+}

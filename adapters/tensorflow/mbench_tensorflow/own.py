@@ -1,0 +1,104 @@
+"""Update rules by Keras' own optimizers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from mbench.workloads.workload import Optimizer
+
+__all__ = ["RULES"]
+
+
+class KerasRule:
+    """An optimizer on all parameters; `decays` are theirs, by name."""
+
+    def __init__(
+        self,
+        spec: Optimizer,
+        parameters: Mapping[str, keras.Variable],
+        decays: Mapping[str, float],
+    ) -> None:
+        self.spec = spec
+        self.variables = list(parameters.values())
+        self.decays = [decays[name] for name in parameters]
+        self.dtype = self.variables[0].dtype
+        # TensorFlow takes Python's numbers for float32, and NumPy's for what they are.
+        self.number = np.float64 if self.dtype == "float64" else float
+        before = keras.config.floatx()
+        keras.config.set_floatx(self.dtype)  # of the learning rate
+        try:
+            self.optimizer = self.make()
+            self.optimizer.build(self.variables)
+        finally:
+            keras.config.set_floatx(before)
+
+    def make(self) -> keras.optimizers.Optimizer:
+        raise NotImplementedError("a rule must make its optimizer")
+
+    def reset(self) -> None:
+        for variable in self.optimizer.variables:
+            if variable is not self.optimizer._learning_rate:
+                variable.assign(tf.zeros_like(variable.value))
+
+    def apply(self, gradients: Sequence[tf.Tensor]) -> None:
+        """Enqueue a step by the gradients of all parameters."""
+        self.optimizer.apply(gradients, self.variables)
+
+
+class Sgd(KerasRule):
+    """keras.optimizers.SGD; what decays has its share added to the gradient, as a regularizer of
+    its layer would.
+    """
+
+    def make(self) -> keras.optimizers.Optimizer:
+        spec = self.spec
+        return keras.optimizers.SGD(
+            self.number(spec.learning_rate), momentum=self.number(spec.momentum)
+        )
+
+    def apply(self, gradients: Sequence[tf.Tensor]) -> None:
+        super().apply(
+            [
+                gradient + tf.constant(decay, gradient.dtype) * variable.value
+                if decay
+                else gradient
+                for gradient, decay, variable in zip(
+                    gradients, self.decays, self.variables, strict=True
+                )
+            ]
+        )
+
+
+class AdamW(KerasRule):
+    """keras.optimizers.AdamW, whose epsilon stands beside the second moment before its correction
+    for bias: so it is corrected alike.
+    """
+
+    def make(self) -> keras.optimizers.Optimizer:
+        spec, number = self.spec, self.number
+        made = keras.optimizers.AdamW(
+            number(spec.learning_rate),
+            weight_decay=number(spec.weight_decay),
+            beta_1=number(spec.betas[0]),
+            beta_2=number(spec.betas[1]),
+        )
+        spared = [v for v, decay in zip(self.variables, self.decays, strict=True) if not decay]
+        if spared:
+            made.exclude_from_weight_decay(var_list=spared)
+        return made
+
+    def apply(self, gradients: Sequence[tf.Tensor]) -> None:
+        steps = tf.cast(self.optimizer.iterations.value + 1, tf.float64)
+        rest = 1 - tf.pow(tf.constant(self.spec.betas[1], tf.float64), steps)
+        self.optimizer.epsilon = tf.cast(self.spec.epsilon * tf.sqrt(rest), self.dtype)
+        super().apply(gradients)
+
+
+RULES: dict[str, type[KerasRule]] = {"sgd": Sgd, "adamw": AdamW}
