@@ -16,7 +16,7 @@ SECONDS = {"tiny": [[1.0], [1.01], [1.0]], "flaky": [[2.0], [2.01], [2.02]]}
         ({"seconds": SECONDS}, "tiny (eager) is 2 times as fast as flaky (eager)"),
         ({"seconds": {**SECONDS, "flaky": [[1.0], [1.05], [0.99]]}},
          "flaky (eager) against tiny (eager): no difference shown: "
-         "flaky may be up to 7.1 % slower or 5.6 % faster"),
+         "flaky (eager) may be up to 7.1 % slower or 5.6 % faster"),
         ({"seconds": {**SECONDS, "flaky": []}, "ends": {"flaky": CaseEnded("oom", "x")}},
          "flaky (eager) against tiny (eager): not compared"),
         ({"seconds": {**SECONDS, "tiny==1": [[0.5], [0.51], [0.5]]}},
