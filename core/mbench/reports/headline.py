@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mbench.contract.axes import AXES, alike, hushed, name
+from mbench.contract.axes import AXES, SETTINGS, alike, hushed, name
 from mbench.reports.text import number
 from mbench.reports.verdicts import percent, sentence, setup
 from mbench.stats import ALIKE
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
 __all__ = ["against_first", "apart", "compilers", "headline", "named", "one_compiler_each",
-           "shared", "subject"]  # fmt: skip
+           "shared", "subject", "told"]  # fmt: skip
 
 Document = dict[str, Any]
 Pair = tuple[str, str]
@@ -144,11 +144,23 @@ def subject(document: Document, comparison: Document, *, less: Collection[str] =
 
     Compilers are named where a framework was compared under several; else each has its own.
     """
-    own = {axis.name for axis in AXES if axis.name not in comparison}
+    own = {"compiler", *told(document["cases"])}
     what = apart(case_of(document, comparison), less, {*own, *hushed(document["cases"])})
     if one_compiler_each(document):
         return what
     return ", ".join(filter(None, [what, compilers(document, comparison)]))
+
+
+def told(cases: Collection[Document]) -> frozenset[str]:
+    """The settings that differ, and that labels tell: each has one value of them."""
+    labels, same = {case["label"] for case in cases}, alike(cases)
+    return frozenset(
+        axis.name
+        for axis in AXES
+        if axis.name in SETTINGS
+        and axis.name not in same
+        and len({(case["label"], axis.value(case)) for case in cases}) == len(labels)
+    )
 
 
 def one_compiler_each(document: Document) -> bool:

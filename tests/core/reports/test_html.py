@@ -146,6 +146,14 @@ def test_frameworks_are_called_by_their_names(labels, called):
     assert [case["label"] for case in made["cases"]] == called
 
 
+def test_what_labels_tell_is_not_said_beside_them(document):
+    arms = ("tiny", "tiny:fp64:X=1", "flaky:steady")
+    page = html_report.render(document(seconds=dict.fromkeys(arms, SECONDS["tiny"])))
+    assert "Tiny in fp64 with X=1 against Tiny in fp32" in page
+    assert ">Tiny:fp64:X=1</td>" in page
+    assert not re.findall("<h3>[^<]*(?:fp64|X=1)", page), "all are in one figure"
+
+
 def test_disturbances_are_a_table(full):
     text = "other processes used 1.3 of 2 cores in 81 % of the rounds"
     full["cases"][0]["disturbances"] = [{"kind": "other-load", "share": 0.81, "text": text}]

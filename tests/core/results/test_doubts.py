@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from cases import GATES, make_case
 
@@ -99,6 +101,16 @@ def test_one_wrong_round_is_told_without_another_framework():
     (text,) = said(make_record(make_process(losses=found)))
     assert f"after {found[9][0]} steps" in text
     assert text.endswith("by itself")
+
+
+def test_cases_of_two_precisions_are_held_together_by_the_wider_gates():
+    coarse = replace(GATES, answers=1e-2, norm=None)
+    exact = make_record(make_process(losses=[(9, honest(9))], changes=[(16, (1.0, 1.0))]))
+    rough = make_record(
+        make_process(losses=[(9, honest(9) + 0.01)], changes=[(16, (2.0, 1.0))]), gates=coarse
+    )
+    assert said(exact, rough) == said(rough, exact) == []
+    assert GATES.wider(coarse) == coarse.wider(GATES) == coarse
 
 
 def test_where_the_drift_is_not_known_only_losses_of_the_same_step_are_judged():

@@ -9,7 +9,7 @@ from typing import Any
 from mbench.contract.axes import MACHINE, alike, hushed
 from mbench.equality.proof_case import PROVEN
 from mbench.reports.grid import Grid
-from mbench.reports.headline import named, one_compiler_each
+from mbench.reports.headline import named, one_compiler_each, told
 from mbench.reports.html.parts import Figure, Section
 from mbench.reports.proofs import cell
 from mbench.reports.remarks import difference_lines, doubt_lines
@@ -89,7 +89,8 @@ def doubted(document: Document) -> Section | None:
 
 def disturbed(document: Document) -> Section | None:
     """What happened, to which case, and in how many of its rounds."""
-    less = {*hushed(document["cases"]), *alike(document["cases"])}
+    cases = document["cases"]
+    less = {*hushed(cases), *alike(cases), *told(cases)}
     less |= {"compiler"} if one_compiler_each(document) else set()
     rows = []
     for case in document["cases"]:

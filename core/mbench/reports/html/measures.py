@@ -9,7 +9,7 @@ from mbench import stats
 from mbench.contract.axes import AXES, SETTINGS, alike, hushed, key
 from mbench.reports.cells import WHO
 from mbench.reports.grid import Grid
-from mbench.reports.headline import apart, named
+from mbench.reports.headline import apart, named, told
 from mbench.reports.html.parts import LONG, Chart, Figure, Section, captioned, measured
 from mbench.reports.html.speedups import speedups
 from mbench.reports.remarks import lacking_lines, search_lines
@@ -47,8 +47,8 @@ WITHIN = ("batch_size", *SETTINGS)
 
 
 def within(case: Document, cases: list[Document]) -> str:
-    """What tells the cases of one figure apart, beside framework, compiler and variables."""
-    return named(case, less={"compiler", "variables", *alike(cases)})
+    """What tells the cases of one figure apart, beside their labels and compilers."""
+    return named(case, less={"compiler", *told(cases), *alike(cases)})
 
 
 def name(case: Document, cases: list[Document]) -> str:
@@ -243,7 +243,7 @@ def scaled(value: float | None, by: float) -> float | None:
 def rounds(document: Document) -> Section | None:
     """The raw values: every block of every process, in the order in which they ran."""
     figures = []
-    measured_, apart = measured(document), {"compiler"}
+    measured_, apart = measured(document), {"compiler", *told(document["cases"])}
     for title, cases in groups(measured_, document, apart):
         unit = cases[0]["throughput"]["unit"]
         rows, charts = [], []
