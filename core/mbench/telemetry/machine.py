@@ -20,7 +20,7 @@ class System:
     python: str
     """Version of the Python that runs mbench."""
     cpu: str
-    """Processor model."""
+    """Processor: its name, family, model and instruction sets."""
     physical_cores: Count | None
     """Cores of the machine."""
     logical_cores: Count | None

@@ -17,6 +17,11 @@ from mbench.telemetry.machine import System
 __all__ = ["describe_system", "find_device", "hardware_threads", "usable_cores"]
 
 NVIDIA_DRIVER = Path("/proc/driver/nvidia/version")
+CPUINFO = Path("/proc/cpuinfo")
+KINDS = {"cpu family": "family", "model": "model"}
+SETS = {"avx2": "AVX2", "avx_vnni": "AVX-VNNI", "avx512f": "AVX-512", "avx512_vnni": "AVX512-VNNI",
+        "avx512_bf16": "AVX512-BF16", "amx_tile": "AMX", "asimd": "NEON", "sve": "SVE"}  # fmt: skip
+"""Flags of the kernel, and what their makers call the instruction sets."""
 GPU_FIELDS = ("name", "driver_version", "memory.total", "power.limit", "clocks.max.sm")
 
 
@@ -59,11 +64,18 @@ def describe_system(variables: dict[str, str]) -> System:
     )
 
 
-def cpu_model() -> str:
-    for line in (read(Path("/proc/cpuinfo")) or "").splitlines():
-        if line.startswith("model name"):
-            return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
+def cpu_model(path: Path = CPUINFO) -> str:
+    """Its name, which of its kind it is, and the instruction sets that frameworks choose kernels
+    by: machines that are rented out share one name.
+    """
+    first = (read(path) or "").partition("\n\n")[0].splitlines()
+    told = {
+        name.strip(): value.strip() for name, _, value in (line.partition(":") for line in first)
+    }
+    called = told.get("model name") or platform.processor() or platform.machine()
+    flags = (told.get("flags") or told.get("Features") or "").split()
+    words = [f"{word} {told[name]}" for name, word in KINDS.items() if name in told]
+    return ", ".join([called, *words, *(said for flag, said in SETS.items() if flag in flags)])
 
 
 def gpus() -> list[dict[str, str]]:

@@ -16,6 +16,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 from mbench.contract.axes import DEVICES
+from mbench.contract.tier import ADVISED, FIRST
 from mbench.environments.spec import parse
 
 if TYPE_CHECKING:
@@ -74,6 +75,16 @@ def test_compilers_have_names_and_a_line_each(adapter: Adapter) -> None:
         assert name not in ("default", "best"), f"{name} has a meaning of its own"
         assert line.strip() == line != "", name
         assert "\n" not in line, name
+
+
+def test_tiers_have_a_source_and_compilers_that_there_are(adapter: Adapter) -> None:
+    for name, tier in adapter.tiers.items():
+        assert name in (FIRST, ADVISED), name
+        assert tier.says.strip(), name
+        assert tier.source.strip(), f"{name}: where does the framework say so?"
+        for device in DEVICES:
+            assert tier.order(device), name
+            assert set(tier.order(device)) <= set(adapter.compilers), name
 
 
 def test_variables_are_those_of_the_framework(adapter: Adapter) -> None:

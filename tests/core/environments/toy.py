@@ -32,6 +32,7 @@ class ToyAdapter:
     pins: Sequence[str] = ("toy==1.0",)
     pythons: str = ">=3.10"
     compilers: Mapping[str, str] = field(default_factory=dict)
+    tiers: Mapping[str, object] = field(default_factory=dict)
     tuned_by: Sequence[str] = ()
 
     def requirements(self, version: str | None, accelerator: str) -> Sequence[str]:

@@ -13,6 +13,7 @@ import platformdirs
 import pytest
 from cases import make_case
 
+from mbench.contract.tier import Tier
 from mbench.environments.environment import Environment
 from mbench.equality import cache
 from mbench.equality.judge import Finding, Proof
@@ -45,7 +46,8 @@ def adapter(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(tmp_path))
     yield SimpleNamespace(
         name="framed", runtime="framed.runtime:Runtime", package=package, tuned_by=("FRAMED_",),
-        models="framed.models", variables=lambda threads, device: {"FRAMED_OWN": "1"},
+        models="framed.models", compilers={"eager": ""}, tiers={},
+        variables=lambda threads, device: {"FRAMED_OWN": "1"},
     )  # fmt: skip
     sys.modules.pop("framed", None)
 
@@ -100,7 +102,20 @@ def test_another_variable_that_tunes_arithmetic_has_another_key(adapter, variabl
     assert key(adapter) != before
 
 
-@pytest.mark.parametrize("variable", ["EDITOR", "FRAMED_OWN"])
+def test_a_proof_is_known_by_what_its_tier_sets_and_not_by_its_name(adapter):
+    advised = {"variables": {"TIER": "1"}, "settings": {"layout": "last"}}
+    keys = set()
+    for changes in ({}, {"variables": {"TIER": "1"}}, {"settings": {"layout": "last"}}, advised):
+        adapter.tiers = {
+            "advised": Tier(says="tuned", source="a guide", compilers=("eager",), **changes)
+        }
+        case = replace(CASE, tier="advised")
+        keys.add(key(adapter, case=case))
+        assert key(adapter, case=replace(case, tier="best")) == key(adapter, case=case)
+    assert len(keys) == 4
+
+
+@pytest.mark.parametrize("variable", ["EDITOR", "OMP_NUM_THREADS"])
 def test_a_variable_that_does_not_reach_or_tune_workers_changes_nothing(
     adapter, variable, monkeypatch
 ):

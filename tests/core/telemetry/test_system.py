@@ -89,3 +89,20 @@ def test_no_tool_no_gpu(monkeypatch, tmp_path):
 def test_files_that_are_not_there_read_as_none(tmp_path):
     assert system.read(tmp_path / "none") is None
     assert system.read(tmp_path) is None
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        ("processor\t: 0\ncpu family\t: 25\nmodel\t\t: 1\nmodel name\t: AMD EPYC\n"
+         "flags\t\t: fpu avx avx2\n\nprocessor\t: 1\nmodel name\t: another\n",
+         "AMD EPYC, family 25, model 1, AVX2"),
+        ("model name\t: Xeon\nflags\t: avx2 avx512f avx512_vnni amx_tile\n",
+         "Xeon, AVX2, AVX-512, AVX512-VNNI, AMX"),
+        ("processor\t: 0\nFeatures\t: fp asimd sve\n", ", NEON, SVE"),
+    ],
+)  # fmt: skip
+def test_a_processor_is_told_by_its_model_and_instruction_sets(tmp_path, told, said):
+    path = tmp_path / "cpuinfo"
+    path.write_text(told)
+    assert system.cpu_model(path).endswith(said)
