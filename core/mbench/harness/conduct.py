@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from mbench.engine.outcome import CaseEnded
 from mbench.engine.variables import inherited
-from mbench.equality.prove import prove
 from mbench.errors import MbenchError, reason_of
 from mbench.harness.beforehand import check
 from mbench.harness.bench import Bench
@@ -15,6 +14,7 @@ from mbench.harness.ceiling import Ceilings
 from mbench.harness.execute import execute
 from mbench.harness.foreseen import foreseen
 from mbench.harness.homes import Homes
+from mbench.harness.proving import proof_of
 from mbench.harness.resume import is_done, take_up
 from mbench.results import events
 from mbench.results.run import file_of, load_run, pick_run
@@ -130,13 +130,12 @@ def prover(
     """What proves an entry's work equal before it is measured, and writes the proof down."""
 
     def proven(entry: Entry, environment: Environment) -> None:
-        proof = prove(
-            entry.adapter,
+        proof = proof_of(
+            entry,
             environment,
-            entry.case,
+            progress,
             log=store.log_path(f"{entry.number:03}-{entry.spec.name}-proof.log"),
             timeout=order.protocol.timeout_seconds,
-            report=lambda text: progress.phase(entry.label, text),
             launcher=order.launcher,
         )
         store.append(events.EqualWork(case=entry.number, **vars(proof)))

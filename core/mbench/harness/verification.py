@@ -12,10 +12,10 @@ from mbench.console import printable
 from mbench.engine.ending import last_words
 from mbench.engine.outcome import CaseEnded
 from mbench.equality.proof_case import PROVEN
-from mbench.equality.prove import prove
 from mbench.errors import MbenchError
 from mbench.harness.beforehand import check_device
 from mbench.harness.homes import Homes
+from mbench.harness.proving import proof_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,19 +78,10 @@ def prove_entry(
     try:
         if not entry.support.supported:
             raise CaseEnded(entry.lack, entry.support.reason)
-        proof = prove(
-            entry.adapter,
-            homes.of(entry),
-            case,
-            log=log,
-            timeout=timeout,
-            report=lambda text: progress.phase(entry.label, text),
-            fresh=fresh,
-        )
+        proof = proof_of(entry, homes.of(entry), progress, log=log, timeout=timeout, fresh=fresh)
         result |= {"proof": asdict(proof), "version": proof.version}
         if not proof.proven:
             raise CaseEnded("not-equal", "; ".join(proof.failures))
-        progress.phase(entry.label, "proven before" if proof.remembered else "proven")
     except (CaseEnded, MbenchError) as error:
         end = CaseEnded.of(error)
         result |= {"outcome": end.outcome, "reason": end.reason}

@@ -47,11 +47,12 @@ def render(document: dict[str, Any]) -> str:
 
 
 def cases(document: dict[str, Any]) -> tuple[list[str], Grid]:
-    """The line of what all cases share, and the table of the rest."""
+    """The line of what all cases share, and the table of the rest; nothing of what none has."""
     columns, rows = case_columns(document), case_rows(document)
     axes = range(len(WHO), len(columns) - len(NUMBERS))
     shared = [at for at in axes if len({row[at] for row in rows}) == 1]
-    kept = [at for at in range(len(columns)) if at not in shared]
+    empty = [at for at, cells in enumerate(zip(*rows, strict=True)) if not any(cells)]
+    kept = [at for at in range(len(columns)) if at not in (*shared, *empty)]
     grid = Grid(
         "",
         [columns[at] for at in kept],

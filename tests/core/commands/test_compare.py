@@ -165,7 +165,9 @@ def test_a_proof_is_made_once(surroundings):
     case = ["--frameworks", "tiny,flaky", *ONCE, "--verify"]
     first, again = compare(*case), compare(*case)
     assert "proving" in first.stderr
+    assert "tiny: proven\n" in first.stderr, "it does not stand there as if it went on"
     assert "proving" not in again.stderr
+    assert "tiny: proven before\n" in again.stderr
 
 
 def test_lists_multiply_and_what_cannot_be_is_unsupported(surroundings):

@@ -116,3 +116,12 @@ def test_the_verdict_stands_first_and_last(wide, monkeypatch):
     assert lines[-1] == f"run {wide['run']}, complete"
     assert sum("DISTURBED, " in line for line in lines) == 1
     assert " ".join(lines).count("too few bytes") == 4, "once for each comparison"
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_column_of_nothing_is_neither_shown_nor_missed(wide, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+    assert "MFU" in table.render(wide)
+    for case in wide["cases"]:
+        case["mfu"] = None
+    assert "MFU" not in table.render(wide)
