@@ -23,6 +23,8 @@ APART = re.compile(r"(?<!:):(?!:)")
 VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
 WORDS = tuple(axis for axis in AXES if axis.setting and axis.kind != Variables)
 """The axes that a word sets, apart from the variables, whose names are users'."""
+SOUGHT = ("tier", "compiler")
+"""The axes of which the best is sought."""
 OPTIONS = {"model": "--models"}
 """Of axes whose options are not called as they are."""
 
@@ -61,6 +63,11 @@ def settings(
     variables: dict[str, str] = {}
     for word in arm.words:
         name, equals, value = word.partition("=")
+        if word in (BEST, *(f"{axis}={BEST}" for axis in SOUGHT)):
+            raise UsageError(
+                f"{arm.text}: the best compiler is sought for all that is compared; give "
+                f"--tier {BEST} to all"
+            )
         if equals and VARIABLE.fullmatch(name):
             once(arm, variables, name, value)
         elif axis := axis_of(word, adapter):
@@ -72,6 +79,11 @@ def settings(
             raise UsageError(
                 f"{arm.text} sets the {axis_name}, and --{axis_name} {','.join(several)} sweeps "
                 "it; give one of them"
+            )
+        if axis_name in SOUGHT and BEST in wanted.get("tier", ()):
+            raise UsageError(
+                f"{arm.text} sets the {axis_name}, and --tier {BEST} seeks each one's; give one of "
+                "them"
             )
     return {**found, "variables": dict(sorted(variables.items()))} if variables else found
 

@@ -6,10 +6,13 @@ import re
 
 __all__ = ["paint"]
 
+WORD = r"[^\s(;,]+"
+SETUP = rf" \([\w-]+\)|(?: (?:in|with|and) {WORD}(?: (?!in|with|and|is){WORD})?){{1,6}}"
+"""A compiler, or settings: "in fp32 with threads 2"."""
 STYLES = {
     "winner": (
         "1;32",
-        r"\S+(?: \([\w-]+\))? is [\d.]+ times as fast as [^\s(;:,]+(?: \([\w-]+\))?",
+        rf"\S+(?:{SETUP})? is [\d.]+ times as fast as [^\s(;:,]+(?:{SETUP})?",
     ),
     "open": ("1", r"no difference shown|alike within \S+ %|undetermined|depends on stalls"),
     "unequal": ("1;35", r"NOT PROVEN|NOT CHECKED|\bnot-equal\b|\bFAILS\b"),

@@ -62,6 +62,8 @@ def test_a_python_has_settings_behind_it(text, python, words):
         ("flaky:train", "one mode, or the work would not be equal; give --mode train to all"),
         ("flaky:cuda", "give --device cuda to all"),
         ("flaky:image_size=64", "one image size, or the work"),
+        ("flaky:best", "give --tier best to all"),
+        ("flaky:compiler=best", "give --tier best to all"),
         ("flaky:variables=1", "flaky has no setting 'variables=1'"),
     ],
 )  # fmt: skip
@@ -96,6 +98,13 @@ def test_however_it_is_written_it_has_one_name(text, label):
     found = settings(text)
     assert module.label(spec, found, FLAKY) == label
     assert settings(label) == found
+
+
+@pytest.mark.parametrize("text", ["flaky:steady", "flaky:advised"])
+def test_what_is_sought_for_all_cannot_be_set_for_one(text):
+    assert settings(text, tier=["first"])
+    with pytest.raises(UsageError, match="and --tier best seeks each one's; give one of them"):
+        settings(text, tier=["best"])
 
 
 def test_words_are_what_may_be_written():
