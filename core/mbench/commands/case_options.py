@@ -85,6 +85,11 @@ SHORT: dict[str, dict[str, Decorator]] = {
                             help="Mixed precision as frameworks have it here: amp-fp16 on CUDA, "
                                  "amp-bf16 on CPU."),
     },
+    "steadiness": {
+        "steady": click.option("--steady/--no-steady", default=None,
+                               help="The same as --steadiness steady: memory kept in huge pages, "
+                                    "fixed addresses, bound threads, for all alike."),
+    },
     "sizes": {
         "image-size": size_option(
             "--image-size", type=Size("image_size"), metavar="PIXELS",

@@ -10,7 +10,7 @@ from click.core import ParameterSource
 from mbench.commands.case_options import KEYS, Size, join
 from mbench.commands.options import plugins
 from mbench.commands.switches import switches
-from mbench.contract.axes import AXES
+from mbench.contract.axes import AXES, STEADY
 from mbench.errors import UsageError, about
 from mbench.plugins import nearest
 
@@ -35,6 +35,7 @@ def sweep_of(context: click.Context, frameworks: tuple[str, ...], options: dict[
     if options["amp"] is not None:
         mixed = mixed_precision(plugins(context), frameworks, device=device)
         given["precision"] = toggle(options, "amp", mixed, option="precision")
+    given["steadiness"] = toggle({**options, **given}, "steady", STEADY, option="steadiness")
     for name in switches(plugins(context)):
         given["compiler"] = toggle({**options, **given}, name, name, option="compiler")
     return Sweep(
@@ -148,7 +149,8 @@ def merged(
         for name in options
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
     }
-    either = ({"precision", "amp"}, {"compiler", *switches(plugins(context))})
+    either = ({"precision", "amp"}, {"steadiness", "steady"},
+              {"compiler", *switches(plugins(context))})  # fmt: skip
     for group in either:  # they say the same: where one is typed, the other is not asked
         if group & typed:
             typed |= group

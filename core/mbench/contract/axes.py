@@ -16,6 +16,8 @@ __all__ = [
     "MACHINE",
     "MODES",
     "SETTINGS",
+    "STEADINESS",
+    "STEADY",
     "Axes",
     "Axis",
     "Sizes",
@@ -28,6 +30,8 @@ __all__ = [
 
 MODES = ("train", "inference")
 DEVICES = ("cpu", "cuda")
+STEADY = "steady"
+STEADINESS = ("usual", STEADY)
 Sizes = Mapping[str, int]
 Variables = Mapping[str, str]
 
@@ -96,6 +100,15 @@ class Axes:
         default_factory=dict,
         hash=False,
         metadata={"says": "Environment variables of its worker alone.", "setting": True},
+    )
+    steadiness: str = field(
+        default="usual",
+        metadata={
+            "says": "usual: memory and threads lie as each framework leaves them; steady: alike in "
+            "every process, which narrows intervals and changes what is measured.",
+            "known": STEADINESS,
+            "setting": True,
+        },
     )
     clip: bool = field(
         default=True,

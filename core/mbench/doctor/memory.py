@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psutil
 
 from mbench.doctor.check import Check, fail, ok, warn
-from mbench.telemetry.kernel import read
+from mbench.engine.steady import lack
+from mbench.telemetry.kernel import HUGE_PAGES, read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +20,6 @@ LEAST_BYTES = 512 * 2**20
 """A framework alone takes about as much."""
 ENOUGH_BYTES = 8 * 2**30
 """Two frameworks side by side, with a common model each."""
-HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 
 
 def examine() -> Iterator[Check]:
@@ -47,3 +46,7 @@ def examine() -> Iterator[Check]:
                        f"echo madvise | sudo tee {HUGE_PAGES}")  # fmt: skip
         else:
             yield ok("transparent huge pages", chosen[1])
+    if reason := lack():
+        yield warn("steady workers", "not possible here, so that --steady is refused", reason)
+    else:
+        yield ok("steady workers", "possible: --steady narrows intervals")

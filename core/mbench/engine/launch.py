@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mbench.contract import wire
+from mbench.contract.axes import STEADY
 from mbench.contract.place import ALONE
-from mbench.engine import local
+from mbench.engine import local, steady
 from mbench.engine.memory import worker_limit_bytes
 from mbench.engine.outcome import CaseEnded
 from mbench.engine.program import Program
@@ -39,16 +40,19 @@ def launch(
     On CPU it may take nearly all memory that is free now, or `memory_limit_bytes` if that is
     less: then it fails by itself instead of making the machine swap.
     """
+    steadily = case.steadiness == STEADY
     try:
         program = Program(
             python=environment.python,
             modules=(adapter.runtime.partition(":")[0], case.workload.partition(":")[0]),
             variables={
+                **(steady.variables() if steadily else {}),
                 **of_worker(adapter, case),
                 **environment.variables(),
                 **case.variables,
             },
             log=log,
+            fixed_addresses=steadily,
             timeout_seconds=timeout,
         )
         worker = launcher(program, (ALONE,))

@@ -30,6 +30,8 @@ class Program:
     """Environment variables, beside those around mbench."""
     log: Path
     """Where to its output is appended."""
+    fixed_addresses: bool = False
+    """Whether its memory has the same addresses in every process."""
     timeout_seconds: float
     """Bounds each answer, unless a question says otherwise."""
 

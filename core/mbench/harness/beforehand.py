@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mbench.contract.axes import STEADY
+from mbench.engine.steady import lack
 from mbench.errors import UsageError
 from mbench.telemetry.system import find_device, hardware_threads
 
@@ -16,6 +18,7 @@ __all__ = ["check", "check_device"]
 def check(order: Order) -> list[str]:
     """What may be regretted, a line each; raises UsageError for what cannot be."""
     check_device(order.device)
+    check_steadiness(order)
     most = max(len(comparison.entries) for comparison in order.comparisons)
     return [*filter(None, (order.protocol.doubt(most), crowd(order)))]
 
@@ -28,6 +31,13 @@ def check_device(device: str) -> None:
             "--device cpu",
             option="--device",
         )
+
+
+def check_steadiness(order: Order) -> None:
+    """Raises UsageError where workers are to be steady and this machine does not allow it."""
+    entries = [entry for comparison in order.comparisons for entry in comparison.entries]
+    if any(entry.case.steadiness == STEADY for entry in entries) and (reason := lack()):
+        raise UsageError(f"--steady: {reason}", option="--steady")
 
 
 def crowd(order: Order) -> str:

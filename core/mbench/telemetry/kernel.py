@@ -19,6 +19,7 @@ __all__ = ["Joules", "clock_mhz", "core_seconds", "cores_of", "page_faults", "re
 PRESSURE = Path("/proc/pressure")
 VMSTAT = Path("/proc/vmstat")
 CPUINFO = Path("/proc/cpuinfo")
+HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 CPUS = Path("/sys/devices/system/cpu")
 POWERCAP = Path("/sys/class/powercap")
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import psutil
 
-from mbench.telemetry.kernel import read
+from mbench.telemetry.kernel import HUGE_PAGES, read
 from mbench.telemetry.machine import System
 
 __all__ = ["describe_system", "find_device", "hardware_threads", "usable_cores"]
@@ -56,7 +56,7 @@ def describe_system(variables: dict[str, str]) -> System:
         usable_cores=usable_cores(),
         governor=read(Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")),
         current_mhz=frequency.current if frequency else None,
-        transparent_huge_pages=read(Path("/sys/kernel/mm/transparent_hugepage/enabled")),
+        transparent_huge_pages=read(HUGE_PAGES),
         memory_bytes=psutil.virtual_memory().total,
         load_average=list(os.getloadavg()),
         gpus=gpus(),

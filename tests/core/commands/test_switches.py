@@ -15,7 +15,7 @@ from mbench.errors import UsageError
 
 OPTIONS = {
     **dict.fromkeys(axis.name for axis in AXES), "model": ("m",), "amp": None, "threads": 3,
-    "seed": 0, "sizes": {}, "clip": True, "variables": {}, "device": "cpu",
+    "steady": None, "seed": 0, "sizes": {}, "clip": True, "variables": {}, "device": "cpu",
 }  # fmt: skip
 
 
@@ -67,6 +67,7 @@ def test_a_switch_chooses_its_compiler(context):
         ({"fuse": True, "compiler": ("x",)}, "--fuse contradicts --compiler x; give one of them"),
         ({"fuse": False, "compiler": ("fuse",)}, "--no-fuse contradicts --compiler fuse"),
         ({"amp": True, "precision": ("fp32",)}, "--amp contradicts --precision fp32"),
+        ({"steady": True, "steadiness": ("usual",)}, "--steady contradicts --steadiness usual"),
     ],
 )
 def test_what_contradicts_is_said(context, options, said):

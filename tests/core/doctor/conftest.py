@@ -43,6 +43,7 @@ def machine(tmp_path, monkeypatch):
     monkeypatch.setattr(cgroup, "SELF", tmp_path / "cgroup")
     monkeypatch.setattr(cgroup, "MOUNT", tmp_path / "groups")
     monkeypatch.setattr(memory, "HUGE_PAGES", tmp_path / "huge")
+    monkeypatch.setattr(memory, "lack", lambda: "")
     monkeypatch.setattr(gpu, "DRIVER", tmp_path / "nvidia")
     monkeypatch.setattr(gpu, "find_gpu", lambda: None)
     monkeypatch.setattr(psutil, "virtual_memory", lambda: machine.memory)

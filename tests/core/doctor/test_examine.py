@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from mbench.cli import group
-from mbench.doctor import gpu, pace
+from mbench.doctor import gpu, memory, pace
 from mbench.doctor.examine import examine
 from mbench.telemetry import pace as loop
 from mbench.telemetry.sample import GpuSample
@@ -47,6 +47,13 @@ def test_settings_of_the_kernel(machine, path, text, name, said):
     machine.write(path, text)
     check = found(machine)[name]
     assert (check.status, check.found) == ("warn", said)
+
+
+def test_a_machine_without_steady_workers(machine, monkeypatch):
+    assert found(machine)["steady workers"].status == "ok"
+    monkeypatch.setattr(memory, "lack", lambda: "addresses cannot be fixed here")
+    check = found(machine)["steady workers"]
+    assert (check.status, check.mend) == ("warn", "addresses cannot be fixed here")
 
 
 @pytest.mark.parametrize(("path", "text"), [("intel_pstate/no_turbo", "1"), ("cpufreq/boost", "0")])

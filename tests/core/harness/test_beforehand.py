@@ -16,10 +16,10 @@ from mbench.plan.plan import Sweep, plan
 def order(plugins, tmp_path):
     """Two frameworks by a protocol's options, on a device, with threads."""
 
-    def order(name="adaptive", *, device="cpu", threads=1, **options):
+    def order(name="adaptive", *, device="cpu", threads=1, steadiness="usual", **options):
+        wanted = {"model": ("tiny-model",), "steadiness": ("usual", steadiness)}
         sweep = Sweep(
-            frameworks=("tiny", "flaky"), wanted={"model": ("tiny-model",)}, device=device,
-            threads=threads,
+            frameworks=("tiny", "flaky"), wanted=wanted, device=device, threads=threads
         )  # fmt: skip
         return Order(
             comparisons=tuple(plan(sweep, plugins)), protocol=protocol_of(name, options),
@@ -69,3 +69,12 @@ def test_cuda_without_a_driver_ends_before_anything_begins(order, monkeypatch):
     assert caught.value.option == "--device"
     monkeypatch.setattr(beforehand, "find_device", lambda: "cuda")
     assert check(order(device="cuda")) == []
+
+
+def test_steady_workers_are_refused_where_they_cannot_be(order, monkeypatch):
+    monkeypatch.setattr(beforehand, "lack", lambda: "it is not allowed here")
+    assert check(order()) == []
+    with pytest.raises(UsageError, match="--steady: it is not allowed here"):
+        check(order(steadiness="steady"))
+    monkeypatch.setattr(beforehand, "lack", lambda: "")
+    assert check(order(steadiness="steady")) == []

@@ -74,9 +74,15 @@ def test_what_an_arm_cannot_set_is_refused_with_the_mend(text, said):
     assert "\n" not in str(raised.value)
 
 
-def test_a_compiler_of_another_framework_is_told_whose_it_is():
-    with pytest.raises(UsageError, match="steady is a compiler of flaky; tiny has eager, imagin"):
-        settings("tiny:steady", Tiny())
+def test_a_compiler_of_another_framework_is_told_whose_it_is(monkeypatch):
+    monkeypatch.setattr(type(FLAKY), "compilers", {**FLAKY.compilers, "fused": "of its own"})
+    with pytest.raises(UsageError, match="fused is a compiler of flaky; tiny has eager, imagin"):
+        settings("tiny:fused", Tiny())
+
+
+def test_a_framework_with_steady_workers_is_an_arm():
+    assert settings("tiny:steady", Tiny()) == {"steadiness": "steady"}
+    assert settings("flaky:steadiness=steady") == {"steadiness": "steady"}, "steady is a compiler"
 
 
 def test_what_is_swept_cannot_be_set_for_one():

@@ -240,7 +240,7 @@ def history_of(points):
              "protocol": "adaptive", "cpu": "made-up", "change": None, "model": "m",
              "mode": "train", "sizes": {}, "batch_size": 8, "precision": "fp32",
              "tier": "first", "compiler": "eager",
-             "device": "cpu", "threads": 1, "variables": {}, "clip": True,
+             "device": "cpu", "threads": 1, "variables": {}, "steadiness": "usual", "clip": True,
              "throughput": {"value": point["value"], "low": None, "high": None,
                             "unit": "samples/s", "processes": [point["value"]]}}
             for point in points

@@ -75,7 +75,8 @@ def test_an_unusual_size_is_said(document):
 def comparison(**changes):
     return {
         "model": "m", "mode": "train", "sizes": {}, "batch_size": 8, "precision": "fp32",
-        "tier": "first", "device": "cpu", "threads": 1, "variables": {}, "clip": True,
+        "tier": "first", "device": "cpu", "threads": 1, "variables": {}, "steadiness": "usual",
+        "clip": True,
         "compilers": {"new": "graph", "old": "eager"}, "setup": "first",
         "framework": "new", "baseline": "old", "ratio": 1.5, "low": 1.4, "high": 1.6,
         "median": 1.5, "process_pairs": 5, "far_off": 0, "verdict": "faster", "reason": None,

@@ -53,7 +53,7 @@ def case(**given):
         "mode": "train",
         "batch_size": 8, "precision": "fp32", "tier": "first",
         "compiler": "eager", "device": "cuda", "devices": 1,
-        "threads": 1, "sizes": {}, "variables": {}, "clip": True,
+        "threads": 1, "sizes": {}, "variables": {}, "steadiness": "usual", "clip": True,
         "outcome": "ok", "reason": "",
         "throughput": {"value": rate, "unit": "images/s"} if rate else None,
         "step_time_ms": times, **given,
