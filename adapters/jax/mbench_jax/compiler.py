@@ -1,0 +1,53 @@
+"""The ways in which JAX runs a step: as it comes, or compiled whole."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import jax
+
+from mbench.sdk.compiler import Compiler
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["COMPILERS", "Eager"]
+
+
+class Eager(Compiler):
+    """Operations run one by one. They are only enqueued, on CPU too, and done in their order."""
+
+    _enqueued: Any = ()
+
+    def compile(self, function: Callable, *, donate: tuple[int, ...] = ()) -> Callable:
+        return self.waited_for(function)
+
+    def waited_for(self, function: Callable) -> Callable:
+        """`function`, the results of which `synchronize` waits for."""
+
+        def enqueue(*arguments: Any) -> Any:
+            self._enqueued = function(*arguments)
+            return self._enqueued
+
+        return enqueue
+
+    def synchronize(self) -> None:
+        jax.block_until_ready(self._enqueued)
+
+    def peak_memory_bytes(self) -> int:
+        if self.device == "cuda":
+            return int(jax.devices()[0].memory_stats()["peak_bytes_in_use"])
+        return super().peak_memory_bytes()
+
+
+class Jit(Eager):
+    """jax.jit: traced once, compiled by XLA."""
+
+    differences = ("the whole step is one jitted function, the update included, and donates "
+                   "parameters and optimizer state",)  # fmt: skip
+
+    def compile(self, function: Callable, *, donate: tuple[int, ...] = ()) -> Callable:
+        return self.waited_for(jax.jit(function, donate_argnums=donate))
+
+
+COMPILERS: dict[str, type[Eager]] = {"jit": Jit, "eager": Eager}

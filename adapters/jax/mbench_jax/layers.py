@@ -1,0 +1,201 @@
+"""Layers as functions: they ask a pass through the model for their tensors, by canonical name.
+
+Shapes: B batch, H W pixels, C channels.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from mbench.sdk.tensors import Native
+from mbench_jax.precision import wide
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+Array = jax.Array
+Tensors = dict[str, Array]
+
+__all__ = ["Array", "Net", "Tensors", "cross_entropy", "flatten", "max_pool", "mean_pool",
+           "regions"]  # fmt: skip
+
+PIXELS = ("NHWC", "HWIO", "NHWC")
+
+
+@dataclass(frozen=True)
+class Net:
+    """A model, and in a copy of it what a pass through it reads and leaves."""
+
+    config: Any
+    """The workload's. Its `epsilon`, and the `momentum` of new statistics, are the norms'."""
+    params: Tensors = field(default_factory=dict)
+    stats: Tensors = field(default_factory=dict)
+    """Running statistics. Training leaves new ones."""
+    training: bool = False
+    keys: Iterator[Array] | None = None
+    """For the masks of dropout."""
+    products: str = "float32"
+    counted: bool = False
+    """Whether zeros around images are pixels like others, as FLOPs are counted."""
+    outlines: dict[str, Native] | None = None
+    """What the pass in which a model is built leaves: shapes, which need no memory."""
+
+    def tensor(
+        self,
+        name: str,
+        shape: Sequence[int],
+        axes: Sequence[int] = (),
+        *,
+        trainable: bool = True,
+    ) -> Array:
+        """Of that shape; `axes` are the canonical ones in the order that it has here."""
+        if self.outlines is not None:
+            outline = jax.ShapeDtypeStruct(tuple(shape), jnp.float32)
+            self.outlines[name] = Native(outline, trainable, axes)
+            return jnp.zeros(shape)
+        return (self.params if trainable else self.stats)[name]
+
+    def cast(self, *arrays: Array) -> list[Array]:
+        """In the type of products."""
+        return [array.astype(self.products) for array in arrays]
+
+    def conv(
+        self,
+        name: str,
+        x: Array,
+        outputs: int,
+        kernel: int | tuple[int, int] = 1,
+        *,
+        stride: int = 1,
+        padding: int | None = None,
+        groups: int = 1,
+        bias: bool = False,
+    ) -> Array:
+        """Padded by `padding` zeros on every side; where none are named, by half its kernel."""
+        sides = (kernel, kernel) if isinstance(kernel, int) else kernel
+        margins = [(m, m) for m in (s // 2 if padding is None else padding for s in sides)]
+        shape = (*sides, x.shape[-1] // groups, outputs)
+        x, weight = self.cast(x, self.tensor(f"{name}.weight", shape, (2, 3, 1, 0)))
+        if self.counted:
+            x, margins = jnp.pad(x, ((0, 0), *margins, (0, 0))), [(0, 0), (0, 0)]
+        x = lax.conv_general_dilated(
+            x,
+            weight,
+            (stride, stride),
+            margins,
+            dimension_numbers=PIXELS,
+            feature_group_count=groups,
+        )
+        return x + self.tensor(f"{name}.bias", (outputs,)).astype(x.dtype) if bias else x
+
+    def norm(self, name: str, x: Array) -> Array:
+        """Batch norm over all but the last axis, in float32 at least."""
+        shape, own = x.shape[-1:], wide(x)
+        weight, bias = (wide(self.tensor(f"{name}.{leaf}", shape)) for leaf in ("weight", "bias"))
+        names = f"{name}.running_mean", f"{name}.running_var"
+        kept = [self.tensor(name, shape, trainable=False) for name in names]
+        mean, variance = wide(kept)
+        if self.training:
+            axes, count = tuple(range(x.ndim - 1)), x.size // x.shape[-1]
+            mean, variance = own.mean(axes), own.var(axes)
+            new, share = (mean, variance * (count / max(count - 1, 1))), self.config.momentum
+            for name, old, found in zip(names, kept, new, strict=True):
+                self.stats[name] = ((1 - share) * wide(old) + share * found).astype(old.dtype)
+        scale = weight * lax.rsqrt(variance + self.config.epsilon)
+        return ((own - mean) * scale + bias).astype(x.dtype)
+
+    def normed(self, conv: str, norm: str, x: Array, *shape: Any, **settings: int) -> Array:
+        """A convolution and its batch norm, by their names."""
+        return self.norm(norm, self.conv(conv, x, *shape, **settings))
+
+    def conv_bn(self, name: str, x: Array, *shape: Any, **settings: int) -> Array:
+        """A convolution "conv", its batch norm "bn" and a ReLU."""
+        return jax.nn.relu(self.normed(f"{name}.conv", f"{name}.bn", x, *shape, **settings))
+
+    def layer_norm(self, name: str, x: Array) -> Array:
+        """Over the last axis, in float32 at least."""
+        shape, own = x.shape[-1:], wide(x)
+        weight, bias = (wide(self.tensor(f"{name}.{leaf}", shape)) for leaf in ("weight", "bias"))
+        scale = lax.rsqrt(own.var(-1, keepdims=True) + self.config.epsilon)
+        return ((own - own.mean(-1, keepdims=True)) * scale * weight + bias).astype(x.dtype)
+
+    def linear(self, name: str, x: Array, outputs: int, *, axes: Sequence[int] = (1, 0)) -> Array:
+        """Its weight is (in, out) here, and canonically (out, in) unless `axes` are ()."""
+        weight = self.tensor(f"{name}.weight", (x.shape[-1], outputs), axes)
+        x, weight, bias = self.cast(x, weight, self.tensor(f"{name}.bias", (outputs,)))
+        return x @ weight + bias
+
+    def embedding(self, name: str, rows: int, width: int) -> Array:
+        """The table (rows, width)."""
+        (table,) = self.cast(self.tensor(f"{name}.weight", (rows, width)))
+        return table
+
+    def dropout(self, x: Array, rate: float) -> Array:
+        if not (self.training and rate):
+            return x
+        kept = jax.random.bernoulli(next(self.keys), 1 - rate, x.shape)
+        return jnp.where(kept, x / (1 - rate), 0)
+
+    def attention(
+        self, query: Array, key: Array, value: Array, rate: float, *, causal: bool = False
+    ) -> Array:
+        """Of (B, L, heads, D). In training probabilities have dropout, which JAX's own lacks."""
+        if not self.training:
+            return jax.nn.dot_product_attention(query, key, value, is_causal=causal)
+        scores = jnp.einsum("blhd,bmhd->bhlm", query / math.sqrt(query.shape[-1]), key)
+        if causal:
+            scores = jnp.where(jnp.tri(*scores.shape[-2:], dtype=bool), scores, -jnp.inf)
+        chances = self.dropout(jax.nn.softmax(wide(scores)).astype(query.dtype), rate)
+        return jnp.einsum("bhlm,bmhd->blhd", chances, value)
+
+
+def max_pool(
+    x: Array, size: int, *, stride: int = 2, padding: int = 0, ceil: bool = False
+) -> Array:
+    """`ceil` lets the last window jut out. At stride 2 it does so by one pixel or not at all."""
+    juts = ceil and (x.shape[1] + 2 * padding - size) % stride > 0
+    return window(x, -jnp.inf, lax.max, size, stride, (padding, padding + juts))
+
+
+def mean_pool(x: Array, size: int, *, stride: int, padding: int = 0) -> Array:
+    """Zeros around the image count."""
+    return window(x, 0.0, lax.add, size, stride, (padding, padding)) / size**2
+
+
+def window(
+    x: Array, start: float, over: Callable, size: int, stride: int, margin: tuple[int, int]
+) -> Array:
+    margins = ((0, 0), margin, margin, (0, 0))
+    return lax.reduce_window(x, start, over, (1, size, size, 1), (1, stride, stride, 1), margins)
+
+
+def regions(x: Array, count: int) -> Array:
+    """(B, H, W, C) -> (B, count, count, C): means over as many regions per side.
+
+    They overlap where `count` does not divide the side. See PyTorch's AdaptiveAvgPool2d.
+    """
+    side = x.shape[1]
+    if side == count:
+        return x
+    pixels, at = np.arange(side), np.arange(count)[:, None]
+    within = (pixels >= at * side // count) & (pixels < -(-(at + 1) * side // count))
+    shares = jnp.asarray(within / within.sum(1, keepdims=True), x.dtype)  # (count, H)
+    return jnp.einsum("bhwc,ih,jw->bijc", x, shares, shares)
+
+
+def flatten(x: Array) -> Array:
+    """(B, H, W, C) -> (B, C * H * W): the order in which PyTorch's linear layers take pixels."""
+    return x.transpose(0, 3, 1, 2).reshape(len(x), -1)
+
+
+def cross_entropy(logits: Array, labels: Array) -> Array:
+    """Its mean over all labels."""
+    chances = jax.nn.log_softmax(logits)
+    return -jnp.take_along_axis(chances, labels[..., None], axis=-1).mean()

@@ -1,0 +1,1 @@
+"""mbench's models in JAX, a file per family."""

@@ -1,0 +1,72 @@
+"""The update of a step: clipping, and one of Optax's rules."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import optax
+
+from mbench.sdk.optimizer import UpdateBase, clip_factor, decays, find_rule
+from mbench_jax.precision import wide
+
+if TYPE_CHECKING:
+    from mbench.workloads.workload import Optimizer
+
+__all__ = ["Update"]
+
+
+class Update(UpdateBase):
+    """A function of gradients, state and parameters; `state` is the one after the last step."""
+
+    def build(self) -> None:
+        # They are replaced at each step: shapes and types are all that is kept.
+        self.parameters = jax.eval_shape(lambda arrays: arrays, self.parameters)
+        rule = find_rule(self.workload, RULES)
+        decaying = {
+            name: decay > 0 for name, decay in decays(self.workload, self.parameters).items()
+        }
+        self.chain = optax.chain(clip(self.spec.clip_norm), rule(self.spec, decaying))
+
+    def reset(self) -> None:
+        self.state = self.chain.init(self.parameters)
+
+    def __call__(self, gradients: Any, state: Any, parameters: Any) -> tuple[Any, Any]:
+        """New parameters and state. In half precision they are kept, and computed in float32:
+        bfloat16 has no 0.999.
+        """
+        known = wide(parameters)
+        changes, new = self.chain.update(wide(gradients), wide(state), known)
+        found = optax.apply_updates(known, changes), new
+        return jax.tree.map(lambda x, old: x.astype(old.dtype), found, (parameters, state))
+
+
+def clip(norm: float | None) -> optax.GradientTransformation:
+    """As documented; Optax's own has no epsilon beside the norm."""
+    if norm is None:
+        return optax.identity()
+
+    def clipped(gradients: Any, _: Any) -> Any:
+        factor = jnp.minimum(1, clip_factor(norm, optax.global_norm(gradients)))
+        return jax.tree.map(lambda gradient: gradient * factor, gradients)
+
+    return optax.stateless(clipped)
+
+
+def sgd(spec: Optimizer, decaying: dict[str, bool]) -> optax.GradientTransformation:
+    decay = optax.add_decayed_weights(spec.weight_decay, decaying)
+    return optax.chain(decay, optax.sgd(spec.learning_rate, spec.momentum or None))
+
+
+def adamw(spec: Optimizer, decaying: dict[str, bool]) -> optax.GradientTransformation:
+    return optax.adamw(
+        spec.learning_rate,
+        *spec.betas,
+        eps=spec.epsilon,
+        weight_decay=spec.weight_decay,
+        mask=decaying,
+    )
+
+
+RULES = {"sgd": sgd, "adamw": adamw}

@@ -1,0 +1,64 @@
+"""What mbench needs to know of JAX without importing it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mbench.hookspecs import hookimpl
+from mbench.sdk.plugin import NO_TF32_ON_CPU, AdapterBase, Lack
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["Jax", "mbench_adapters"]
+
+JAX, OPTAX = "0.10.2", "0.2.8"
+
+COMPILERS = {
+    "jit": "jax.jit: the whole step compiled by XLA, as JAX's documentation advises",
+    "eager": "operations run one by one, each of them compiled by XLA",
+}
+
+
+class Jax(AdapterBase):
+    """The Adapter of JAX, with models in plain JAX and optimizers of Optax."""
+
+    name = "jax"
+    title = "JAX"
+    imports = ("jax", "jaxlib", "optax")
+    runtime = "mbench_jax.runtime:Runtime"
+    models = "mbench_jax.models"
+    compilers = COMPILERS
+    tuned_by = ("JAX_", "XLA_")
+    lacks = (
+        NO_TF32_ON_CPU,
+        Lack("JAX has no fast float16 on CPU: use bf16", ("cpu",), ("fp16",)),
+        Lack("JAX scales no loss by itself: use amp-bf16", (), ("amp-fp16",)),
+    )
+
+    def requirements(self, version: str | None, accelerator: str) -> Sequence[str]:
+        version = version or JAX
+        if not version.startswith("0.10."):
+            raise ValueError(f"JAX {version} is not supported: 0.10 is")
+        distribution = "jax[cuda12]" if accelerator == "cuda" else "jax"
+        return (f"{distribution}=={version}", f"jaxlib=={version}", f"optax=={OPTAX}")
+
+    def python(self, version: str | None) -> str:
+        return ">=3.11"
+
+    def variables(self, *, threads: int, device: str) -> dict[str, str]:
+        return {
+            "JAX_ENABLE_COMPILATION_CACHE": "false",  # a first step is a first step
+            "JAX_PLATFORMS": "cuda,cpu" if device == "cuda" else "cpu",
+            "PJRT_NPROC": str(threads),
+            # It would take most of the device's memory, and leave other workers little.
+            "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
+        }
+
+    def mixed(self, device: str) -> str:
+        return "amp-bf16"
+
+
+@hookimpl
+def mbench_adapters() -> list[Jax]:
+    return [Jax()]

@@ -1,0 +1,195 @@
+"""JAX in the worker: sets it up, builds cases and runs their steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from mbench.sdk.benchmark import Prepared
+from mbench.sdk.checks import check_effect
+from mbench.sdk.runtime import RuntimeBase
+from mbench_jax import precision
+from mbench_jax.compiler import COMPILERS, Eager
+from mbench_jax.optimizer import Update
+from mbench_jax.parameters import Tensor
+from mbench_jax.plugin import Jax
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from types import ModuleType
+
+    from mbench.sdk.tensors import Native
+    from mbench.workloads.workload import Workload
+    from mbench_jax.layers import Net, Tensors
+
+__all__ = ["Benchmark", "Runtime"]
+
+
+class Benchmark(Prepared):
+    """A case in JAX. `params` and `stats` are those after the last step."""
+
+    updater = Update
+    precision_differences = staticmethod(precision.differences)
+
+    def build(self) -> Net:
+        self.key = jax.random.key(self.case.seed)
+        self.outlines = outlines(self.family, self.workload)
+        self.params: dict[str, jax.Array] = {}
+        self.stats: dict[str, jax.Array] = {}
+        for name, native in self.outlines.items():
+            zeros = np.zeros(native.tensor.shape, jnp.dtype(self.precision.parameters))
+            (self.params if native.trainable else self.stats)[name] = jnp.array(zeros)
+        return self.family.build(self.workload.config)
+
+    def place(self, array: np.ndarray) -> jax.Array:
+        """Images are channels last."""
+        kind = self.precision.parameters if array.dtype.kind == "f" else None
+        return jnp.array(channels_last(array), kind)
+
+    def check(self) -> None:
+        """The outputs come from matrix products, so their type is that of the products."""
+        outputs = jax.eval_shape(self.forward, self.params, self.stats, self.sample())
+        found = {name: str(output.dtype) for name, output in outputs.items()}
+        check_effect(self.precision, found, self.precision.products)
+        found = {name: str(array.dtype) for name, array in (self.params | self.stats).items()}
+        check_effect(self.precision, found, self.precision.parameters)
+
+    def forward(
+        self, params: Tensors, stats: Tensors, batch: Tensors, *, counted: bool = False
+    ) -> Tensors:
+        products = self.precision.products
+        net = replace(self.model, params=params, stats=stats, products=products, counted=counted)
+        return self.family.forward(net, batch)
+
+    def prepare_training(self) -> None:
+        family, model, update = self.family, self.model, self.update
+        products = self.precision.products
+
+        def compute(state: tuple, batch: Tensors) -> tuple:
+            params, stats, moments, key = state
+            key, own = jax.random.split(key)
+
+            def objective(params: Tensors) -> tuple:
+                net = replace(model, params=params, stats=dict(stats), training=True,
+                              keys=split(own), products=products)  # fmt: skip
+                outputs = family.forward(net, batch)
+                return family.loss(precision.wide(outputs), batch), net.stats
+
+            (loss, stats), gradients = jax.value_and_grad(objective, has_aux=True)(params)
+            params, moments = update(gradients, moments, params)
+            return (params, stats, moments, key), loss
+
+        self.compute = self.compiler.compile(compute, donate=(0,))
+
+    def train(self, batch: Tensors) -> jax.Array:
+        state = self.params, self.stats, self.update.state, self.key
+        (self.params, self.stats, self.update.state, self.key), loss = self.compute(state, batch)
+        return loss
+
+    def prepare_inference(self) -> None:
+        self.compute = self.compiler.compile(self.forward)
+
+    def infer(self, batch: Tensors) -> Tensors:
+        return self.compute(self.params, self.stats, batch)
+
+    def natives(self) -> dict[str, Native]:
+        found = {}
+        for name, native in self.outlines.items():
+            place = self.params if native.trainable else self.stats
+            found[name] = Tensor(place[name], native.trainable, native.axes, place, name)
+        return found
+
+    def counted_flops(self) -> float | None:
+        """By XLA's analysis, which counts elementwise operations as well.
+
+        None where there are loops, such as an LSTM's: it counts what is in them once.
+        """
+        counted = jax.jit(self.forward, static_argnames="counted").lower(
+            self.params, self.stats, self.sample(), counted=True
+        )
+        if "stablehlo.while" in counted.as_text():
+            return None
+        return float(counted.cost_analysis()["flops"])
+
+
+class Runtime(RuntimeBase):
+    """JAX on one device with a number of threads."""
+
+    adapter = Jax()
+    compilers = COMPILERS
+    plain = Eager
+    benchmark = Benchmark
+    version = jax.__version__
+    distributions = ("jaxlib", "optax", "numpy")
+    out_of_memory = ("out of memory", "resource_exhausted", "failed to allocate")
+    set_precision = staticmethod(precision.set_flags)
+
+    def set_up(self) -> None:
+        self.expect_cuda(built=True, found=jax.default_backend() == "gpu")
+
+    def gpu_name(self) -> str:
+        return str(jax.devices()[0].device_kind)
+
+    def details(self) -> dict[str, str]:
+        return {"build": str(jax.devices()[0].client.platform_version)}
+
+    def outline(self, workload: Workload) -> dict[str, Native]:
+        return outlines(self.family(workload), workload)
+
+    def operand(self, shape: Sequence[int], dtype: str, compiler: Eager) -> Operand:
+        numbers = np.random.default_rng().random(shape, np.float32)
+        return Operand(jnp.array(numbers, dtype), compiler)
+
+    def multiplier(self, a: Operand, b: Operand) -> Callable[[], jax.Array]:
+        multiply = a.compiler.compile(jnp.matmul)
+        return lambda: multiply(a.array, b.array)
+
+    def adder(self, a: Operand, b: Operand) -> Callable[[], Operand]:
+        add = a.compiler.compile(jax.jit(jnp.add, donate_argnums=1))
+
+        def step() -> Operand:
+            b.array = add(a.array, b.array)
+            return b
+
+        return step
+
+
+@dataclass
+class Operand:
+    """Of a probe: the array is another one after a sum in place."""
+
+    array: jax.Array
+    compiler: Eager
+
+    @property
+    def dtype(self) -> Any:
+        return self.array.dtype
+
+
+def outlines(family: ModuleType, workload: Workload) -> dict[str, Native]:
+    """All parameters and running statistics by canonical name, from a pass that is not computed."""
+    found: dict[str, Native] = {}
+    model = family.build(workload.config)
+    batch = {name: channels_last(array) for name, array in workload.batch(1, seed=0).items()}
+
+    def build(batch: Tensors, key: jax.Array) -> Tensors:
+        net = replace(model, training=True, keys=split(key), outlines=found)
+        return family.forward(net, batch)
+
+    jax.eval_shape(build, batch, jax.random.key(0))
+    return found
+
+
+def split(key: jax.Array) -> Iterator[jax.Array]:
+    while True:
+        key, own = jax.random.split(key)
+        yield own
+
+
+def channels_last(array: np.ndarray) -> np.ndarray:
+    """(B, C, H, W) -> (B, H, W, C); what is no image stays as it is."""
+    return array.transpose(0, 2, 3, 1) if array.ndim == 4 else array

@@ -1,0 +1,14 @@
+"""Models of families with layers of their own are proven in JAX; all are by `mbench verify`."""
+
+from __future__ import annotations
+
+import pytest
+from families import assert_proven
+from mbench_jax.plugin import Jax
+
+pytest.importorskip("jaxlib", reason="JAX is not installed here")
+
+
+@pytest.mark.parametrize("model", ["lstm", "squeezenet1_0"])
+def test_a_model_is_proven(model, tmp_path, monkeypatch):
+    assert_proven(Jax(), model, folder=tmp_path, monkeypatch=monkeypatch)
