@@ -48,12 +48,7 @@ class Net:
     """What the pass in which a model is built leaves: shapes, which need no memory."""
 
     def tensor(
-        self,
-        name: str,
-        shape: Sequence[int],
-        axes: Sequence[int] = (),
-        *,
-        trainable: bool = True,
+        self, name: str, shape: Sequence[int], axes: Sequence[int] = (), *, trainable: bool = True
     ) -> Array:
         """Of that shape; `axes` are the canonical ones in the order that it has here."""
         if self.outlines is not None:
@@ -85,13 +80,9 @@ class Net:
         x, weight = self.cast(x, self.tensor(f"{name}.weight", shape, (2, 3, 1, 0)))
         if self.counted:
             x, margins = jnp.pad(x, ((0, 0), *margins, (0, 0))), [(0, 0), (0, 0)]
+        steps = (stride, stride)
         x = lax.conv_general_dilated(
-            x,
-            weight,
-            (stride, stride),
-            margins,
-            dimension_numbers=PIXELS,
-            feature_group_count=groups,
+            x, weight, steps, margins, dimension_numbers=PIXELS, feature_group_count=groups
         )
         return x + self.tensor(f"{name}.bias", (outputs,)).astype(x.dtype) if bias else x
 
@@ -109,7 +100,7 @@ class Net:
             for name, old, found in zip(names, kept, new, strict=True):
                 self.stats[name] = ((1 - share) * wide(old) + share * found).astype(old.dtype)
         scale = weight * lax.rsqrt(variance + self.config.epsilon)
-        return ((own - mean) * scale + bias).astype(x.dtype)
+        return (own * scale + (bias - mean * scale)).astype(x.dtype)
 
     def normed(self, conv: str, norm: str, x: Array, *shape: Any, **settings: int) -> Array:
         """A convolution and its batch norm, by their names."""

@@ -60,13 +60,8 @@ def sgd(spec: Optimizer, decaying: dict[str, bool]) -> optax.GradientTransformat
 
 
 def adamw(spec: Optimizer, decaying: dict[str, bool]) -> optax.GradientTransformation:
-    return optax.adamw(
-        spec.learning_rate,
-        *spec.betas,
-        eps=spec.epsilon,
-        weight_decay=spec.weight_decay,
-        mask=decaying,
-    )
+    rates = {"weight_decay": spec.weight_decay, "mask": decaying}
+    return optax.adamw(spec.learning_rate, *spec.betas, eps=spec.epsilon, **rates)
 
 
 RULES = {"sgd": sgd, "adamw": adamw}

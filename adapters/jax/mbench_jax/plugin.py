@@ -37,7 +37,7 @@ class Jax(AdapterBase):
     )
 
     def requirements(self, version: str | None, accelerator: str) -> Sequence[str]:
-        version = version or JAX
+        version = JAX if version is None else version
         if not version.startswith("0.10."):
             raise ValueError(f"JAX {version} is not supported: 0.10 is")
         distribution = "jax[cuda12]" if accelerator == "cuda" else "jax"
