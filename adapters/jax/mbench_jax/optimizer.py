@@ -48,7 +48,7 @@ def clip(norm: float | None) -> optax.GradientTransformation:
         return optax.identity()
 
     def clipped(gradients: Any, _: Any) -> Any:
-        factor = jnp.minimum(1, clip_factor(norm, optax.global_norm(gradients)))
+        factor = jnp.minimum(1, clip_factor(norm, optax.tree.norm(gradients)))
         return jax.tree.map(lambda gradient: gradient * factor, gradients)
 
     return optax.stateless(clipped)
