@@ -137,9 +137,7 @@ class Net:
     def attention(
         self, query: Array, key: Array, value: Array, rate: float, *, causal: bool = False
     ) -> Array:
-        """Of (B, L, heads, D). In training probabilities have dropout, which JAX's own lacks."""
-        if not self.training:
-            return jax.nn.dot_product_attention(query, key, value, is_causal=causal)
+        """Of (B, L, heads, D). JAX's own has no dropout, and rounds its softmax to float32."""
         scores = jnp.einsum("blhd,bmhd->bhlm", query / math.sqrt(query.shape[-1]), key)
         if causal:
             scores = jnp.where(jnp.tri(*scores.shape[-2:], dtype=bool), scores, -jnp.inf)

@@ -12,9 +12,10 @@ import jax.numpy as jnp
 
 from mbench_jax.layers import Array, Net, Tensors, cross_entropy
 
-__all__ = ["build", "forward", "loss"]
+__all__ = ["DIFFERENCES", "build", "forward", "loss"]
 
 build = Net
+DIFFERENCES = ("attention is two matrix products around a softmax, not one fused kernel",)
 gelu = partial(jax.nn.gelu, approximate=False)
 
 

@@ -11,9 +11,10 @@ from jax.nn import gelu
 from mbench_jax.images import loss
 from mbench_jax.layers import Array, Net, Tensors
 
-__all__ = ["build", "forward", "loss"]
+__all__ = ["DIFFERENCES", "build", "forward", "loss"]
 
 build = Net
+DIFFERENCES = ("attention is two matrix products around a softmax, not one fused kernel",)
 
 
 def forward(net: Net, batch: Tensors) -> Tensors:
