@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+from small import losses, prepare
 
 from mbench.contract.adapter import Unsupported
+from mbench.contract.tier import ADVISED, FIRST
 
 __all__ = ["RuntimesAlike"]
 
@@ -70,6 +73,23 @@ class RuntimesAlike:
                 probe.step()
             probe.synchronize()
             assert self.array(b) == pytest.approx(expected, rel=TOLERANCES[precision]), precision
+
+    @pytest.mark.parametrize("precision", ["fp64", "fp32"])
+    def test_tiers_compute_the_same(self, runtime, workload, precision):
+        """Under one compiler: layers, layouts and optimizers of tiers differ in speed only."""
+        found = []
+        for tier in (FIRST, ADVISED):
+            made = prepare(runtime, workload, compiler="eager", precision=precision, tier=tier)
+            assert runtime.adapter.tiers[tier].says in made.differences[0]
+            losses(made, 3)
+            found.append(dict(made.parameters()))
+        first, advised = found
+        assert first.keys() == advised.keys()
+        exact = precision == "fp64"
+        for name, tensor in first.items():
+            scale = np.abs(tensor).max()
+            gate = 1e-10 if exact else 1e-3
+            assert np.abs(advised[name] - tensor).max() <= gate * scale + 1e-12, name
 
     def test_no_probe_is_of_a_precision_that_the_cpu_lacks(self, runtime):
         for precision in self.lacks:

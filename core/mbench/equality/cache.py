@@ -18,6 +18,7 @@ from mbench.engine.program import package_files
 from mbench.engine.variables import inherited
 from mbench.results.proof import RememberedProof
 from mbench.results.runfile import small_text
+from mbench.telemetry.system import cpu_model
 
 if TYPE_CHECKING:
     from mbench.contract.adapter import Adapter
@@ -55,6 +56,7 @@ def key(adapter: Adapter, environment: Environment, case: Case) -> str:
         str(environment.python),
         sorted(environment.packages.items()),
         inherited([adapter]),
+        cpu_model(),
         code_digest(adapter, case.workload, case.model, case.resolve().family),
     ]
     return hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()[:24]

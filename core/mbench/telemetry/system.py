@@ -14,7 +14,7 @@ import psutil
 from mbench.telemetry.kernel import HUGE_PAGES, read
 from mbench.telemetry.machine import System
 
-__all__ = ["describe_system", "find_device", "hardware_threads", "usable_cores"]
+__all__ = ["cpu_model", "describe_system", "find_device", "hardware_threads", "usable_cores"]
 
 NVIDIA_DRIVER = Path("/proc/driver/nvidia/version")
 CPUINFO = Path("/proc/cpuinfo")

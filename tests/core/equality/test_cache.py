@@ -115,6 +115,12 @@ def test_a_proof_is_known_by_what_its_tier_sets_and_not_by_its_name(adapter):
     assert len(keys) == 4
 
 
+def test_another_processor_has_another_key(adapter, monkeypatch):
+    before = key(adapter)
+    monkeypatch.setattr(cache, "cpu_model", lambda: "another, AVX2")
+    assert key(adapter) != before
+
+
 @pytest.mark.parametrize("variable", ["EDITOR", "OMP_NUM_THREADS"])
 def test_a_variable_that_does_not_reach_or_tune_workers_changes_nothing(
     adapter, variable, monkeypatch
