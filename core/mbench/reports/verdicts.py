@@ -31,7 +31,7 @@ Document = dict[str, Any]
 SETUPS = {
     "first": "as its documentation shows first",
     "advised": "as its guide to performance advises",
-    "best": "as its guide advises, under the fastest of its compilers",
+    "best": "under the fastest of its compilers",
 }
 NUMBERED = re.compile(r"#\d+$")
 
