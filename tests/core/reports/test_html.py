@@ -17,6 +17,7 @@ import mbench
 from mbench.cli import group
 from mbench.reports import html as html_report
 from mbench.reports.cells import case_rows
+from mbench.reports.html import facts
 from mbench.reports.html.parts import titled
 from mbench.reports.text import interval, number
 from mbench.result import Result
@@ -144,6 +145,18 @@ def test_frameworks_are_called_by_their_names(labels, called):
               "spec": re.split("[#:]", label)[0]} for label in labels]  # fmt: skip
     made = titled({"cases": cases, "searches": []})
     assert [case["label"] for case in made["cases"]] == called
+
+
+@pytest.mark.parametrize(
+    ("typed", "shown"),
+    [
+        ("tiny@/a/python:fp64,flaky", "tiny:fp64,flaky"),
+        ("--frameworks=tiny@~/a/python,flaky@./b", "--frameworks=tiny,flaky"),
+        ("tiny@/a::b/python:X=/c,flaky:Y=a@b/c", "tiny:X=/c,flaky:Y=a@b/c"),
+    ],
+)
+def test_the_path_of_a_python_is_left_out_and_its_settings_are_not(typed, shown):
+    assert facts.portable(["mbench", "compare", "--frameworks", typed])[0][-1] == shown
 
 
 def test_what_labels_tell_is_not_said_beside_them(document):

@@ -21,7 +21,7 @@ Document = dict[str, Any]
 
 # Options that say where the author's files went, and the path of a Python in NAME@PATH.
 WRITES = frozenset({"--results", "--output", "--resume"})
-PYTHON = re.compile(r"@[^,:\s]*/(?:[^,:]|::)*")
+PYTHON = re.compile(r"(^(?:--[\w-]+=)?|,)([\w.-]+)@[^,:\s]*/(?:[^,:]|::)*")
 # Signs of a digest that tell environments apart.
 DIGEST = 12
 
@@ -197,5 +197,5 @@ def portable(words: list[str]) -> tuple[list[str], bool]:
         if not skip and word.partition("=")[0] not in WRITES:
             kept.append(word)
         skip = word in WRITES and not skip
-    bare = [PYTHON.sub("", word) for word in kept]
+    bare = [PYTHON.sub(r"\1\2", word) for word in kept]
     return bare, bare != kept
