@@ -20,6 +20,7 @@ import os
 import subprocess
 from pathlib import Path
 
+from mbench.contract.tier import ADVISED
 from mbench.engine.variables import thread_variables
 from mbench.environments.locate import find
 from mbench.environments.spec import parse
@@ -50,6 +51,7 @@ def main() -> None:
             **os.environ,
             **thread_variables(arguments.threads),
             **adapter.variables(threads=arguments.threads, device="cpu"),
+            **adapter.tiers[ADVISED].variables,  # as in bare/child.py
             **environment.variables(),
             "PYTHONPATH": os.pathsep.join(map(str, paths)),
         }

@@ -29,6 +29,7 @@ def main(folder: str, runtime: str, *numbers: str) -> None:
         mode="train",
         batch_size=BATCH_SIZE,
         precision="fp32",
+        tier="advised",  # the layouts and kernels of the loops by hand
         compiler=by_hand.COMPILER,  # the one that does the same
         device="cpu",
         threads=threads,

@@ -43,8 +43,7 @@ class Eager(Compiler):
 class Jit(Eager):
     """jax.jit: traced once, compiled by XLA."""
 
-    differences = ("the whole step is one jitted function, the update included, and donates "
-                   "parameters and optimizer state",)  # fmt: skip
+    differences = ("the whole step is one jitted function, the update included",)
 
     def compile(self, function: Callable, *, donate: tuple[int, ...] = ()) -> Callable:
         return self.waited_for(jax.jit(function, donate_argnums=donate))

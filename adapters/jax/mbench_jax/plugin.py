@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from mbench.hookspecs import hookimpl
 from mbench.sdk.plugin import NO_TF32_ON_CPU, AdapterBase, Lack
+from mbench_jax.tiers import TIERS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,6 +30,7 @@ class Jax(AdapterBase):
     runtime = "mbench_jax.runtime:Runtime"
     models = "mbench_jax.models"
     compilers = COMPILERS
+    tiers = TIERS
     tuned_by = ("JAX_", "XLA_")
     lacks = (
         NO_TF32_ON_CPU,

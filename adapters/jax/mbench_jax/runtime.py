@@ -83,7 +83,8 @@ class Benchmark(Prepared):
             params, moments = update(gradients, moments, params)
             return (params, stats, moments, key), loss
 
-        self.compute = self.compiler.compile(compute, donate=(0,))
+        donated = self.settings.get("buffers") == "donated"
+        self.compute = self.compiler.compile(compute, donate=(0,) if donated else ())
 
     def train(self, batch: Tensors) -> jax.Array:
         state = self.params, self.stats, self.update.state, self.key

@@ -1,0 +1,21 @@
+"""What the documentation of JAX shows first, and what it advises for speed."""
+
+from __future__ import annotations
+
+from mbench.contract.tier import ADVISED, FIRST, Tier
+
+__all__ = ["TIERS"]
+
+TIERS = {
+    FIRST: Tier(
+        says="the step under jax.jit",
+        source='JAX, "Quickstart", and Optax, "Getting started"',
+        compilers=("jit",),
+    ),
+    ADVISED: Tier(
+        says="the step under jax.jit, parameters and optimizer state donated",
+        source='JAX, "Buffer donation"',
+        compilers=("jit",),
+        settings={"buffers": "donated"},
+    ),
+}
