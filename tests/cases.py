@@ -9,7 +9,9 @@ from mbench.results.evidence import Gates
 
 __all__ = ["GATES", "make_case"]
 
-GATES = Gates(answers=1e-5, drift=0.3, norm=0.02, direction=0.1, statistics=1e-3, growth=0.2)
+GATES = Gates(
+    answers=1e-5, means=None, drift=0.3, norm=0.02, direction=0.1, statistics=1e-3, growth=0.2
+)  # fmt: skip
 
 
 def make_case(**changes: Any) -> Case:

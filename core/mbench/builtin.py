@@ -45,8 +45,8 @@ COMMANDS = (
 )
 
 
-SHARED = ("generator", "images", "workload")
-"""Modules of `mbench.workloads` that are no families."""
+SHARED = ("generator", "given", "images", "workload")
+"""Modules of `mbench.workloads` that have no models to measure."""
 
 
 @dataclass(frozen=True)

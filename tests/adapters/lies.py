@@ -3,7 +3,8 @@
 Each adapter derives `LiesAreCaught` and says how a lie is told in its framework.
 
 Parts of proofs are made in this process. A part is one observation of a proof: "inference",
-"plain" and "own" are the passes in float64, "dropout" is the one with dropout. What is prepared
+"plain" and "own" are the passes in float64, "timed" is bare descent in a precision that is timed,
+"dropout" is the one with dropout. What is prepared
 stays until another part is, for building and loading a model takes longer than watching it.
 """
 
@@ -19,9 +20,10 @@ import pytest
 from mbench.contract import wire
 from mbench.contract.case import Case
 from mbench.equality import judge
-from mbench.equality.gates import EXACT
+from mbench.equality.changes import judge_changes, visible_rate
+from mbench.equality.gates import CHANGES, EXACT
 from mbench.equality.proof_case import proof_case
-from mbench.equality.reference import SEEDS, STEPS, folder_of, load
+from mbench.equality.reference import PLAIN_RATE, SEEDS, STEPS, folder_of, load
 from mbench.sdk import tensors
 from mbench.worker.session import Session
 from mbench.workloads import generator
@@ -54,6 +56,11 @@ LIES = [
       "updates": ["common factor 4"]}),
     ("resnet50", "own", 3, "nothing", {}),
     ("resnet50", "own", 3, "no_weight_decay", {"optimizer": ["weight decay"]}),
+    ("resnet50", "timed", 1, "nothing", {}),
+    ("resnet50", "timed", 1, "forgets_the_classifier",
+     {"gradients": ["change of fc.weight", "1 of 161 tensors hardly change"]}),
+    ("resnet50", "timed", 1, "skips_the_update",
+     {"gradients": ["change of conv1.weight", "161 of 161 tensors hardly change"]}),
     ("bert-base", "inference", 1, "nothing", {}),
     ("bert-base", "inference", 1, "tanh_gelu",
      {"outputs": ["output", "an epsilon or an approximation"]}),
@@ -83,12 +90,14 @@ class LiesAreCaught:
     package: str
     compiler: str
     counts_flops = True
+    timed = "amp-bf16"
+    """A precision of the part of that name."""
 
     @pytest.fixture(scope="class")
     @classmethod
     def proofs(cls):
         with pytest.MonkeyPatch.context() as monkeypatch, draws_remembered(monkeypatch):
-            yield Proofs(f"{cls.package}.runtime:Runtime", cls.compiler)
+            yield Proofs(f"{cls.package}.runtime:Runtime", cls.compiler, timed=cls.timed)
 
     def nothing(self, benchmark, monkeypatch):
         """The control."""
@@ -160,7 +169,8 @@ def build_then(family, monkeypatch, change):
 class Proofs:
     """Parts of proofs by one adapter's runtime, "module:Class", under one of its compilers."""
 
-    def __init__(self, runtime, compiler):
+    def __init__(self, runtime, compiler, *, timed):
+        self.timed = timed
         self.session = Session()
         self.session.answer(wire.Start(runtime=runtime, device="cpu", threads=2))
         self.compiler = compiler
@@ -181,7 +191,10 @@ class Proofs:
         )
         if part == "dropout":
             return replace(exact, precision="fp32", dropout=True)
-        return replace(exact, plain_sgd=part == "plain")
+        if part == "timed":
+            rate = visible_rate(exact.resolve(), fingerprint(model).plain.tensors, PLAIN_RATE)
+            return replace(exact, precision=self.timed, plain_sgd=rate)
+        return replace(exact, plain_sgd=PLAIN_RATE if part == "plain" else None)
 
     def prepare(self, model, part):
         """The benchmark of a part, as a worker prepares it; the one before if it is the same."""
@@ -216,6 +229,15 @@ class Proofs:
         elif part == "dropout":
             once, again = (self.observe(seed=0, training=True).steps[0].loss for _ in range(2))
             yield judge.judge_dropout(once, again, reference.own.losses[0])
+        elif part == "timed":
+            yield from judge_changes(
+                self.observe(seed=0, training=True).steps[0],
+                reference.plain.tensors,
+                workload,
+                gates=CHANGES[self.timed],
+                check="gradients",
+                factor=workload.optimizer.learning_rate / PLAIN_RATE,
+            )
         else:
             observation = self.observe(seed=0, training=True, steps=count)
             whole = getattr(reference, part)

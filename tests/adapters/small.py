@@ -37,7 +37,7 @@ def prepare(runtime, workload, *, dropout=False, plain_sgd=False, load=True, **c
     if not dropout:
         workload = replace(workload, config=workload.config.without_dropout())
     if plain_sgd:
-        workload = replace(workload, optimizer=workload.optimizer.plain_sgd())
+        workload = replace(workload, optimizer=workload.optimizer.plain_sgd(1e-3))
     benchmark = runtime.prepare(case, workload)
     if load:
         benchmark.load_parameters(workload.parameters(seed=0))

@@ -161,7 +161,7 @@ MISTAKES = [
     ([*COMPARE, "--size", "n=0"], "'n=0' is not a size like image_size=96"),
     (
         [*COMPARE, "--models", "resnet50,bert-base", "--size", "pixels=96"],
-        "size pixels fits none of the models resnet50, bert-base; they take image_size, sequence_l",
+        "size pixels fits none of the models resnet50, bert-base; they take image_size, pred",
     ),
     (
         [*COMPARE, "--image-size", "96", "--size", "image_size=64"],
@@ -170,7 +170,7 @@ MISTAKES = [
     ([*COMPARE, "--models", "resnet50", "--image-size", "9"], "of resnet50 must be 32 or more"),
     (
         [*COMPARE, "--models", "bert-base", "--sequence-length", "513"],
-        "sequence_length of bert-base must be 20 to 512, not 513",
+        "sequence_length of bert-base must be 1 to 512, not 513",
     ),
     (
         [*COMPARE, "--amp", "--precision", "fp32"],

@@ -99,7 +99,13 @@ def test_the_gates_are_the_documented_ones(pages):
     timed = {f"`timed`, `{precision}`": gate for precision, gate in gates.TIMED.items()}
     others = {"everything in float64": gates.EXACT, "`flops`": gates.FLOPS, "`parameters`": 0.0}
     others |= {"`dropout`": gates.DROPOUT, "growth of updates": gates.GROWTH}
+    others["`rule`, parameters in half precision"] = gates.RULE["bf16"]
     assert found == {**timed, **others}
+    single, half = gates.CHANGES["fp32"], gates.CHANGES["amp-bf16"]
+    said = f"a tensor {single.short} too small; an eighth of the model: {single.size} in size, "
+    assert f"{said}{single.direction} in direction" in pages["docs/equal-work.md"]
+    said = f"a tensor {half.short} too small; an eighth of the model: {half.size} in size |"
+    assert said in pages["docs/equal-work.md"]
     for precision, (norm, direction) in gates.CHANGED.items():
         said = f"{norm:.0e}, {direction:.0e}".replace("e-0", "e-")
         assert precision == "fp64" or f"| {said} |" in pages["docs/equal-work.md"], precision

@@ -61,7 +61,11 @@ class Arms(Commas):
     """Frameworks with settings, in whose values a comma is doubled."""
 
     def split(self, text: str) -> list[str]:
-        return [item.replace(",,", ",") for item in re.split(r"(?<!,),(?!,)", text)]
+        found: list[str] = []
+        for item in re.split(r"(?<!,),(?!,)", text):
+            is_value = "=" in item.partition(",,")[0]
+            found += [item.replace(",,", ",")] if is_value else item.split(",")
+        return found
 
     def joined(self, items: Iterable[Any]) -> str:
         return ",".join(str(item).replace(",", ",,") for item in items)

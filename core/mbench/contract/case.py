@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mbench.contract.axes import Axes
+from mbench.workloads.given import GIVEN
 
 if TYPE_CHECKING:
     from mbench.workloads.workload import Workload
@@ -30,16 +31,18 @@ class Case(Axes):
 
     `workload` names the model's neutral facts as "module:attribute", so that a worker finds
     them without plugins (see `find_workload`). The rest is for proofs: without `dropout`, nothing
-    is dropped; `plain_sgd` replaces the optimizer; `learning_rate` is one whose updates can be
-    seen; `layers` makes a model less deep that would not fit.
+    is dropped; `plain_sgd` is the rate of bare gradient descent in the optimizer's place;
+    `learning_rate` is one whose updates can be seen; `layers` makes a model less deep that would
+    not fit; `given` puts one in its place whose gradients are given.
     """
 
     workload: str
     seed: int = 0
     dropout: bool = True
-    plain_sgd: bool = False
+    plain_sgd: float | None = None
     learning_rate: float | None = None
     layers: int | None = None
+    given: bool = False
 
     def resolve(self) -> Workload:
         """The workload with this case's sizes and switches applied.
@@ -50,10 +53,12 @@ class Case(Axes):
         optimizer = workload.optimizer
         if self.learning_rate is not None:
             optimizer = dataclasses.replace(optimizer, learning_rate=self.learning_rate)
-        if self.plain_sgd:
-            optimizer = optimizer.plain_sgd()
+        if self.plain_sgd is not None:
+            optimizer = optimizer.plain_sgd(self.plain_sgd)
         if not self.clip:
             optimizer = dataclasses.replace(optimizer, clip_norm=None)
+        if self.given:
+            return dataclasses.replace(GIVEN, optimizer=optimizer)
         config = workload.config if self.dropout else workload.config.without_dropout()
         if self.layers is not None:
             config = dataclasses.replace(config, layers=self.layers)  # type: ignore[type-var]

@@ -163,20 +163,31 @@ class Seen:
 
 @dataclass(frozen=True, kw_only=True)
 class Observe:
-    """Reload the canonical parameters of `seed`, run `steps` steps and report the evidence."""
+    """Reload the canonical parameters of `seed`, run `steps` steps and report the evidence.
+
+    All are on the first batch, or, `in_turn`, each on the next. `masked` names tensors of which
+    it is told where they change.
+    """
 
     seed: int
     steps: int
     training: bool
+    in_turn: bool = False
+    masked: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)
 class StepEvidence:
-    """What one step left: its loss, and sketches of tensors by name (see contract/sketch.py)."""
+    """What one step left: its loss, and sketches of tensors by name (see contract/sketch.py).
+
+    `moved` has a character for each number of a bias, and for each input of a weight: "1" where any
+    of its numbers changed.
+    """
 
     loss: float | None
     outputs: dict[str, list[float]]
     parameters: dict[str, list[float]]
+    moved: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -31,6 +31,10 @@ CHECKS = {
     "optimizer": "change of every tensor by the workload's own optimizer",
     "flops": "forward FLOPs by the framework's own counter",
     "timed": "outputs and losses in the precision and under the compiler that is timed",
+    "gradients": "change of every tensor by plain gradient descent in the precision that is timed",
+    "steps": "change of every tensor by the optimizer as it is timed",
+    "rule": "the timed optimizer's arithmetic on given gradients",
+    "masks": "the share of units that dropout drops",
     "dropout": "dropout is active in what is timed",
 }
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from contextlib import closing
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from mbench.contract import wire
 from mbench.engine import local
 from mbench.engine.launch import launch
 from mbench.engine.outcome import CaseEnded
 from mbench.equality import cache, judge
-from mbench.equality.gates import DRIFT, EXACT, TIMED
+from mbench.equality.changes import judge_changes, visible_rate
+from mbench.equality.gates import CHANGES, DRIFT, EXACT, TIMED
+from mbench.equality.masks import judge_masks
 from mbench.equality.proof_case import proof_case
-from mbench.equality.reference import SEEDS, STEPS, folder_of, load
+from mbench.equality.reference import PLAIN_RATE, SEEDS, STEPS, folder_of, load
+from mbench.equality.rule import RULE_RATE, judge_rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from mbench.environments.environment import Environment
     from mbench.equality.reference import Reference
     from mbench.results.proof import ProofRecord
+    from mbench.workloads.given import GivenWorkload
     from mbench.workloads.workload import Workload
 
 __all__ = ["prove"]
@@ -104,12 +108,19 @@ class Prover:
         return closing(worker)
 
     def observe(
-        self, worker: Worker, case: Case, *, seeds: tuple[int, ...] = (0,), steps: int = STEPS
+        self,
+        worker: Worker,
+        case: Case,
+        *,
+        seeds: tuple[int, ...] = (0,),
+        steps: int = STEPS,
+        **more: Any,
     ) -> list[wire.Observation]:
         worker.prepare(case, load=False)
+        training = case.mode == "train"
         return [
             worker.ask(
-                wire.Observe(seed=seed, steps=steps, training=case.mode == "train"),
+                wire.Observe(seed=seed, steps=steps, training=training, **more),
                 wire.Observation,
             )
             for seed in seeds
@@ -136,7 +147,7 @@ class Prover:
             passes = (("plain", "updates", 0), ("own", "optimizer", STEPS - 1))
             for name, check, keep in passes:
                 self.report(f"proving {check} in float64")
-                case = replace(exact, plain_sgd=name == "plain")
+                case = replace(exact, plain_sgd=PLAIN_RATE if name == "plain" else None)
                 (observation,) = self.observe(worker, case)
                 expected = getattr(self.reference, name)
                 yield judge.judge_trajectory(
@@ -185,11 +196,50 @@ class Prover:
             yield judge.judge_losses(
                 losses, self.reference.own.losses, gate=gate, check="timed", drift=DRIFT
             )
+            yield from self.timed_changes(worker, trained)
+            yield self.timed_rule(worker)
             active = replace(case, dropout=True)
             if active.resolve().config != case.resolve().config:
                 once, again = self.observe(worker, active, seeds=(0, 0), steps=1)
                 assert losses[0] is not None
                 yield judge.judge_dropout(once.steps[0].loss, again.steps[0].loss, losses[0])
+                yield from self.timed_masks(worker)
+
+    def timed_changes(self, worker: Worker, trained: wire.Observation) -> Iterator[judge.Finding]:
+        """Gradients in the timed precision, and the timed optimizer's steps where they show."""
+        case, gates = self.timed, CHANGES[self.timed.precision]
+        gradients = self.reference.plain.tensors
+        rate = visible_rate(self.workload, gradients, PLAIN_RATE)
+        (bare,) = self.observe(worker, replace(case, plain_sgd=rate), steps=1)
+        yield from judge_changes(
+            bare.steps[0], gradients, self.workload,
+            gates=gates, check="gradients", factor=rate / PLAIN_RATE,
+        )  # fmt: skip
+        if gates.steps:
+            yield from judge_changes(
+                trained.steps[-1], self.reference.own.tensors, self.workload,
+                gates=replace(gates, short=None, direction=None), check="steps",
+            )  # fmt: skip
+
+    def timed_masks(self, worker: Worker) -> Iterator[judge.Finding]:
+        """The gradients of one sample, twice."""
+        rate = visible_rate(self.workload, self.reference.plain.tensors, PLAIN_RATE)
+        sizes = self.workload.mask_sizes or self.timed.sizes
+        case = replace(self.timed, dropout=True, plain_sgd=rate, batch_size=1, sizes=sizes)
+        if rates := case.resolve().masks():
+            once, again = self.observe(worker, case, seeds=(0, 0), steps=1, masked=list(rates))
+            yield from judge_masks(once.steps[0], again.steps[0], rates)
+
+    def timed_rule(self, worker: Worker) -> judge.Finding:
+        """The optimizer's own kernels, which in float64 may be others."""
+        case = replace(self.timed, given=True, sizes={}, batch_size=1, learning_rate=RULE_RATE)
+        support = self.adapter.supports(case)
+        if not support.supported:
+            self.notes.append(f"the optimizer alone is not proven: {support.reason}")
+            return judge.Finding("rule", None, 0.0, note=support.reason)
+        workload = cast("GivenWorkload", case.resolve())
+        (seen,) = self.observe(worker, case, in_turn=True)
+        return judge_rule(seen.steps, workload, precision=case.precision, seed=case.seed)
 
 
 def prove(

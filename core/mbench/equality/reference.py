@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     from mbench.contract.wire import Observation
     from mbench.workloads.workload import Workload
 
-__all__ = ["SEEDS", "STEPS", "Reference", "Trajectory", "folder_of", "load", "save"]
+__all__ = ["PLAIN_RATE", "SEEDS", "STEPS", "Reference", "Trajectory", "folder_of", "load", "save"]
 
 STEPS = 3
+PLAIN_RATE = 1e-3
+"""Of the bare descent whose change is the gradient."""
 SEEDS = (0, 1)
 """Of parameters. The second shows that outputs follow the parameters and are not kept."""
 SCHEMA = 1

@@ -20,7 +20,15 @@ from mbench.engine.launch import launch
 from mbench.environments.locate import find
 from mbench.environments.spec import parse
 from mbench.equality.proof_case import proof_case
-from mbench.equality.reference import SEEDS, STEPS, Reference, folder_of, save, trajectory
+from mbench.equality.reference import (
+    PLAIN_RATE,
+    SEEDS,
+    STEPS,
+    Reference,
+    folder_of,
+    save,
+    trajectory,
+)
 from mbench.plugins import Plugins
 from mbench.telemetry.system import usable_cores
 
@@ -85,7 +93,7 @@ def fingerprint(worker: Worker, case: Case, made: dict[str, str]) -> Reference:
         for seed in SEEDS
     }
     trajectories = []
-    for plain, keep in ((True, 0), (False, STEPS - 1)):
+    for plain, keep in ((PLAIN_RATE, 0), (None, STEPS - 1)):
         training = replace(case, mode="train", plain_sgd=plain)
         worker.prepare(training, load=False)
         trajectories.append(trajectory(observe(training, 0, STEPS), workload, keep=keep))

@@ -59,10 +59,11 @@ def gates(case: Case) -> Gates:
     norm, direction = CHANGED.get(case.precision, (None, None)) if training else (None, None)
     return Gates(
         answers=DROPPED if training and drawn else TIMED[case.precision],
+        means=TIMED[case.precision] if training and drawn else None,
         drift=TIMED_DRIFT,
         norm=norm if norm is None or not drawn else DROPPED_NORM,
         direction=None if drawn else direction,
-        statistics=STATISTICS[case.precision] if training and not drawn else None,
+        statistics=STATISTICS.get(case.precision) if training and not drawn else None,
         growth=None if norm is None else DROPPED_GROWTH if drawn else GROWTH,
     )
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from mbench.results.ceiling import mfu, peak
 from mbench.results.figures import center, speeds
+from mbench.results.masks import unlike_means
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -40,6 +41,7 @@ def doubts(baseline: CaseRecord, other: CaseRecord) -> Iterator[str]:
     itself = " by itself" if baseline is other else ""
     for said in (
         unlike_losses(baseline, other),
+        unlike_means(baseline, other, drift(baseline)[0]),
         unlike_outputs(baseline, other),
         *unlike_changes(baseline, other),
     ):

@@ -17,6 +17,8 @@ class Gates:
 
     answers: Share
     """Of losses or outputs on the same batch."""
+    means: Share | None
+    """Of mean losses, beside the scatter that masks make; None where none are drawn."""
     drift: Share
     """Share of the loss's drift so far by which losses may differ besides."""
     norm: Share | None

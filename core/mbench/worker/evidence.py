@@ -39,27 +39,30 @@ def check_type(name: str, array: np.ndarray) -> None:
 
 
 def observe(benchmark: Benchmark, workload: Workload, request: Observe) -> Observation:
-    """Run `request.steps` steps on one batch from the canonical parameters and report each.
+    """Run `request.steps` steps from the canonical parameters and report each.
 
     Training: the loss, and of every tensor the sketch of its change since the start. Inference:
     the sketches of the outputs. Raises ValueError for anything that is not finite.
     """
     initial = dict(workload.parameters(seed=request.seed))
     benchmark.load_parameters(initial.items())
+    held = dict(benchmark.parameters()) if request.masked else {}
     shapes: dict[str, list[int]] = {}
     steps = []
-    for _ in range(request.steps):
-        benchmark.step(0)
+    for at in range(request.steps):
+        benchmark.step(at % benchmark.batches if request.in_turn else 0)
         benchmark.synchronize()
         if request.training:
             loss = finite_loss(benchmark)
-            found = {}
+            found, moved = {}, {}
             for name, array in benchmark.parameters():
                 check_type(name, array)
                 shapes[name] = list(array.shape)
                 if name in initial and array.shape == initial[name].shape:
                     found[name] = sketch(name, array, start=initial[name])
-            steps.append(StepEvidence(loss=loss, outputs={}, parameters=found))
+                    if name in request.masked:
+                        moved[name] = where_moved(array, held[name])
+            steps.append(StepEvidence(loss=loss, outputs={}, parameters=found, moved=moved))
         else:
             outputs = {}
             for name, array in benchmark.outputs().items():
@@ -74,6 +77,14 @@ def observe(benchmark: Benchmark, workload: Workload, request: Observe) -> Obser
         shapes=shapes,
         steps=steps,
     )
+
+
+def where_moved(array: np.ndarray, start: np.ndarray) -> str:
+    """See wire.StepEvidence."""
+    changed = array != start
+    if changed.ndim > 1:
+        changed = changed.any(axis=tuple(axis for axis in range(changed.ndim) if axis != 1))
+    return "".join("1" if one else "0" for one in changed)
 
 
 def look(rotation: Rotation, workload: Workload, case: Case, request: Look) -> Seen:

@@ -51,6 +51,9 @@ class AlexNetWorkload(ImageWorkload):
         }
     )
 
+    def masks(self) -> dict[str, float]:
+        return {"classifier.1.weight": self.config.dropout}
+
     def layers(self) -> Iterator[Convolution | Norm | Linear]:
         """Numbered as in torchvision, where ReLU and pooling count too."""
         config = self.config

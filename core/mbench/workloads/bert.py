@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from mbench.workloads.workload import Optimizer, Size, Tensor, Workload
 
@@ -84,6 +84,24 @@ class BertWorkload(Workload):
         linear("cls.seq_relationship", 2, hidden)
         return found
 
+    def resized(self, **sizes: int) -> Workload:
+        found = super().resized(**sizes)
+        config = cast("BertConfig", found.config)
+        if config.predictions > config.sequence_length:
+            raise ValueError(
+                f"{self.name} predicts {config.predictions} of {config.sequence_length} tokens: "
+                "make the sequence longer, or predictions fewer"
+            )
+        return found
+
+    def masks(self) -> dict[str, float]:
+        """Not of attention's own dropout, which drops weights of heads and no outputs."""
+        return {
+            f"bert.encoder.layer.{layer}.{part}output.dense.bias": self.config.dropout
+            for layer in range(self.config.layers)
+            for part in ("attention.", "")
+        }
+
     def batch(self, size: int, *, seed: int) -> dict[str, np.ndarray]:
         """All int64: input_ids, token_type_ids (B, L); masked_positions, masked_labels (B, P);
         next_sentence_labels (B,). Positions are distinct and ascending within a sequence.
@@ -97,12 +115,12 @@ class BertWorkload(Workload):
         shuffled = generator.permutations(f"{key}/positions", size, length)
         second = np.arange(length, dtype=np.int64) >= length // 2
         return {
-            "input_ids": generator.integers(
+            "input_ids": generator.tokens(
                 f"{key}/input_ids", (size, length), below=config.vocabulary
             ),
             "token_type_ids": np.tile(second.astype(np.int64), (size, 1)),
             "masked_positions": np.sort(shuffled[:, :predictions], axis=1),
-            "masked_labels": generator.integers(
+            "masked_labels": generator.tokens(
                 f"{key}/masked_labels", (size, predictions), below=config.vocabulary
             ),
             "next_sentence_labels": generator.integers(f"{key}/next", (size,), below=2),
@@ -126,8 +144,10 @@ def model(name: str, title: str, config: BertConfig, *, batch: int) -> BertWorkl
         family="bert",
         samples="sequences",
         sizes={
-            "sequence_length": Size(standard=128, least=config.predictions, most=config.positions)
+            "sequence_length": Size(standard=128, most=config.positions),
+            "predictions": Size(standard=20, most=config.positions),
         },
+        mask_sizes={"sequence_length": 1, "predictions": 1},
         batch_sizes={"cpu": batch, "cuda": 32},
         config=config,
         proof={"batch_size": 2, "sizes": {"sequence_length": 32}, "learning_rate": 1e-6},

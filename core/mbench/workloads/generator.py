@@ -15,7 +15,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["integers", "permutations", "signs", "uniform"]
+__all__ = ["integers", "permutations", "signs", "tokens", "uniform"]
 
 
 def bits(key: str, count: int) -> np.ndarray:
@@ -40,6 +40,15 @@ def integers(key: str, shape: Sequence[int], *, below: int) -> np.ndarray:
     """int64 in [0, below). The bias of the modulus is under below / 2**64."""
     drawn: np.ndarray = bits(key, math.prod(shape)) % np.uint64(below)
     return drawn.astype(np.int64).reshape(tuple(shape))
+
+
+def tokens(key: str, shape: Sequence[int], *, below: int) -> np.ndarray:
+    """`integers` whose first four are the first and the last token, twice: rows of tables at whose
+    ends mistakes lie, and rows that learn from more than one place.
+    """
+    drawn = integers(key, shape, below=below)
+    drawn.reshape(-1)[:4] = (0, below - 1, 0, below - 1)[: drawn.size]
+    return drawn
 
 
 def permutations(key: str, rows: int, length: int) -> np.ndarray:

@@ -86,6 +86,11 @@ class GoogLeNetWorkload(ImageWorkload):
         }
     )
 
+    def masks(self) -> dict[str, float]:
+        config = self.config
+        auxiliary = {f"aux{at}.fc2.weight": config.auxiliary_dropout for at in (1, 2)}
+        return {"fc.weight": config.dropout, **auxiliary}
+
     def layers(self) -> Iterator[Convolution | Norm | Linear]:
         """Both auxiliary heads come after the last module."""
         config = self.config

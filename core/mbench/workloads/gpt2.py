@@ -90,12 +90,19 @@ class GPT2Workload(Workload):
         norm("transformer.ln_f")
         return found
 
+    def masks(self) -> dict[str, float]:
+        return {
+            f"transformer.h.{layer}.{part}.c_proj.bias": self.config.dropout
+            for layer in range(self.config.layers)
+            for part in ("attn", "mlp")
+        }
+
     def batch(self, size: int, *, seed: int) -> dict[str, np.ndarray]:
         """input_ids, labels: int64 (B, L); a label is the token that follows."""
         from mbench.workloads import generator
 
         shape = (size, self.config.sequence_length + 1)
-        tokens = generator.integers(f"data/{seed}/tokens", shape, below=self.config.vocabulary)
+        tokens = generator.tokens(f"data/{seed}/tokens", shape, below=self.config.vocabulary)
         return {"input_ids": tokens[:, :-1].copy(), "labels": tokens[:, 1:].copy()}
 
     def forward_flops(self) -> float:
@@ -115,6 +122,7 @@ def model(
         title=f"GPT-2 {size}",
         config=config,
         sizes={"sequence_length": Size(standard=512, most=config.positions)},
+        mask_sizes={"sequence_length": 1},
         proof={"batch_size": 2, "learning_rate": 1e-6, **proof},
     )
 

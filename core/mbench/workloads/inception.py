@@ -63,6 +63,9 @@ class InceptionWorkload(ImageWorkload):
         }
     )
 
+    def masks(self) -> dict[str, float]:
+        return {"fc.weight": self.config.dropout}
+
     def layers(self) -> Layers:
         config = self.config
         size = windows(config.image_size, 3, stride=2)

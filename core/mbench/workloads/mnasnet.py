@@ -86,6 +86,9 @@ class MnasNetWorkload(ImageWorkload):
     family: str = "mnasnet"
     config: MnasNetConfig
 
+    def masks(self) -> dict[str, float]:
+        return {"classifier.1.weight": self.config.dropout}
+
     def layers(self) -> Iterator[Convolution | Norm | Linear]:
         """Numbered as in torchvision, where ReLUs count too."""
         config = self.config

@@ -57,6 +57,9 @@ class MobileNetWorkload(ImageWorkload):
     family: str = "mobilenet"
     config: MobileNetConfig
 
+    def masks(self) -> dict[str, float]:
+        return {"classifier.1.weight": self.config.dropout}
+
     def layers(self) -> Iterator[Convolution | Norm | Linear]:
         config = self.config
         size = windows(config.image_size, 3, stride=2, padding=1)

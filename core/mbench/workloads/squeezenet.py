@@ -7,13 +7,13 @@ last window jut out. The classifier is a 1x1 convolution, a ReLU and the mean ov
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from mbench.workloads.images import Convolution, ImageWorkload, Linear, Norm, windows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 __all__ = ["MODELS", "Fire", "SqueezeNetConfig", "SqueezeNetWorkload"]
 
@@ -46,6 +46,11 @@ class SqueezeNetConfig:
 class SqueezeNetWorkload(ImageWorkload):
     family: str = "squeezenet"
     config: SqueezeNetConfig
+    mask_sizes: Mapping[str, int] = field(default_factory=lambda: {"image_size": 32})
+    """Of which one position is left before the classifier."""
+
+    def masks(self) -> dict[str, float]:
+        return {"classifier.1.weight": self.config.dropout}
 
     def layers(self) -> Iterator[Convolution | Norm | Linear]:
         """Numbered as in torchvision, where ReLU and pooling count too."""

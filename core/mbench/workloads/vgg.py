@@ -47,6 +47,9 @@ class VGGWorkload(ImageWorkload):
     family: str = "vgg"
     config: VGGConfig
 
+    def masks(self) -> dict[str, float]:
+        return {"classifier.3.weight": self.config.dropout}
+
     def layers(self) -> Iterator[Convolution | Norm | Linear]:
         """Numbered as in torchvision, where ReLUs and pooling count too."""
         config = self.config

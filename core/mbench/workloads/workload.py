@@ -72,9 +72,9 @@ class Optimizer:
         kept = self.momentum
         return (steps - kept * (1 - kept**steps) / (1 - kept)) / (1 - kept)
 
-    def plain_sgd(self) -> Optimizer:
-        """Bare gradient descent, clipping kept: the update is the (clipped) gradient."""
-        return Optimizer(rule="sgd", learning_rate=1e-3, clip_norm=self.clip_norm)
+    def plain_sgd(self, rate: float) -> Optimizer:
+        """Bare gradient descent, clipping kept: the update is the (clipped) gradient by `rate`."""
+        return Optimizer(rule="sgd", learning_rate=rate, clip_norm=self.clip_norm)
 
 
 class Config(Protocol):
@@ -118,6 +118,9 @@ class Workload:
     stays whole, and a learning rate; `layers` for a model that would not fit whole."""
     sizes: Mapping[str, Size] = field(default_factory=dict)
     """The fields of `config` that a case may change: "image_size", "sequence_length"."""
+    mask_sizes: Mapping[str, int] = field(default_factory=dict)
+    """Sizes at which the gradients of one sample show what dropout drops, see `masks`; those of the
+    proof where it is empty."""
     model_files: Mapping[str, str] = field(default_factory=dict)
     """Modules that implement this model, by the name of the framework, for a model that comes with
     its own; elsewhere the adapter's file for the family does."""
@@ -154,6 +157,14 @@ class Workload:
     def flops(self, mode: str) -> float:
         """FLOPs of one sample's step; a training step counts as three forward passes."""
         return self.forward_flops() * (3 if mode == "train" else 1)
+
+    def masks(self) -> dict[str, float]:
+        """Rates of dropout by tensors that show them: of one sample, the gradient of a bias is zero
+        where its output is dropped, and that of a weight (out, in, ...) where its input is.
+
+        Only layers before which nothing else is dropped that changes which inputs are zero anyway.
+        """
+        return {}
 
     def parameter_count(self) -> int:
         """Trainable scalars."""

@@ -36,6 +36,7 @@ def decay(benchmark, monkeypatch, change):
 class TestLies(LiesAreCaught):
     package = "mbench_mxnet"
     compiler = "eager"
+    timed = "fp32"
     counts_flops = False
 
     def pads_one_side_more(self, benchmark, monkeypatch):

@@ -43,6 +43,7 @@ def alter_optimizer(benchmark, monkeypatch, change):
 class TestLies(LiesAreCaught):
     package = "mbench_paddle"
     compiler = "eager"
+    timed = "fp32"
 
     def pads_one_side_more(self, benchmark, monkeypatch):
         convolution = benchmark.model.conv1

@@ -48,7 +48,7 @@ class TestAlike(RuntimesAlike):
 def test_update_follows_the_documented_rule(runtime, workload, plain_sgd):
     """Gradients by torch, everything after them written out as the workload states it."""
     benchmark = prepare(runtime, workload, precision="fp64", plain_sgd=plain_sgd)
-    rule = workload.optimizer.plain_sgd() if plain_sgd else workload.optimizer
+    rule = workload.optimizer.plain_sgd(1e-3) if plain_sgd else workload.optimizer
     decays = {t.name: rule.weight_decay * t.decay for t in workload.tensors()}
     start = prepare(runtime, workload, precision="fp64", plain_sgd=True, clip=False)
     model = start.model

@@ -123,7 +123,7 @@ def test_compilers_agree_with_eager_and_trace_once(runtime, workload, mode, comp
 @pytest.mark.parametrize("compiled", [True, False])
 def test_loss_scaling_skips_what_overflows(runtime, clip_norm, compiled):
     """On its own, in float32: no CPU has the fast float16 that needs it."""
-    rule = dataclasses.replace(RESNET.optimizer.plain_sgd(), clip_norm=clip_norm)
+    rule = dataclasses.replace(RESNET.optimizer.plain_sgd(1e-3), clip_norm=clip_norm)
     workload = dataclasses.replace(RESNET, optimizer=rule)
     weight = keras.Variable([0.0, 0.0])
     update = optimizer.Update(workload, {"w": weight}, PRECISIONS["amp-fp16"], Eager("cpu"))

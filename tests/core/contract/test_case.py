@@ -62,6 +62,6 @@ def test_learning_rate_replaces_the_workloads_own():
 
 @pytest.mark.parametrize(("clip", "norm"), [(True, 1.0), (False, None)])
 def test_plain_gradient_descent_keeps_clipping_only(clip, norm):
-    optimizer = dataclasses.replace(BERT, plain_sgd=True, clip=clip).resolve().optimizer
+    optimizer = dataclasses.replace(BERT, plain_sgd=1e-3, clip=clip).resolve().optimizer
     assert (optimizer.rule, optimizer.momentum, optimizer.weight_decay) == ("sgd", 0.0, 0.0)
     assert optimizer.clip_norm == norm

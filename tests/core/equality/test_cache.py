@@ -68,7 +68,7 @@ def test_the_same_has_the_same_key(adapter):
     "change",
     [
         {"mode": "inference"}, {"precision": "amp-bf16"}, {"compiler": "graph"},
-        {"device": "cuda"}, {"threads": 2}, {"batch_size": 16}, {"plain_sgd": True},
+        {"device": "cuda"}, {"threads": 2}, {"batch_size": 16}, {"plain_sgd": 1e-3},
     ],
     ids=str,
 )  # fmt: skip

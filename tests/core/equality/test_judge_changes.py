@@ -165,7 +165,7 @@ def test_a_lie_of_a_real_step_is_told(observed):
         prepared = runtime.prepare(case, case.resolve())
         return observe(prepared, case.resolve(), request)
 
-    plain = replace(case, plain_sgd=True)
+    plain = replace(case, plain_sgd=1e-3)
     for made, keep, lie, said in (
         (case, LAST, "", ""),
         (plain, 0, "", ""),

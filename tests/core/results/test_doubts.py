@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from random import Random
 
 import pytest
 from cases import GATES, make_case
@@ -10,7 +11,6 @@ from cases import GATES, make_case
 from mbench.plan.adaptive import Adaptive
 from mbench.results import events
 from mbench.results.doubts import doubts, implausible
-from mbench.results.evidence import Gates
 from mbench.results.records import CaseRecord, Process, Run
 
 LEVELS = [4.0 + 0.1 * batch for batch in range(8)]
@@ -176,7 +176,7 @@ def test_updates_go_on_as_they_began(factor, told):
 
 
 def test_where_updates_do_not_show_they_are_not_judged():
-    blind = Gates(answers=0.1, drift=0.3, norm=None, direction=None, statistics=None, growth=None)
+    blind = replace(GATES, answers=0.1, norm=None, direction=None, statistics=None, growth=None)
     still = [make_record(make_process(changes=[(16, grown(f)), (320, grown(f))]), gates=blind)
              for f in (0.0, 1.0)]  # fmt: skip
     assert said(*still) == said(still[1]) == []
@@ -231,3 +231,45 @@ def test_other_load_now_and_then_is_no_doubt(told):
 
 def test_few_blocks_are_no_reason_for_doubt(told):
     assert told(make_process(losses=losses(range(5, 50, 7)), waited=3.0, looked=3.0)) == []
+
+
+DRAWN = replace(GATES, answers=0.1, means=1e-5, direction=None, statistics=None)
+
+
+def with_masks(seed, *, shift=0.0, batch=None, processes=3, label="tiny"):
+    """Processes whose losses scatter by 0.03, and lie `shift` higher, on one batch or on all."""
+    draw = Random(seed)
+
+    def loss(step):
+        shifted = batch is None or (step - 1) % 8 == batch
+        return honest(step) + draw.gauss(0, 0.03) + shift * shifted
+
+    found = [
+        make_process(number, losses=losses(range(50 + number, 900, 17), loss))
+        for number in range(processes)
+    ]
+    return make_record(*found, label=label, gates=DRAWN)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_losses_that_scatter_by_their_masks_agree(seed):
+    assert said(with_masks(seed), with_masks(seed + 100)) == []
+
+
+@pytest.mark.parametrize(
+    ("lie", "where"),
+    [({"shift": 0.03}, "the mean loss, as"), ({"shift": 0.09, "batch": 3}, "of batch 3, as")],
+)
+def test_means_beyond_the_scatter_of_masks_are_told(lie, where):
+    (text,) = said(with_masks(1), with_masks(2, **lie, label="flaky"))
+    assert where in text
+    assert "times its standard error" in text
+
+
+def test_processes_that_draw_the_same_masks_count_once():
+    """Else ten copies of the same noise would pass for little noise."""
+    one, other = (with_masks(seed, processes=1) for seed in (3, 4))
+    for record in (one, other):
+        (process,) = record.processes.values()
+        record.processes |= dict.fromkeys(range(1, 10), process)
+    assert said(one, other) == []

@@ -95,16 +95,21 @@ def test_batch():
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("input_ids", "21118a7a88dee209"),
+        ("input_ids", "2c05708cfb7302d5"),
         ("token_type_ids", "68c0e9db53592c8d"),
         ("masked_positions", "851756e9ef5af5e5"),
-        ("masked_labels", "b7e7ba6c67a2d43a"),
+        ("masked_labels", "6447245b7442e81c"),
         ("next_sentence_labels", "814dd7b9784d57c1"),
     ],
 )
 def test_data_never_changes(name, expected):
     array = BERT_BASE.batch(2, seed=3)[name].astype("<i8")
     assert hashlib.sha256(array.tobytes()).hexdigest()[:16] == expected
+
+
+def test_the_first_and_the_last_token_are_there_and_repeated():
+    for name in ("input_ids", "masked_labels"):
+        assert BERT_BASE.batch(2, seed=0)[name][0, :4].tolist() == [0, 30521, 0, 30521]
 
 
 @pytest.mark.parametrize("length", [20, 64, 128, 512])
@@ -118,8 +123,8 @@ def test_other_lengths_keep_the_parameters(length):
 @pytest.mark.parametrize(
     ("sizes", "said"),
     [
-        ({"sequence_length": 19}, "must be 20 to 512, not 19"),
-        ({"sequence_length": 513}, "must be 20 to 512, not 513"),
+        ({"sequence_length": 19}, "predicts 20 of 19 tokens: make the sequence longer"),
+        ({"sequence_length": 513}, "must be 1 to 512, not 513"),
         ({"image_size": 224}, "no size image_size; it has sequence_length"),
     ],
 )

@@ -1,0 +1,61 @@
+"""What speaks against a case whose losses scatter, since every step draws masks of its own."""
+
+from __future__ import annotations
+
+import math
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from mbench.results.records import CaseRecord
+
+__all__ = ["unlike_means"]
+
+ERRORS = 6.0
+"""Standard errors by which means may lie apart. With the fewest losses, and nine means, one
+comparison in thirty thousand is called unlike by chance, if scatter is normal."""
+FEWEST = 24
+"""Degrees of freedom below which the scatter is not known."""
+
+
+def unlike_means(baseline: CaseRecord, other: CaseRecord, slope: float) -> str:
+    """Of losses by batch and of all, against the scatter that their masks make.
+
+    `slope` is what losses lose along the way, see doubts.drift.
+    """
+    gate = baseline.planned.gates.means
+    if gate is None or baseline is other:
+        return ""
+    ours, theirs = (drawn(case, slope) for case in (baseline, other))
+    batches = sorted(batch for batch in set(ours) & set(theirs))
+    groups = [found[batch] for found in (ours, theirs) for batch in batches]
+    freedom = sum(len(group) for group in groups) - len(groups)
+    if freedom < FEWEST:
+        return ""
+    variance = sum((loss - fmean(group)) ** 2 for group in groups for loss in group) / freedom
+    gaps = {b: fmean(theirs[b]) - fmean(ours[b]) for b in batches}
+    squares = {b: variance * (1 / len(ours[b]) + 1 / len(theirs[b])) for b in batches}
+    size = abs(fmean(fmean(ours[batch]) for batch in batches))
+    everywhere = math.sqrt(sum(squares.values())) / len(batches)
+    tests = [("", fmean(gaps.values()), everywhere)]
+    tests += [(f" of batch {batch}", gaps[batch], math.sqrt(squares[batch])) for batch in batches]
+    for where, gap, error in tests:
+        if abs(gap) > ERRORS * error + gate * size:
+            times = abs(gap) / error if error else math.inf
+            return f"the mean loss{where}, as timed, off by {times:.2g} times its standard error"
+    return ""
+
+
+def drawn(case: CaseRecord, slope: float) -> Mapping[int, Sequence[float]]:
+    """Losses by batch, as they would be at the start. Processes that begin with the same random
+    numbers draw the same masks: what is the same after the same steps counts once.
+    """
+    found: dict[int, set[tuple[int, float]]] = {}
+    for process in case.processes.values():
+        for _, seen in process.evidence:
+            if seen.loss is not None:
+                one = (seen.step, seen.loss - slope * seen.due)
+                found.setdefault(seen.batch, set()).add(one)
+    return {batch: [loss for _, loss in sorted(ones)] for batch, ones in found.items()}
