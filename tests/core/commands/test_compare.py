@@ -286,8 +286,8 @@ def test_the_same_entry_twice_is_told():
 
 
 def test_a_setting_that_there_is_not_is_one_line():
-    result = compare("--frameworks", "tiny,tiny:steady", *ONCE)
+    result = compare("--frameworks", "tiny,tiny:imaginery", *ONCE)
     assert result.returncode == 2
     assert result.stderr == (
-        "mbench: tiny:steady: steady is a compiler of flaky; tiny has eager, imaginary\n"
+        "mbench: tiny:imaginery: tiny has no setting 'imaginery'; did you mean imaginary or eager?\n"
     )
