@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import click
@@ -78,6 +79,16 @@ def group(context: click.Context) -> None:
     load_defaults(context)
 
 
+def be_at_home() -> None:
+    """A user whom the system does not know has no home folder, as in some containers: then it is
+    the root, in which nothing can be kept, and nothing has to be.
+    """
+    try:
+        Path.home()
+    except RuntimeError:
+        os.environ["HOME"] = "/"
+
+
 def interrupt(_: int, __: FrameType | None) -> None:
     raise KeyboardInterrupt
 
@@ -85,6 +96,7 @@ def interrupt(_: int, __: FrameType | None) -> None:
 def main() -> NoReturn:
     """Exit codes: 0 all measured, 1 something failed, 2 usage, 130 interrupted."""
     steady()
+    be_at_home()
     signal.signal(signal.SIGTERM, interrupt)
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as nohup makes it
         signal.signal(signal.SIGHUP, interrupt)

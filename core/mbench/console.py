@@ -8,12 +8,17 @@ from contextlib import suppress
 from io import TextIOWrapper
 from typing import Any, TextIO, cast
 
-__all__ = ["abandon", "printable", "say", "steady", "tell"]
+__all__ = ["abandon", "counted", "printable", "say", "steady", "tell"]
 
 
 def printable(text: str) -> str:
     """`text` without what would move a terminal's cursor or change its colours."""
     return "".join(sign for sign in text if sign.isprintable())
+
+
+def counted(count: int, noun: str) -> str:
+    """So many of them: "1 case", "2 cases"."""
+    return f"{count:,} {noun}" + "s" * (count != 1)
 
 
 def say(line: str = "") -> None:

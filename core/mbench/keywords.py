@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
-from mbench.cli import group
+from mbench.cli import be_at_home, group
 from mbench.errors import UsageError
 from mbench.plugins import Plugins, nearest
 
@@ -47,6 +47,7 @@ def keywords(command: click.Command, plugins: Plugins | None = None) -> dict[str
 
 def typed(command: click.Command, options: Mapping[str, Option], *arguments: str) -> Asked:
     """The command as if `options` and `arguments` had been typed; raises UsageError."""
+    be_at_home()
     plugins = Plugins()
     known = keywords(command, plugins)
     words: list[str] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import pwd
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 from surroundings import one_line
 
-from mbench import console
+from mbench import cli, console
 from mbench.commands.output import check_writable
 from mbench.errors import UsageError
 from mbench.harness.progress import LinesProgress
@@ -84,6 +85,18 @@ def test_modules_of_the_current_folder_are_not_loaded(around):
         cwd=around.folder, capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_user_whom_the_system_does_not_know_is_at_home(monkeypatch):
+    """As in a container that is started under a number."""
+    monkeypatch.setenv("HOME", "")
+    monkeypatch.delenv("HOME")
+    monkeypatch.setattr(pwd, "getpwuid", {}.__getitem__)
+    with pytest.raises(RuntimeError):
+        Path.home()
+    cli.be_at_home()
+    assert Path.home() == Path("/")
+    assert Path("~/.cache").expanduser().is_absolute()
 
 
 def test_few_descriptors_suffice(around):

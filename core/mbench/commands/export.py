@@ -10,7 +10,7 @@ from mbench.commands.complete import completer, runs
 from mbench.commands.formats import format_options
 from mbench.commands.options import results_option
 from mbench.commands.output import check_writable
-from mbench.console import tell
+from mbench.console import counted, tell
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,7 +32,6 @@ def command(run: tuple[str, ...], format_: str, output: Path, results: Path) -> 
       mbench export --output samples.parquet
       mbench export 20260102-1504 --output samples.csv
     """
-    from mbench.reports.text import counted
     from mbench.results.database import files_of
     from mbench.results.run import pick_run
     from mbench.results.samples import export

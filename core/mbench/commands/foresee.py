@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mbench.console import say
+from mbench.console import counted, say
 
 if TYPE_CHECKING:
     from mbench.plan.order import Order
@@ -19,7 +19,6 @@ def foresee(order: Order) -> None:
         return
     from mbench.environments.locate import homes
     from mbench.harness.foreseen import foreseen
-    from mbench.reports.text import counted
 
     entries = [entry for comparison in order.comparisons for entry in comparison.entries]
     total: float | None = 0.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, TextIO
 
-from mbench.console import printable
+from mbench.console import counted, printable
 from mbench.harness.narrator import Narrator
 from mbench.plan.estimate import span
 
@@ -74,12 +74,12 @@ class LinesProgress(Narrator):
 
     def round(self, label: str, number: int, of: int, *, seconds: float) -> None:
         if number == 1:
-            self.say(f"{label}: measuring, {of} rounds")
+            self.say(f"{label}: measuring, {counted(of, 'round')}")
         self.enter(label, f"measuring, round {number} of {of}")
 
     def steps(self, label: str, done: int, of: int, *, seconds: float) -> None:
         if done == 0:
-            self.say(f"{label}: timing {of} steps")
+            self.say(f"{label}: timing {counted(of, 'step')}")
         self.enter(label, f"timing, {done} of {of} steps")
 
     def throughput(self, label: str, samples_per_second: float) -> None:

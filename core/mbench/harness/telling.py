@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import singledispatchmethod
 from typing import TYPE_CHECKING
 
+from mbench.console import counted
 from mbench.results import events
 
 if TYPE_CHECKING:
@@ -58,8 +59,8 @@ class Telling:
     def _(self, event: events.Process) -> str:
         steps = 1 + sum(count for count, _ in event.warmup_blocks)
         return (
-            f"process {event.process + 1} is warm after {steps} steps ({event.warmup_reason}), "
-            f"prepared in {event.prepare_seconds:.1f} s, pid {event.pid}"
+            f"process {event.process + 1} is warm after {counted(steps, 'step')} "
+            f"({event.warmup_reason}), prepared in {event.prepare_seconds:.1f} s, pid {event.pid}"
         )
 
     @sentence.register

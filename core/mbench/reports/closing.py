@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from mbench.console import counted
 from mbench.contract.axes import hushed, name
 from mbench.reports.remarks import fell_short
-from mbench.reports.text import counted, interval, number
+from mbench.reports.text import interval, number
 from mbench.reports.verdicts import sentence, setup, turned
 from mbench.stats import VERDICTS
 

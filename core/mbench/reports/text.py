@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 __all__ = [
-    "counted",
     "digits_of",
     "escape",
     "interval",
@@ -40,11 +39,6 @@ def number(value: float | None, digits: int = MOST_DIGITS) -> str:
 def plain(text: str) -> str:
     """The lines of `text` without trailing blanks, each printable."""
     return "\n".join(printable(line.rstrip()) for line in text.splitlines()) + "\n"
-
-
-def counted(count: int, noun: str) -> str:
-    """So many of them: "1 case", "2 cases"."""
-    return f"{count:,} {noun}" + "s" * (count != 1)
 
 
 def digits_of(low: float | None, high: float | None) -> int:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from mbench.console import counted
 from mbench.contract.axes import AXES, alike
-from mbench.reports.text import counted, digits_of, interval, number
+from mbench.reports.text import digits_of, interval, number
 from mbench.stats import ALIKE
 
 __all__ = [
