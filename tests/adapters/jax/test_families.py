@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 from families import assert_proven
+
+pytest.importorskip("mbench_jax", reason="JAX's adapter is not installed here")
+
 from mbench_jax.plugin import Jax
 
 pytest.importorskip("jaxlib", reason="JAX is not installed here")

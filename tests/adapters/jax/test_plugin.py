@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 from cases import make_case
+
+pytest.importorskip("mbench_jax", reason="JAX's adapter is not installed here")
+
 from mbench_jax.plugin import Jax
 
 from mbench.builtin import mbench_workloads
