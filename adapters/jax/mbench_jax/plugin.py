@@ -50,7 +50,6 @@ class Jax(AdapterBase):
 
     def variables(self, *, threads: int, device: str) -> dict[str, str]:
         return {
-            "JAX_ENABLE_COMPILATION_CACHE": "false",  # a first step is a first step
             "JAX_PLATFORMS": "cuda,cpu" if device == "cuda" else "cpu",
             "PJRT_NPROC": str(threads),
             # It would take most of the device's memory, and leave other workers little.

@@ -131,6 +131,8 @@ class Runtime(RuntimeBase):
 
     def set_up(self) -> None:
         self.expect_cuda(built=True, found=jax.default_backend() == "gpu")
+        # A first step is a first step, whatever the user's variables name.
+        jax.config.update("jax_enable_compilation_cache", False)
 
     def gpu_name(self) -> str:
         return str(jax.devices()[0].device_kind)

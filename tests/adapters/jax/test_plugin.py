@@ -43,11 +43,10 @@ def test_its_tests_run_with_the_same_pins():
     assert set(Jax().requirements(None, "cpu")) <= set(listed.split())
 
 
-def test_a_worker_has_its_threads_and_no_cache_on_disk():
+def test_a_worker_has_its_threads_and_its_device():
     found = Jax().variables(threads=3, device="cpu")
     assert found["PJRT_NPROC"] == "3"
     assert found["JAX_PLATFORMS"] == "cpu"
-    assert found["JAX_ENABLE_COMPILATION_CACHE"] == "false"
 
 
 def test_it_comes_in_as_a_strangers_does():

@@ -79,6 +79,10 @@ def test_outputs_agree_with_eager(runtime, workload):
         np.testing.assert_allclose(compiled[name], expected, rtol=1e-10, atol=1e-13)
 
 
+def test_nothing_compiled_is_taken_from_a_disk(runtime):
+    assert not jax.config.jax_enable_compilation_cache
+
+
 def test_single_precision_after_double_is_single(runtime):
     """The switch to 64 bits holds for a process, and is set anew for each case."""
     prepare(runtime, SHALLOW, mode="inference", precision="fp64")
