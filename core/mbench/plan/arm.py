@@ -150,7 +150,14 @@ def shared(arm: Arm, name: str, option: str) -> UsageError:
 
 def words(adapter: Adapter) -> list[str]:
     """What may be written after a framework, without the variables."""
-    return [word for axis in WORDS for word in values(axis, adapter) or [f"{axis.name}=1"]]
+    return [
+        spelled(axis, value, adapter) for axis in WORDS for value in values(axis, adapter) or ["1"]
+    ]
+
+
+def spelled(axis: Axis, value: str, adapter: Adapter) -> str:
+    """A setting in a word, or with its axis where the word alone does not say which it is."""
+    return value if axis_of(value, adapter) is axis else f"{axis.name}={value}"
 
 
 def label(spec: FrameworkSpec, settings: Mapping[str, Any], adapter: Adapter) -> str:
@@ -158,7 +165,6 @@ def label(spec: FrameworkSpec, settings: Mapping[str, Any], adapter: Adapter) ->
     said = [spec.text]
     for axis in WORDS:
         if axis.name in settings:
-            text = str(settings[axis.name])
-            said.append(text if axis_of(text, adapter) is axis else f"{axis.name}={text}")
+            said.append(spelled(axis, str(settings[axis.name]), adapter))
     said += [f"{name}={value}" for name, value in settings.get("variables", {}).items()]
     return ":".join(part.replace(":", "::") for part in said)

@@ -35,7 +35,7 @@ def offered(line: str) -> list[str]:
         ("mbench calibrate ti", ["tiny"]),
         ("mbench history --framework ti", ["tiny"]),
         ("mbench compare tiny:ea", ["tiny:eager"]),
-        ("mbench compare --frameworks tiny,flaky:fp32:s", ["tiny,flaky:fp32:steady"]),
+        ("mbench compare --frameworks tiny,flaky:fp32:ea", ["tiny,flaky:fp32:eager"]),
         ("mbench run tiny:fp32:t", ["tiny:fp32:tf32", "tiny:fp32:threads=1"]),
         ("mbench compare nobody:", []),
         ("mbench compare --models tiny-", ["tiny-model"]),

@@ -116,3 +116,5 @@ def test_what_is_sought_for_all_cannot_be_set_for_one(text):
 def test_words_are_what_may_be_written():
     for word in module.words(FLAKY):
         assert settings(f"flaky:{word}"), word
+    assert {"steady", "steadiness=steady", "threads=1"} <= set(module.words(FLAKY))
+    assert len(set(module.words(FLAKY))) == len(module.words(FLAKY))
