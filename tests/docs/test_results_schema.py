@@ -59,7 +59,7 @@ def run(tmp_path_factory) -> Path:
     command = [
         "compare", "--frameworks", "tiny,flaky", "--models", "tiny-model",
         "--mode", "train,inference", "--precision", "fp32,bf16",
-        "--processes", "2", "--rounds", "1", "--block", "0.05", "--threads", "1",
+        "--processes", "2", "--rounds", "2", "--builds", "2", "--block", "0.05", "--threads", "1",
         "--compiler", "best",
     ]  # fmt: skip
     mbench(folder, *command)

@@ -25,6 +25,7 @@ EFFORTS: dict[str, dict[str, float]] = {
 OPTIONS = {
     "processes": "processes",
     "rounds": "rounds",
+    "builds": "builds",
     "block": "block_seconds",
     "budget": "budget_seconds",
     "until": "half_width_goal",

@@ -34,6 +34,9 @@ protocol_options = apply(
         click.option("--rounds", type=SIZE, default=None,
                      help="Blocks per worker (adaptive).  [default: as many as the budget allows, "
                           "3 to 30]"),
+        click.option("--builds", type=SIZE, default=None,
+                     help="Times that each process prepares its case anew, its rounds shared out "
+                          "(adaptive).  [default: 1]"),
         click.option("--block", type=SECONDS, default=None,
                      help="Seconds that a block takes, one step at least (adaptive).  "
                           "[default: 0.25]"),

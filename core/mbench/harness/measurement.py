@@ -41,6 +41,8 @@ class Runner:
     worker: Worker
     witness: Witness
     step_seconds: float
+    build_seconds: float = 0.0
+    """What preparing the case and warming up took."""
 
     def steps_in(self, seconds: float) -> int:
         """How many steps fill that time, one at least."""
@@ -126,7 +128,8 @@ class Measurement(ABC, Generic[Constants]):
             )
         )
         witness.began()
-        return Runner(entry, worker, witness, warmup.step_seconds)
+        seconds = prepared.seconds + warmup.seconds
+        return Runner(entry, worker, witness, warmup.step_seconds, seconds)
 
     def block(
         self,

@@ -97,14 +97,11 @@ class Interleaved(Measurement[Adaptive]):
         begin = time.monotonic()
         self.progress.process(process + 1)
 
-        def warm(run: Callable[[int], int]) -> Warmup:
-            return warm_up(run, shortest_seconds=WARMUP_BLOCKS * self.protocol.block_seconds)
-
         with ExitStack() as stack:
             runners = []
             for entry in self.random.sample(self.entries, len(self.entries)):
                 with self.guard(entry):
-                    runner = self.start(entry, process, stack, warm_up=warm)
+                    runner = self.start(entry, process, stack, warm_up=self.warm)
                     runner.worker.stop()
                     runners.append(runner)
                 if process == self.first and self.too_slow(runners):
@@ -112,6 +109,7 @@ class Interleaved(Measurement[Adaptive]):
             if not runners:
                 return
             setup = time.monotonic() - begin
+            setup += (self.protocol.builds - 1) * sum(runner.build_seconds for runner in runners)
             per_round = self.round_seconds(runners)
             rounds = self.protocol.rounds_for(
                 setup_seconds=setup,
@@ -122,11 +120,15 @@ class Interleaved(Measurement[Adaptive]):
                 f"process {process + 1}: {rounds} rounds of {per_round:.2g} s, as setting it up "
                 f"took {setup:.1f} s and the budget is {self.protocol.budget_seconds:g} s"
             )
+            begins = {build * rounds // self.protocol.builds
+                      for build in range(1, self.protocol.builds)}  # fmt: skip
             for round_number in range(rounds):
                 late = time.monotonic() + per_round > deadline
                 if late and round_number >= self.protocol.fewest_rounds:
                     self.cut_short = True
                     break
+                if round_number and round_number in begins:
+                    self.build(runners, process, round_number)
                 self.measure_round(runners, process, round_number, rounds)
             for runner in runners:
                 with self.guard(runner.entry):
@@ -137,6 +139,34 @@ class Interleaved(Measurement[Adaptive]):
             aside = time.monotonic() - measured  # is no part of the budget
             begin, self.begin = begin + aside, self.begin + aside
         self.sets.append(time.monotonic() - begin)
+
+    def warm(self, run: Callable[[int], int]) -> Warmup:
+        return warm_up(run, shortest_seconds=WARMUP_BLOCKS * self.protocol.block_seconds)
+
+    def build(self, runners: list[Runner], process: int, round_number: int) -> None:
+        """Let every worker prepare its case once more, which draws the luck of memory anew.
+
+        Blocks keep their steps, so that the rounds of a process weigh alike.
+        """
+        for runner in self.random.sample(runners, len(runners)):
+            with self.guard(runner.entry):
+                self.progress.phase(runner.entry.label, "preparing once more")
+                runner.worker.resume()
+                prepared = runner.worker.prepare(runner.entry.case)
+                runner.witness.anew()
+                warm = self.warm(runner.witness.run)
+                self.store.append(
+                    events.Build(
+                        case=runner.entry.number,
+                        process=process,
+                        round=round_number,
+                        prepare_seconds=prepared.seconds,
+                        first_step_nanoseconds=warm.first_step_nanoseconds,
+                        warmup_blocks=warm.blocks,
+                    )
+                )
+                runner.worker.stop()
+        runners[:] = [runner for runner in runners if runner.entry in self.entries]
 
     def paying(self, **seconds: float) -> float | None:
         """How many rounds are worth it, once that shows and only where a width is the goal.

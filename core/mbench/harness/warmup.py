@@ -36,6 +36,11 @@ class Warmup:
         return 1 + sum(count for count, _ in self.blocks)
 
     @property
+    def seconds(self) -> float:
+        """All of it."""
+        return (self.first_step_nanoseconds + sum(elapsed for _, elapsed in self.blocks)) / 1e9
+
+    @property
     def step_seconds(self) -> float:
         """The step time at the end of the warm-up."""
         if not self.blocks:

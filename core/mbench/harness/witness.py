@@ -74,6 +74,10 @@ class Witness:
             self.steps = 0
             self.run(1)  # which makes what an optimizer makes in its first step
 
+    def anew(self) -> None:
+        """The case was prepared once more: its parameters are those of the beginning."""
+        self.steps = 0
+
     def approach(self, count: int) -> None:
         """Make untimed steps up to where changes are looked at, if a block would pass that."""
         left = CHANGES_AT - self.steps

@@ -41,6 +41,9 @@ class Adaptive(Protocol):
     rounds: int | None = None
     """Blocks per worker. None fills the budget, between fewest_rounds and most_rounds, or where
     a width is the goal, is as many as pay (harness/effort.py)."""
+    builds: int = 1
+    """Times that each process prepares its case, with as many rounds each. Another build draws the
+    luck of memory anew for less than a fresh process costs, and is no replicate."""
     budget_seconds: float = 160.0
     """Of one comparison, starting and warming up included."""
     block_seconds: float = 0.25

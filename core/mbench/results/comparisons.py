@@ -65,7 +65,7 @@ def pair_up(run: Run, baseline: CaseRecord, other: CaseRecord, *, against_first:
         "setup": setup(*pair),
         "equal_work": equality(*pair),
         "ratio": None, "low": None, "high": None, "median": None,
-        "process_pairs": 0, "far_off": 0, "pairs": [],
+        "process_pairs": 0, "far_off": 0, "between_builds": None, "pairs": [],
         "verdict": None, "undetermined": None, "detectable": None, "next_step": None,
         "reason": comparison.reason,
         "disturbances": [], "undisturbed": None,
@@ -85,6 +85,10 @@ def pair_up(run: Run, baseline: CaseRecord, other: CaseRecord, *, against_first:
         if ratio := stats.ratio(rates(baseline), rates(other), known=known):
             if disturbed := frozenset(at for _, one in found for at in one.rounds):
                 document["undisturbed"] = undisturbed(run, *pair, less=disturbed, known=known)
+            begins = {n: [one.round for one in p.builds] for n, p in other.processes.items()}
+            document["between_builds"] = stats.between_builds(
+                rates(baseline), rates(other), begins=begins
+            )
             return Compared(comparison, document, ratio)
         document["reason"] = NO_ROUND
     return Compared(comparison, document, None)

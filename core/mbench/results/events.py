@@ -248,6 +248,20 @@ class Process(OfProcess):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Build(OfProcess):
+    """When a process has prepared its case once more, and is warm again."""
+
+    round: Number
+    """The first round of this build."""
+    prepare_seconds: Seconds
+    """What building the case and loading its parameters took."""
+    first_step_nanoseconds: Nanoseconds
+    """Duration of the first step."""
+    warmup_blocks: list[tuple[Steps, Nanoseconds]]
+    """Steps and nanoseconds of each, after the first step."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Memory(OfProcess):
     """After a process's last round."""
 
@@ -309,7 +323,8 @@ class Telemetry(OfBlock):
 
 KINDS = (
     Run, Resumed, Comparison, Search, Case, Environment, EqualWork, Framework, Calibration,
-    Process, Block, Telemetry, Evidence, Changes, Memory, Ceiling, Outcome, ComparisonEnd, End,
+    Process, Build, Block, Telemetry, Evidence, Changes, Memory, Ceiling, Outcome, ComparisonEnd,
+    End,
 )  # fmt: skip
 EVENTS: dict[str, type[Event]] = {
     re.sub("(?<=[a-z])(?=[A-Z])", "_", kind.__name__).lower(): kind for kind in KINDS

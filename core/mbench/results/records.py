@@ -44,6 +44,8 @@ class Process:
     evidence: list[tuple[events.Block, events.Evidence]] = field(default_factory=list)
     """Each block, and what its last step left."""
     changes: list[events.Changes] = field(default_factory=list)
+    builds: list[events.Build] = field(default_factory=list)
+    """All but the first."""
     peak_bytes: int | None = None
     idle_look: int | None = None
 
@@ -173,6 +175,10 @@ class Run:
         process.watched.append(
             Watched(process.blocks[-1], event.cores, event.pace, usage(event.samples))
         )
+
+    @take.register
+    def _(self, event: events.Build) -> None:
+        self.process(event).builds.append(event)
 
     @take.register
     def _(self, event: events.Memory) -> None:

@@ -1,5 +1,6 @@
 """Intervals, ratios, percentiles and verdicts, computed from raw values when they are read."""
 
+from mbench.stats.builds import between_builds
 from mbench.stats.contrasts import contrast, processes_for
 from mbench.stats.intervals import (
     CONFIDENCE,
@@ -27,6 +28,7 @@ __all__ = [
     "Pair",
     "Ratio",
     "Scatter",
+    "between_builds",
     "contrast",
     "detectable",
     "geometric_interval",

@@ -12,6 +12,7 @@ from fakes import NotedProgress, SilentWorker
 from mbench.contract import wire
 from mbench.contract.adapter import FrameworkInfo
 from mbench.contract.place import ALONE
+from mbench.engine.outcome import CaseEnded
 from mbench.engine.worker import pids_here
 from mbench.environments.environment import Environment
 from mbench.harness import rounds
@@ -43,6 +44,9 @@ class World:
         self.step_seconds = 0.1
         self.loads = 0
         self.paces = 0
+        self.prepared = 0
+        self.builds = {}
+        """How often the workers of a label can prepare a case, if not at will."""
         self.speeds = {}
         """The step time of what is compiled so, instead of the one below."""
         self.skips = ""
@@ -73,7 +77,7 @@ class FakeWorker(SilentWorker):
         super().__init__(pid=4711 + len(world.workers))
         self.world, self.label, self.number = world, label, number
         self.step_seconds = step_seconds or world.step_seconds
-        self.steps = 0
+        self.steps = self.builds = 0
 
     def start(self, message):
         return INFO
@@ -81,6 +85,11 @@ class FakeWorker(SilentWorker):
     def prepare(self, case, *, load=True):
         self.world.fault(self.label, self.number, "prepare")
         self.training = case.mode == "train"
+        self.steps = 0
+        self.world.prepared += 1
+        self.builds += 1
+        if self.builds > self.world.builds.get(self.label, self.builds):
+            raise CaseEnded("oom", "not twice")
         self.step_seconds = self.world.speeds.get(case.compiler, self.step_seconds)
         return self.told(
             wire.Prepared(seconds=0.5, differences=["none"], trainable_parameters=7, batches=8)

@@ -242,3 +242,25 @@ def test_every_turn_has_the_pace_of_the_cores_before_it(measure, world):
     paces = [(seen.each, seen.pace) for seen in store.of(events.Telemetry)]
     assert [pace for each, pace in paces if not each] == [100_001 + at for at in range(18)]
     assert {pace for each, pace in paces if each} == {None}
+
+
+def test_builds_share_the_rounds_of_a_process(measure, world):
+    store = measure(processes=2, rounds=6, builds=3, frameworks=("tiny", "flaky"))
+    assert len(world.workers) == 4
+    assert world.prepared == 4 * 3
+    made = store.of(events.Build)
+    assert sorted((one.case, one.process, one.round) for one in made) == [
+        (case, process, at) for case in (0, 1) for process in (0, 1) for at in (2, 4)
+    ]
+    assert all(one.prepare_seconds == 0.5 and one.warmup_blocks for one in made)
+    blocks = store.of(events.Block)
+    assert len(blocks) == 2 * 2 * 6
+    assert len({block.steps for block in blocks}) == 1, "rounds weigh alike"
+    assert store.outcomes == []
+
+
+def test_a_build_that_falls_short_ends_its_case_and_no_other(measure, world):
+    world.builds["flaky"] = 1
+    store = measure(processes=2, rounds=4, builds=2, frameworks=("tiny", "flaky"))
+    assert store.outcomes == [(1, "oom", "not twice")]
+    assert len([block for block in store.of(events.Block) if block.case == 0]) == 8

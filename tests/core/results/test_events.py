@@ -62,6 +62,10 @@ def made(machine):
             batches=8, first_loss=None, first_step_nanoseconds=9, warmup_blocks=[(1, 9), (2, 18)],
             warmup_reason="steady",
         ),
+        events.Build(
+            case=1, process=2, round=3, prepare_seconds=0.5, first_step_nanoseconds=9,
+            warmup_blocks=[(1, 9)],
+        ),
         events.Block(**OF_BLOCK, each=False, steps=3, start=0, nanoseconds=[7]),
         events.Block(**OF_BLOCK, each=True, steps=3, start=0, nanoseconds=[7, 8, 2**62]),
         events.Evidence(
@@ -90,7 +94,7 @@ def test_every_event_is_read_back_as_it_was_written(made):
 def test_events_are_called_in_a_file_what_they_are_called_in_code():
     assert list(EVENTS) == [
         "run", "resumed", "comparison", "search", "case", "environment", "equal_work",
-        "framework", "calibration", "process", "block", "telemetry", "evidence", "changes",
+        "framework", "calibration", "process", "build", "block", "telemetry", "evidence", "changes",
         "memory", "ceiling", "outcome", "comparison_end", "end",
     ]  # fmt: skip
 
