@@ -6,7 +6,9 @@ Each trial measures two imaginary frameworks whose ratio is known, by the defaul
 0.25 s in shuffled order, 30 rounds, each block as long as the recorded steps (record.py) that it
 happens to fall on, so bursts and autocorrelation are the machine's own. Each pair has an offset
 drawn anew from the law of 100 pairs of identical workers (verdicts.py): half of them within 1.6 %,
-4 of 100 off by 11 to 31 %. The calibrations were made on a day that was noisier or calmer by a
+4 of 100 off by 11 to 31 %. With --builds, half of that variance is each build's own (builds of a
+hand-written loop scattered as processes do), drawn anew for each; far-off pairs are so in all their
+builds. The calibrations were made on a day that was noisier or calmer by a
 third. A nominal 95 % interval should hold the truth in 95 % of the trials.
 """
 
@@ -42,6 +44,7 @@ TRUE_RATIO = 1.1
 LEAD, STEPS = 1, 3  # of 0.08 s each: what 0.1 and 0.25 s hold
 CORE = 0.016 / 0.6745  # half of the pairs within 1.6 %
 FAR, FAR_RATIOS = 0.04, np.log([0.69, 0.82, 1.11, 1.17])
+OWN = 0.5  # of the usual variance of pairs, what is each build's
 DAY = 0.35  # by which the scatter of one day differs from that of another
 CALIBRATED = 10  # pairs
 
@@ -49,10 +52,10 @@ CALIBRATED = 10  # pairs
 class Machine:
     """Plays recorded noise back, from a random moment on for each pair."""
 
-    def __init__(self, path: Path, *, rounds: int, seed: int) -> None:
+    def __init__(self, path: Path, *, rounds: int, seed: int, builds: int = 1) -> None:
         steps = np.array(json.loads(path.read_text())["microseconds"], dtype=float)
         self.until = np.concatenate([[0.0], np.cumsum(np.tile(steps / steps.mean(), 2))])
-        self.length, self.rounds = len(steps), rounds
+        self.length, self.rounds, self.builds = len(steps), rounds, builds
         self.random = np.random.default_rng(seed)
 
     def pairs(self, *, true: float, scale: float = 1.0, far: float = FAR) -> Iterator[Pair]:
@@ -62,10 +65,12 @@ class Machine:
             begin = (self.random.integers(self.length) + turns) % self.length
             blocks = (self.until[begin + STEPS] - self.until[begin]).reshape(self.rounds, 2)
             blocks = self.random.permuted(blocks, axis=1)
-            offset = self.random.normal(0, CORE * scale)
+            offset = self.random.normal(0, CORE * scale * math.sqrt(1 - OWN))
             if self.random.random() < far:
                 offset = self.random.choice(FAR_RATIOS) * self.random.choice((-1, 1))
-            base, other = 1 / blocks[:, 0], true * math.exp(offset) / blocks[:, 1]
+            luck = self.random.normal(0, CORE * scale * math.sqrt(OWN), self.builds)
+            own = luck[np.arange(self.rounds) * self.builds // self.rounds]
+            base, other = 1 / blocks[:, 0], true * np.exp(offset + own) / blocks[:, 1]
             pair = pair_of(dict(enumerate(base.tolist())), dict(enumerate(other.tolist())))
             assert pair is not None
             yield pair
@@ -120,13 +125,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--trials", type=int, default=4000)
     parser.add_argument("--rounds", type=int, default=Adaptive().most_rounds)
+    parser.add_argument("--builds", type=int, default=Adaptive().builds)
     parser.add_argument("--far", type=float, default=FAR, help="share of pairs that lie far off")
     parser.add_argument("--seed", type=int, default=0)
     here = Path(__file__).parent / "noise/two-cores.json"
     parser.add_argument("--noise", type=Path, default=here)
     arguments = parser.parse_args()
-    machine = Machine(arguments.noise, rounds=arguments.rounds, seed=arguments.seed)
-    print(f"{arguments.trials} trials of {arguments.rounds} rounds of {STEPS} steps")
+    machine = Machine(arguments.noise, rounds=arguments.rounds, seed=arguments.seed,
+                      builds=arguments.builds)  # fmt: skip
+    print(f"{arguments.trials} trials of {arguments.rounds} rounds of {STEPS} steps, "
+          f"builds of a process: {arguments.builds}")  # fmt: skip
     print("pairs  until  calibrated   holds the truth   half-width   found 3 %   said to stall"
           "   holds it where within 1.5 %")  # fmt: skip
     plans: list[tuple[int, float | None]] = [(3, None), (5, None), (10, None), (20, None)]

@@ -88,7 +88,7 @@ SHORT: dict[str, dict[str, Decorator]] = {
     "steadiness": {
         "steady": click.option("--steady/--no-steady", default=None,
                                help="The same as --steadiness steady: memory kept in huge pages, "
-                                    "fixed addresses, bound threads, for all alike."),
+                                    "fixed addresses, the same cores, for all alike."),
     },
     "sizes": {
         "image-size": size_option(

@@ -52,7 +52,7 @@ def launch(
                 **case.variables,
             },
             log=log,
-            fixed_addresses=steadily,
+            steady_threads=case.threads if steadily else 0,
             timeout_seconds=timeout,
         )
         worker = launcher(program, (ALONE,))

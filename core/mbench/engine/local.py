@@ -18,7 +18,7 @@ from mbench.engine.channel import Channel
 from mbench.engine.ending import bound, end_of, ending, has_ended, last_line
 from mbench.engine.kin import VARIABLE, Kin
 from mbench.engine.outcome import CaseEnded
-from mbench.engine.steady import fixed_addresses
+from mbench.engine.steady import steadily
 from mbench.engine.worker import Process, Worker
 
 if TYPE_CHECKING:
@@ -56,8 +56,9 @@ class LocalWorker(Worker):
         worker_reads, requests = os.pipe()
         replies, worker_writes = os.pipe()
         try:
-            addresses = fixed_addresses() if program.fixed_addresses else contextlib.nullcontext()
-            with program.log.open("ab") as output, addresses:
+            threads = program.steady_threads
+            how = steadily(threads) if threads else contextlib.nullcontext()
+            with program.log.open("ab") as output, how:
                 self.process = subprocess.Popen(
                     program.command(str(os.getpid()), str(worker_reads), str(worker_writes)),
                     stdin=subprocess.DEVNULL,

@@ -30,8 +30,8 @@ class Program:
     """Environment variables, beside those around mbench."""
     log: Path
     """Where to its output is appended."""
-    fixed_addresses: bool = False
-    """Whether its memory has the same addresses in every process."""
+    steady_threads: int = 0
+    """Of a worker with the same addresses and cores in every process; 0: it is as it comes."""
     timeout_seconds: float
     """Bounds each answer, unless a question says otherwise."""
 

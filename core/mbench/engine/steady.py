@@ -9,12 +9,12 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from mbench.telemetry.kernel import HUGE_PAGES, read
+from mbench.telemetry.kernel import CPUS, HUGE_PAGES, read
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
-__all__ = ["fixed_addresses", "lack", "variables"]
+__all__ = ["lack", "steadily", "variables"]
 
 TUNABLES = {
     "glibc.malloc.hugetlb": "1",  # large blocks come in huge pages, by madvise
@@ -23,7 +23,6 @@ TUNABLES = {
     "glibc.malloc.mmap_threshold": "4294967296",
     "glibc.malloc.trim_threshold": "68719476736",
 }
-BOUND = {"OMP_PROC_BIND": "true", "OMP_PLACES": "cores"}
 GLIBC = (2, 35)
 """The first that has the tunable of huge pages."""
 ADDR_NO_RANDOMIZE = 0x0040000  # of <sys/personality.h>
@@ -34,27 +33,43 @@ def variables() -> dict[str, str]:
     """Of a worker; what the user has set stays as it is, each tunable by itself."""
     theirs = os.environ.get("GLIBC_TUNABLES", "")
     given = dict(item.split("=", 1) for item in theirs.split(":") if "=" in item)
-    tunables = ":".join(f"{name}={value}" for name, value in {**TUNABLES, **given}.items())
-    left = {name: value for name, value in BOUND.items() if name not in os.environ}
-    return {"GLIBC_TUNABLES": tunables, **left}
+    return {
+        "GLIBC_TUNABLES": ":".join(f"{n}={value}" for n, value in {**TUNABLES, **given}.items())
+    }
 
 
 @contextmanager
-def fixed_addresses() -> Iterator[None]:
-    """What this thread starts within it gets the same addresses each time.
+def steadily(threads: int) -> Iterator[None]:
+    """What this thread starts within it gets the same addresses each time, and the same cores.
 
-    A process inherits that from the thread that starts it, so that nothing has to be told to it.
-    Raises OSError where it is not allowed.
+    A process inherits both from the thread that starts it, so that nothing has to be told to it.
+    Raises OSError where addresses cannot be fixed.
     """
     personality = ctypes.CDLL(None, use_errno=True).personality
-    before = personality(ASK)
+    before, usable = personality(ASK), os.sched_getaffinity(0)
     if before < 0 or personality(before | ADDR_NO_RANDOMIZE) < 0:
         number = ctypes.get_errno()
         raise OSError(number, f"addresses cannot be fixed here: {os.strerror(number)}")
     try:
+        os.sched_setaffinity(0, cores_for(threads, usable))
         yield
     finally:
+        os.sched_setaffinity(0, usable)
         personality(before)
+
+
+def cores_for(threads: int, usable: Collection[int]) -> set[int]:
+    """A core for each thread, always the same: hardware threads of their own where there are.
+
+    OpenMP's own binding is no way to it: not every framework heeds it, and where it binds the first
+    thread, pools of others are born on that one core.
+    """
+    together: dict[str, list[int]] = {}
+    for core in sorted(usable):
+        siblings = read(CPUS / f"cpu{core}" / "topology" / "thread_siblings_list")
+        together.setdefault(siblings or str(core), []).append(core)
+    ranked = sorted((at, core) for group in together.values() for at, core in enumerate(group))
+    return {core for _, core in ranked[:threads]}
 
 
 def lack() -> str:
@@ -69,7 +84,7 @@ def lack() -> str:
     if pages is None or "[never]" in pages:
         return f"transparent huge pages are off: echo madvise | sudo tee {HUGE_PAGES}"
     try:
-        with fixed_addresses():
+        with steadily(1):
             return ""
     except OSError as error:
         return f"{error.strerror}; in a container, give it --security-opt seccomp=unconfined"

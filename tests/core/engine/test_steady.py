@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from cases import make_case
 from mbench.engine import steady
 from mbench.engine.launch import launch
 from mbench.engine.outcome import CaseEnded
-from mbench.engine.steady import ADDR_NO_RANDOMIZE, fixed_addresses, lack, variables
+from mbench.engine.steady import ADDR_NO_RANDOMIZE, cores_for, lack, steadily, variables
 
 allowed = pytest.mark.skipif(
     "addresses" in lack(), reason="this machine does not let addresses be fixed"
@@ -33,10 +34,10 @@ def persona():
 
 @allowed
 def test_what_is_started_within_has_fixed_addresses_and_nothing_else_has():
-    with fixed_addresses():
+    with steadily(1):
         assert persona() & ADDR_NO_RANDOMIZE
     assert not persona() & ADDR_NO_RANDOMIZE
-    with pytest.raises(ValueError, match="as it may"), fixed_addresses():
+    with pytest.raises(ValueError, match="as it may"), steadily(1):
         raise ValueError("as it may")
     assert not persona() & ADDR_NO_RANDOMIZE
 
@@ -68,20 +69,34 @@ def test_a_machine_without_huge_pages_for_malloc(monkeypatch, libc, pages, said)
     assert said in lack()
 
 
+def test_what_the_user_has_set_stays(monkeypatch):
+    monkeypatch.delenv("GLIBC_TUNABLES", raising=False)
+    assert variables() == {"GLIBC_TUNABLES": TUNABLES}
+    monkeypatch.setenv("GLIBC_TUNABLES", "glibc.malloc.hugetlb=0:glibc.malloc.perturb=1")
+    theirs = f"{TUNABLES.replace('hugetlb=1', 'hugetlb=0')}:glibc.malloc.perturb=1"
+    assert variables() == {"GLIBC_TUNABLES": theirs}
+
+
+@allowed
+def test_what_is_started_within_has_a_core_for_each_thread():
+    usable = os.sched_getaffinity(0)
+    code = "import os; print(len(os.sched_getaffinity(0)))"
+    with steadily(1):
+        made = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    assert int(made.stdout) == 1
+    assert os.sched_getaffinity(0) == usable
+
+
 @pytest.mark.parametrize(
-    ("name", "value", "expected"),
-    [
-        ("OMP_PROC_BIND", "false", {"GLIBC_TUNABLES": TUNABLES, "OMP_PLACES": "cores"}),
-        ("GLIBC_TUNABLES", "glibc.malloc.hugetlb=0:glibc.malloc.perturb=1",
-         {"GLIBC_TUNABLES": TUNABLES.replace("hugetlb=1", "hugetlb=0")
-          + ":glibc.malloc.perturb=1", "OMP_PROC_BIND": "true", "OMP_PLACES": "cores"}),
-    ],
-)  # fmt: skip
-def test_what_the_user_has_set_stays(monkeypatch, name, value, expected):
-    for known in ("GLIBC_TUNABLES", "OMP_PROC_BIND", "OMP_PLACES"):
-        monkeypatch.delenv(known, raising=False)
-    monkeypatch.setenv(name, value)
-    assert variables() == expected
+    ("threads", "cores"), [(1, {0}), (2, {0, 1}), (3, {0, 1, 4}), (9, {0, 1, 4, 5})]
+)
+def test_hardware_threads_of_a_core_are_shared_last(monkeypatch, tmp_path, threads, cores):
+    monkeypatch.setattr(steady, "CPUS", tmp_path)
+    for core in (0, 1, 4, 5):
+        file = tmp_path / f"cpu{core}" / "topology" / "thread_siblings_list"
+        file.parent.mkdir(parents=True)
+        file.write_text(f"{core % 4},{core % 4 + 4}\n")
+    assert cores_for(threads, [5, 4, 1, 0]) == cores
 
 
 @pytest.mark.parametrize("steadiness", ["usual", "steady"])
@@ -98,5 +113,7 @@ def test_a_steady_case_is_started_so(plugins, tmp_path, steadiness):
         launch(plugins.adapter("tiny"), environment, case, log=tmp_path / "log", timeout=1.0,
                launcher=launcher)  # fmt: skip
     (program,) = started
-    assert program.fixed_addresses is (steadiness == "steady")
-    assert ("hugetlb=1" in program.variables.get("GLIBC_TUNABLES", "")) is program.fixed_addresses
+    assert bool(program.steady_threads) is (steadiness == "steady")
+    assert ("hugetlb=1" in program.variables.get("GLIBC_TUNABLES", "")) is bool(
+        program.steady_threads
+    )
