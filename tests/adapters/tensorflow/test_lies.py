@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -13,7 +12,6 @@ tf = pytest.importorskip("tensorflow", reason="TensorFlow is not installed here"
 import keras  # noqa: E402
 
 from mbench_tensorflow import images  # noqa: E402
-from mbench_tensorflow.layers import BatchNormalization  # noqa: E402
 from mbench_tensorflow.models import bert, resnet  # noqa: E402
 
 
@@ -23,11 +21,6 @@ def layers(benchmark, kind):
 
 def rule(benchmark):
     return benchmark.update._rule
-
-
-def decay(benchmark, monkeypatch, change):
-    slots = [replace(slot, decay=change(slot.decay)) for slot in rule(benchmark).slots]
-    monkeypatch.setattr(rule(benchmark), "slots", slots)
 
 
 def alter_gradients(benchmark, monkeypatch, change):
@@ -45,11 +38,11 @@ class TestLies(LiesAreCaught):
         monkeypatch.setattr(benchmark.model.conv1, "margins", margins)
 
     def wrong_epsilon(self, benchmark, monkeypatch):
-        for norm in layers(benchmark, BatchNormalization):
+        for norm in layers(benchmark, keras.layers.BatchNormalization):
             monkeypatch.setattr(norm, "epsilon", 1e-3)
 
     def wrong_momentum(self, benchmark, monkeypatch):
-        for norm in layers(benchmark, BatchNormalization):
+        for norm in layers(benchmark, keras.layers.BatchNormalization):
             monkeypatch.setattr(norm, "momentum", 0.99)
 
     def keeps_its_outputs(self, benchmark, monkeypatch):
@@ -87,11 +80,12 @@ class TestLies(LiesAreCaught):
         monkeypatch.setattr(images, "cross_entropy", summed)
 
     def no_weight_decay(self, benchmark, monkeypatch):
-        decay(benchmark, monkeypatch, lambda rate: 0.0)
+        own = rule(benchmark)
+        monkeypatch.setattr(own, "decays", [0.0] * len(own.decays))
 
     def weight_decay_everywhere(self, benchmark, monkeypatch):
-        largest = max(slot.decay for slot in rule(benchmark).slots)
-        decay(benchmark, monkeypatch, lambda rate: largest)
+        optimizer = rule(benchmark).optimizer
+        monkeypatch.setattr(optimizer, "_use_weight_decay", lambda variable: True)
 
     def no_clipping(self, benchmark, monkeypatch):
         monkeypatch.setattr(benchmark.update, "_clip_norm", None)
