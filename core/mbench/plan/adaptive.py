@@ -65,6 +65,8 @@ class Adaptive(Protocol):
             raise UsageError(
                 f"--max-processes {self.most_processes} is less than --processes {self.processes}"
             )
+        if self.rounds is not None and self.rounds < self.builds:
+            raise UsageError(f"--rounds {self.rounds} is less than --builds {self.builds}")
 
     @property
     def stops_by_width(self) -> bool:
@@ -84,7 +86,7 @@ class Adaptive(Protocol):
             paying = wanted / round_seconds
         else:
             most = 2 * self.most_rounds
-        return max(self.fewest_rounds, int(min(most, paying)))
+        return max(self.fewest_rounds, self.builds, int(min(most, paying)))
 
     def estimate(self, step_seconds: Sequence[float | None]) -> tuple[float | None, str]:
         return self.budget_seconds, self.in_all(self.budget_seconds)

@@ -6,6 +6,7 @@ import math
 
 import pytest
 
+from mbench.errors import UsageError
 from mbench.plan.adaptive import Adaptive
 from mbench.plan.counted import Counted
 from mbench.plan.presets import PRESETS
@@ -58,3 +59,9 @@ def test_the_published_protocols_have_their_published_constants():
 
 def test_the_first_step_never_counts():
     assert Counted(name="bare", steps=5).steps_before == 1
+
+
+def test_every_build_has_a_round():
+    assert Adaptive(builds=7).rounds_for(setup_seconds=1000, round_seconds=1) == 7
+    with pytest.raises(UsageError, match="--rounds 3 is less than --builds 4"):
+        Adaptive(builds=4, rounds=3)
