@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from surroundings import one_line
+from surroundings import PATIENCE, one_line
 
 from mbench import cli, console
 from mbench.commands.output import check_writable
@@ -26,7 +26,7 @@ def shell(around, line, *arguments, **variables):
     """Runs a line of the shell, in which "$@" is mbench with these arguments."""
     return subprocess.run(
         ["bash", "-c", line, "-", *MBENCH, *arguments], env={**around.variables, **variables},
-        cwd=around.folder, capture_output=True, text=True, timeout=60, check=False,
+        cwd=around.folder, capture_output=True, text=True, timeout=PATIENCE, check=False,
     )  # fmt: skip
 
 
@@ -82,7 +82,7 @@ def test_modules_of_the_current_folder_are_not_loaded(around):
         Path(around.folder, f"{name}.py").write_text("raise RuntimeError('loaded')\n")
     done = subprocess.run(
         [Path(sys.executable).with_name("mbench"), "--version"], env=around.variables,
-        cwd=around.folder, capture_output=True, text=True, timeout=60, check=False,
+        cwd=around.folder, capture_output=True, text=True, timeout=PATIENCE, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
 

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from surroundings import one_line
+from surroundings import PATIENCE, one_line
 
 from mbench.contract.reading import Malformed
 from mbench.errors import MbenchError
@@ -105,7 +105,7 @@ def test_a_limit_on_files_ends_a_run_in_one_line_that_says_how_to_go_on(around):
     done = subprocess.run(
         [*limited, "compare", "--frameworks", "tiny,tiny", "--models", "tiny-model", "--processes",
          "1", "--rounds", "20", "--block", "0.005", "--no-mfu", "--no-verify"],
-        env=around.variables, cwd=around.folder, capture_output=True, text=True, timeout=60,
+        env=around.variables, cwd=around.folder, capture_output=True, text=True, timeout=PATIENCE,
         check=False,
     )  # fmt: skip
     (folder,) = around.results.glob("2*")
