@@ -39,12 +39,18 @@ def summary_lines(document: Document) -> list[str]:
         + of_comparison(document, one, setup(told) if len(told) == 1 else "")
         for one in told
     ]
-    short = {case["label"]: case["outcome"] for one in comparisons
+    short = {case["label"]: ended(case) for one in comparisons
              for case in fell_short(document, one)}  # fmt: skip
-    said = ", ".join(f"{label} is {outcome}" for label, outcome in short.items())
+    said = ", ".join(f"{label} {how}" for label, how in short.items())
     if len(lines) > 1 and (alike := setup(told)):
         lines.append(alike.removeprefix(", "))
     return lines + ([f"not compared: {said}"] if said else [])
+
+
+def ended(case: Document) -> str:
+    """How a case fell short."""
+    interrupted = str(case["reason"]).startswith("interrupted")
+    return "was interrupted" if interrupted else f"is {case['outcome']}"
 
 
 def of_case(case: Document) -> str:

@@ -68,6 +68,12 @@ def test_the_last_lines_say_each_comparison_in_the_direction_of_its_sentence(ful
     ]
 
 
+def test_what_was_interrupted_did_not_fail(full):
+    (short,) = (case for case in full["cases"] if case["outcome"] == "oom")
+    short |= {"outcome": "failed", "reason": "interrupted before its first round"}
+    assert summary_lines(full)[-1] == "not compared: tiny==1.26 was interrupted"
+
+
 def test_the_last_lines_count_what_is_many(document):
     speeds = {"tiny": [[1.0]] * 3, "flaky": [[2.0], [2.02], [2.0]]}
     made = document(seconds=speeds, batch_size=(1, 2, 4, 8, 16, 32))
