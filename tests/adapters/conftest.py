@@ -12,5 +12,6 @@ pytest.register_assert_rewrite("alike", "families", "lies")
 @pytest.fixture(scope="module")
 def runtime(request):
     """Of the adapter whose folder the tests lie in."""
-    adapter = importlib.import_module(f"mbench_{request.path.parent.name}.runtime")
+    folder = request.path.parent.name.removesuffix("_adapter")
+    adapter = importlib.import_module(f"mbench_{folder}.runtime")
     return adapter.Runtime(device="cpu", threads=2)
