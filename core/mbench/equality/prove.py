@@ -218,7 +218,7 @@ class Prover:
         if gates.steps:
             yield from judge_changes(
                 trained.steps[-1], self.reference.own.tensors, self.workload,
-                gates=replace(gates, short=None, direction=None), check="steps",
+                gates=gates.of_steps(), check="steps",
             )  # fmt: skip
 
     def timed_masks(self, worker: Worker) -> Iterator[judge.Finding]:

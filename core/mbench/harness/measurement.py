@@ -102,7 +102,7 @@ class Measurement(ABC, Generic[Constants]):
         self.progress.phase(entry.label, "preparing")
         prepared = worker.prepare(entry.case)
         self.progress.phase(entry.label, "warming up")
-        witness = Witness(entry, process, worker, self.store)
+        witness = Witness(entry, process, worker, self.store, batches=prepared.batches)
         first: list[wire.Seen] = []
 
         def run(count: int) -> int:

@@ -30,7 +30,9 @@ is other work."""
 class Witness:
     """Everything here happens outside the clock; nothing of it tells a worker what is timed."""
 
-    def __init__(self, entry: Entry, process: int, worker: Worker, store: RunWriter) -> None:
+    def __init__(
+        self, entry: Entry, process: int, worker: Worker, store: RunWriter, *, batches: int
+    ) -> None:
         self.entry = entry
         self.process = process
         self.worker = worker
@@ -40,6 +42,9 @@ class Witness:
         self.steps = 0
         """Since parameters were loaded."""
         self.changes_seen = not self.training
+        self.batches = batches
+        self.last_batch: int | None = None
+        """Of the last look after a block."""
         self.warm = False
         self._held: list[events.Changes] = []
 
@@ -79,10 +84,15 @@ class Witness:
         self.steps = 0
 
     def approach(self, count: int) -> None:
-        """Make untimed steps up to where changes are looked at, if a block would pass that."""
+        """Make untimed steps up to where changes are looked at, if a block would pass that; and one
+        where the block would end on the batch that was looked at last: a multiple of all batches
+        would show the same one for ever.
+        """
         left = CHANGES_AT - self.steps
         if not self.changes_seen and 0 < left < count:
             self.run(left)
+        if self.batches > 1 and (self.steps + count - 1) % self.batches == self.last_batch:
+            self.run(1)
 
     def see(self, of_block: events.OfBlock, *, steps: int, waited: int) -> None:
         """Write down what a block's last step left; `waited` is the parent's time for the block."""
@@ -91,6 +101,7 @@ class Witness:
         looked = perf_counter_ns() - begin
         self.steps += steps
         self.check(seen)
+        self.last_batch = seen.batch
         self.store.append(
             events.Evidence(
                 **vars(of_block),

@@ -15,7 +15,7 @@ BRIEF += ["--threads", "1", "--format", "json"]
         ("memo", "inference", "flaky: an MFU of "),
         ("stale", "inference", "flaky: output logits of batch "),
         ("forty", "train", "foretell"),
-        ("second", "train", "as timed, off by "),
+        ("second", "train", "off by "),
         ("half", "train", "the first losses as timed lie apart"),
         ("hasty", "train", "of work went on after synchronize"),
         ("clock", "train", "flaky: it says "),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from mbench.harness.witness import CHANGES_AT, MOST_STEPS
@@ -17,6 +19,16 @@ def test_every_block_is_followed_by_what_its_last_step_left(measure):
     ]
     assert all(one.batch == (one.step - 1) % 8 for one in seen)
     assert store.of(events.Changes) == [], "inference changes no parameter"
+
+
+@pytest.mark.parametrize("step_seconds", [0.25 / 64, 0.25 / 8, 0.25])
+def test_no_two_looks_in_a_row_are_at_the_same_batch(measure, world, step_seconds):
+    """Nor where blocks, and the steps before them, are multiples of all batches."""
+    world.step_seconds = step_seconds
+    store = measure(processes=1, rounds=9, mode="inference", frameworks=("tiny", "flaky"))
+    for case in (0, 1):
+        seen = [one.batch for one in store.of(events.Evidence) if one.case == case]
+        assert all(one != other for one, other in pairwise(seen))
 
 
 @pytest.mark.parametrize("step_seconds", [0.001, 0.02, 0.6, 5.0])

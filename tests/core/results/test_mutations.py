@@ -88,6 +88,13 @@ def whole_run(write_run, proven):
                 )
                 for step in (16, 20)
             ),
+            events.Build(
+                **of_process,
+                round=1,
+                prepare_seconds=0.1,
+                first_step_nanoseconds=10**9,
+                warmup_blocks=[(1, 10**9)],
+            ),
             events.Resumed(arguments=["mbench"], mbench="0.1.0", at="then"),
         ]
         with (folder / EVENTS_FILE).open("a") as file:
