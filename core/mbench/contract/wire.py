@@ -116,6 +116,18 @@ class TimeSteps:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Turn:
+    """Make the next step on the batch of that number; those after it follow in turn."""
+
+    batch: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Turned:
+    """The next step will be on it."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Elapsed:
     """`start` is on the machine's monotonic clock; one duration per block, or one per step."""
 
@@ -242,8 +254,8 @@ MESSAGES = {
     kind.__name__: kind
     for kind in (
         Hello, Start, FrameworkInfo, Prepare, Prepared, Probe, Probed, TimeSteps, Elapsed, Memory,
-        MemoryUsed, Load, Loaded, Look, Seen, Observe, Observation, FindShapes, ShapesFound, Close,
-        Closed, Failure,
+        MemoryUsed, Turn, Turned, Load, Loaded, Look, Seen, Observe, Observation, FindShapes,
+        ShapesFound, Close, Closed, Failure,
     )
 }  # fmt: skip
 

@@ -43,8 +43,8 @@ class Witness:
         """Since parameters were loaded."""
         self.changes_seen = not self.training
         self.batches = batches
-        self.last_batch: int | None = None
-        """Of the last look after a block."""
+        self.looks = 0
+        """After blocks."""
         self.warm = False
         self._held: list[events.Changes] = []
 
@@ -84,15 +84,17 @@ class Witness:
         self.steps = 0
 
     def approach(self, count: int) -> None:
-        """Make untimed steps up to where changes are looked at, if a block would pass that; and one
-        where the block would end on the batch that was looked at last: a multiple of all batches
-        would show the same one for ever.
+        """Make untimed steps up to where changes are looked at, if a block would pass that.
+
+        Then let blocks end on each of the batches in turn: whatever their lengths, the same batches
+        are looked at in all processes of all frameworks.
         """
         left = CHANGES_AT - self.steps
         if not self.changes_seen and 0 < left < count:
             self.run(left)
-        if self.batches > 1 and (self.steps + count - 1) % self.batches == self.last_batch:
-            self.run(1)
+        if self.changes_seen:
+            first = (self.looks + 1 - count) % self.batches
+            self.worker.ask(wire.Turn(batch=first), wire.Turned)
 
     def see(self, of_block: events.OfBlock, *, steps: int, waited: int) -> None:
         """Write down what a block's last step left; `waited` is the parent's time for the block."""
@@ -101,7 +103,7 @@ class Witness:
         looked = perf_counter_ns() - begin
         self.steps += steps
         self.check(seen)
-        self.last_batch = seen.batch
+        self.looks += 1
         self.store.append(
             events.Evidence(
                 **vars(of_block),

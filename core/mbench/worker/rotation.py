@@ -24,12 +24,14 @@ class Rotation:
         """Since parameters were loaded."""
         self.batch = 0
         """Number of the last step's batch."""
+        self.next_batch = 0
 
     def load(self, arrays: Iterable[tuple[str, np.ndarray]]) -> None:
         self.benchmark.load_parameters(arrays)
-        self.steps = 0
+        self.steps = self.next_batch = 0
 
     def step(self) -> None:
-        self.batch = self.steps % self.benchmark.batches
+        self.batch = self.next_batch
+        self.next_batch = (self.batch + 1) % self.benchmark.batches
         self.steps += 1
         self.benchmark.step(self.batch)

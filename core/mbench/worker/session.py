@@ -60,6 +60,9 @@ class Session:
         assert self.workload is not None
         if isinstance(message, wire.Look):
             return evidence.look(self.rotation, self.workload, self.case, message)
+        if isinstance(message, wire.Turn):
+            self.rotation.next_batch = message.batch % self.rotation.benchmark.batches
+            return wire.Turned()
         if isinstance(message, wire.Load):
             self.rotation.load(self.workload.parameters(seed=self.case.seed))
             self.rotation.synchronize()

@@ -58,6 +58,8 @@ MESSAGES = [
     wire.ShapesFound(shapes={"weight": [2, 3], "scalar": []}),
     wire.Probe(kind="matmul", size=1024, precision="fp32"),
     wire.Probed(),
+    wire.Turn(batch=3),
+    wire.Turned(),
 ]
 
 

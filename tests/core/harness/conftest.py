@@ -85,7 +85,7 @@ class FakeWorker(SilentWorker):
     def prepare(self, case, *, load=True):
         self.world.fault(self.label, self.number, "prepare")
         self.training = case.mode == "train"
-        self.steps = 0
+        self.steps = self.next_batch = 0
         self.world.prepared += 1
         self.builds += 1
         if self.builds > self.world.builds.get(self.label, self.builds):
@@ -99,6 +99,7 @@ class FakeWorker(SilentWorker):
         self.check_alone()
         self.world.fault(self.label, self.number, "run" if not each else "each")
         self.steps += count - (self.world.skips == self.label)
+        self.next_batch = (self.next_batch + count) % 8
         self.world.counts.append(count)
         self.world.now += count * self.step_seconds
         step = round(self.step_seconds * 1e9)
@@ -114,11 +115,14 @@ class FakeWorker(SilentWorker):
             self.check_alone()
             self.world.fault(self.label, self.number, "look")
             norm = {"weight": [float(self.steps)] + [0.0] * 5} if message.changes else {}
-            batch, loss = (self.steps - 1) % 8, 4.0 if self.training else None
+            batch, loss = (self.next_batch - 1) % 8, 4.0 if self.training else None
             return self.told(wire.Seen(step=self.steps, batch=batch, loss=loss, changes=norm))
+        if isinstance(message, wire.Turn):
+            self.next_batch = message.batch
+            return wire.Turned()
         if isinstance(message, wire.Load):
             self.check_alone()
-            self.steps = 0
+            self.steps = self.next_batch = 0
             self.world.loads += 1
             return wire.Loaded()
         assert isinstance(message, wire.Memory)
