@@ -30,6 +30,11 @@ class Rotation:
         self.benchmark.load_parameters(arrays)
         self.steps = self.next_batch = 0
 
+    def observed(self, steps: int) -> None:
+        """So many were made beside it, since parameters were loaded for them."""
+        self.steps = steps
+        self.next_batch = steps % self.benchmark.batches
+
     def step(self) -> None:
         self.batch = self.next_batch
         self.next_batch = (self.batch + 1) % self.benchmark.batches

@@ -70,7 +70,7 @@ class Session:
         if isinstance(message, wire.Memory):
             return wire.MemoryUsed(peak_bytes=self.rotation.benchmark.peak_memory_bytes())
         if isinstance(message, wire.Observe):
-            self.rotation.steps = message.steps
+            self.rotation.observed(message.steps)
             return evidence.observe(self.rotation.benchmark, self.workload, message)
         raise Malformed(f"a worker does not take {type(message).__name__}")
 
