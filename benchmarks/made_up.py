@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mbench.contract.case import Case
 from mbench.plan.adaptive import Adaptive
-from mbench.results import events
+from mbench.results import encoding, events
 from mbench.results.evidence import Gates
 from mbench.results.folder import EVENTS_FILE, SCHEMA
 from mbench.telemetry.system import System
@@ -80,6 +80,6 @@ def write(folder: Path, made: Iterable[events.Event]) -> Path:
     end = events.End(status="complete", finished="2026-01-01T01:00:00+00:00")
     run = folder / header.id
     run.mkdir()
-    lines = (events.encode(event) + "\n" for event in (header, *rest, end))
+    lines = (encoding.encode(event) + "\n" for event in (header, *rest, end))
     (run / EVENTS_FILE).write_text("".join(lines))
     return run

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mbench.engine.outcome import CaseEnded
 from mbench.errors import UsageError
-from mbench.results.events import plain
+from mbench.results.encoding import plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -1,16 +1,14 @@
-"""What a run's file holds: a record for each kind of event, and the line that it is written as."""
+"""What a run's file holds: a record for each kind of event."""
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
-from typing import Annotated, Any
+from dataclasses import dataclass, field
+from typing import Annotated
 
 from mbench.contract import case as contract
 from mbench.contract.adapter import FrameworkInfo
-from mbench.contract.reading import Malformed, printable, read_fields
+from mbench.contract.reading import Malformed
 from mbench.plan.presets import written_down
 from mbench.plan.protocol import Protocol
 from mbench.quantities import Bytes, Count, Flops, Instant, Nanoseconds, Number, Seconds, Steps
@@ -18,9 +16,9 @@ from mbench.results import calibration, evidence
 from mbench.results.proof import ProofRecord
 from mbench.results.tried import Tried
 from mbench.telemetry.machine import System
-from mbench.telemetry.sample import GpuSample, Sample
+from mbench.telemetry.sample import Sample
 
-__all__ = ["EVENTS", "Event", "decode", "encode", "plain"]
+__all__ = ["EVENTS", "Event"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -329,36 +327,3 @@ KINDS = (
 EVENTS: dict[str, type[Event]] = {
     re.sub("(?<=[a-z])(?=[A-Z])", "_", kind.__name__).lower(): kind for kind in KINDS
 }
-NAMES = {kind: name for name, kind in EVENTS.items()}
-
-
-def encode(event: Event) -> str:
-    """An event as one line of JSON; raises Malformed where it could not be read back."""
-    line = json.dumps({"event": NAMES[type(event)], **plain(event)}, separators=(",", ":"))
-    decode(line)
-    return line
-
-
-def decode(line: str) -> Event | None:
-    """The event of one line, None for a kind that a later writer has added; raises ValueError."""
-    body = json.loads(line)
-    name = body.pop("event", None) if isinstance(body, dict) else None
-    if not isinstance(name, str):
-        raise Malformed(f"no event: {line:.60}")
-    if name not in EVENTS:
-        return None
-    event: Event = read_fields(EVENTS[name], body, where=name, lenient=True)
-    return event
-
-
-def plain(value: Any) -> Any:
-    """A record as plain JSON data."""
-    if is_dataclass(value):
-        found = {f.name: plain(getattr(value, f.name)) for f in fields(value)}
-        sparse = isinstance(value, Sample | GpuSample)
-        return {name: v for name, v in found.items() if v is not None or not sparse}
-    if isinstance(value, Mapping):
-        return {printable(name): plain(inner) for name, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(inner) for inner in value]
-    return printable(value) if isinstance(value, str) else value

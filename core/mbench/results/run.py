@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mbench.errors import MbenchError, UsageError
-from mbench.results import events
+from mbench.results import encoding, events
 from mbench.results.folder import EVENTS_FILE, SCHEMA, find_runs
 from mbench.results.records import Run
 from mbench.results.runfile import lines_of
@@ -59,7 +59,7 @@ def load_run(folder: Path) -> Run:
         if wrong:
             raise MbenchError(wrong)
         try:
-            if event := events.decode(line):
+            if event := encoding.decode(line):
                 take(event)
         except (ValueError, LookupError, TypeError, RecursionError) as error:
             wrong = f"{path}, line {number}: not an event of a run ({error!r:.200})"
@@ -77,7 +77,7 @@ def header_of(path: Path, line: str) -> events.Run:
     try:
         body = json.loads(line)
         check_schema(path, body)
-        header = events.decode(line)
+        header = encoding.decode(line)
     except (ValueError, LookupError, TypeError, RecursionError):
         header = None
     if not isinstance(header, events.Run):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import mbench
 from mbench.errors import MbenchError
-from mbench.results import events
+from mbench.results import encoding, events
 from mbench.results.folder import EVENTS_FILE, SCHEMA
 from mbench.results.runfile import RunFile
 
@@ -86,7 +86,7 @@ class RunWriter:
 
     def append(self, event: events.Event) -> None:
         """Write an event down; raises Malformed where it could not be read back, and OSError."""
-        self._file.append(events.encode(event))
+        self._file.append(encoding.encode(event))
         self.failures += isinstance(event, events.Outcome)
         self.heard(event)
 
@@ -99,7 +99,7 @@ class RunWriter:
             self.ended = True
             with suppress(OSError, MbenchError):
                 end = events.End(status=status, finished=timestamp())
-                self._file.append(events.encode(end), spare=0)
+                self._file.append(encoding.encode(end), spare=0)
             self.close()
 
     def close(self) -> None:

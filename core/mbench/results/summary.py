@@ -12,7 +12,7 @@ from mbench.contract.axes import AXES
 from mbench.results.ceiling import ceiling, mfu, peak
 from mbench.results.comparisons import compare
 from mbench.results.doubts import doubts, implausible
-from mbench.results.events import plain
+from mbench.results.encoding import plain
 from mbench.results.figures import level, step_times, throughput
 from mbench.results.machine import disturbances, energy, telemetry
 

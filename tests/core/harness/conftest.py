@@ -21,7 +21,7 @@ from mbench.harness.execute import measurement_of
 from mbench.plan.adaptive import Adaptive
 from mbench.plan.plan import Sweep, plan
 from mbench.results import events
-from mbench.results.events import decode, encode
+from mbench.results.encoding import decode, encode
 from mbench.telemetry.sample import Sample
 from mbench.telemetry.sampler import Watch
 

@@ -10,7 +10,7 @@ from mbench.engine.outcome import CaseEnded
 from mbench.harness import ceiling
 from mbench.harness.ceiling import BLOCKS, Ceilings, amount
 from mbench.plan.plan import Sweep, plan
-from mbench.results.events import decode, encode
+from mbench.results.encoding import decode, encode
 
 
 class Worker(SilentWorker):

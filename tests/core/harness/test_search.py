@@ -19,7 +19,7 @@ from mbench.harness.search import Search, largest
 from mbench.plan.adaptive import Adaptive
 from mbench.plan.plan import Sweep, plan, plan_all
 from mbench.plan.presets import PRESETS
-from mbench.results.events import decode, encode
+from mbench.results.encoding import decode, encode
 from mbench.results.tried import Tried
 
 

@@ -12,7 +12,8 @@ from mbench.contract.adapter import FrameworkInfo
 from mbench.contract.reading import Malformed
 from mbench.plan.presets import PRESETS
 from mbench.results import events
-from mbench.results.events import EVENTS, decode, encode
+from mbench.results.encoding import decode, encode
+from mbench.results.events import EVENTS
 from mbench.results.proof import FindingRecord
 from mbench.results.tried import Tried
 from mbench.telemetry.sample import GpuSample, Sample

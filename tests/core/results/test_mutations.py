@@ -18,7 +18,8 @@ from mbench.plan.presets import PRESETS
 from mbench.reports import html
 from mbench.results import events
 from mbench.results.difference import differ
-from mbench.results.events import EVENTS, encode
+from mbench.results.encoding import encode
+from mbench.results.events import EVENTS
 from mbench.results.folder import EVENTS_FILE
 from mbench.results.proof import FindingRecord
 from mbench.results.run import load_run

@@ -1,0 +1,51 @@
+"""The line as which an event is written, and the event of a line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from typing import TYPE_CHECKING, Any
+
+from mbench.contract.reading import Malformed, printable, read_fields
+from mbench.results.events import EVENTS
+from mbench.telemetry.sample import GpuSample, Sample
+
+if TYPE_CHECKING:
+    from mbench.results.events import Event
+
+__all__ = ["decode", "encode", "plain"]
+
+NAMES = {kind: name for name, kind in EVENTS.items()}
+
+
+def encode(event: Event) -> str:
+    """An event as one line of JSON; raises Malformed where it could not be read back."""
+    line = json.dumps({"event": NAMES[type(event)], **plain(event)}, separators=(",", ":"))
+    decode(line)
+    return line
+
+
+def decode(line: str) -> Event | None:
+    """The event of one line, None for a kind that a later writer has added; raises ValueError."""
+    body = json.loads(line)
+    name = body.pop("event", None) if isinstance(body, dict) else None
+    if not isinstance(name, str):
+        raise Malformed(f"no event: {line:.60}")
+    if name not in EVENTS:
+        return None
+    event: Event = read_fields(EVENTS[name], body, where=name, lenient=True)
+    return event
+
+
+def plain(value: Any) -> Any:
+    """A record as plain JSON data."""
+    if is_dataclass(value):
+        found = {f.name: plain(getattr(value, f.name)) for f in fields(value)}
+        sparse = isinstance(value, Sample | GpuSample)
+        return {name: v for name, v in found.items() if v is not None or not sparse}
+    if isinstance(value, Mapping):
+        return {printable(name): plain(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(inner) for inner in value]
+    return printable(value) if isinstance(value, str) else value
