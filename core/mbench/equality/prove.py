@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 from mbench.contract import wire
@@ -65,6 +66,11 @@ class Prover:
             self.notes.append("proven with clipping, which the timed step leaves out")
         path = folder_of(case.workload) / f"{self.workload.name}.npz"
         self.reference: Reference = load(path, self.workload)
+
+    @cached_property
+    def visible(self) -> float:
+        """The rate at which a step of bare descent shows in every precision."""
+        return visible_rate(self.workload, self.reference.plain.tensors, PLAIN_RATE)
 
     def run(self) -> judge.Proof:
         """Both passes; raises CaseEnded where a worker falls short."""
@@ -209,11 +215,10 @@ class Prover:
         """Gradients in the timed precision, and the timed optimizer's steps where they show."""
         case, gates = self.timed, CHANGES[self.timed.precision]
         gradients = self.reference.plain.tensors
-        rate = visible_rate(self.workload, gradients, PLAIN_RATE)
-        (bare,) = self.observe(worker, replace(case, plain_sgd=rate), steps=1)
+        (bare,) = self.observe(worker, replace(case, plain_sgd=self.visible), steps=1)
         yield from judge_changes(
             bare.steps[0], gradients, self.workload,
-            gates=gates, check="gradients", factor=rate / PLAIN_RATE,
+            gates=gates, check="gradients", factor=self.visible / PLAIN_RATE,
         )  # fmt: skip
         if gates.steps:
             yield from judge_changes(
@@ -223,9 +228,8 @@ class Prover:
 
     def timed_masks(self, worker: Worker) -> Iterator[judge.Finding]:
         """The gradients of one sample, twice."""
-        rate = visible_rate(self.workload, self.reference.plain.tensors, PLAIN_RATE)
         sizes = self.workload.mask_sizes or self.timed.sizes
-        case = replace(self.timed, dropout=True, plain_sgd=rate, batch_size=1, sizes=sizes)
+        case = replace(self.timed, dropout=True, plain_sgd=self.visible, batch_size=1, sizes=sizes)
         if rates := case.resolve().masks():
             once, again = self.observe(worker, case, seeds=(0, 0), steps=1, masked=list(rates))
             yield from judge_masks(once.steps[0], again.steps[0], rates)
