@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from mbench.equality.reference import Trajectory
     from mbench.workloads.workload import Workload
 
-__all__ = ["CHECKS", "Finding", "Proof", "judge_dropout", "judge_flops", "judge_losses",
-           "judge_outputs", "judge_parameters", "judge_shapes", "judge_trajectory"]  # fmt: skip
+__all__ = ["CHECKS", "IN_FLOAT64", "Finding", "Proof", "judge_dropout", "judge_flops",
+           "judge_losses", "judge_outputs", "judge_parameters", "judge_shapes",
+           "judge_trajectory"]  # fmt: skip
 
 CHECKS = {
     "parameters": "names, shapes and number of parameters are the workload's",
@@ -37,6 +38,8 @@ CHECKS = {
     "masks": "the share of units that dropout drops",
     "dropout": "dropout is active in what is timed",
 }
+IN_FLOAT64 = ("outputs", "loss", "updates", "optimizer")
+"""The checks whose errors are those of float64; the gates of others are wider by orders."""
 
 
 @dataclass(frozen=True)
@@ -189,12 +192,13 @@ def judge_losses(
 
 
 def judge_trajectory(
-    observation: Observation, expected: Trajectory, workload: Workload, *, check: str, keep: int
+    observation: Observation, expected: Trajectory, workload: Workload, *, check: str
 ) -> Finding:
-    """The change of every tensor after step `keep`, and of all together after every step."""
+    """The change of every tensor after the last step, and of all together after every step."""
+    steps = len(observation.steps)
     names = [tensor.name for tensor in workload.tensors()]
     scale = scales(expected.tensors, workload)
-    found = trajectory(observation, workload, keep=keep, scale=scale)
+    found = trajectory(observation, workload, keep=steps - 1, scale=scale)
     gaps = np.linalg.norm(found.tensors[:, 1:] - expected.tensors[:, 1:], axis=1) / scale
     errors = {f"change of {name}": float(gap) for name, gap in zip(names, gaps, strict=True)}
     if max(errors.values()) > EXACT:
@@ -203,10 +207,12 @@ def judge_trajectory(
         return replace(cause, gate=EXACT, note=hint(found, expected, gaps, workload))
     together = {
         f"all changes together after step {at}": float(gap) / math.sqrt(len(names))
-        for at, gap in enumerate(np.linalg.norm(found.whole - expected.whole, axis=1), start=1)
+        for at, gap in enumerate(
+            np.linalg.norm(found.whole - expected.whole[:steps], axis=1), start=1
+        )
     }
     if max(together.values()) > EXACT:
-        return first(check, together, EXACT, note=f"every tensor is right after step {keep + 1}")
+        return first(check, together, EXACT, note=f"every tensor is right after step {steps}")
     return worst(check, {**errors, **together}, EXACT)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mbench.contract.axes import MACHINE, hushed
-from mbench.equality.judge import CHECKS
+from mbench.equality.judge import CHECKS, IN_FLOAT64
 from mbench.equality.proof_case import PROVEN
 from mbench.reports.grid import Grid, drawn
 from mbench.reports.terminal import folded, terminal_width
@@ -52,10 +52,9 @@ def cell(proof: dict[str, Any] | None, check: str) -> str:
 
 def worst(proof: dict[str, Any]) -> str:
     """The largest error in float64, and the largest as timed."""
-    made = [f for f in proof["findings"] if f["error"] and f["check"] not in ("flops", "dropout")]
     parts = []
-    for timed, what in ((False, "in float64"), (True, "as timed")):
-        of = [f for f in made if (f["check"] == "timed") is timed]
+    for checks, what in ((IN_FLOAT64, "in float64"), (("timed",), "as timed")):
+        of = [f for f in proof["findings"] if f["error"] and f["check"] in checks]
         if of:
             found = max(of, key=lambda f: f["error"])
             parts.append(f"{what} {found['where']} {found['error']:.1e}")

@@ -31,6 +31,7 @@ GOOD = [
     Finding("outputs", 3e-15, 1e-9, "output logits"),
     Finding("flops", None, 0.05, note="the framework counted none"),
     Finding("timed", 4e-7, 1e-5, "loss of step 2"),
+    Finding("gradients", 6e-3, 0.3, "direction of the changes from a to b"),
 ]
 
 
@@ -41,7 +42,7 @@ def test_a_proof_shows_the_largest_error_of_each_check():
         assert check in header
     assert row.split() == [
         "tiny", "m", "train", "fp32", "eager", "0.0e+00", "3.0e-15", "-", "-", "-", "n/a",
-        "4.0e-07", *["-"] * (len(CHECKS) - 7), "proven",
+        "4.0e-07", "6.0e-03", *["-"] * (len(CHECKS) - 8), "proven",
     ]  # fmt: skip
 
 
