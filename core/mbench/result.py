@@ -70,7 +70,7 @@ class Result:
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
         """Of every two frameworks of each comparison, in the order in which they were named."""
-        from mbench.reports.verdicts import sentence, setup
+        from mbench.reports.verdicts import sentence
 
         return tuple(
             Verdict(
@@ -78,7 +78,7 @@ class Result:
                 baseline=one["baseline"],
                 case={axis.name: one[axis.name] for axis in AXES if axis.name in one},
                 verdict=one["verdict"],
-                sentence=sentence(self.document, one) + setup([one]),
+                sentence=sentence(self.document, one),
                 ratio=one["ratio"],
                 low=one["low"],
                 high=one["high"],

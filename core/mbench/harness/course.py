@@ -122,5 +122,8 @@ class Course:
         """What has passed and what is left, in words."""
         said = f"{span(self.elapsed())} elapsed"
         if (left := self.left()) is not None:
-            said += f", {'at most' if self.processes is None else 'about'} {span(left)} left"
+            if self.began_measuring is None:  # environments and proofs come before it
+                said += f", then about {span(left)} of measuring"
+            else:
+                said += f", {'at most' if self.processes is None else 'about'} {span(left)} left"
         return said

@@ -9,7 +9,7 @@ from mbench.console import counted
 from mbench.contract.axes import hushed, name
 from mbench.reports.remarks import fell_short
 from mbench.reports.text import interval, number
-from mbench.reports.verdicts import sentence, setup, turned
+from mbench.reports.verdicts import sentence, setup
 from mbench.stats import VERDICTS
 
 __all__ = ["summary_lines"]
@@ -36,14 +36,14 @@ def summary_lines(document: Document) -> list[str]:
     told = [one for one in comparisons if not fell_short(document, one)]
     lines = [
         (f"{name(one, less=less)}: " if len(titles) > 1 else "")
-        + of_comparison(document, one, setup(told) if len(told) == 1 else "")
+        + of_comparison(document, one, tier=len(told) == 1)
         for one in told
     ]
     short = {case["label"]: ended(case) for one in comparisons
              for case in fell_short(document, one)}  # fmt: skip
     said = ", ".join(f"{label} {how}" for label, how in short.items())
-    if len(lines) > 1 and (alike := setup(told)):
-        lines.append(alike.removeprefix(", "))
+    if len(lines) > 1 and (manner := setup(told)):
+        lines.append(manner)
     return lines + ([f"not compared: {said}"] if said else [])
 
 
@@ -61,12 +61,8 @@ def of_case(case: Document) -> str:
     return f"{case['label']}: {number(speed['value'])} {speed['unit']}" + f" ({ends})" * bool(ends)
 
 
-def of_comparison(document: Document, comparison: Document, alike: str) -> str:
-    """`alike` says how both are set up."""
-    said = sentence(document, comparison) + alike
-    ours = turned(comparison)
-    if ends := interval(ours["low"], ours["high"]):
-        said += f" ({ends})"
+def of_comparison(document: Document, comparison: Document, *, tier: bool) -> str:
+    said = sentence(document, comparison, tier=tier, ends=True)
     state = comparison["equal_work"]
     said += f"; equal work: {state if state == 'proven' else state.upper()}"
     return said + "; DISTURBED" * bool(comparison["disturbances"])

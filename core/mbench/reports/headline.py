@@ -38,13 +38,15 @@ def headline(document: Document) -> str:
         baseline, other = (document["cases"][at]["label"] for at in comparison["cases"])
         pairs.setdefault((baseline, other), []).append(comparison)
     if len(compared) == 1:
-        return sentence(document, compared[0]) + setup(compared)
-    if len(pairs) == len(compared) > 0:
-        return of_one_case(document, pairs) + setup(compared)
+        return sentence(document, compared[0])
     if pairs:
-        told = [of_several(document, pair, of, brief=len(pairs) > MOST_PAIRS)
-                for pair, of in pairs.items()]  # fmt: skip
-        return ". ".join(told) + setup(compared)
+        one_case = len(pairs) == len(compared)
+        told = [of_one_case(document, pairs)] if one_case else [
+            of_several(document, pair, of, brief=len(pairs) > MOST_PAIRS)
+            for pair, of in pairs.items()
+        ]  # fmt: skip
+        manner = setup(compared)
+        return ". ".join([*told, manner[:1].upper() + manner[1:]] if manner else told)
     labels = ", ".join(dict.fromkeys(case["label"] for case in document["cases"]))
     return f"{labels}, compared with nothing" if document["cases"] else "Nothing was measured"
 
@@ -55,7 +57,7 @@ def of_one_case(document: Document, pairs: Mapping[Pair, list[Document]]) -> str
     rest: dict[tuple[str | None, str], list[str]] = {}
     for (baseline, other), (comparison,) in pairs.items():
         if comparison["verdict"] in WON:
-            said.append(sentence(document, comparison))
+            said.append(sentence(document, comparison, tier=False))
         else:
             rest.setdefault((comparison["verdict"], baseline), []).append(other)
     said += [

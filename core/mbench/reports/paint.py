@@ -12,7 +12,7 @@ SETUP = rf" \([\w-]+\)|(?: (?:in|with|and) {WORD}(?: (?!in|with|and|is){WORD})?)
 STYLES = {
     "winner": (
         "1;32",
-        rf"\S+(?:{SETUP})? is [\d.]+ times as fast as [^\s(;:,]+(?:{SETUP})?",
+        rf"\S+(?:{SETUP})? is [\d.]+ times(?: \([\d. ]+\))? as fast as [^\s(;:,]+(?:{SETUP})?",
     ),
     "open": ("1", r"no difference shown|alike within \S+ %|undetermined|depends on stalls"),
     "unequal": ("1;35", r"NOT PROVEN|NOT CHECKED|\bnot-equal\b|\bFAILS\b"),

@@ -15,7 +15,6 @@ from mbench.reports.verdicts import (
     further,
     noise_note,
     sentence,
-    setup,
     together,
 )
 from mbench.stats import PERCENTILES
@@ -67,8 +66,7 @@ def fell_short(document: Document, comparison: Document) -> list[Document]:
 def verdict_line(document: Document, comparison: Document, *, less: Collection[str] = ()) -> str:
     """One comparison in one sentence, without the axes in `less`."""
     what = name(comparison, less={"compiler", *less})
-    said = sentence(document, comparison) + setup([comparison])
-    return f"{what}: {said} ({evidence(comparison)})"
+    return f"{what}: {sentence(document, comparison)} ({evidence(comparison)})"
 
 
 def equality(document: Document, comparison: Document) -> str:

@@ -77,9 +77,9 @@ def called(case: Document) -> str:
 
 
 def setup(comparisons: Collection[Document]) -> str:
-    """How all frameworks were set up; empty where not all of them were alike."""
+    """How all frameworks ran; empty where not all of them were set up alike."""
     found = {comparison["setup"] for comparison in comparisons}
-    return f", each {SETUPS[found.pop()]}" if len(found) == 1 and None not in found else ""
+    return f"each runs {SETUPS[found.pop()]}" if len(found) == 1 and None not in found else ""
 
 
 def with_settings(case: Document, *, less: Collection[str]) -> str:
@@ -92,31 +92,51 @@ def with_settings(case: Document, *, less: Collection[str]) -> str:
     return str(said)
 
 
-def sentence(document: Document, comparison: Document) -> str:
-    """Who is faster, or how large a difference is not ruled out; of the same arithmetic or not."""
+def sentence(
+    document: Document, comparison: Document, *, tier: bool = True, ends: bool = False
+) -> str:
+    """Who is faster, or how large a difference is not ruled out; of the same arithmetic or not.
+
+    With how both were set up if `tier`, and with the interval if `ends`.
+    """
     baseline, other = (document["cases"][at]["precision"] for at in comparison["cases"])
-    said = shown(comparison, *sides(document, comparison))
+    manner = SETUPS.get(comparison["setup"]) if tier else None
+    said = shown(
+        comparison,
+        *sides(document, comparison),
+        manner=f", each {manner}" if manner else "",
+        ends=bracketed(turned(comparison)) if ends else "",
+    )
     if baseline == other:
         return said
     return f"{said} (not the same arithmetic: {other} against {baseline})"
 
 
-def shown(comparison: Document, baseline: str, other: str) -> str:
+def bracketed(comparison: Document) -> str:
+    ends = interval(comparison["low"], comparison["high"])
+    return f" ({ends})" if ends else ""
+
+
+def shown(
+    comparison: Document, baseline: str, other: str, *, manner: str = "", ends: str = ""
+) -> str:
+    """`manner` stands behind the names that it is about, `ends` behind their number."""
     verdict = comparison["verdict"]
-    pair = f"{other} against {baseline}"
-    if verdict is None:
-        return f"{pair}: not compared"
     if verdict in ("faster", "slower"):
         fast, slow = (other, baseline) if verdict == "faster" else (baseline, other)
-        return f"{fast} is {figure(turned(comparison), most=3)} times as fast as {slow}"
+        factor = figure(turned(comparison), most=3)
+        return f"{fast} is {factor} times{ends} as fast as {slow}{manner}"
+    pair = f"{other} against {baseline}{manner}"
+    if verdict is None:
+        return f"{pair}: not compared"
     if verdict == "alike":
-        return f"{pair}: alike within {percent(ALIKE)}"
+        return f"{pair}: alike within {percent(ALIKE)}{ends}"
     if verdict == "depends on stalls":
         middle, total = figure(comparison, "median"), figure(comparison)
-        return f"{pair}: depends on stalls: median {middle}, total {total}"
+        return f"{pair}: depends on stalls, median {middle}, total {total}{ends}"
     if verdict == "undetermined":
-        return f"{pair}: undetermined, {comparison['undetermined']}"
-    return f"{pair}: no difference shown: {other} may be {not_ruled_out(comparison)}"
+        return f"{pair}: undetermined, {comparison['undetermined']}{ends}"
+    return f"{pair}: no difference shown, {other} may be {not_ruled_out(comparison)}{ends}"
 
 
 def not_ruled_out(comparison: Document) -> str:

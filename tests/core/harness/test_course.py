@@ -29,6 +29,7 @@ def test_it_says_which_comparison_and_which_process(course):
 def test_before_anything_was_seen_the_plan_is_what_is_left(course, clock):
     assert course.left() == 320.0
     clock.now += 20  # of proofs, which are not in the plan
+    assert course.times() == "20 s elapsed, then about 5 min of measuring"
     course.measuring(5, 160.0)
     assert course.left() == 320.0
     clock.now += 60

@@ -62,8 +62,8 @@ def test_a_reason_is_said_once(full):
 def test_the_last_lines_say_each_comparison_in_the_direction_of_its_sentence(full):
     full["comparisons"][0]["disturbances"] = ["tiny: a load"]
     assert summary_lines(full) == [
-        "tiny (eager) is 1.5 times as fast as flaky (eager), each as its documentation shows first "
-        "(1.481 .. 1.514); equal work: proven; DISTURBED",
+        "tiny (eager) is 1.5 times (1.481 .. 1.514) as fast as flaky (eager), "
+        "each as its documentation shows first; equal work: proven; DISTURBED",
         "not compared: tiny==1.26 is oom",
     ]
 
@@ -83,7 +83,7 @@ def test_the_last_lines_count_what_is_many(document):
     few = document(seconds=speeds, batch_size=(1, 2))
     assert [line.partition(": ")[0] for line in summary_lines(few)] == [
         "tiny-model train, batch 1, fp32, cpu", "tiny-model train, batch 2, fp32, cpu",
-        "each as its documentation shows first",
+        "each runs as its documentation shows first",
     ]  # fmt: skip
 
 

@@ -16,6 +16,8 @@ from mbench.reports.paint import STYLES, paint
          "tf is 1.53 times as fast as torch"),
         ("winner", "m: tf (graph) is 2 times as fast as torch (eager), each as",
          "tf (graph) is 2 times as fast as torch (eager)"),
+        ("winner", "tf (xla) is 2 times (1.5 .. 2.6) as fast as torch (eager), each as",
+         "tf (xla) is 2 times (1.5 .. 2.6) as fast as torch (eager)"),
         ("winner", "m: a in bf16 with x and threads 2 is 2 times as fast as b in fp32 with y (",
          "a in bf16 with x and threads 2 is 2 times as fast as b in fp32 with y"),
         ("winner", "a is 2 times\nas fast as b", "a is 2 times\nas fast as b"),

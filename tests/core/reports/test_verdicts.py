@@ -24,7 +24,7 @@ def comparison(**known):
     return {
         "verdict": "faster", "ratio": 1.087, "low": 1.06, "high": 1.115, "median": 1.09,
         "process_pairs": 5, "far_off": 0, "undetermined": None, "detectable": None,
-        "reason": "all processes measured", "next_step": None, **known,
+        "reason": "all processes measured", "next_step": None, "setup": None, **known,
     }  # fmt: skip
 
 
@@ -38,10 +38,10 @@ FEW = {"low": None, "high": None, "process_pairs": 2, "verdict": "undetermined",
         ({}, "tf is 1.09 times as fast as torch"),
         ({"verdict": "slower", "ratio": 0.8}, "torch is 1.25 times as fast as tf"),
         ({"verdict": "no difference shown", "low": 0.96, "high": 1.14},
-         "tf against torch: no difference shown: tf may be up to 4 % slower or 14 % faster"),
+         "tf against torch: no difference shown, tf may be up to 4 % slower or 14 % faster"),
         ({"verdict": "alike"}, "tf against torch: alike within 3 %"),
         ({"verdict": "depends on stalls", "median": 1.123},
-         "tf against torch: depends on stalls: median 1.123, total 1.087"),
+         "tf against torch: depends on stalls, median 1.123, total 1.087"),
         (FEW, "tf against torch: undetermined, 1 more process pair is needed"),
         ({"verdict": None}, "tf against torch: not compared"),
     ],
@@ -78,10 +78,33 @@ def test_a_sentence_names_the_settings_that_differ(base, new, said):
     assert sentence({"cases": [base, new]}, comparison(cases=[0, 1])) == said
 
 
-def test_how_frameworks_are_set_up_is_said_where_all_are_alike():
+FIRST = "each as its documentation shows first"
+
+
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        ({}, f"tf (eager) is 1.09 times (1.06 .. 1.115) as fast as torch (eager), {FIRST}"),
+        ({"verdict": "slower", "ratio": 0.8, "low": 0.75, "high": 0.85},
+         f"torch (eager) is 1.25 times (1.176 .. 1.333) as fast as tf (eager), {FIRST}"),
+        ({"verdict": "alike", "low": 0.99, "high": 1.01},
+         f"tf (eager) against torch (eager), {FIRST}: alike within 3 % (0.99 .. 1.01)"),
+        (FEW, f"tf (eager) against torch (eager), {FIRST}: undetermined, 1 more process pair is "
+              "needed"),
+        ({"setup": None}, "tf (eager) is 1.09 times (1.06 .. 1.115) as fast as torch (eager)"),
+    ],
+)  # fmt: skip
+def test_how_both_are_set_up_stands_behind_their_names_and_the_interval_behind_its_number(
+    known, said
+):
+    made = comparison(**{"setup": "first", "cases": [0, 1], **known})
+    assert sentence({"cases": [TORCH, entry("tf")]}, made, ends=True) == said
+
+
+def test_how_frameworks_are_set_up_is_said_once_where_all_are_alike():
     first, advised, asked = (comparison(setup=tier) for tier in ("first", "advised", None))
-    assert setup([first]) == ", each as its documentation shows first"
-    assert setup([advised, advised]) == ", each as its guide to performance advises"
+    assert setup([first]) == "each runs as its documentation shows first"
+    assert setup([advised, advised]) == "each runs as its guide to performance advises"
     assert setup([first, advised]) == setup([first, asked]) == setup([]) == ""
 
 

@@ -16,7 +16,6 @@ from mbench.reports.verdicts import (
     further,
     noise_note,
     sentence,
-    setup,
     together,
 )
 
@@ -46,7 +45,7 @@ def badges(document: Document) -> list[Badge]:
         found.append(
             Badge(
                 about=subject(document, comparison, less=less),
-                text=sentence(document, comparison) + setup([comparison]),
+                text=sentence(document, comparison),
                 details=[text for text in (of(comparison) for of in say) if text],
                 proof=equality(document, comparison),
                 proven=comparison["equal_work"] == "proven",
