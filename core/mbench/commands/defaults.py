@@ -65,7 +65,8 @@ def load_defaults(context: click.Context) -> None:
         try:
             if raw is None:
                 raise click.BadParameter(f"{value!r} is not true or false")
-            option.type_cast_value(click.Context(click.Command(command), parent=context), raw)
+            if not option.is_flag:
+                option.type_cast_value(click.Context(click.Command(command), parent=context), raw)
         except click.BadParameter as error:
             raise file.wrong(error.message, key, table) from None
         assert option.name is not None
@@ -141,7 +142,9 @@ def raw_of(option: click.Option, value: Any) -> Any:
 
 def flag_value(option: click.Option, raw: Any) -> Any:
     """The one of a set of flags that share a name, or the value itself."""
-    return option.flag_value if option.is_flag and raw is True else raw
+    if not option.is_flag or raw is not True:
+        return raw
+    return [option.flag_value] if option.multiple else option.flag_value
 
 
 def of_files(context: click.Context) -> tuple[str, list[str]]:
@@ -159,7 +162,7 @@ def of_files(context: click.Context) -> tuple[str, list[str]]:
             if option.is_flag and isinstance(raw, bool):
                 words.append((option.opts if raw else option.secondary_opts)[0])
             elif option.is_flag:
-                words += [option.opts[0]] if raw == option.flag_value else []
+                words += [option.opts[0]] if raw == flag_value(option, True) else []
             else:
                 flag = max(option.opts, key=len)
                 items = raw if isinstance(raw, list) else [raw]

@@ -14,18 +14,28 @@ from mbench.commands.options import (
     provision_option,
     timeout_option,
 )
+from mbench.errors import UsageError
 
 __all__ = ["course_options", "protocol_options"]
+
+
+def one_effort(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> str | None:
+    if len(set(given)) > 1:
+        raise UsageError(f"--{' and --'.join(given)} contradict each other; give one of them")
+    return given[0] if given else None
+
+
 
 protocol_options = apply(
     [
         click.option("--protocol", "protocol_name", default="adaptive", show_default=True,
                      shell_complete=completer(protocols),
                      help="How to measure: adaptive, or as published: dlperf, superbench, nvidia."),
-        click.option("--fast", "effort", flag_value="fast",
+        click.option("--fast", "effort", flag_value="fast", multiple=True, callback=one_effort,
                      help="A first look: 3 processes within 60 s. What is given beside it wins "
                           "(adaptive)."),
-        click.option("--rigorous", "effort", flag_value="rigorous",
+        click.option("--rigorous", "effort", flag_value="rigorous", multiple=True,
+                     callback=one_effort,
                      help="To be published: 10 processes or more, until all intervals are within "
                           "2%, in at most 3600 s. What is given beside it wins (adaptive)."),
         click.option("--processes", type=SIZE, default=None,

@@ -96,6 +96,7 @@ def test_the_help_tells_the_constants_as_they_are():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
+        (["--fast", "--rigorous"], "--fast and --rigorous contradict each other"),
         (["--until", "2"], "'2' has no unit: write 2%"),
         (["--until", "200%"], "not a percentage"),
         (["--until", "nan%"], "not a percentage"),
