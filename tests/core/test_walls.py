@@ -279,9 +279,13 @@ def modules(tmp_path):
     return modules
 
 
+BEGUN = ["compare", "tiny", "tiny", "--models", "tiny-model", "--results", "none", "--dry-run"]
+"""All that comes before a measurement's first line."""
+
+
 @pytest.mark.parametrize(
     "arguments",
-    [["--help"], ["--version"], ["compare", "--help"], ["list"], ["list", "frameworks"]],
+    [["--help"], ["--version"], ["compare", "--help"], ["list"], ["list", "frameworks"], BEGUN],
 )
 def test_simple_commands_import_no_framework_and_nothing_slow(modules, arguments):
     found = modules(TELL, *arguments)

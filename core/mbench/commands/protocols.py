@@ -25,7 +25,6 @@ def one_effort(_: click.Context, __: click.Parameter, given: tuple[str, ...]) ->
     return given[0] if given else None
 
 
-
 protocol_options = apply(
     [
         click.option("--protocol", "protocol_name", default="adaptive", show_default=True,

@@ -6,9 +6,8 @@ import math
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from scipy.special import stdtrit
-
 from mbench.stats.intervals import CONFIDENCE, FEWEST, Interval, stdev
+from mbench.stats.student import quantile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,7 +36,7 @@ def contrast(base: Sequence[float], new: Sequence[float], *, comparisons: int = 
         error**2 / (len(side) - 1) for error, side in zip(errors, logs, strict=True)
     )
     tail = (1 - CONFIDENCE) / 2 / comparisons
-    reach = float(stdtrit(freedom, 1 - tail)) * math.sqrt(sum(errors))
+    reach = quantile(freedom, 1 - tail) * math.sqrt(sum(errors))
     return Interval(math.exp(shift), math.exp(shift - reach), math.exp(shift + reach), fewest)
 
 
@@ -54,7 +53,7 @@ def processes_for(
     both = sum(stdev([math.log(value) for value in values]) ** 2 for values in (base, new))
     tail = (1 - CONFIDENCE) / 2 / comparisons
     for count in range(FEWEST, MOST_PROCESSES + 1):
-        reach = float(stdtrit(2 * count - 2, 1 - tail)) * math.sqrt(both / count)
+        reach = quantile(2 * count - 2, 1 - tail) * math.sqrt(both / count)
         if math.sinh(reach) <= half_width:
             return count
     return None

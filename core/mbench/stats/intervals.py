@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from scipy.special import stdtrit
-
 from mbench.stats.signed_rank import ranked_interval
+from mbench.stats.student import quantile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -86,5 +85,5 @@ def geometric_interval(
         freedom += known.freedom
         squares += known.freedom * known.variance
     error = math.sqrt(max(squares / freedom, within) / count)
-    reach = float(stdtrit(freedom, 0.5 + confidence / 2)) * error
+    reach = quantile(freedom, 0.5 + confidence / 2) * error
     return Interval(math.exp(center), math.exp(center - reach), math.exp(center + reach), count)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from scipy.special import nctdtrinc, stdtrit
-
 from mbench.stats.intervals import CONFIDENCE, FEWEST, RANKED
+from mbench.stats.student import noncentral_shift, quantile
 
 if TYPE_CHECKING:
     from mbench.stats.intervals import Interval
@@ -29,8 +28,8 @@ def detectable(scatter: Scatter, *, pairs: int) -> float | None:
     if pairs < FEWEST:
         return None
     freedom = pairs - 1 + (scatter.freedom if pairs < RANKED else 0.0)
-    quantile = float(stdtrit(freedom, 0.5 + CONFIDENCE / 2))
-    shift = float(nctdtrinc(freedom, 1 - POWER, quantile))
+    least = quantile(freedom, 0.5 + CONFIDENCE / 2)
+    shift = noncentral_shift(freedom, 1 - POWER, least)
     return math.expm1(shift * math.sqrt(scatter.variance / pairs))
 
 
@@ -43,9 +42,8 @@ def pairs_for(interval: Interval, *, half_width: float, confidence: float) -> in
     assert interval.high is not None
     made = interval.replicates
     reach = (math.log(interval.high) - math.log(interval.low)) / 2
-    scatter = reach * math.sqrt(made) / float(stdtrit(made - 1, 0.5 + CONFIDENCE / 2))
+    scatter = reach * math.sqrt(made) / quantile(made - 1, 0.5 + CONFIDENCE / 2)
     for count in range(FEWEST, MOST_PAIRS + 1):
-        quantile = float(stdtrit(count - 1, 0.5 + confidence / 2))
-        if quantile * scatter <= half_width * math.sqrt(count):
+        if quantile(count - 1, 0.5 + confidence / 2) * scatter <= half_width * math.sqrt(count):
             return count
     return None

@@ -6,9 +6,8 @@ import math
 from statistics import fmean, median
 from typing import TYPE_CHECKING
 
-from scipy.special import stdtr
-
 from mbench.stats.intervals import FEWEST, stdev
+from mbench.stats.student import below
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,4 +43,4 @@ def trend(series: Sequence[Sequence[float]]) -> tuple[float, float]:
     if not scatter:
         return math.expm1(median(changes)), 0.0 if change > 0 else 1.0
     score = change / scatter * math.sqrt(len(changes))
-    return math.expm1(median(changes)), float(stdtr(len(changes) - 1, -score))
+    return math.expm1(median(changes)), below(len(changes) - 1, -score)
