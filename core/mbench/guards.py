@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from mbench.contract.adapter import Support
 from mbench.contract.precision import PRECISIONS
 from mbench.contract.tier import ADVISED, FIRST, Tier
-from mbench.errors import PluginFailed
+from mbench.errors import MbenchError, PluginFailed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -43,12 +43,16 @@ def guard(plugin: str, what: str, *, passing: tuple[type[Exception], ...] = ()) 
 
 
 def guarded(plugin: str, what: str, function: Callable[..., T]) -> Callable[..., T]:
+    """The function, and its `check` if it has one; what they raise for users is left as it is."""
+
     @functools.wraps(function)
     def call(*arguments: Any, **named: Any) -> T:
-        with guard(plugin, what):
+        with guard(plugin, what, passing=(MbenchError,)):
             return function(*arguments, **named)
         raise AssertionError("a guard swallows nothing")
 
+    if check := getattr(function, "check", None):
+        call.check = guarded(plugin, what, check)  # type: ignore[attr-defined]
     return call
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import chain
 
 import click
@@ -10,7 +11,7 @@ from mbench.commands.complete import completer, environments
 from mbench.commands.complete import frameworks as known
 from mbench.commands.options import COMMAS, plugins
 from mbench.commands.output import print_table
-from mbench.console import say, tell
+from mbench.console import say
 from mbench.contract.axes import DEVICES
 
 __all__ = ["command"]
@@ -58,6 +59,7 @@ def create(context: click.Context, words: tuple[tuple[str, ...], ...], device: s
     from mbench.environments.locate import provide
     from mbench.environments.spec import named, parse
     from mbench.errors import UsageError
+    from mbench.harness.progress import open_progress
     from mbench.telemetry.system import find_device
 
     specs = [parse(text) for text in chain(*words)]
@@ -69,14 +71,19 @@ def create(context: click.Context, words: tuple[tuple[str, ...], ...], device: s
             raise UsageError(f"{spec.text} names a Python of yours: there is nothing to build")
     wanted = list(zip(specs, adapters, strict=True))
     chosen = choose(wanted, accelerator=accelerator, here=False)
-    for spec, adapter in wanted:
-        environment = provide(
-            spec,
-            adapter,
-            chosen.get(spec.text),
-            report=lambda text, label=spec.text: tell(f"{label}: {text}"),  # type: ignore[misc]
-        )
-        say(f"{spec.text}: {environment.python.parent.parent}")
+    progress = open_progress(color=context.color)
+    progress.comparison("environments", [spec.text for spec in specs])
+    built = []
+    try:
+        for spec, adapter in wanted:
+            report = partial(progress.phase, spec.text)
+            environment = provide(spec, adapter, chosen.get(spec.text), report=report)
+            built.append(f"{spec.text}: {environment.python.parent.parent}")
+            progress.phase(spec.text, "built")
+    finally:
+        progress.close()
+        for line in built:
+            say(line)
 
 
 @command.command("list")

@@ -158,7 +158,7 @@ class LiveProgress(Narrator):
             self.live = None
 
 
-QUIET = ("waiting", "stopped, others' turn", "proven", "proven before", "not proven")
+QUIET = ("waiting", "built", "stopped, others' turn", "proven", "proven before", "not proven")
 
 
 def said(rate: float) -> str:
