@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-PATIENCE = 120.0
+PATIENCE = 300.0
 ROGUE = Path(__file__).parent / "mbench_rogue.py"
 QUICK = ("--models", "tiny-model", "--batch-size", "8", "--processes", "1", "--rounds", "1",
          "--block", "0.005", "--no-mfu", "--no-verify", "--budget", "9999")  # fmt: skip

@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from mbench.environments.record import Record
     from mbench.environments.spec import FrameworkSpec
 
-__all__ = ["Environment", "find", "home", "homes", "present", "provide"]
+NO_PROVISION = "--no-provision was given"
+
+__all__ = ["NO_PROVISION", "Environment", "find", "home", "homes", "present", "provide"]
 
 
 def find(
@@ -38,12 +40,14 @@ def find(
     provision: bool,
     report: Callable[[str], None],
     beside: Iterable[Wanted] = (),
+    why_not: str = NO_PROVISION,
 ) -> Environment:
     """The environment in which workers of `spec` start; no framework is imported to find it.
 
     `beside` are the frameworks of the same command, which run on the same Python if they can. A
     managed environment is built on first use, with news of it going to `report`, or refused
-    without `provision`. Raises EnvironmentUnavailable, or UsageError for a Python that is none.
+    without `provision`, and `why_not` is told. Raises EnvironmentUnavailable, or UsageError for a
+    Python that is none.
     """
     if spec.python is not None:
         return _given(spec, spec.python, adapter)
@@ -52,7 +56,13 @@ def find(
         of_one(spec, adapter, accelerator=accelerator)  # raises where its plugin is the reason
     elif chosen.name is None:
         return _this_python(spec.text)
-    return provide(spec, adapter, chosen, provision=provision, report=report)
+    if chosen is not None and chosen.interpreter is not None and not provision:
+        raise EnvironmentUnavailable(
+            f"{spec.text} is not installed here and has no environment yet, and none is built, as "
+            f"{why_not}: mbench env create {spec.text} builds it",
+            outcome="failed",
+        )
+    return provide(spec, adapter, chosen, report=report)
 
 
 def _given(spec: FrameworkSpec, python: Path, adapter: Adapter) -> Environment:
@@ -124,7 +134,6 @@ def provide(
     chosen: Choice | None,
     *,
     report: Callable[[str], None],
-    provision: bool = True,
 ) -> Environment:
     """The managed environment that was chosen; built unless it is there."""
     if chosen is None:
@@ -135,12 +144,6 @@ def provide(
         )
     assert chosen.name is not None, f"{spec.text} is of this Python"
     if chosen.interpreter is not None:
-        if not provision:
-            raise EnvironmentUnavailable(
-                f"{spec.text} is not installed here and has no environment yet: "
-                f"run mbench env create {spec.text}, or drop --no-provision",
-                outcome="failed",
-            )
         from mbench.environments import build
 
         build.create(

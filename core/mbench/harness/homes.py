@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mbench.engine.outcome import CaseEnded
-from mbench.environments.locate import find
+from mbench.environments.locate import NO_PROVISION, find
 from mbench.errors import EnvironmentUnavailable
 
 if TYPE_CHECKING:
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from mbench.plan.plan import Comparison, Entry
 
 __all__ = ["Homes"]
+
+LEFT_ALONE = "nothing is left to compare it with"
 
 
 class Homes:
@@ -30,7 +32,7 @@ class Homes:
         progress: Progress,
     ) -> None:
         """`comparisons` are all of the command, whose frameworks run on one Python if they can."""
-        self.frameworks = [(e.spec, e.adapter) for c in comparisons for e in c.entries]
+        self.comparisons = list(comparisons)
         self.accelerator = accelerator
         self.provision = provision
         self.progress = progress
@@ -45,9 +47,10 @@ class Homes:
                     entry.spec,
                     entry.adapter,
                     accelerator=self.accelerator,
-                    provision=self.provision,
+                    provision=self.provision and self.is_needed(key),
                     report=lambda text: self.progress.phase(entry.label, text),
-                    beside=self.frameworks,
+                    beside=[(e.spec, e.adapter) for c in self.comparisons for e in c.entries],
+                    why_not=LEFT_ALONE if self.provision else NO_PROVISION,
                 )
             except EnvironmentUnavailable as error:
                 self._found[key] = error
@@ -55,3 +58,14 @@ class Homes:
         if isinstance(found, EnvironmentUnavailable):
             raise CaseEnded(found.outcome, str(found))
         return found
+
+    def is_needed(self, text: str) -> bool:
+        """Whether a comparison is left for it: where all others have no environment, a download for
+        the last one would be in vain.
+        """
+        for comparison in self.comparisons:
+            texts = [entry.spec.text for entry in comparison.entries]
+            lost = [isinstance(self._found.get(one), EnvironmentUnavailable) for one in texts]
+            if text in texts and (len(texts) == 1 or lost.count(False) > 1):
+                return True
+        return False

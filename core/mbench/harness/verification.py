@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -45,8 +45,9 @@ def verify(
     """Prove each case, or find it proven before unless `fresh`."""
     check_device(device)
     homes = Homes(
-        comparisons=comparisons, accelerator=device, provision=provision, progress=progress
-    )
+        comparisons=[replace(c, entries=(entry,)) for c in comparisons for entry in c.entries],
+        accelerator=device, provision=provision, progress=progress,
+    )  # fmt: skip
     results: list[dict[str, Any]] = []
     interrupted = False
     with tempfile.TemporaryDirectory(prefix="mbench-") as logs:
