@@ -37,9 +37,9 @@ def test_a_strangers_adapter_is_installed_and_passes_the_kit_and_is_measured(tmp
     }
     variables.pop("PYTHONPATH", None)
 
-    def run(*arguments: str, command: Sequence[Path | str] = (mbench,)):
+    def run(*arguments: str, command: Sequence[Path | str] = (mbench,), folder: Path = tmp_path):
         return subprocess.run(
-            [*command, *arguments], cwd=tmp_path, env=variables, capture_output=True, text=True,
+            [*command, *arguments], cwd=folder, env=variables, capture_output=True, text=True,
             check=False,
         )  # fmt: skip
 
@@ -48,11 +48,14 @@ def test_a_strangers_adapter_is_installed_and_passes_the_kit_and_is_measured(tmp
     assert "Tiny" in listed.stdout
     assert "tiny-model" in listed.stdout
     assert "Mine" in listed.stdout, "the adapter that docs/writing-an-adapter.md grows"
-    assert list(home.glob("lib/*/site-packages/mine/references/lstm-small.npz"))
+    assert list(home.glob("lib/*/site-packages/mbench_mine/references/lstm-small.npz"))
     assert "problem" not in listed.stderr, listed.stderr
 
-    kit = ("--pyargs", "mbench.testing", "--adapter", "tiny")
-    tested = run(*kit, command=(python, "-m", "pytest"))
+    made = run("new", "adapter", "strange")
+    assert made.returncode == 0, made.stderr
+    strange = tmp_path / "mbench-strange"
+    subprocess.run([python, "-m", "pip", "install", "--quiet", strange], check=True)
+    tested = run(command=(python, "-m", "pytest"), folder=strange)
     assert tested.returncode == 0, tested.stdout
     assert "failed" not in tested.stdout
 

@@ -1,6 +1,6 @@
 """The adapter that docs/writing-an-adapter.md grows in stages, taken from the page.
 
-`lstm-small.npz` is the fingerprint that the page has PyTorch write.
+Its last state is the template of `mbench new adapter`, with the fingerprint that PyTorch wrote.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import shutil
 from pathlib import Path
 
 PAGE = Path(__file__).parents[1] / "docs" / "writing-an-adapter.md"
-FINGERPRINT = Path(__file__).parent / "lstm-small.npz"
+TEMPLATE = Path(__file__).parents[1] / "templates" / "mbench_templates" / "adapter"
 STAGE = re.compile(r"^## (\d)\. .*?(?=^## )", re.DOTALL | re.MULTILINE)
 FILE = re.compile(r"<!-- (\S+) -->\n```\w+\n(.*?)```", re.DOTALL)
 
@@ -31,5 +31,5 @@ def write(folder: Path, *, until: int) -> None:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
     if until > 1:
-        (folder / "mine" / "references").mkdir()
-        shutil.copy(FINGERPRINT, folder / "mine" / "references")
+        references = Path("mbench_mine", "references")
+        shutil.copytree(TEMPLATE / references, folder / references)

@@ -41,6 +41,7 @@ COMMANDS = (
     "env",
     "calibrate",
     "doctor",
+    "new",
     "help",
 )
 

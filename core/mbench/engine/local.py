@@ -14,6 +14,7 @@ from mbench.contract import wire
 from mbench.contract.adapter import FrameworkInfo
 from mbench.contract.outcome import speaks_of_memory
 from mbench.contract.reading import Malformed
+from mbench.engine import scratch
 from mbench.engine.channel import Channel
 from mbench.engine.ending import bound, end_of, ending, has_ended, last_line
 from mbench.engine.kin import VARIABLE, Kin
@@ -65,7 +66,12 @@ class LocalWorker(Worker):
                     stdout=output,
                     stderr=output,
                     pass_fds=(worker_reads, worker_writes),
-                    env={**os.environ, **program.variables, VARIABLE: self._kin.mark},
+                    env={
+                        **os.environ,
+                        **scratch.variables(),
+                        **program.variables,
+                        VARIABLE: self._kin.mark,
+                    },
                 )
             self._watcher = self._kin.watcher(self.process.pid, worker_reads)
         except BaseException as error:  # Ctrl-C too must leave no pipe open

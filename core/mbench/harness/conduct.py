@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mbench.engine.outcome import CaseEnded
+from mbench.engine.scratch import scratch
 from mbench.engine.variables import inherited
 from mbench.errors import MbenchError, reason_of
 from mbench.harness.beforehand import check
@@ -61,7 +62,8 @@ def conduct(order: Order, progress: Progress) -> tuple[RunWriter, bool]:
     progress.decided(f"run {store.id}, raw values and logs in {store.folder}")
     interrupted = False
     try:
-        execute(comparisons, bench)
+        with scratch():
+            execute(comparisons, bench)
         store.end("complete")
     except KeyboardInterrupt:
         interrupted = True

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mbench.console import printable
 from mbench.engine.ending import last_words
 from mbench.engine.outcome import CaseEnded
+from mbench.engine.scratch import scratch
 from mbench.equality.proof_case import PROVEN
 from mbench.errors import MbenchError
 from mbench.harness.beforehand import check_device
@@ -50,7 +51,7 @@ def verify(
     )  # fmt: skip
     results: list[dict[str, Any]] = []
     interrupted = False
-    with tempfile.TemporaryDirectory(prefix="mbench-") as logs:
+    with tempfile.TemporaryDirectory(prefix="mbench-") as logs, scratch():
         try:
             progress.plan([None] * len(comparisons))
             for comparison in comparisons:

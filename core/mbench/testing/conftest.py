@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from mbench.engine.scratch import scratch
 from mbench.environments.locate import find
 from mbench.environments.spec import parse
 from mbench.errors import MbenchError
@@ -78,19 +79,20 @@ def subject(
     adapter: Adapter,
     plugins: Plugins,
     tmp_path_factory: pytest.TempPathFactory,
-) -> Subject:
+) -> Iterator[Subject]:
     """The adapter with its framework's interpreter; a managed environment is built on first use."""
     device = find_device()
     environment = find(
         spec_of(request.config), adapter, accelerator=device, provision=True, report=print
     )
-    return Subject(
-        adapter=adapter,
-        environment=environment,
-        workloads=plugins.workloads.unique(),
-        device=device,
-        log=tmp_path_factory.mktemp("worker") / "worker.log",
-    )
+    with scratch():
+        yield Subject(
+            adapter=adapter,
+            environment=environment,
+            workloads=plugins.workloads.unique(),
+            device=device,
+            log=tmp_path_factory.mktemp("worker") / "worker.log",
+        )
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(
     not any(entry.name == "mbench_pytorch" for entry in entry_points(group="mbench")),
     reason="mbench itself is not installed here, so that no plugin is found",
 )
-PLUGIN = Path(__file__).parents[2] / "model"
+PLUGIN = Path(__file__).parents[3] / "templates" / "mbench_templates" / "model"
 
 
 @pytest.fixture
