@@ -20,7 +20,7 @@ class Store:
 
 def test_an_outlet_is_asked_through_its_guard_whether_it_is_ready():
     store = guarded("strange", "'store' raised", Store())
-    with pytest.raises(MbenchError, match="^install the store$"):
+    with pytest.raises(MbenchError, match=r"^install the store$"):
         store.check()
     with pytest.raises(PluginFailed, match="'store' raised KeyError: 'x'"):
         store({}, None)
