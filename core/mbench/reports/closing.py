@@ -85,7 +85,7 @@ def tally(comparisons: list[Document]) -> str:
                    for one in comparisons)  # fmt: skip
     if unproven:
         said += f"; equal work NOT PROVEN in {unproven}"
-    disturbed = sum(bool(one["disturbances"]) for one in comparisons)
+    disturbed = sum(bool(one["disturbances"]) for one in comparisons if one["verdict"])
     return said + (f"; DISTURBED {disturbed}" if disturbed else "")
 
 

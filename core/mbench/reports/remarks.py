@@ -15,6 +15,7 @@ from mbench.reports.verdicts import (
     further,
     noise_note,
     sentence,
+    setup,
     together,
 )
 from mbench.stats import PERCENTILES
@@ -30,13 +31,16 @@ Document = dict[str, Any]
 
 
 def verdict_lines(document: Document) -> list[str]:
-    """Every two frameworks' verdict with its proof and what more would take, and that all hold.
+    """Every two frameworks' verdict with its proof and what more would take; how all ran; that all
+    hold.
 
     Those against the first framework come first. Where a case fell short, the pairs that this
     leaves without a verdict share a line.
     """
     less = {"compiler", *hushed(document["cases"])}
     compared = sorted(document["comparisons"], key=lambda one: not one["against_first"])
+    told = [one for one in compared if not fell_short(document, one)]
+    manner = setup(told) if len(told) > 1 else ""
     lines, lacking = [], dict[tuple[str, str], list[str]]()
     for comparison in compared:
         what = name(comparison, less=less)
@@ -45,7 +49,7 @@ def verdict_lines(document: Document) -> list[str]:
             pairs.append(f"{comparison['framework']} against {comparison['baseline']}")
             continue
         notes = [
-            verdict_line(document, comparison, less=less),
+            verdict_line(document, comparison, less=less, tier=not manner),
             equality(document, comparison),
             noise_note(comparison),
             further(comparison),
@@ -54,7 +58,7 @@ def verdict_lines(document: Document) -> list[str]:
         lines.append("; ".join(filter(None, notes)))
     for (what, reason), pairs in lacking.items():
         lines.append(f"{what}: {', '.join(pairs)}: not compared ({reason})")
-    return [*lines, *filter(None, [together(document)])]
+    return [*lines, *filter(None, [manner, together(document)])]
 
 
 def fell_short(document: Document, comparison: Document) -> list[Document]:
@@ -63,10 +67,13 @@ def fell_short(document: Document, comparison: Document) -> list[Document]:
     return [case for case in cases if case["outcome"] != "ok"]
 
 
-def verdict_line(document: Document, comparison: Document, *, less: Collection[str] = ()) -> str:
-    """One comparison in one sentence, without the axes in `less`."""
+def verdict_line(
+    document: Document, comparison: Document, *, less: Collection[str] = (), tier: bool = True
+) -> str:
+    """One comparison in one sentence, without the axes in `less`, with how both are set up if
+    `tier`."""
     what = name(comparison, less={"compiler", *less})
-    return f"{what}: {sentence(document, comparison)} ({evidence(comparison)})"
+    return f"{what}: {sentence(document, comparison, tier=tier)} ({evidence(comparison)})"
 
 
 def equality(document: Document, comparison: Document) -> str:

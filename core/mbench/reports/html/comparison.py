@@ -16,6 +16,7 @@ from mbench.reports.verdicts import (
     further,
     noise_note,
     sentence,
+    setup,
     together,
 )
 
@@ -40,12 +41,13 @@ def badges(document: Document) -> list[Badge]:
     if len(comparisons) > MOST_BADGES:
         return []
     found, less = [], shared(document)
+    once = len(comparisons) > 1 and setup(comparisons)  # the headline says it
     for comparison in comparisons:
         say = (evidence, noise_note, further, disturbed)
         found.append(
             Badge(
                 about=subject(document, comparison, less=less),
-                text=sentence(document, comparison),
+                text=sentence(document, comparison, tier=not once),
                 details=[text for text in (of(comparison) for of in say) if text],
                 proof=equality(document, comparison),
                 proven=comparison["equal_work"] == "proven",
