@@ -77,8 +77,8 @@ def called(case: Document) -> str:
 
 
 def setup(comparisons: Collection[Document]) -> str:
-    """How all frameworks ran; empty where not all of them were set up alike."""
-    found = {comparison["setup"] for comparison in comparisons}
+    """How all frameworks ran that were compared; empty where not all of them were set up alike."""
+    found = {one["setup"] for one in comparisons if one["verdict"] is not None}
     return f"each runs {SETUPS[found.pop()]}" if len(found) == 1 and None not in found else ""
 
 
