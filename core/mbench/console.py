@@ -17,8 +17,9 @@ def printable(text: str) -> str:
 
 
 def counted(count: int, noun: str) -> str:
-    """So many of them: "1 case", "2 cases"."""
-    return f"{count:,} {noun}" + "s" * (count != 1)
+    """So many of them: "1 case", "2 cases", "2 processes"."""
+    several = "es" if noun.endswith("s") else "s"
+    return f"{count:,} {noun}" + several * (count != 1)
 
 
 def say(line: str = "") -> None:

@@ -104,6 +104,14 @@ def test_few_descriptors_suffice(around):
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.parametrize(
+    ("count", "noun", "said"),
+    [(0, "case", "0 cases"), (1, "process", "1 process"), (2000, "process", "2,000 processes")],
+)
+def test_one_is_not_many(count, noun, said):
+    assert console.counted(count, noun) == said
+
+
 def test_a_message_is_one_line_whatever_it_holds(capsys):
     console.tell("a\nb\x1b[31m\x07\x85c")
     assert capsys.readouterr().err == "mbench: a b[31m c\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mbench.console import counted
 from mbench.doctor.check import Check, ok, warn
 from mbench.telemetry.nvml import DRIVER, SLOWDOWNS, find_gpu
 
@@ -49,6 +50,7 @@ def look(gpu: Gpu) -> Iterator[Check]:
     others = gpu.ask("GetComputeRunningProcesses")
     if others is not None:
         if others:
-            yield warn("GPU use", f"{len(others)} processes", "end them; nvidia-smi shows them")
+            found = counted(len(others), "process")
+            yield warn("GPU use", found, "end what runs there; nvidia-smi shows it")
         else:
             yield ok("GPU use", "no other process")

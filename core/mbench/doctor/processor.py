@@ -6,6 +6,7 @@ import os
 import time
 from typing import TYPE_CHECKING
 
+from mbench.console import counted
 from mbench.doctor import pace
 from mbench.doctor.check import Check, ok, warn
 from mbench.telemetry import cgroup, kernel
@@ -68,16 +69,17 @@ def load(cores: list[int]) -> Iterator[Check]:
     time.sleep(LOAD_SECONDS)
     seconds, after = time.monotonic() - begin, kernel.core_seconds(cores)
     used, stolen = ((b - a) / seconds for a, b in zip(before, after, strict=True))
-    said = f"{used:.1f} of {len(cores)} cores in use"
+    there = counted(len(cores), "core")
+    said = f"{used:.1f} of {there} in use"
     if used > OTHER_CORES:
         yield warn("other load", said, "end other programs; top shows them")
     else:
         yield ok("other load", said)
     if stolen > OTHER_CORES:
-        yield warn("stolen time", f"{stolen:.1f} of {len(cores)} cores",
+        yield warn("stolen time", f"{stolen:.1f} of {there}",
                    "the host is shared: take a machine of your own, or another hour")  # fmt: skip
     else:
-        yield ok("stolen time", f"{stolen:.1f} of {len(cores)} cores")
+        yield ok("stolen time", f"{stolen:.1f} of {there}")
 
 
 def limit(cores: list[int]) -> Check:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
+from mbench.console import counted
 from mbench.engine.outcome import CaseEnded
 from mbench.errors import UsageError
 from mbench.results.encoding import plain
@@ -83,7 +84,9 @@ def take_up(
             )
         settled.append(as_found(run, comparison, differences))
     if len(run.comparisons) > len(comparisons):
-        differences.append(f"{len(run.comparisons)} comparisons are now {len(comparisons)}")
+        differences.append(
+            f"{counted(len(run.comparisons), 'comparison')} then, {len(comparisons)} now"
+        )
     if not differences:  # environments are looked for where all else is the same
         missing = [c for c in settled if not is_done(run, c)]
         for entry in {e.spec.text: e for c in missing for e in c.entries}.values():

@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from statistics import fmean
 from typing import TYPE_CHECKING
 
+from mbench.console import counted
 from mbench.engine.outcome import CaseEnded
 from mbench.harness.effort import rounds_that_pay
 from mbench.harness.measurement import Measurement, Runner
@@ -117,8 +118,9 @@ class Interleaved(Measurement[Adaptive]):
                 paying=self.paying(setup_seconds=setup, round_seconds=per_round),
             )
             self.progress.decided(
-                f"process {process + 1}: {rounds} rounds of {per_round:.2g} s, as setting it up "
-                f"took {setup:.1f} s and the budget is {self.protocol.budget_seconds:g} s"
+                f"process {process + 1}: {counted(rounds, 'round')} of {per_round:.2g} s, as "
+                f"setting it up took {setup:.1f} s "
+                f"and the budget is {self.protocol.budget_seconds:g} s"
             )
             begins = {build * rounds // self.protocol.builds
                       for build in range(1, self.protocol.builds)}  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
+from mbench.console import counted
 from mbench.harness.measurement import Measurement, Runner
 from mbench.harness.resume import first_missing
 from mbench.harness.warmup import Warmup
@@ -84,5 +85,5 @@ def warm_up(run: Callable[[int], int], *, steps: int) -> Warmup:
         blocks.append((count, elapsed))
         left -= count
         count = max(1, round(count * CHUNK_SECONDS * 1e9 / max(elapsed, 1)))
-    reason = f"{steps} steps, as the protocol says"
+    reason = f"{counted(steps, 'step')}, as the protocol says"
     return Warmup(first_step_nanoseconds=first, blocks=blocks, reason=reason)

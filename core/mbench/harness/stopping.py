@@ -8,6 +8,7 @@ from statistics import harmonic_mean
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from mbench.console import counted
 from mbench.plan.adaptive import MORE_SETS
 
 if TYPE_CHECKING:
@@ -132,5 +133,6 @@ def too_small(
     return (
         f"the budget of {protocol.budget_seconds:g} s is too small for one round: {warm} of "
         f"{workers} workers were warm after {elapsed_seconds:.0f} s; give --budget {one} for one "
-        f"round, or {whole} for {protocol.processes} processes of {rounds} rounds"
+        f"round, or {whole} for "
+        f"{counted(protocol.processes, 'process')} of {counted(rounds, 'round')}"
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, cast
 
+from mbench.console import counted
 from mbench.contract import wire
 from mbench.contract.reading import Malformed
 from mbench.results import events
@@ -149,7 +150,9 @@ class Witness:
     def check(self, seen: wire.Seen) -> None:
         """Raises Malformed where the worker counts otherwise than we do."""
         if seen.step != self.steps:
-            raise Malformed(f"the worker made {seen.step} steps where {self.steps} were asked for")
+            raise Malformed(
+                f"the worker made {counted(seen.step, 'step')} where {self.steps} were asked for"
+            )
 
     def tell(self) -> None:
         while self._held:

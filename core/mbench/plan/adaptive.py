@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
+from mbench.console import counted
 from mbench.errors import UsageError
 from mbench.plan.estimate import span
 from mbench.plan.protocol import Protocol
@@ -97,11 +98,12 @@ class Adaptive(Protocol):
             return ""
         workers = self.processes * cases
         mend = f"give --budget {workers * COMFORT_SECONDS:.0f}, or fewer --processes"
-        said = f"a budget of {span(self.budget_seconds)} for {workers} workers ({self.processes} "
-        said += f"processes of {cases} cases)"
+        said = f"a budget of {span(self.budget_seconds)} for {counted(workers, 'worker')} "
+        said += f"({counted(self.processes, 'process')} of {counted(cases, 'case')})"
         least = workers * self.fewest_rounds * (self.block_seconds + self.lead_seconds)
+        fewest = counted(self.fewest_rounds, "round")
         if self.budget_seconds < least:
-            raise UsageError(f"{said} does not hold their {self.fewest_rounds} rounds: {mend}",
+            raise UsageError(f"{said} does not hold their {fewest}: {mend}",
                              option="--budget")  # fmt: skip
         if (each := self.budget_seconds / workers) >= HASTE_SECONDS:
             return ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
+from mbench.console import counted
 from mbench.errors import UsageError
 from mbench.plan.estimate import span
 from mbench.plan.protocol import Protocol
@@ -57,13 +58,13 @@ class Counted(Protocol):
         for step in step_seconds:
             if step is None and self.duration_seconds is None:
                 return None, "unknown: no earlier run tells the time of a step"
-            counted = self.steps * (step or 0.0)
+            timed = self.steps * (step or 0.0)
             if self.duration_seconds is not None:
-                counted = min(counted or self.duration_seconds, self.duration_seconds)
-            total += self.steps_before * (step or 0.0) + self.counted_epochs * counted
+                timed = min(timed or self.duration_seconds, self.duration_seconds)
+            total += self.steps_before * (step or 0.0) + self.counted_epochs * timed
         total *= self.processes
         workers = self.processes * len(step_seconds)
-        starting = f"{workers} worker" + "s" * (workers != 1)
+        starting = counted(workers, "worker")
         return total, f"{self.in_all(total)}, and the starting of {starting}"
 
     def in_all(self, seconds: float) -> str:

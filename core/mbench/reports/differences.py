@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from xml.etree import ElementTree
 
-from mbench.console import printable
+from mbench.console import counted, printable
 from mbench.reports import json
 from mbench.reports.grid import Grid
 from mbench.reports.grid import markdown as markdown_table
@@ -26,7 +26,7 @@ def headline(document: Document) -> str:
         counts[case["verdict"]] += 1
     said = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
     found = document["regressions"]
-    regressions = "no regression" if not found else f"{found} regression" + "s" * (found > 1)
+    regressions = counted(found, "regression") if found else "no regression"
     if open_ := document["undetermined"]:
         regressions += f" shown, {open_} of {len(document['cases'])} undetermined,"
     limit = f"a regression is slower by more than {number(100 * document['threshold'], 3)} %"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mbench.console import counted
 from mbench.contract.axes import hushed, name
 from mbench.reports.cells import named_cases
 from mbench.reports.grid import Grid
@@ -209,7 +210,8 @@ def protocol_line(document: Document) -> str:
         return ""
     epochs = constants["epochs"] - constants["warmup_epochs"]
     warmup = max(1, constants["warmup_steps"] + constants["warmup_epochs"] * constants["steps"])
-    said = f"protocol {constants['name']}: {warmup} steps of warm-up, then {constants['steps']}"
+    said = f"protocol {constants['name']}: {counted(warmup, 'step')} of warm-up, "
+    said += f"then {constants['steps']}"
     said += f" in each of {epochs} epochs" if epochs > 1 else ""
     if constants["duration_seconds"] is not None:
         said += f" or {number(constants['duration_seconds'])} s"

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from statistics import fmean, median
 from typing import TYPE_CHECKING
 
+from mbench.console import counted
 from mbench.telemetry.pace import UNEVEN
 from mbench.telemetry.usage import SLACK_SECONDS
 
@@ -60,13 +61,13 @@ def find_disturbances(rounds: Rounds, *, cores: int, spare_cores: int) -> list[D
     it leaves to others.
     """
     found = []
-    limit = OTHER_CORES + SPARE_SHARE * spare_cores
+    limit, there = OTHER_CORES + SPARE_SHARE * spare_cores, counted(cores, "core")
     if loads := loads_above(rounds, limit):
-        text = f"other processes used {fmean(loads.values()):.1f} of {cores} cores"
+        text = f"other processes used {fmean(loads.values()):.1f} of {there}"
         found.append(disturbance("other-load", loads, len(rounds), text))
     for kind, limit, read, text in (
         ("stolen-cpu", OTHER_CORES, lambda block: block.stolen_cores,
-         f"the hypervisor took {{:.1f}} of {cores} cores away"),
+         f"the hypervisor took {{:.1f}} of {there} away"),
         ("cpu-limit", THROTTLED, lambda block: block.throttled,
          "the cgroup's CPU limit held processes up for {:.2f} of the time"),
         ("memory", MEMORY_STALLED, lambda block: block.memory_stalled,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from mbench.console import counted
 from mbench.contract.axes import AXES, alike, hushed
 from mbench.reports import headline
 from mbench.reports import history as text_history
@@ -42,7 +43,7 @@ def about(document: Document) -> list[str]:
         words.append(headline.named(cases[0], less={"compiler", *differ, *hushed(cases)}))
     words.append(str(document["system"].get("cpu") or ""))
     if cores := document["system"].get("usable_cores"):
-        words.append(f"{cores} cores")
+        words.append(counted(cores, "core"))
     words += [str(gpu.get("name")) for gpu in document["system"].get("gpus") or []]
     words.append(str(document["started"])[:10])
     return [word for word in words if word]
@@ -88,10 +89,11 @@ def trends(history: Document) -> Article:
                 for point in points
             ],
         }  # fmt: skip
+        alt = f"Throughput of {counted(len(points), 'run')} over time: {title}."
         figures.append(
             Figure(
                 title=title if len(lines) > 1 else "",
-                charts=[Chart(data, f"Throughput of {len(points)} runs over time: {title}.")],
+                charts=[Chart(data, alt)],
                 table=Grid(f"History: {title}", columns, rows,
                            numeric=frozenset({"throughput", "95 % interval", "change"})),
                 folded=True,

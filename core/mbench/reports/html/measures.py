@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from mbench import stats
+from mbench.console import counted
 from mbench.contract.axes import AXES, SETTINGS, alike, hushed, key
 from mbench.reports.cells import WHO
 from mbench.reports.grid import Grid
@@ -105,7 +106,7 @@ def throughput(document: Document) -> Section | None:
             data = over_batch(rates, unit)
         elif rates:
             data = one_by_one(rates, unit)
-        alt = captioned(f"Throughput of {len(rates)} cases with 95 % intervals", title)
+        alt = captioned(f"Throughput of {counted(len(rates), 'case')} with 95 % intervals", title)
         grid = Grid(
             captioned("Throughput", title),
             (*columns, "outcome") if short else columns,
@@ -175,7 +176,7 @@ def latency(document: Document) -> Section | None:
             if known:
                 rows.append({**row(case, cases), "values": known})
         data = {"kind": "percentiles", "rows": rows, "label": "ms for a step"}
-        alt = captioned(f"Latency percentiles of {len(rows)} cases", title)
+        alt = captioned(f"Latency percentiles of {counted(len(rows), 'case')}", title)
         charts = [Chart(data, f"{alt}.")] if rows else []
         figures.append(Figure(title=title, charts=charts, table=grid))
     if not figures:
@@ -225,7 +226,7 @@ def takes(document: Document) -> Section | None:
                 for case in known
             ]  # fmt: skip
             data = {"kind": "bars", "rows": bars, "label": label}
-            alt = captioned(f"{what} of {len(known)} cases", title)
+            alt = captioned(f"{what} of {counted(len(known), 'case')}", title)
             charts += [Chart(data, f"{alt}.", what)] if known else []
         grid = Grid(captioned("Per case", title), (*WHO, *(axis.column for axis in axes), *columns),
                     rows, numeric=frozenset(columns))  # fmt: skip
@@ -255,7 +256,8 @@ def rounds(document: Document) -> Section | None:
             ]
             data = {"kind": "rounds", "processes": values, "label": unit,
                     "series": case["label"], "value": case["throughput"]["value"]}  # fmt: skip
-            alt = captioned(f"Throughput of each round in {len(values)} processes: {name_}", title)
+            processes = counted(len(values), "process")
+            alt = captioned(f"Throughput of each round in {processes}: {name_}", title)
             charts.append(Chart(data, f"{alt}.", name_))
         columns = ("framework", "process", f"{unit} of its rounds")
         table = Grid(captioned("Rounds", title), columns, rows)
