@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 from typing import TYPE_CHECKING, Protocol, TextIO
 
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from mbench.results.events import Event
 
 __all__ = ["Progress", "open_progress"]
+
+
+NO_CURSOR = ("dumb", "unknown")
+"""Terminals on which nothing can be drawn in place of something else."""
 
 
 class Progress(Protocol):
@@ -66,12 +71,13 @@ class Progress(Protocol):
 def open_progress(
     stream: TextIO | None = None, *, verbosity: str | None = None, color: bool | None = None
 ) -> Progress:
-    """Live rows on a terminal and in notebooks, plain lines elsewhere, nothing where "quiet"."""
+    """Live rows on a terminal that can and in notebooks, plain lines elsewhere, nothing where
+    "quiet"."""
     stream = stream or sys.stderr
     verbose = verbosity == "verbose"
     if verbosity == "quiet":
         return LinesProgress(io.StringIO())
-    if stream.isatty():
+    if stream.isatty() and os.environ.get("TERM") not in NO_CURSOR:
         return LiveProgress(stream, verbose=verbose, color=color)
     if in_notebook():
         return CellProgress(stream, verbose=verbose)

@@ -59,6 +59,11 @@ def test_terminals_get_live_rows_and_others_lines(terminal):
     assert isinstance(open_progress(io.StringIO()), LinesProgress)
 
 
+def test_a_terminal_that_cannot_move_back_gets_lines(terminal, monkeypatch):
+    monkeypatch.setenv("TERM", "dumb")
+    assert isinstance(open_progress(terminal), LinesProgress)
+
+
 @pytest.mark.parametrize("kind", [LinesProgress, LiveProgress])
 def test_each_tells_all_that_there_is_to_tell(kind):
     told = {name for name in vars(Progress) if not name.startswith("_")}
