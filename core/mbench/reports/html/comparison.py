@@ -66,6 +66,13 @@ def verdict_cell(comparison: Document) -> str:
     return said + (" (disturbed)" if comparison["disturbances"] else "")
 
 
+def proof_cell(document: Document, comparison: Document) -> str:
+    """Whether equal work is proven, and why not; the errors stand in the proof's own table."""
+    if comparison["equal_work"] == "proven":
+        return "proven"
+    return equality(document, comparison).removeprefix("equal work: ")
+
+
 COLUMNS = ("case", "framework", "baseline", "compilers", "ratio", "95 % interval", "pairs",
            "median of rounds", "verdict", "equal work")  # fmt: skip
 NUMERIC = frozenset({"ratio", "95 % interval", "pairs", "median of rounds"})
@@ -82,7 +89,7 @@ def comparison_section(document: Document) -> Section | None:
                 compilers(document, comparison), figure(comparison),
                 interval(comparison["low"], comparison["high"]), str(comparison["process_pairs"]),
                 figure(comparison, "median"), verdict_cell(comparison),
-                equality(document, comparison).removeprefix("equal work: "),
+                proof_cell(document, comparison),
             ]
         )  # fmt: skip
     if not table:
