@@ -70,7 +70,7 @@ def format_options(
                          default=None, callback=partial(choose, known=known, usual=usual),
                          shell_complete=None if known else completer(formats),
                          help=f"{says}.  [default: by the ending of --output, else {usual}]"),
-            click.option("--output", type=click.Path(path_type=Path, dir_okay=False), default=None,
+            click.option("--output", type=click.Path(path_type=Path, dir_okay=False),
                          required=required, is_eager=True,  # before --format, which looks at it
                          help="The file to write." if required
                          else "Write the report to a file instead of stdout."),
