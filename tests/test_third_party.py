@@ -11,8 +11,6 @@ import venv
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import tutorial
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -23,13 +21,12 @@ def test_a_strangers_adapter_is_installed_and_passes_the_kit_and_is_measured(tmp
     home = tmp_path / "venv"
     venv.create(home, with_pip=True)
     python, mbench = home / "bin" / "python", home / "bin" / "mbench"
-    mine = tmp_path / "mine"
-    tutorial.write(mine, until=5)
-    packages = [f"{ROOT}[testing]", ROOT / "tests" / "tiny", mine]
-    subprocess.run(
-        [python, "-m", "pip", "install", "--quiet", *packages], check=True, stdout=sys.stderr
-    )
-    shutil.rmtree(mine)
+
+    def install(*packages: Path | str):
+        command = [python, "-m", "pip", "install", "--quiet", *packages]
+        subprocess.run(command, check=True, stdout=sys.stderr)
+
+    install(f"{ROOT}[testing]", ROOT / "tests" / "tiny")
     variables = {
         **os.environ,
         "MBENCH_PROOFS": str(tmp_path / "proofs"),
@@ -43,18 +40,20 @@ def test_a_strangers_adapter_is_installed_and_passes_the_kit_and_is_measured(tmp
             check=False,
         )  # fmt: skip
 
+    made = run("new", "adapter", "strange")
+    assert made.returncode == 0, made.stderr
+    strange = tmp_path / "mbench-strange"
+    install(strange)
+    shutil.rmtree(strange / "mbench_strange")
+
     listed = run("list")
     assert listed.returncode == 0
     assert "Tiny" in listed.stdout
     assert "tiny-model" in listed.stdout
-    assert "Mine" in listed.stdout, "the adapter that docs/writing-an-adapter.md grows"
-    assert list(home.glob("lib/*/site-packages/mbench_mine/references/lstm-small.npz"))
+    assert "Strange" in listed.stdout
+    assert list(home.glob("lib/*/site-packages/mbench_strange/references/lstm-small.npz"))
     assert "problem" not in listed.stderr, listed.stderr
 
-    made = run("new", "adapter", "strange")
-    assert made.returncode == 0, made.stderr
-    strange = tmp_path / "mbench-strange"
-    subprocess.run([python, "-m", "pip", "install", "--quiet", strange], check=True)
     tested = run(command=(python, "-m", "pytest"), folder=strange)
     assert tested.returncode == 0, tested.stdout
     assert "failed" not in tested.stdout

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 __all__ = ["Subject", "ended", "observe"]
 
 TIMEOUT_SECONDS = 900.0
+TENSOR_FLOPS = 2e7
+"""What building and compiling a tensor's layer costs, by the FLOPs that take as long."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +42,7 @@ class Subject:
 
     @cached_property
     def cases(self) -> list[Case]:
-        """Training of every model that the adapter supports, the one of the least work first."""
+        """Training of every model that the adapter supports, the quickest to try first."""
         made = [
             proof_case(
                 Case(
@@ -56,7 +58,7 @@ class Subject:
             )
             for model, workload in self.workloads.items()
         ]
-        return sorted((case for case in made if self.adapter.supports(case).supported), key=work)
+        return sorted((case for case in made if self.adapter.supports(case).supported), key=effort)
 
     def case(self, **changes: Any) -> Case:
         """The smallest case, changed; skips where the adapter does not support it."""
@@ -84,9 +86,10 @@ class Subject:
         return closing(worker)
 
 
-def work(case: Case) -> float:
-    """FLOPs of a step."""
-    return case.resolve().flops(case.mode) * case.batch_size
+def effort(case: Case) -> float:
+    """What it costs to try it, in FLOPs."""
+    workload = case.resolve()
+    return workload.flops(case.mode) * case.batch_size + TENSOR_FLOPS * len(workload.tensors())
 
 
 def observe(worker: Worker, case: Case, *, seed: int = 0, steps: int = 1) -> wire.Observation:
