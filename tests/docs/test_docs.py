@@ -223,3 +223,12 @@ def test_the_readme_runs_the_main_job_and_the_tests(root, pages):
     assert extras is not None
     for extra in re.findall(r"^(\w+) =", extras[1], re.MULTILINE):
         assert f"`{extra}`" in readme, extra
+
+
+def test_every_test_that_a_page_names_is_there(pages):
+    named = re.findall(r"`([\w/]+\.py)::(\w+)(?:\[\.\.\.\])?`", pages["docs/reliability.md"])
+    assert len(named) > 50
+    tests = Path(__file__).parents[1]
+    for file, name in named:
+        found = [path for path in tests.rglob(Path(file).name) if str(path).endswith(file)]
+        assert any(f"def {name}(" in path.read_text() for path in found), f"{file}::{name}"
