@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING
 import pytest
 from surroundings import QUICK, eventually
 
+from mbench.harness.lines import LinesProgress
+from mbench.harness.narrator import Narrator
+
 if TYPE_CHECKING:
     from surroundings import Surroundings
 
@@ -166,6 +169,18 @@ def test_ctrl_c_in_the_report_still_says_where_the_run_is(around, interrupted):
     )
     assert f"mbench show {run.name} shows it" in done.err
     assert (f"--resume {run.name} measures the rest" in done.err) is interrupted
+
+
+def test_ctrl_c_between_measurement_and_report_says_where_the_run_is(mbench, monkeypatch, tmp_path):
+    def interrupted(progress):
+        monkeypatch.setattr(LinesProgress, "close", Narrator.close)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(LinesProgress, "close", interrupted)
+    results = tmp_path / "results"
+    code, out, err = mbench("compare", "tiny", "flaky", *QUICK, "--results", results)
+    assert (code, "complete" in out) == (130, True)
+    assert f"what was measured is in {results}" in err
 
 
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])

@@ -65,6 +65,7 @@ def conduct(order: Order, progress: Progress) -> tuple[RunWriter, bool]:
         with scratch():
             execute(comparisons, bench)
         store.end("complete")
+        progress.close()
     except KeyboardInterrupt:
         interrupted = True
     except OSError as error:  # a full disk above all
