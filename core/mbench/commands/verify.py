@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from mbench.commands.case_options import case_options
 from mbench.commands.defaults import tell_defaults
@@ -35,6 +36,9 @@ __all__ = ["command", "proven"]
 @provision_option
 @timeout_option
 @click.option("--fresh", is_flag=True, help="Prove anew what is remembered as proven.")
+@click.option("--quick", is_flag=True,
+              help="Prove in fp64 alone, up to the first check that fails, while you write an "
+              "adapter. Without --models, prove the model that takes least.")  # fmt: skip
 @format_options("table", "json")
 @screen_options
 @click.pass_context
@@ -47,13 +51,15 @@ def command(context: click.Context, /, **options: Any) -> None:
     compared in the precision and under the compiler asked for. The sizes of batch, image and
     sequence are the proof's own.
 
-    What is proven is remembered. After Ctrl-C or a failure, the same command goes on from there.
+    A check that fails is told at once. What is proven is remembered. After Ctrl-C or a failure, the
+    same command goes on from there.
 
     \b
     Examples:
       mbench verify torch tf --models resnet50,bert-base
       mbench verify torch tf mxnet paddle --models zoo
       mbench verify torch --precision amp-bf16 --mode train,inference
+      mbench verify torch --quick
     """
     check_writable(options["output"])
     tell_defaults(context)
@@ -80,6 +86,8 @@ def proven(context: click.Context) -> Verification:
     options = context.params
     if not options["frameworks"]:
         raise UsageError("verify takes a framework or more, and mbench list frameworks shows them")
+    if options["quick"]:
+        options = quickly(context)
     sweep = sweep_of(context, options["frameworks"], {**options, "seed": 0})
     comparisons = plan(sweep, plugins(context))
     if any(comparison.best_compiler for comparison in comparisons):
@@ -89,5 +97,30 @@ def proven(context: click.Context) -> Verification:
     progress = open_progress(verbosity=options["verbosity"], color=context.color)
     return verify(
         comparisons, progress, device=sweep.device, provision=options["provision"],
-        timeout=options["timeout"], fresh=options["fresh"],
+        timeout=options["timeout"], fresh=options["fresh"], quick=options["quick"],
     )  # fmt: skip
+
+
+def quickly(context: click.Context) -> dict[str, Any]:
+    """The options as --quick has them; raises UsageError."""
+    from mbench.equality.proof_case import quickest
+    from mbench.plan.arm import parse_arm
+    from mbench.telemetry.system import usable_cores
+
+    options, found = context.params, plugins(context)
+    if options["precision"] not in (None, ("fp64",)):
+        raise UsageError("--quick proves in fp64: leave out --precision, or leave out --quick")
+    options = {**options, "precision": ("fp64",)}
+    if context.get_parameter_source("model") is not ParameterSource.DEFAULT:
+        return options
+    shared: list[str] = []
+    for text in options["frameworks"]:
+        cases = quickest(
+            found.adapter(parse_arm(text).spec.name), found.workloads.unique(), device="cpu",
+            mode=(options["mode"] or ("train",))[0], threads=usable_cores(),
+        )  # fmt: skip
+        models = [case.model for case in cases]
+        shared = [model for model in shared if model in models] if shared else models
+    if not shared:
+        raise UsageError("no model is supported by all of them: name some with --models")
+    return {**options, "model": (shared[0],)}

@@ -6,19 +6,55 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mbench.contract.axes import AXES
+from mbench.contract.case import Case
 
 if TYPE_CHECKING:
-    from mbench.contract.case import Case
+    from collections.abc import Mapping
 
-__all__ = ["PROVEN", "proof_case"]
+    from mbench.contract.adapter import Adapter
+
+__all__ = ["PROVEN", "proof_case", "quickest"]
 
 PROVEN = tuple(
     axis for axis in AXES if axis.name not in ("sizes", "batch_size", "steadiness", "clip")
 )
 """The axes that are a case's in its proof, too; in the others, a proof has values of its own."""
 
+TENSOR_FLOPS = 2e7
+"""What building and compiling a tensor's layer costs, by the FLOPs that take as long."""
+
 
 def proof_case(case: Case) -> Case:
     """`case` at its workload's proof sizes, and learning rate, clipped, without dropout, seed 0."""
     proof = {"sizes": {}, **replace(case, sizes={}).resolve().proof}
     return replace(case, seed=0, dropout=False, clip=True, steadiness="usual", **proof)
+
+
+def quickest(
+    adapter: Adapter, workloads: Mapping[str, str], *, mode: str, device: str, threads: int
+) -> list[Case]:
+    """The proof's case of every model that the adapter supports in fp32 under its first compiler,
+    the quickest to try first.
+    """
+    made = [
+        proof_case(
+            Case(
+                model=model,
+                workload=workload,
+                mode=mode,
+                batch_size=1,
+                precision="fp32",
+                compiler=next(iter(adapter.compilers)),
+                device=device,
+                threads=threads,
+            )
+        )
+        for model, workload in workloads.items()
+    ]
+    return sorted((case for case in made if adapter.supports(case).supported), key=effort)
+
+
+def effort(case: Case) -> float:
+    """What it costs to try it, in FLOPs."""
+    workload = case.resolve()
+    return workload.flops(case.mode) * case.batch_size + TENSOR_FLOPS * len(workload.tensors())

@@ -20,7 +20,7 @@ from mbench.equality.reference import PLAIN_RATE, SEEDS, STEPS, folder_of, load
 from mbench.equality.rule import RULE_RATE, judge_rule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from contextlib import AbstractContextManager
     from pathlib import Path
 
@@ -48,7 +48,9 @@ class Prover:
         log: Path,
         timeout: float,
         report: Callable[[str], None],
+        failed: Callable[[str], None],
         fresh: bool,
+        quick: bool,
         launcher: Launcher,
     ) -> None:
         self.adapter = adapter
@@ -58,7 +60,9 @@ class Prover:
         self.log = log
         self.timeout = timeout
         self.report = report
+        self.failed = failed
         self.fresh = fresh
+        self.quick = quick
         self.launcher = launcher
         self.version = ""
         self.notes: list[str] = []
@@ -78,8 +82,8 @@ class Prover:
         proof = self.exact_proof(exact)
         findings = list(proof.findings)
         # Nothing else can be told of another model.
-        if findings[0].passed and self.timed != exact:
-            findings += self.timed_pass()
+        if findings[0].passed and self.timed != exact and not (self.quick and proof.failures()):
+            findings += self.told(self.timed_pass())
         return replace(proof, findings=findings, notes=[*proof.notes, *self.notes])
 
     def exact_proof(self, exact: Case) -> judge.Proof:
@@ -89,10 +93,19 @@ class Prover:
         if remembered is not None:
             return judge.Proof.of(remembered)
         notes: list[str] = []
-        findings = list(self.exact_pass(exact, notes))
+        findings = list(self.told(self.exact_pass(exact, notes)))
         proof = judge.Proof(findings, notes, version=self.version)
         cache.remember(name, proof)
         return proof
+
+    def told(self, findings: Iterable[judge.Finding]) -> Iterator[judge.Finding]:
+        """The same, each failure told when it is found; if `quick`, the first is the last."""
+        for finding in findings:
+            yield finding
+            if not finding.passed:
+                self.failed(str(finding))
+                if self.quick:
+                    return
 
     def exact_case(self) -> Case:
         """The case in float64, under the timed compiler where that can do float64."""
@@ -252,11 +265,14 @@ def prove(
     log: Path,
     timeout: float,
     report: Callable[[str], None],
+    failed: Callable[[str], None] = print,
     fresh: bool = False,
+    quick: bool = False,
     launcher: Launcher = local.start,
 ) -> ProofRecord:
     """The proof of equal work for `case`: remembered, or made now if `fresh`.
 
+    Each failure is told to `failed` when it is found; if `quick`, the first one ends the proof.
     Raises CaseEnded where a worker falls short, MbenchError where there is no sound fingerprint.
     """
     name = cache.key(adapter, environment, proof_case(case))
@@ -264,8 +280,8 @@ def prove(
     if remembered is not None:
         return replace(remembered, remembered=True)
     prover = Prover(
-        adapter, environment, case, log=log, timeout=timeout, report=report, fresh=fresh,
-        launcher=launcher,
+        adapter, environment, case, log=log, timeout=timeout, report=report, failed=failed,
+        fresh=fresh, quick=quick, launcher=launcher,
     )  # fmt: skip
     proof = prover.run()
     cache.remember(name, proof)

@@ -64,6 +64,9 @@ class Progress(Protocol):
     def decided(self, text: str) -> None:
         """This was decided, and why."""
 
+    def say(self, text: str) -> None:
+        """This is to be known now: a line that stays."""
+
     def close(self) -> None:
         """No more news."""
 

@@ -28,6 +28,7 @@ def proof_of(
     timeout: float,
     launcher: Launcher = local.start,
     fresh: bool = False,
+    quick: bool = False,
 ) -> ProofRecord:
     """The proof of `entry`, which is not left standing as if it went on; raises CaseEnded."""
     progress.phase(entry.label, "looking for its proof")
@@ -38,8 +39,10 @@ def proof_of(
         log=log,
         timeout=timeout,
         report=lambda text: progress.phase(entry.label, text),
+        failed=lambda text: progress.say(f"{entry.label}: NOT PROVEN: {text}"),
         launcher=launcher,
         fresh=fresh,
+        quick=quick,
     )
     found = "proven before" if proof.remembered else "proven"
     progress.phase(entry.label, found if proof.proven else "not proven")

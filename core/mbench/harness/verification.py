@@ -19,10 +19,11 @@ from mbench.harness.homes import Homes
 from mbench.harness.proving import proof_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from mbench.harness.progress import Progress
     from mbench.plan.plan import Comparison, Entry
+    from mbench.results.proof import ProofRecord
 
 __all__ = ["Verification", "verify"]
 
@@ -42,13 +43,21 @@ def verify(
     provision: bool,
     timeout: float,
     fresh: bool,
+    quick: bool = False,
 ) -> Verification:
-    """Prove each case, or find it proven before unless `fresh`."""
+    """Prove each case, or find it proven before unless `fresh`; if `quick`, until a check fails."""
     check_device(device)
     homes = Homes(
         comparisons=[replace(c, entries=(entry,)) for c in comparisons for entry in c.entries],
         accelerator=device, provision=provision, progress=progress,
     )  # fmt: skip
+
+    def prove(entry: Entry) -> ProofRecord:
+        return proof_of(
+            entry, homes.of(entry), progress, log=Path(logs, f"{entry.number}.log"),
+            timeout=timeout, fresh=fresh, quick=quick,
+        )  # fmt: skip
+
     results: list[dict[str, Any]] = []
     interrupted = False
     with tempfile.TemporaryDirectory(prefix="mbench-") as logs, scratch():
@@ -57,10 +66,7 @@ def verify(
             for comparison in comparisons:
                 progress.comparison(comparison.title, [e.label for e in comparison.entries])
                 for entry in comparison.entries:
-                    log = Path(logs, f"{entry.number}.log")
-                    results.append(
-                        prove_entry(entry, homes, progress, log=log, timeout=timeout, fresh=fresh)
-                    )
+                    results.append(prove_entry(entry, progress, prove))
         except KeyboardInterrupt:
             interrupted = True
         finally:
@@ -69,7 +75,7 @@ def verify(
 
 
 def prove_entry(
-    entry: Entry, homes: Homes, progress: Progress, *, log: Path, timeout: float, fresh: bool
+    entry: Entry, progress: Progress, prove: Callable[[Entry], ProofRecord]
 ) -> dict[str, Any]:
     """One entry's proof with its outcome, as plain data."""
     case = entry.case
@@ -80,7 +86,7 @@ def prove_entry(
     try:
         if not entry.support.supported:
             raise CaseEnded(entry.lack, entry.support.reason)
-        proof = proof_of(entry, homes.of(entry), progress, log=log, timeout=timeout, fresh=fresh)
+        proof = prove(entry)
         result |= {"proof": asdict(proof), "version": proof.version}
         if not proof.proven:
             raise CaseEnded("not-equal", "; ".join(proof.failures))

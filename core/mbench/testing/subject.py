@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mbench.contract import wire
-from mbench.contract.case import Case
 from mbench.engine.launch import launch
 from mbench.engine.outcome import CaseEnded
-from mbench.equality.proof_case import proof_case
+from mbench.equality.proof_case import quickest
 from mbench.telemetry.system import usable_cores
 
 if TYPE_CHECKING:
@@ -22,14 +21,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mbench.contract.adapter import Adapter
+    from mbench.contract.case import Case
     from mbench.engine.worker import Worker
     from mbench.environments.environment import Environment
 
 __all__ = ["Subject", "ended", "observe"]
 
 TIMEOUT_SECONDS = 900.0
-TENSOR_FLOPS = 2e7
-"""What building and compiling a tensor's layer costs, by the FLOPs that take as long."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,22 +41,9 @@ class Subject:
     @cached_property
     def cases(self) -> list[Case]:
         """Training of every model that the adapter supports, the quickest to try first."""
-        made = [
-            proof_case(
-                Case(
-                    model=model,
-                    workload=workload,
-                    mode="train",
-                    batch_size=1,
-                    precision="fp32",
-                    compiler=next(iter(self.adapter.compilers)),
-                    device=self.device,
-                    threads=usable_cores(),
-                )
-            )
-            for model, workload in self.workloads.items()
-        ]
-        return sorted((case for case in made if self.adapter.supports(case).supported), key=effort)
+        return quickest(
+            self.adapter, self.workloads, mode="train", device=self.device, threads=usable_cores()
+        )
 
     def case(self, **changes: Any) -> Case:
         """The smallest case, changed; skips where the adapter does not support it."""
@@ -84,12 +69,6 @@ class Subject:
             self.adapter, self.environment, case, log=self.log, timeout=TIMEOUT_SECONDS
         )
         return closing(worker)
-
-
-def effort(case: Case) -> float:
-    """What it costs to try it, in FLOPs."""
-    workload = case.resolve()
-    return workload.flops(case.mode) * case.batch_size + TENSOR_FLOPS * len(workload.tensors())
 
 
 def observe(worker: Worker, case: Case, *, seed: int = 0, steps: int = 1) -> wire.Observation:

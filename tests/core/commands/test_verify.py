@@ -47,6 +47,30 @@ def test_only_what_failed_is_proven_again():
     assert proofs["flaky"]["remembered"] is False
 
 
+def test_a_failure_is_told_when_it_is_found():
+    result = verify("--models", "tiny-model", fault="frozen")
+    told = result.stderr.index("flaky: NOT PROVEN: updates: change of bias")
+    assert told < result.stderr.index("flaky: proving optimizer in float64")
+
+
+def test_quick_proves_in_fp64_until_a_check_fails():
+    result = verify("--quick", "--format", "json", fault="frozen")
+    assert result.returncode == 1
+    honest, lied = json.loads(result.stdout)["proofs"]
+    assert [honest["model"], honest["precision"], honest["outcome"]] == ["tiny-model", "fp64", "ok"]
+    assert [f["check"] for f in lied["proof"]["findings"] if not f["passed"]] == ["updates"]
+    assert lied["proof"]["findings"][-1]["check"] == "updates"
+    assert "proving optimizer" not in result.stderr.partition("flaky: looking")[2]
+
+
+def test_quick_has_a_precision_of_its_own():
+    result = verify("--quick", "--precision", "fp32")
+    assert result.returncode == 2
+    assert result.stderr == (
+        "mbench: --quick proves in fp64: leave out --precision, or leave out --quick\n"
+    )
+
+
 def test_what_a_framework_lacks_is_unsupported():
     result = verify("--models", "tiny*,resnet18", "--format", "json")
     assert result.returncode == 1
