@@ -88,7 +88,7 @@ def test_an_argument_is_no_option_whatever_it_begins_with():
         ({"output": "x"}, r"mbench.compare takes no 'output'"),
         ({"until": 3}, r"'3' has no unit: write 3%"),
         ({"until": 1.5}, r"'150%' is not a percentage"),
-        ({"threads": 0}, r"--threads.*not in the range"),
+        ({"threads": 0}, r"--threads.*not a whole number"),
         ({"models": []}, r"'' holds an empty item"),
         ({"batch_size": True}, r"'True' is not a whole number"),
     ],

@@ -92,10 +92,25 @@ class Seconds(click.FloatRange):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
-        seconds: float = super().convert(value, param, ctx)
-        if not math.isfinite(seconds):
-            self.fail(f"{value} is not a number of seconds", param, ctx)
+        try:
+            seconds = float(value)
+        except ValueError:
+            seconds = math.nan
+        if not 0 < seconds < math.inf:
+            self.fail(f"{str(value)!r} is not a number of seconds above 0", param, ctx)
         return seconds
+
+
+class Whole(click.IntRange):
+    """A whole number that is not below `min`."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        try:
+            number: int = super().convert(value, param, ctx)
+        except click.BadParameter:
+            said = f"{str(value)!r} is not a whole number of {self.min} or more"
+            self.fail(said, param, ctx)
+        return number
 
 
 class Percent(click.ParamType[Any]):
@@ -126,7 +141,7 @@ class Percent(click.ParamType[Any]):
 ARMS = Arms()
 COMMAS = Commas()
 MEMORY = Memory()
-SIZE = click.IntRange(min=1)
+SIZE = Whole(min=1)
 SECONDS = Seconds(min=0, min_open=True)
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]

@@ -10,6 +10,7 @@ from mbench.commands.options import (
     SECONDS,
     SIZE,
     Percent,
+    Whole,
     apply,
     provision_option,
     timeout_option,
@@ -67,13 +68,13 @@ protocol_options = apply(
         click.option("--epochs", type=SIZE, default=None,
                      help="Epochs of --steps each, those of warm-up among them (published "
                           "protocols).  [default: nvidia 3, others 1]"),
-        click.option("--warmup-epochs", type=click.IntRange(min=0), default=None,
+        click.option("--warmup-epochs", type=Whole(min=0), default=None,
                      help="Epochs that are not timed (published protocols).  "
                           "[default: nvidia 1, others 0]"),
         click.option("--duration", type=SECONDS, default=None,
                      help="Seconds after which an epoch ends, whichever comes first (published "
                           "protocols)."),
-        click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True,
+        click.option("--seed", type=Whole(min=0), default=0, show_default=True,
                      help="Seed of weights, data and the order of rounds."),
         timeout_option,
         click.option("--memory-limit", type=MEMORY, default=None, metavar="SIZE",

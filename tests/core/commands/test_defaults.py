@@ -98,7 +98,7 @@ def test_mbenchs_own_file_is_the_one_and_no_other_is_read(orders, tmp_path):
         ("[comparee]\nx = 3", "mbench.toml, line 1, comparee: unknown command; did you mean comp"),
         ("[list]\nmodels = 'x'", "mbench.toml, line 2, models: unknown key"),
         ("[compare]\noutput = 'x'", "mbench.toml, line 2, output: unknown key"),
-        ("[run]\nprocesses = 'x'", "mbench.toml, line 2, processes: 'x' is not a valid"),
+        ("[run]\nprocesses = 'x'", "mbench.toml, line 2, processes: 'x' is not a whole number"),
         ("[run]\nmfu = 3", "mbench.toml, line 2, mfu: 3 is not true or false"),
         ("[run]\nuntil = 2", "mbench.toml, line 2, until: '2' has no unit: write 2%"),
         ("[run", "mbench.toml is no TOML"),

@@ -120,7 +120,7 @@ def test_an_impossible_sweep_names_its_line_and_key(mbench, tmp_path, line, word
     [
         ('"dlperf"', '"dlperv"', "line 4, name: unknown protocol 'dlperv'; did you mean dlperf?"),
         ("steps = 5", "rounds = 5", "line 6, rounds: --rounds is not for the protocol dlperf"),
-        ("steps = 5", "steps = 0", "line 6, steps: 0 is not in the range x>=1"),
+        ("steps = 5", "steps = 0", "line 6, steps: '0' is not a whole number of 1 or more"),
         ('"flaky"]', '"flakey"]', "line 1, frameworks: unknown framework 'flakey'"),
     ],
 )
