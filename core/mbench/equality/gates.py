@@ -118,9 +118,12 @@ CHANGED = {
     "tf32": (5e-2, 3e-1),
     "amp-fp16": (5e-2, 3e-1),
     "amp-bf16": (1e-1, 6e-1),
+    # Small steps are rounded away, but of parameters near zero: 400 numbers of ResNet-18 move. Seen
+    # of them: 1e-3 in norm and 4e-2 in direction after 16 steps, 5e-4 and 6e-2 after 4.
+    "bf16": (3e-1, 5e-1),
 }
 """Of the changes of all parameters together after the same timed steps: of their norm, and of
-themselves. There are none for parameters in half precision: small steps are rounded away there."""
+themselves. float16 is computed in on CUDA devices only, where nobody has looked yet."""
 
 DROPPED_NORM = 2e-1
 """Of that norm where frameworks draw masks of their own; their directions are not compared."""
@@ -129,15 +132,15 @@ STATISTICS = {
     # Seen: 7e-7, in amp-bf16 4e-3. They are sums of what a precision rounds, so they follow it.
     precision: max(1e-3, 2 * gate) if precision != "fp64" else 1e-6
     for precision, gate in TIMED.items()
-    if precision in CHANGED
+    if precision in CHANGED and precision != "bf16"  # where a step of theirs is rounded away
 }
 """Of the changes of all running statistics together after the same timed steps."""
 
-GROWTH = 2e-1
+GROWTH = {precision: 2e-1 for precision in CHANGED if precision != "bf16"}
 """Of the norm of all changes against what so many more steps should make of an earlier one. Seen
 of ResNet-18: 2 % from 16 to 64 steps, which is what eight batches whose gradients are orthogonal
 make. AdamW's first steps are larger by 5 %, since they know less of how gradients scatter. A step
-of two that is skipped is 5e-1."""
+of two that is skipped is 5e-1. In bf16 what is rounded away at first comes later."""
 
 DROPPED_GROWTH = 7e-1
 """Likewise where masks are drawn: their scatter grows by the root of the steps."""

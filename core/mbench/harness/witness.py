@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Witness"]
 
-CHANGES_AT = 16
+CHANGES_AT = (4, 16)
 """Steps after which all processes' changes of parameters are looked at: two turns of all batches,
-which slow cases reach too."""
+and a few steps, which the slowest cases reach too."""
 MOST_STEPS = 1000
 """After so many, parameters are loaded anew: small steps add up, and a loss that is learnt by heart
 is other work."""
@@ -42,7 +42,10 @@ class Witness:
         self.optimizer = entry.case.resolve().optimizer
         self.steps = 0
         """Since parameters were loaded."""
-        self.changes_seen = not self.training
+        self.awaited = list(CHANGES_AT) if self.training else []
+        """Steps after which changes are still to be looked at."""
+        self.changes_seen = 0
+        """After so many steps, the last time."""
         self.batches = batches
         self.looks = 0
         """After blocks."""
@@ -51,21 +54,23 @@ class Witness:
 
     def run(self, count: int) -> int:
         """Let the worker make steps that no block holds; gives their nanoseconds."""
-        elapsed, left = 0, CHANGES_AT - self.steps
-        if not self.changes_seen and 0 < left <= count:
-            elapsed = self.worker.run(left).nanoseconds[0]
-            self.made(left)
-            count -= left
-        if count:
-            elapsed += self.worker.run(count).nanoseconds[0]
-            self.made(count)
+        elapsed = 0
+        while count:
+            part = min(count, self.left() or count)
+            elapsed += self.worker.run(part).nanoseconds[0]
+            self.made(part)
+            count -= part
         return elapsed
 
+    def left(self) -> int:
+        """Steps up to where changes are looked at next; 0 where they are no more."""
+        return self.awaited[0] - self.steps if self.awaited else 0
+
     def made(self, count: int) -> None:
-        """Take note of steps; once, after just so many, their changes are looked at."""
+        """Take note of steps; after some numbers of them, once, their changes are looked at."""
         self.steps += count
-        if not self.changes_seen and self.steps == CHANGES_AT:
-            self.changes_seen = True
+        if self.awaited and self.steps == self.awaited[0]:
+            del self.awaited[0]
             self.see_changes()
 
     def began(self) -> None:
@@ -90,10 +95,9 @@ class Witness:
         Then let blocks end on each of the batches in turn: whatever their lengths, the same batches
         are looked at in all processes of all frameworks.
         """
-        left = CHANGES_AT - self.steps
-        if not self.changes_seen and 0 < left < count:
-            self.run(left)
-        if self.changes_seen:
+        while 0 < self.left() < count:
+            self.run(self.left())
+        if not self.awaited:
             first = (self.looks + 1 - count) % self.batches
             self.worker.ask(wire.Turn(batch=first), wire.Turned)
 
@@ -124,7 +128,7 @@ class Witness:
         begin = perf_counter_ns()
         self.look()
         idle = perf_counter_ns() - begin
-        if self.training and self.steps != CHANGES_AT:
+        if self.training and self.steps != self.changes_seen:
             self.see_changes()
         return idle
 
@@ -134,6 +138,7 @@ class Witness:
     def see_changes(self) -> None:
         seen = self.look(changes=True)
         self.check(seen)
+        self.changes_seen = self.steps
         self._held.append(
             events.Changes(
                 case=self.entry.number,

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mbench.results import clocks
 from mbench.results.ceiling import mfu, peak
 from mbench.results.figures import center, speeds
 from mbench.results.masks import unlike_means
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from mbench.quantities import Sketch
     from mbench.results.events import Changes, Evidence
@@ -26,12 +27,11 @@ MOST_MFU = 1.1
 """A probe of the machine's peak may be slower than another kernel, but not by more."""
 SMALLEST = 1e-300
 """What is divided by, at least."""
+BEGUN = 16
+"""Steps whose changes foretell later ones: two turns of all batches, whose gradients differ. For
+them gates are made; of fewer steps they are wider."""
 FARTHEST = 4.0
 """Times the way over which the drift of losses was seen: no loss is judged beyond."""
-SHARE, SLACK_SECONDS = 0.2, 0.05
-"""Of a block's time: what messages, and waking up beside other load, may take besides."""
-FEWEST_BLOCKS = 8
-"""For a word on clocks: seven of eight blocks must speak against one, since other load delays."""
 
 
 def doubts(baseline: CaseRecord, other: CaseRecord) -> Iterator[str]:
@@ -148,7 +148,8 @@ def unlike_changes(baseline: CaseRecord, other: CaseRecord) -> Iterator[str]:
     """Of parameters and running statistics, after the same number of steps."""
     gates = gates_of(baseline, other)
     known = {change.step: change for p in baseline.processes.values() for change in p.changes}
-    worst = {"norm": gates.norm, "direction": gates.direction, "statistics": gates.statistics}
+    limits = {"norm": gates.norm, "direction": gates.direction, "statistics": gates.statistics}
+    worst: dict[str, float] = {}
     said: dict[str, str] = {}
     for change in (change for p in other.processes.values() for change in p.changes):
         reference = known.get(change.step)
@@ -159,9 +160,10 @@ def unlike_changes(baseline: CaseRecord, other: CaseRecord) -> Iterator[str]:
             "direction": direction_gap(change.parameters, reference.parameters),
             "statistics": direction_gap(change.statistics, reference.statistics),
         }
+        few = math.sqrt(max(1.0, BEGUN / change.step))  # rounding and masks average out less
         for kind, error in errors.items():
-            limit = worst[kind]
-            if limit is not None and not error <= limit:
+            limit = limits[kind]
+            if limit is not None and not error <= max(few * limit, worst.get(kind, 0.0)):
                 worst[kind] = error
                 what = "running statistics" if kind == "statistics" else f"updates, by {kind},"
                 said[kind] = f"{what} after {change.step} timed steps off by {error:.2g}"
@@ -193,7 +195,7 @@ def direction_gap(
 
 def stunted(changes: Sequence[Changes], gate: float) -> str:
     """Whether a process's parameters changed later as its first changes foretell."""
-    ordered = sorted(changes, key=lambda change: change.step)
+    ordered = sorted((one for one in changes if one.step >= BEGUN), key=lambda one: one.step)
     if len(ordered) < 2 or not (begun := together(ordered[0].parameters)):
         return ""
     first, last = ordered[0], ordered[-1]
@@ -213,42 +215,5 @@ def implausible(run: Run, case: CaseRecord) -> Iterator[str]:
     share = mfu(case, center(made, level=None) if made else None, peak(run, case))
     if share is not None and share > MOST_MFU:
         yield f"{who}: an MFU of {100 * share:.3g} %, which is more than this machine can do"
-    if said := misread(case) or unfinished(case):
+    if said := clocks.misread(case) or clocks.unfinished(case) or clocks.merged(case):
         yield f"{who}: {said}"
-
-
-def seconds(case: CaseRecord) -> Iterator[tuple[float, float, float]]:
-    """Of each block that was timed whole: its own; what the parent waited beyond them; and what it
-    waited for the look after it, beyond what an idle worker takes.
-    """
-    for process in case.processes.values():
-        if process.idle_look is None:
-            continue  # it was cut short
-        for block, seen in process.evidence:
-            if not block.each:
-                own = sum(block.nanoseconds)
-                left = seen.looked - process.idle_look
-                yield own / 1e9, (seen.waited - own) / 1e9, left / 1e9
-
-
-def beyond(pairs: Iterable[tuple[float, float]]) -> tuple[float, float] | None:
-    """Of each block its own seconds and others: one of those where others are too many, if seven
-    of eight are so.
-    """
-    ordered = sorted(pairs, key=lambda pair: pair[1] - SHARE * pair[0])
-    if len(ordered) < FEWEST_BLOCKS:
-        return None
-    own, other = ordered[len(ordered) // 8]
-    return (own, other) if other > SHARE * own + SLACK_SECONDS else None
-
-
-def misread(case: CaseRecord) -> str:
-    """Whether the worker's clock runs slow against the parent's."""
-    found = beyond((own, over) for own, over, _ in seconds(case))
-    return f"it says {found[0]:.3g} s where {sum(found):.3g} s passed" if found else ""
-
-
-def unfinished(case: CaseRecord) -> str:
-    """Whether work went on after `synchronize`."""
-    found = beyond((own, left) for own, _, left in seconds(case))
-    return f"{found[1]:.3g} s of work went on after synchronize" if found else ""

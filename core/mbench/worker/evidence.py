@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mbench.contract.precision import PRECISIONS
 from mbench.contract.sketch import sketch
 from mbench.contract.wire import Observation, Seen, StepEvidence
 
@@ -99,11 +100,13 @@ def look(rotation: Rotation, workload: Workload, case: Case, request: Look) -> S
     statistics: dict[str, list[float]] = {}
     if request.changes:
         tensors = {tensor.name: tensor for tensor in workload.tensors()}
+        kind = PRECISIONS[case.precision].parameters
         for name, array in benchmark.parameters():
             check_type(name, array)
             tensor = tensors[name]
             group = changes if tensor.trainable else statistics
-            group[name] = sketch(name, array, start=workload.initial(tensor, seed=case.seed))
+            start = rounded(workload.initial(tensor, seed=case.seed), kind)
+            group[name] = sketch(name, array, start=start)
     return Seen(
         step=rotation.steps,
         batch=rotation.batch,
@@ -112,6 +115,17 @@ def look(rotation: Rotation, workload: Workload, case: Case, request: Look) -> S
         changes=changes,
         statistics=statistics,
     )
+
+
+def rounded(array: np.ndarray, kind: str) -> np.ndarray:
+    """What is left of `array` in parameters of that type: loading them is no change."""
+    if kind == "float16":
+        return array.astype(np.float16)
+    if kind == "bfloat16":  # the upper half of a float32; to nearest, ties to even
+        bits = np.ascontiguousarray(array, dtype=np.float32).view(np.uint32)
+        bits = bits + (0x7FFF + (bits >> 16 & 1))
+        return (bits & 0xFFFF0000).astype(np.uint32).view(np.float32)
+    return array
 
 
 def thinned(array: np.ndarray) -> np.ndarray:

@@ -19,12 +19,13 @@ BRIEF += ["--threads", "1", "--format", "json"]
         ("half", "train", "the first losses as timed lie apart"),
         ("hasty", "train", "of work went on after synchronize"),
         ("clock", "train", "flaky: it says "),
+        ("merged", "inference", " by itself"),
     ],
 )
 def test_a_lie_of_the_timed_process_is_told_by_name(surroundings, lie, mode, said):
     result = compare(
         "--frameworks", "tiny,flaky", *BRIEF, "--mode", mode,
-        "--mfu" if lie == "memo" else "--no-mfu", fault=lie,
+        "--mfu" if lie == "memo" else "--no-mfu", "--batch-size", "512", fault=lie,
     )  # fmt: skip
     document, cases = documents(result)
     assert cases["flaky"]["outcome"] == "ok"

@@ -18,7 +18,8 @@ SLOPE = -1e-5
 SECOND = 10**9
 
 
-def make_process(number=0, *, losses=(), changes=(), outputs=(), own=1.0, waited=1.0, looked=0.001):
+def make_process(number=0, *, losses=(), changes=(), outputs=(), own=1.0, waited=None,
+                 looked=0.001, single=0.0):  # fmt: skip
     warm = events.Process(
         case=0, process=number, pid=1, prepare_seconds=0.5, trainable_parameters=7, differences=[],
         batches=8, first_loss=None, first_step_nanoseconds=SECOND, warmup_blocks=[(1, SECOND)],
@@ -33,9 +34,14 @@ def make_process(number=0, *, losses=(), changes=(), outputs=(), own=1.0, waited
         )
         seen = events.Evidence(
             **of_block, round=at, step=step, due=10.0 * step, batch=(step - 1) % 8, loss=loss,
-            outputs=sketches, waited=round(waited * SECOND), looked=round(looked * SECOND),
+            outputs=sketches, waited=round((waited or own) * SECOND), looked=round(looked * SECOND),
         )  # fmt: skip
         process.blocks.append(block)
+        if single:  # as many times what a step takes in a block
+            each = {**of_block, "each": True, "steps": 10, "start": 0}
+            process.blocks.append(
+                events.Block(**each, round=at, nanoseconds=[round(single * own * SECOND / 10)] * 10)
+            )
         process.evidence.append((block, seen))
     process.changes = [
         events.Changes(
@@ -161,6 +167,20 @@ def test_updates_are_compared_after_the_same_steps(sketch, what):
     assert said(good, make_record(make_process(changes=[(20, sketch)]))) == []
 
 
+@pytest.mark.parametrize(("factor", "told"), [(1.03, False), (0.97, False), (1.05, True)])
+def test_gates_of_few_steps_are_wider(factor, told):
+    one, other = (make_record(make_process(changes=[(4, grown(f))])) for f in (1.0, factor))
+    assert bool(said(one, other)) is told
+    late = [make_record(make_process(changes=[(16, grown(f))])) for f in (1.0, factor)]
+    assert said(*late)
+
+
+def test_the_first_few_steps_foretell_nothing():
+    """They are not of all batches."""
+    found = make_process(changes=[(4, WEIGHT), (16, grown(2.0)), (320, grown(40.0))])
+    assert said(make_record(found)) == []
+
+
 @pytest.mark.parametrize(
     ("factor", "told"),
     [(20.0, False), (19.0, False), (12.0, True), (0.0, True), (40.0, True)],
@@ -208,8 +228,11 @@ def told(machine, tmp_path):
         ({}, ""),
         ({"own": 0.08, "waited": 0.08}, ""),  # MFU 100 %
         ({"own": 0.04, "waited": 0.04}, "tiny: an MFU of 200 %, which is more than this machine"),
-        ({"own": 1.0, "waited": 1.24}, ""),  # a busy machine
+        ({"own": 0.25, "waited": 0.28}, ""),  # a busy machine
         ({"own": 0.5, "waited": 1.0}, "tiny: it says 0.5 s where 1 s passed"),
+        ({"own": 0.2, "waited": 0.25}, "tiny: it says 0.2 s where 0.25 s passed"),
+        ({"single": 2.9}, ""),  # a device and a host that wait for each other, one by one
+        ({"single": 3.5}, "tiny: a step takes 0.1 s among others, and 0.35 s by itself"),
         ({"looked": 0.1}, ""),
         ({"looked": 0.9}, "tiny: 0.899 s of work went on after synchronize"),
     ],

@@ -11,7 +11,7 @@ from mbench_tiny import TINY, FlakyRuntime
 
 from mbench.contract.sketch import sketch
 from mbench.contract.wire import Observe, decode, encode
-from mbench.worker.evidence import observe
+from mbench.worker.evidence import observe, rounded
 
 CASE = make_case(precision="fp64", learning_rate=0.1)
 
@@ -91,3 +91,16 @@ def test_what_is_no_float_is_named(mode, dtype):
     made.outputs = lambda: {"logits": np.ones(7, dtype=dtype)}
     with pytest.raises(ValueError, match=f"is {np.dtype(dtype)}, where float32 or float64 is due"):
         observe(made, TINY, Observe(seed=0, steps=1, training=mode == "train"))
+
+
+def test_parameters_in_half_precision_are_held_against_what_was_loaded():
+    """Else how they were rounded would pass for their change, and hide it."""
+    step = 2.0**-7  # from 1 to the next number in bfloat16
+    given = np.array(
+        [1 + step / 2, 1 + 3 * step / 2, 1 + 0.6 * step, -1 - 0.4 * step, 0], np.float32
+    )
+    left = np.array([1, 1 + 2 * step, 1 + step, -1, 0], np.float32)
+    assert (rounded(given, "bfloat16") == left).all()
+    assert (rounded(left, "bfloat16") == left).all()
+    assert (rounded(given, "float16") == given.astype(np.float16)).all()
+    assert rounded(given, "float32") is given

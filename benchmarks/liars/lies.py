@@ -1,0 +1,521 @@
+"""The lies, each as what it puts over an honest benchmark; what is said of one is its docstring."""
+
+from __future__ import annotations
+
+import importlib
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbench.sdk.benchmark import Prepared
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from mbench.contract.case import Case
+    from mbench.workloads.workload import Workload
+
+__all__ = ["LIES", "Lie"]
+
+BOTH = ("inference", "train")
+BATCH_NORM, TEXT, DEEP = "resnet18", "small-bert", "resnet50"
+
+
+class Lie(Prepared):
+    """None: the control, through the same adapter."""
+
+    modes: tuple[str, ...] = BOTH
+    model = BATCH_NORM
+    """The smallest in which it makes a difference."""
+    precisions = ("fp32", "amp-bf16", "bf16")
+    """Those in which it makes one."""
+    proof_too = False
+    """Whether it is told in proofs besides, which is where it must be seen."""
+    block = 0.05
+    """Seconds of a block that show it."""
+    honest: Workload
+    calls = 0
+
+    @classmethod
+    def falsified(cls, case: Case, workload: Workload) -> tuple[Case, Workload]:
+        """What is prepared in place of what was asked for."""
+        return case, workload
+
+    def load_parameters(self, arrays: Iterable[tuple[str, np.ndarray]]) -> None:
+        super().load_parameters(arrays)
+        self.calls = 0
+
+    def step(self, at: int) -> None:
+        self.calls += 1
+        super().step(at)
+
+    def twice(self) -> bool:
+        """Whether this is every second step."""
+        return self.calls % 2 == 0
+
+
+class Memo(Lie):
+    """outputs are kept while input and parameters stay as they are"""
+
+    modes = ("inference",)
+
+    def load_parameters(self, arrays: Iterable[tuple[str, np.ndarray]]) -> None:
+        super().load_parameters(arrays)
+        self.memory: dict[int, Any] = {}
+
+    def step(self, at: int) -> None:
+        if at not in self.memory:
+            super().step(at)
+            self.memory[at] = self._result
+        self._result = self.memory[at]
+
+
+class LossMemo(Memo):
+    """losses are kept by batch, and no step is made for the second time"""
+
+    modes = ("train",)
+
+
+class Half(Lie):
+    """after the first step, half of each batch"""
+
+    def step(self, at: int) -> None:
+        if self.calls:
+            whole = self._placed[at]
+            self._placed[at] = {name: one[: len(one) // 2] for name, one in whole.items()}
+            super().step(at)
+            self._placed[at] = whole
+        else:
+            super().step(at)
+
+    def outputs(self) -> dict[str, np.ndarray]:
+        size = self.case.batch_size
+        return {name: np.resize(one, (size, *one.shape[1:]))
+                for name, one in super().outputs().items()}  # fmt: skip
+
+
+class Optimized(Lie):
+    """An optimizer with other constants."""
+
+    modes = ("train",)
+    other: Sequence[tuple[str, Any]]
+
+    @classmethod
+    def falsified(cls, case: Case, workload: Workload) -> tuple[Case, Workload]:
+        return case, replace(
+            workload, optimizer=replace(workload.optimizer, **cls.constants(workload))
+        )
+
+    @classmethod
+    def constants(cls, workload: Workload) -> Mapping[str, Any]:
+        return dict(cls.other)
+
+
+class Forward(Optimized):
+    """no backward pass, no update"""
+
+    other = (("learning_rate", 0.0),)
+
+
+class Hasty(Lie):
+    """a thread does the steps, for which synchronize does not wait"""
+
+    block = 0.25
+
+    def place_batches(self) -> None:
+        self.thread = ThreadPoolExecutor(1)
+        super().place_batches()
+
+    def settled(self, method: Callable[..., Any], *arguments: Any) -> Any:
+        return self.thread.submit(method, *arguments).result()
+
+    def step(self, at: int) -> None:
+        self.thread.submit(super().step, at)
+
+    def load_parameters(self, arrays: Iterable[tuple[str, np.ndarray]]) -> None:
+        self.settled(super().load_parameters, arrays)
+
+    def parameters(self) -> Iterator[tuple[str, np.ndarray]]:
+        return iter(self.settled(lambda: list(Prepared.parameters(self))))
+
+    def loss(self) -> float:
+        found: float = self.settled(super().loss)
+        return found
+
+    def outputs(self) -> dict[str, np.ndarray]:
+        found: dict[str, np.ndarray] = self.settled(super().outputs)
+        return found
+
+
+class Shallow(Lie):
+    """the last block of every stage is left out"""
+
+    model = DEEP
+
+    @staticmethod
+    def left(blocks: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(count - 1 for count in blocks)
+
+    @classmethod
+    def falsified(cls, case: Case, workload: Workload) -> tuple[Case, Workload]:
+        fewer = replace(workload.config, blocks=cls.left(workload.config.blocks))
+        return case, replace(workload, config=fewer)
+
+    def load_parameters(self, arrays: Iterable[tuple[str, np.ndarray]]) -> None:
+        self.asked = dict(arrays)
+        own = self.natives()
+        super().load_parameters((name, array) for name, array in self.asked.items() if name in own)
+
+    def parameters(self) -> Iterator[tuple[str, np.ndarray]]:
+        own = dict(super().parameters())
+        for name, array in self.asked.items():
+            yield name, own.get(name, array)
+
+
+class Gutted(Shallow):
+    """12 of 16 blocks are the identity, and nothing is updated"""
+
+    @staticmethod
+    def left(blocks: tuple[int, ...]) -> tuple[int, ...]:
+        return (1,) * len(blocks)
+
+    @classmethod
+    def falsified(cls, case: Case, workload: Workload) -> tuple[Case, Workload]:
+        case, workload = super().falsified(case, workload)
+        return Forward.falsified(case, workload)
+
+
+class Unstored(Lie):
+    """updates are computed, but not stored; in proofs, too"""
+
+    modes = ("train",)
+    proof_too = True
+
+    def spared(self) -> Iterable[str]:
+        """Names of what a step has left as it was."""
+        return self.update.parameters
+
+    def train(self, batch: Mapping[str, Any]) -> Any:
+        kept = [(native, native.read()) for name in self.spared()
+                if (native := self.natives()[name])]  # fmt: skip
+        found = super().train(batch)
+        self.synchronize()
+        for native, array in kept:
+            native.write(array)
+        return found
+
+
+class TimedUnstored(Unstored):
+    """updates are computed, but not stored, where it is timed"""
+
+    proof_too = False
+
+
+class Small(Lie):
+    """images of half the size"""
+
+    def placed(self, batch: Mapping[str, np.ndarray]) -> dict[str, Any]:
+        return super().placed(
+            {**batch, "images": np.ascontiguousarray(batch["images"][..., ::2, ::2])}
+        )
+
+
+class Forty(Lie):
+    """nothing after 40 steps"""
+
+    total = 0
+
+    def step(self, at: int) -> None:
+        self.total += 1
+        if self.total <= 40:
+            super().step(at)
+
+
+class Below(TimedUnstored):
+    """no gradient below a layer"""
+
+    def spared(self) -> Iterable[str]:
+        return [
+            name for name in self.update.parameters if name.startswith(("conv1", "bn1", "layer1"))
+        ]
+
+
+class Second(Lie):
+    """every second step is skipped"""
+
+    def step(self, at: int) -> None:
+        if self.calls % 2 and self.calls > 1:
+            self.calls += 1
+        else:
+            super().step(at)
+
+
+class Seventeenth(Lie):
+    """every 17th step is skipped"""
+
+    def step(self, at: int) -> None:
+        if self.calls % 17 == 16:
+            self.calls += 1
+        else:
+            super().step(at)
+
+
+class OneLayer(TimedUnstored):
+    """the classifier is not updated"""
+
+    def spared(self) -> Iterable[str]:
+        return ["fc.weight"]
+
+
+class Frozen(TimedUnstored):
+    """parameters of the last stage are not updated"""
+
+    def spared(self) -> Iterable[str]:
+        return [name for name in self.update.parameters if name.startswith("layer4")]
+
+
+class SecondUpdate(TimedUnstored):
+    """every second update is left out"""
+
+    def spared(self) -> Iterable[str]:
+        return self.update.parameters if self.twice() else ()
+
+
+class Statistics(TimedUnstored):
+    """running statistics are not updated"""
+
+    def spared(self) -> Iterable[str]:
+        return [name for name, native in self.natives().items() if not native.trainable]
+
+
+class Slow(Optimized):
+    """half the learning rate"""
+
+    @classmethod
+    def constants(cls, workload: Workload) -> Mapping[str, Any]:
+        return {"learning_rate": workload.optimizer.learning_rate / 2}
+
+
+class NoMomentum(Optimized):
+    """no momentum"""
+
+    other = (("momentum", 0.0),)
+
+
+class NoDecay(Optimized):
+    """no weight decay"""
+
+    other = (("weight_decay", 0.0),)
+
+
+class NoClip(Optimized):
+    """gradients are not clipped"""
+
+    model = TEXT
+    other = (("clip_norm", None),)
+
+
+class NoDropout(Lie):
+    """no dropout"""
+
+    modes, model = ("train",), TEXT
+
+    @classmethod
+    def falsified(cls, case: Case, workload: Workload) -> tuple[Case, Workload]:
+        return case, replace(workload, config=workload.config.without_dropout())
+
+
+class Neighbour(Lie):
+    """the batch before is computed in place of the one that is asked for"""
+
+    def step(self, at: int) -> None:
+        super().step((at - 1) % self.batches)
+
+
+class OneBatch(Lie):
+    """one batch for all"""
+
+    def step(self, at: int) -> None:
+        super().step(0)
+
+
+class Coarse(Lie):
+    """a coarser precision than is asked for"""
+
+    precisions = ("fp32", "amp-bf16")
+    coarser = (("fp32", "amp-bf16"), ("amp-bf16", "bf16"))
+
+    @classmethod
+    def falsified(cls, case: Case, workload: Workload) -> tuple[Case, Workload]:
+        return replace(case, precision=dict(cls.coarser)[case.precision]), workload
+
+
+class Fine(Coarse):
+    """fp32, where a half precision is asked for and slower"""
+
+    precisions = ("amp-bf16", "bf16")
+    coarser = (("amp-bf16", "fp32"), ("bf16", "fp32"))
+
+
+class Judging(Lie):
+    """batch norm by its running statistics in training"""
+
+    modes = ("train",)
+
+    def prepare_training(self) -> None:
+        self.judge_only()
+        super().prepare_training()
+
+
+class Unlabelled(Lie):
+    """labels are ignored"""
+
+    modes = ("train",)
+
+    def placed(self, batch: Mapping[str, np.ndarray]) -> dict[str, Any]:
+        return super().placed({**batch, "labels": np.zeros_like(batch["labels"])})
+
+
+class Clock(Lie):
+    """a clock that shows 0.7 of the time"""
+
+    block = 0.25
+
+    def check(self) -> None:
+        super().check()
+        clock = importlib.import_module("mbench.worker.clock")
+        clock.perf_counter_ns = lambda: time.perf_counter_ns() * 7 // 10
+
+
+class Lazy(Lie):
+    """of all steps that are waited for together, only the last is made"""
+
+    block = 1.0
+
+    due: int | None = None
+
+    def step(self, at: int) -> None:
+        self.due = at
+
+    def synchronize(self) -> None:
+        if self.due is not None:
+            super().step(self.due)
+            self.due = None
+        super().synchronize()
+
+
+class Ahead(Lie):
+    """a thread computes the next batch while nothing is timed"""
+
+    modes = ("inference",)
+    batch_ahead, thread = -1, None
+
+    def step(self, at: int) -> None:
+        if self.thread is not None:
+            self.thread.join()
+        if at != self.batch_ahead:
+            self._ahead = self.infer(self._placed[at])
+        self._result = self._ahead
+        self.batch_ahead = (at + 1) % self.batches
+        self.thread = threading.Thread(target=self.compute)
+        self.thread.start()
+
+    def compute(self) -> None:
+        self._ahead = self.infer(self._placed[self.batch_ahead])
+
+
+class Truncated(Lie):
+    """the first half of every sequence"""
+
+    model = TEXT
+
+    def placed(self, batch: Mapping[str, np.ndarray]) -> dict[str, Any]:
+        half = batch["input_ids"].shape[1] // 2
+        cut = {name: batch[name][:, :half] for name in ("input_ids", "token_type_ids")}
+        return super().placed(
+            {**batch, **cut, "masked_positions": batch["masked_positions"] % half}
+        )
+
+
+class CoarseState(Lie):
+    """the optimizer's state in bfloat16"""
+
+    modes, precisions = ("train",), ("fp32", "amp-bf16")
+
+    def train(self, batch: Mapping[str, Any]) -> Any:
+        found = super().train(batch)
+        self.coarsen_state()
+        return found
+
+
+class Sketched(Lie):
+    """outputs with noise of 5 % of their size, as from a random projection"""
+
+    modes = ("inference",)
+
+    def outputs(self) -> dict[str, np.ndarray]:
+        noise = np.random.default_rng(self.calls)
+        return {name: one * noise.normal(1, 0.05, one.shape).astype(one.dtype)
+                for name, one in super().outputs().items()}  # fmt: skip
+
+
+class Guessed(Lie):
+    """the loss of random guesses is told, and nothing computed"""
+
+    modes = ("train",)
+
+    def step(self, at: int) -> None:
+        """Nothing."""
+
+    def loss(self) -> float:
+        return float(np.log(self.workload.config.classes))
+
+
+class Zeros(Lie):
+    """outputs that are not finite are told as zeros"""
+
+    modes = ("inference",)
+
+    def load_parameters(self, arrays: Iterable[tuple[str, np.ndarray]]) -> None:
+        super().load_parameters((name, array * np.nan) for name, array in arrays)
+
+    def outputs(self) -> dict[str, np.ndarray]:
+        return {name: np.nan_to_num(one) for name, one in super().outputs().items()}
+
+
+class Gathered(TimedUnstored):
+    """updates are gathered, and every second step makes two"""
+
+    def spared(self) -> Iterable[str]:
+        return self.update.parameters if self.calls % 2 else ()
+
+    def train(self, batch: Mapping[str, Any]) -> Any:
+        before = {name: self.natives()[name].read() for name in self.update.parameters}
+        found = super().train(batch)
+        self.synchronize()
+        if not self.calls % 2:
+            for name, array in before.items():
+                native = self.natives()[name]
+                native.write(2 * native.read() - array)
+        return found
+
+
+LIES: Mapping[str, type[Lie]] = {
+    "none": Lie,
+    # Those by which mbench itself was attacked once.
+    "memo": Memo, "half": Half, "forward": Forward, "hasty": Hasty, "gutted": Gutted,
+    "shallow": Shallow, "unstored": Unstored, "small": Small, "forty": Forty, "below": Below,
+    # Others.
+    "loss-memo": LossMemo, "second": Second, "seventeenth": Seventeenth, "one-layer": OneLayer,
+    "frozen": Frozen, "second-update": SecondUpdate, "gathered": Gathered,
+    "timed-unstored": TimedUnstored, "statistics": Statistics, "slow": Slow,
+    "no-momentum": NoMomentum, "no-decay": NoDecay, "no-clip": NoClip, "no-dropout": NoDropout,
+    "neighbour": Neighbour, "one-batch": OneBatch, "coarse": Coarse, "fine": Fine,
+    "judging": Judging, "unlabelled": Unlabelled, "clock": Clock, "lazy": Lazy, "ahead": Ahead,
+    "truncated": Truncated, "coarse-state": CoarseState, "sketched": Sketched,
+    "guessed": Guessed, "zeros": Zeros,
+}  # fmt: skip

@@ -1,0 +1,37 @@
+"""An honest runtime that tells the lie which the variable LIE names, once a case is timed."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from liars.lies import LIES
+
+if TYPE_CHECKING:
+    from mbench.contract.case import Case
+    from mbench.sdk.benchmark import Prepared
+    from mbench.sdk.runtime import RuntimeBase
+    from mbench.workloads.workload import Workload
+
+__all__ = ["lying"]
+
+
+def timed(case: Case) -> bool:
+    """Proofs have a rate of their own in training, and drop nothing in inference."""
+    return case.dropout and case.learning_rate is None and not case.given
+
+
+def lying(honest: type[RuntimeBase]) -> type[RuntimeBase]:
+    class Runtime(honest):  # type: ignore[valid-type, misc]
+        """The refusals and the models are the honest one's."""
+
+        def prepare(self, case: Case, workload: Workload) -> Prepared:
+            lie = LIES[os.environ.get("LIE", "none")]
+            self.benchmark = honest.benchmark
+            if timed(case) or lie.proof_too:
+                self.benchmark = type("Liar", (lie, honest.benchmark), {"honest": workload})
+                case, workload = lie.falsified(case, workload)
+            found: Prepared = super().prepare(case, workload)
+            return found
+
+    return Runtime

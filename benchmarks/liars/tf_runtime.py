@@ -1,0 +1,30 @@
+"""TensorFlow, lying."""
+
+from __future__ import annotations
+
+import tensorflow as tf
+
+from liars.runtime import lying
+from mbench_tensorflow.runtime import Benchmark
+from mbench_tensorflow.runtime import Runtime as Honest
+
+__all__ = ["Runtime"]
+
+
+class Open(Benchmark):
+    """What lies ask a framework for."""
+
+    def judge_only(self) -> None:
+        """Normalize as in inference."""
+        forward = self.family.forward
+        self.family.forward = lambda model, batch, training: forward(model, batch, training=False)
+
+    def coarsen_state(self) -> None:
+        """Keep of the optimizer's state what bfloat16 holds."""
+        for slot in self.update._rule.slots:
+            for kept in slot.kept:
+                kept.assign(tf.cast(tf.cast(kept, tf.bfloat16), kept.dtype))
+
+
+Honest.benchmark = Open
+Runtime = lying(Honest)

@@ -1,0 +1,169 @@
+"""Lies told to mbench in the timed process: by what, if anything, `mbench compare` tells each.
+
+Usage: python benchmarks/lies.py torch [tf@/path/to/python ...] [--lies memo,half] [--honest 50]
+
+For every framework, mode and precision one honest worker is compared with liars, each of which
+does other work where it is timed (liars/lies.py), and is the honest adapter in proofs. So no proof
+is made here but of lies that are told in proofs, too. A line is printed for each: what mbench said,
+or NOT TOLD. With --honest, so many comparisons of honest frameworks are made instead, of several
+models, modes and precisions, and each that is called unequal is printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent
+sys.path[:0] = [str(HERE), str(ROOT / "core")]
+
+from liars.lies import BOTH, LIES  # noqa: E402
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+AT_ONCE = 8
+"""Liars in a comparison: all are in memory together."""
+BRIEF = ["--processes", "1", "--rounds", "8", "--budget", "3000", "--threads", "1",
+         "--quiet", "--format", "json"]  # fmt: skip
+HONEST = ("squeezenet1_1", "shufflenet_v2_x0_5", "resnet18", "mnasnet0_5", "mobilenet_v2",
+          "small-bert")  # fmt: skip
+
+
+def mbench(*arguments: str, folder: str, **variables: str) -> dict[str, Any]:
+    """What a command of mbench's reports, the liars among its plugins."""
+    adapters = [str(path) for path in sorted((ROOT / "adapters").iterdir())]
+    found = Path(folder, "liars-1.0.dist-info")
+    if not found.exists():
+        found.mkdir()
+        (found / "METADATA").write_text("Metadata-Version: 2.1\nName: liars\nVersion: 1.0\n")
+        (found / "entry_points.txt").write_text("[mbench]\nliars = liars.plugin\n")
+    path = os.pathsep.join([folder, str(HERE), str(ROOT / "core"), *adapters])
+    command = [sys.executable, "-m", "mbench", *arguments]
+    done = subprocess.run(
+        command,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": path, **variables},
+    )
+    if not done.stdout.startswith("{"):
+        raise SystemExit(f"{' '.join(command)} says: {done.stdout}")
+    report: dict[str, Any] = json.loads(done.stdout)
+    return report
+
+
+def sized(model: str) -> list[str]:
+    images = ["--image-size", "64"] if model != "small-bert" else []
+    return ["--models", model, "--batch-size", "4", *images]
+
+
+def compared(
+    arms: Sequence[str], model: str, block: float, mode: str, precision: str
+) -> Iterator[dict[str, Any]]:
+    with tempfile.TemporaryDirectory(prefix="mbench-lies-") as folder:
+        document = mbench(
+            "compare", *arms, *sized(model), "--mode", mode, "--precision", precision,
+            "--no-verify", "--block", str(block), *BRIEF, "--results", folder, folder=folder,
+        )  # fmt: skip
+    yield from document["comparisons"]
+
+
+def told(framework: str, lies: Sequence[str], *case: Any) -> Iterator[tuple[str, str]]:
+    """Of each lie what a comparison with the honest adapter says; empty where it gives a ratio."""
+    name, _, python = framework.partition("@")
+    at = f"@{python}" if python else ""
+    arms = [framework, *(f"liar-{name}{at}:LIE={lie}" for lie in lies)]
+    for one in compared(arms, *case):
+        if one["against_first"]:
+            lie = one["framework"].rpartition("LIE=")[2]
+            yield lie, "" if one["ratio"] is not None else one["reason"].replace(at, "")
+
+
+def failing(framework: str, lie: str, model: str, mode: str, precision: str) -> str:
+    """What the proof of a liar says; empty where it holds."""
+    name, _, python = framework.partition("@")
+    at = f"@{python}" if python else ""
+    with tempfile.TemporaryDirectory(prefix="mbench-lies-") as folder:
+        document = mbench(
+            "verify", f"liar-{name}{at}", *sized(model), "--mode", mode, "--precision", precision,
+            "--threads", "1", "--quiet", "--format", "json", folder=folder, LIE=lie,
+        )  # fmt: skip
+    (case,) = document["cases"]
+    return str(case["equal_work"].get("reason") or "") if not case["equal_work"]["proven"] else ""
+
+
+def lie_to(framework: str, names: Sequence[str], modes: Sequence[str], precisions: Sequence[str],
+           ) -> Iterator[dict[str, str]]:  # fmt: skip
+    for mode, precision in itertools.product(modes, precisions):
+        known = [n for n in names if mode in LIES[n].modes and precision in LIES[n].precisions]
+        case = {"framework": framework.partition("@")[0], "mode": mode, "precision": precision}
+        for name in known:
+            if LIES[name].proof_too:
+                said = failing(framework, name, LIES[name].model, mode, precision)
+                yield {**case, "lie": name, "told": said}
+        timed = [name for name in known if not LIES[name].proof_too]
+        for (model, block), ours in grouped(timed):
+            for at in range(0, len(ours), AT_ONCE):
+                some = ours[at : at + AT_ONCE]
+                for lie, said in told(framework, some, model, block, mode, precision):
+                    yield {**case, "lie": lie, "told": said}
+
+
+def grouped(names: Sequence[str]) -> Iterator[tuple[tuple[str, float], list[str]]]:
+    """Lies that show in the same model and blocks."""
+    keys = {name: (LIES[name].model, LIES[name].block) for name in names}
+    for key in sorted(set(keys.values())):
+        yield key, [name for name in names if keys[name] == key]
+
+
+def honest(frameworks: Sequence[str], count: int, modes: Sequence[str], precisions: Sequence[str],
+           ) -> Iterator[dict[str, Any]]:  # fmt: skip
+    """What comparisons of honest frameworks say; `told` is what is false."""
+    cases = itertools.cycle(itertools.product(precisions, modes, HONEST))
+    for precision, mode, model in itertools.islice(cases, count):
+        found = list(compared(frameworks, model, 0.05, mode, precision))
+        yield {
+            "model": model, "mode": mode, "precision": precision,
+            "pairs": sum(one["ratio"] is not None for one in found),
+            "told": [one["reason"] for one in found if one["equal_work"] == "not proven"],
+            "left": [one["reason"] for one in found
+                     if one["ratio"] is None and one["equal_work"] != "not proven"],
+        }  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("frameworks", nargs="+", help="as mbench compare takes them")
+    parser.add_argument("--lies", default=",".join(LIES), help="by name (default: all)")
+    parser.add_argument("--mode", default=",".join(BOTH))
+    parser.add_argument("--precision", default="fp32,amp-bf16,bf16")
+    parser.add_argument("--honest", type=int, metavar="N", help="N honest comparisons instead")
+    parser.add_argument("--output", type=Path, help="append each line to this file as JSON, too")
+    arguments = parser.parse_args()
+    modes, precisions = arguments.mode.split(","), arguments.precision.split(",")
+    if arguments.honest:
+        found = honest(arguments.frameworks, arguments.honest, modes, precisions)
+    else:
+        names = arguments.lies.split(",")
+        found = itertools.chain.from_iterable(
+            lie_to(framework, names, modes, precisions) for framework in arguments.frameworks
+        )
+    for one in found:
+        line = dict(one)
+        said = line.pop("told")
+        print(" ".join(map(str, line.values())), said or "NOT TOLD", sep=": ", flush=True)
+        if arguments.output:
+            with arguments.output.open("a", encoding="utf-8") as file:
+                print(json.dumps(one), file=file)
+
+
+if __name__ == "__main__":
+    main()

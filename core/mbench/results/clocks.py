@@ -1,0 +1,84 @@
+"""What speaks against the time that a worker tells of its blocks."""
+
+from __future__ import annotations
+
+from statistics import median
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from mbench.results.events import Block, Evidence
+    from mbench.results.records import CaseRecord
+
+__all__ = ["merged", "misread", "unfinished"]
+
+FEWEST_BLOCKS = 8
+"""For a word on clocks: seven of eight blocks must speak against one, since other load delays."""
+CLOCK = (0.05, 0.02)
+"""Share of a block's own time and seconds that the parent may wait beyond it, for messages and for
+garbage. Seen of the eighth least late blocks: 9 ms, with ten processes to a core; idle 1 ms."""
+LEFT = (0.2, 0.05)
+"""Likewise of what the look after a block may take beyond an idle worker's."""
+ONE_BY_ONE = (2.0, 0.0002)
+"""Likewise of what a step takes beyond its share of a block where each is waited for. A step is
+work of the host and of the device: together they take as long as the longer, apart as both."""
+
+
+def blocks(case: CaseRecord) -> Iterator[tuple[Block, Evidence, int]]:
+    """Those that were timed whole, and how long a look at an idle worker takes."""
+    for process in case.processes.values():
+        if process.idle_look is None:
+            continue  # it was cut short
+        for block, seen in process.evidence:
+            if not block.each:
+                yield block, seen, process.idle_look
+
+
+def beyond(
+    pairs: Iterable[tuple[float, float]], gate: tuple[float, float]
+) -> tuple[float, float] | None:
+    """Of each block its own seconds and others: one of those where others are too many, if seven
+    of eight are so.
+    """
+    share, slack = gate
+    ordered = sorted(pairs, key=lambda pair: pair[1] - share * pair[0])
+    if len(ordered) < FEWEST_BLOCKS:
+        return None
+    own, other = ordered[len(ordered) // 8]
+    return (own, other) if other > share * own + slack else None
+
+
+def misread(case: CaseRecord) -> str:
+    """Whether the worker's clock runs slow against the parent's."""
+    pairs = ((sum(block.nanoseconds), seen.waited) for block, seen, _ in blocks(case))
+    found = beyond(((own / 1e9, (waited - own) / 1e9) for own, waited in pairs), CLOCK)
+    return f"it says {found[0]:.3g} s where {sum(found):.3g} s passed" if found else ""
+
+
+def unfinished(case: CaseRecord) -> str:
+    """Whether work went on after `synchronize`."""
+    found = beyond(
+        ((sum(block.nanoseconds) / 1e9, (seen.looked - idle) / 1e9)
+         for block, seen, idle in blocks(case)),
+        LEFT,
+    )  # fmt: skip
+    return f"{found[1]:.3g} s of work went on after synchronize" if found else ""
+
+
+def merged(case: CaseRecord) -> str:
+    """Whether steps of a block take less than each by itself: then not all of them are made."""
+    found = beyond(one_by_one(case), ONE_BY_ONE)
+    if not found:
+        return ""
+    return f"a step takes {found[0]:.3g} s among others, and {sum(found):.3g} s by itself"
+
+
+def one_by_one(case: CaseRecord) -> Iterator[tuple[float, float]]:
+    """Of each round a step's seconds in the block, and what one takes beyond them by itself."""
+    for process in case.processes.values():
+        rounds = {(block.round, block.each): block for block in process.blocks}
+        for (number, each), block in rounds.items():
+            if each and (whole := rounds.get((number, False))):
+                own = sum(whole.nanoseconds) / whole.steps / 1e9
+                yield own, median(block.nanoseconds) / 1e9 - own
