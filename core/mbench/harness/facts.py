@@ -57,15 +57,15 @@ def gates(case: Case) -> Gates:
     training = case.mode == "train"
     drawn = case.resolve().config != replace(case, dropout=False).resolve().config
     norm, direction = CHANGED.get(case.precision, (None, None)) if training else (None, None)
-    growth = GROWTH.get(case.precision) if training else None
+    shows = training and case.precision in STATISTICS
     return Gates(
         answers=DROPPED if training and drawn else TIMED[case.precision],
         means=TIMED[case.precision] if training and drawn else None,
         drift=TIMED_DRIFT,
         norm=norm if norm is None or not drawn else max(norm, DROPPED_NORM),
         direction=None if drawn else direction,
-        statistics=STATISTICS.get(case.precision) if training and not drawn else None,
-        growth=growth if growth is None or not drawn else DROPPED_GROWTH,
+        statistics=STATISTICS[case.precision] if shows and not drawn else None,
+        growth=(DROPPED_GROWTH if drawn else GROWTH) if shows else None,
     )
 
 

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 __all__ = ["Interleaved"]
 
 WARMUP_BLOCKS = 4  # at least, one second by default
+MOST_SINGLE = 1000
+"""Steps that are timed one by one in a round: enough for percentiles, and an end for a worker whose
+steps take no time together."""
 
 
 class Interleaved(Measurement[Adaptive]):
@@ -220,7 +223,7 @@ class Interleaved(Measurement[Adaptive]):
         self.rates.setdefault(entry.number, {}).setdefault(process, {})[round_number] = rate
         self.progress.throughput(entry.label, rate)
         if entry.case.mode == "inference":
-            self.block(runner, process, round_number, steps=steps, each=True)
+            self.block(runner, process, round_number, steps=min(steps, MOST_SINGLE), each=True)
         runner.worker.stop()
 
     def lead_steps(self, runner: Runner) -> int:
