@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from liars.lies import LIES
+from mbench.contract.case import find_workload
 
 if TYPE_CHECKING:
     from mbench.contract.case import Case
@@ -18,7 +19,8 @@ __all__ = ["lying"]
 
 def timed(case: Case) -> bool:
     """Proofs have a rate of their own in training, and drop nothing in inference."""
-    return case.dropout and case.learning_rate is None and not case.given
+    usual = find_workload(case.workload, case.model).optimizer.learning_rate
+    return case.dropout and case.learning_rate == usual and not (case.plain_sgd or case.given)
 
 
 def lying(honest: type[RuntimeBase]) -> type[RuntimeBase]:
