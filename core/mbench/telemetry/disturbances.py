@@ -126,7 +126,7 @@ def clock_changes(kind: str, whose: str, rounds: Rounds, read: Read) -> Iterator
     }
     if changes:
         most = 100 * max(changes.values())
-        text = f"the {whose}'s clock was up to {most:.0f} % off its {middle:,.0f} MHz"
+        text = f"the {whose}'s clock was at worst {most:.0f} % off its {middle:,.0f} MHz"
         yield disturbance(kind, changes, len(clocks), text)
 
 
@@ -140,7 +140,9 @@ def pace_changes(paces: Mapping[Place, float], *, usual: float) -> list[Disturba
     hit = {at: times for at, times in off.items() if times > UNEVEN}
     if not hit:
         return []
-    text = f"the cores' pace, by an empty loop before each turn, was up to {max(hit.values()):.1f} "
+    text = (
+        f"the cores' pace, by an empty loop before each turn, was at worst {max(hit.values()):.1f} "
+    )
     found = disturbance("pace", hit, len(paces), f"{text}times off the usual one")
     return [found] if found.share >= LEAST_ROUNDS else []
 

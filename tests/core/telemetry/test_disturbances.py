@@ -87,7 +87,7 @@ def test_a_clock_that_changes_is_told_and_a_low_one_is_not(block):
     (found,) = find([*steady, [block(mhz=720.0)]])
     assert found.kind == "cpu-clock"
     assert found.text == (
-        "the processor's clock was up to 10 % off its 800 MHz in 10 % of the rounds"
+        "the processor's clock was at worst 10 % off its 800 MHz in 10 % of the rounds"
     )
     gpu = [[block(gpu={"sm_mhz": mhz})] for mhz in (1700, 1700, 1500)]
     assert kinds(gpu) == ["gpu-clock"]
