@@ -38,3 +38,14 @@ def test_a_lie_of_the_timed_process_is_told_by_name(surroundings, lie, mode, sai
     assert comparison["equal_work"] == "not proven"
     assert comparison["reason"].startswith("no verdict: ")
     assert said in comparison["reason"]
+
+
+def test_a_remembered_proof_is_not_the_last_word(surroundings):
+    """A variable that changes the work and that no adapter names: the proof is another's."""
+    both = "--frameworks", "tiny,flaky", *BRIEF, "--no-mfu"
+    compare(*both, "--rounds", "1")
+    document, cases = documents(compare(*both, fault="frozen"))
+    assert cases["flaky"]["equal_work"]["proven"], "or it was not remembered"
+    (comparison,) = document["comparisons"]
+    assert (comparison["verdict"], comparison["equal_work"]) == (None, "not proven")
+    assert "no verdict: flaky: updates" in comparison["reason"]
