@@ -1,5 +1,21 @@
-"""`python -m mbench`."""
+"""The entry of `mbench` and of `python -m mbench`: Ctrl-C is one line from the first import on."""
 
-from mbench.cli import main
+from __future__ import annotations
 
-main()
+import sys
+from typing import NoReturn
+
+__all__ = ["main"]
+
+
+def main() -> NoReturn:
+    try:
+        from mbench.cli import main as command
+    except KeyboardInterrupt:
+        print("mbench: interrupted", file=sys.stderr)
+        sys.exit(130)
+    command()
+
+
+if __name__ == "__main__":
+    main()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -318,3 +319,12 @@ def test_sizes_by_their_options_and_by_name_are_the_same(command, monkeypatch, t
     monkeypatch.setattr(compare, "measure", lambda context, order: 0)
     assert command(*COMPARE, *typed)[0] == 0
     assert seen[0].sizes == {"image_size": 96, "sequence_length": 64}
+
+
+def test_ctrl_c_while_libraries_are_loaded_is_one_line(tmp_path):
+    (tmp_path / "click.py").write_text("raise KeyboardInterrupt")
+    done = subprocess.run(
+        [sys.executable, "-m", "mbench", "list"], env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (130, "mbench: interrupted\n")
