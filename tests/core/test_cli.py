@@ -323,8 +323,9 @@ def test_sizes_by_their_options_and_by_name_are_the_same(command, monkeypatch, t
 
 def test_ctrl_c_while_libraries_are_loaded_is_one_line(tmp_path):
     (tmp_path / "click.py").write_text("raise KeyboardInterrupt")
+    path = os.pathsep.join([str(tmp_path), *sys.path])
     done = subprocess.run(
-        [sys.executable, "-m", "mbench", "list"], env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])},
+        [sys.executable, "-m", "mbench", "list"], env={**os.environ, "PYTHONPATH": path},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (130, "mbench: interrupted\n")
