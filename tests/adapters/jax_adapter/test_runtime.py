@@ -107,7 +107,7 @@ def test_update_in_bf16_is_near_the_exact_one(runtime):
 
 
 def test_masks_are_drawn_anew_at_each_step(runtime):
-    frozen = dataclasses.replace(SHALLOW.optimizer.plain_sgd(), learning_rate=0.0)
+    frozen = SHALLOW.optimizer.plain_sgd(0.0)
     workload = dataclasses.replace(SHALLOW, optimizer=frozen)
     benchmark = prepare(runtime, workload, dropout=True)
     assert len(set(losses(benchmark, 3))) == 3

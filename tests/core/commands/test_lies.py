@@ -48,4 +48,6 @@ def test_a_remembered_proof_is_not_the_last_word(surroundings):
     assert cases["flaky"]["equal_work"]["proven"], "or it was not remembered"
     (comparison,) = document["comparisons"]
     assert (comparison["verdict"], comparison["equal_work"]) == (None, "not proven")
-    assert "no verdict: flaky: updates" in comparison["reason"]
+    # Which is told first, the updates or the losses that follow from them, is up to the lengths.
+    assert comparison["reason"].startswith("no verdict: flaky: ")
+    assert cases["tiny"]["doubts"] == []
