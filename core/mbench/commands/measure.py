@@ -43,7 +43,7 @@ def order_of(context: click.Context, sweeps: Sequence[Sweep], options: dict[str,
         provision=options["provision"],
         verify=options["verify"],
         allow_unequal=options["allow_unequal"],
-        mfu=options["mfu"],
+        mfu=options.get("effort") != "fast" if options["mfu"] is None else options["mfu"],
     )
 
 

@@ -32,8 +32,8 @@ protocol_options = apply(
                      shell_complete=completer(protocols),
                      help="How to measure: adaptive, or as published: dlperf, superbench, nvidia."),
         click.option("--fast", "effort", flag_value="fast", multiple=True, callback=one_effort,
-                     help="A first look: 3 processes within 90 s. What is given beside it wins "
-                          "(adaptive)."),
+                     help="A first look: 3 processes within 105 s, and no MFU. What is given beside "
+                          "it wins (adaptive)."),
         click.option("--rigorous", "effort", flag_value="rigorous", multiple=True,
                      callback=one_effort,
                      help="To be published: 10 processes or more, until all intervals are within "
@@ -81,8 +81,9 @@ protocol_options = apply(
                      help="Most memory of a worker on the CPU, like 6GiB.  "
                           "[default: nearly all that is free]"),
         provision_option,
-        click.option("--mfu/--no-mfu", default=True, show_default=True,
-                     help="Measure what the machine can do at most, which MFU is a share of."),
+        click.option("--mfu/--no-mfu", default=None,
+                     help="Measure what the machine can do at most, which MFU is a share of.  "
+                          "[default: mfu, but not with --fast]"),
         click.option("--verify/--no-verify", default=True, show_default=True,
                      help="Prove equal work before it is timed; proofs are remembered."),
         click.option("--allow-unequal", is_flag=True,
