@@ -96,8 +96,8 @@ def failing(framework: str, lie: str, model: str, mode: str, precision: str) -> 
             "verify", f"liar-{name}{at}", *sized(model), "--mode", mode, "--precision", precision,
             "--threads", "1", "--quiet", "--format", "json", folder=folder, LIE=lie,
         )  # fmt: skip
-    (case,) = document["cases"]
-    return str(case["equal_work"].get("reason") or "") if not case["equal_work"]["proven"] else ""
+    (proof,) = document["proofs"]
+    return "" if proof["outcome"] == "ok" else str(proof["reason"])
 
 
 def lie_to(framework: str, names: Sequence[str], modes: Sequence[str], precisions: Sequence[str],

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mbench.hookspecs import hookimpl
-from mbench_mxnet.plugin import MXNet
-from mbench_paddle.plugin import PaddlePaddle
 from mbench_pytorch.plugin import PyTorch
 from mbench_tensorflow.plugin import TensorFlow
 
@@ -31,7 +29,7 @@ def liar(honest: type[AdapterBase]) -> AdapterBase:
 
 @hookimpl
 def mbench_adapters() -> Sequence[AdapterBase]:
-    return [liar(honest) for honest in (PyTorch, TensorFlow, MXNet, PaddlePaddle)]
+    return [liar(honest) for honest in (PyTorch, TensorFlow)]
 
 
 @hookimpl

@@ -65,9 +65,9 @@ def test_what_is_there_is_not_written_over(new, tmp_path):
 
 
 def test_a_name_that_is_taken(new):
-    with pytest.raises(UsageError, match="there is a model 'resnet50' already"):
+    with pytest.raises(UsageError, match="mbench has the model 'resnet50' already"):
         new("model", "resnet50")
-    with pytest.raises(UsageError, match="there is an adapter 'tiny' already"):
+    with pytest.raises(UsageError, match="mbench has the adapter 'tiny' already"):
         new("adapter", "tiny")
 
 

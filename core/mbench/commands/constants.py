@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
     from mbench.plan.protocol import Protocol
 
-__all__ = ["EFFORTS", "OPTIONS", "protocol_of"]
+__all__ = ["EFFORTS", "OPTIONS", "effort_of", "protocol_of"]
 
-EFFORTS: dict[str, dict[str, float]] = {
-    "fast": {"processes": 3, "budget": 105.0},
+EFFORTS: dict[str, dict[str, Any]] = {
+    "fast": {"processes": 3, "budget": 105.0, "mfu": False},
     "rigorous": {"processes": 10, "until": 0.02, "budget": 3600.0},  # ten are judged by ranks
 }
 """Sets of options by one word, for mbench's own protocol."""
@@ -42,6 +42,11 @@ OPTIONS = {
 """The constant that each option of the command line replaces."""
 
 
+def effort_of(options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The options that a word among `options` stands for; one that is given itself wins."""
+    return EFFORTS.get(options.get("effort") or "", {})
+
+
 def protocol_of(name: str, options: Mapping[str, Any]) -> Protocol:
     """The protocol called `name` with its constants replaced by those `options` that are given.
 
@@ -51,12 +56,12 @@ def protocol_of(name: str, options: Mapping[str, Any]) -> Protocol:
         raise UsageError(f"unknown protocol {name!r}{nearest(name, PRESETS)}", option="--protocol")
     preset = PRESETS[name]
     known = {field.name for field in fields(preset) if field.init}
-    effort = options.get("effort")
-    if any(OPTIONS[option] not in known for option in EFFORTS.get(effort or "", {})):
-        flag = f"--{effort}"
+    effort = {option: value for option, value in effort_of(options).items() if option in OPTIONS}
+    if any(OPTIONS[option] not in known for option in effort):
+        flag = f"--{options['effort']}"
         raise UsageError(f"{flag} is for the protocol adaptive, not for {name}", option=flag)
     given = {option: options[option] for option in OPTIONS if options.get(option) is not None}
-    given = {**EFFORTS.get(effort or "", {}), **given}
+    given = {**effort, **given}
     for option in given:
         if OPTIONS[option] not in known:
             flag = f"--{option.replace('_', '-')}"

@@ -27,7 +27,7 @@ __all__ = ["carry_out", "measure", "order_of"]
 
 def order_of(context: click.Context, sweeps: Sequence[Sweep], options: dict[str, Any]) -> Order:
     """What the command line asks for, planned; raises UsageError for what there is not."""
-    from mbench.commands.constants import protocol_of
+    from mbench.commands.constants import effort_of, protocol_of
     from mbench.plan.order import Order
     from mbench.plan.plan import plan_all
 
@@ -43,7 +43,7 @@ def order_of(context: click.Context, sweeps: Sequence[Sweep], options: dict[str,
         provision=options["provision"],
         verify=options["verify"],
         allow_unequal=options["allow_unequal"],
-        mfu=options.get("effort") != "fast" if options["mfu"] is None else options["mfu"],
+        mfu=effort_of(options).get("mfu", True) if options["mfu"] is None else options["mfu"],
     )
 
 

@@ -47,13 +47,8 @@ def adapter(context: click.Context, name: str, folder: Path | None) -> None:
     Example:
       mbench new adapter fast_net
     """
-    if name in plugins(context).adapters.by_name:
-        raise UsageError(f"there is an adapter {name!r} already: give yours another name")
-    folder = write("adapter", name, folder)
-    say("try it:")
-    say(f"  pip install -e {folder}")
-    say(f"  mbench verify {name} --models lstm-small")
-    say("README.md there has the rest: its tests, and what to write where")
+    taken = name in plugins(context).adapters.by_name
+    write("adapter", name, folder, taken=taken, first=f"mbench verify {name} --models lstm-small")
 
 
 @command.command("model")
@@ -69,19 +64,16 @@ def model(context: click.Context, name: str, folder: Path | None) -> None:
     Example:
       mbench new model tiny_mixer
     """
-    if name in plugins(context).workloads.by_name:
-        raise UsageError(f"there is a model {name!r} already: give yours another name")
-    folder = write("model", name, folder)
-    say("try it:")
-    say(f"  pip install -e {folder}")
-    say("  mbench list models")
-    say("README.md there has the rest: its fingerprint, and its proof")
+    taken = name in plugins(context).workloads.by_name
+    write("model", name, folder, taken=taken, first="mbench list models")
 
 
-def write(kind: str, name: str, folder: Path | None) -> Path:
-    """Write it and say what was written; returns the folder. Raises UsageError."""
+def write(kind: str, name: str, folder: Path | None, *, taken: bool, first: str) -> None:
+    """Write it, and say what was written and what to type first. Raises UsageError."""
     from mbench.scaffold import scaffold
 
+    if taken:
+        raise UsageError(f"mbench has the {kind} {name!r} already: give yours another name")
     folder = folder or Path(f"mbench-{name}")
     try:
         files = scaffold(kind, name, folder)
@@ -89,4 +81,7 @@ def write(kind: str, name: str, folder: Path | None) -> Path:
         raise UsageError(f"{folder} cannot be written: {error.strerror}") from None
     for file in files:
         say(str(file))
-    return folder
+    say("try it:")
+    say(f"  pip install -e {folder}")
+    say(f"  {first}")
+    say(f"{folder / 'README.md'} has the rest")

@@ -113,14 +113,14 @@ def quickly(context: click.Context) -> dict[str, Any]:
     options = {**options, "precision": ("fp64",)}
     if context.get_parameter_source("model") is not ParameterSource.DEFAULT:
         return options
-    shared: list[str] = []
-    for text in options["frameworks"]:
-        cases = quickest(
+    of_each = [
+        [case.model for case in quickest(
             found.adapter(parse_arm(text).spec.name), found.workloads.unique(), device="cpu",
             mode=(options["mode"] or ("train",))[0], threads=usable_cores(),
-        )  # fmt: skip
-        models = [case.model for case in cases]
-        shared = [model for model in shared if model in models] if shared else models
+        )]
+        for text in options["frameworks"]
+    ]  # fmt: skip
+    shared = [model for model in of_each[0] if all(model in models for models in of_each)]
     if not shared:
         raise UsageError("no model is supported by all of them: name some with --models")
     return {**options, "model": (shared[0],)}

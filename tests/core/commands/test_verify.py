@@ -63,6 +63,14 @@ def test_quick_proves_in_fp64_until_a_check_fails():
     assert "proving optimizer" not in result.stderr.partition("flaky: looking")[2]
 
 
+def test_quick_takes_a_model_that_all_of_them_have():
+    result = subprocess.run(
+        [*MBENCH, "tiny", "torch", "mxnet", "--quick"], capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 2
+    assert "no model is supported by all of them: name some with --models" in result.stderr
+
+
 def test_quick_has_a_precision_of_its_own():
     result = verify("--quick", "--precision", "fp32")
     assert result.returncode == 2
