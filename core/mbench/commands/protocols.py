@@ -32,7 +32,7 @@ protocol_options = apply(
                      shell_complete=completer(protocols),
                      help="How to measure: adaptive, or as published: dlperf, superbench, nvidia."),
         click.option("--fast", "effort", flag_value="fast", multiple=True, callback=one_effort,
-                     help="A first look: 3 processes within 105 s, and no MFU. What is given "
+                     help="A first look: 3 processes within 120 s, and no MFU. What is given "
                           "beside it wins (adaptive)."),
         click.option("--rigorous", "effort", flag_value="rigorous", multiple=True,
                      callback=one_effort,

@@ -20,6 +20,7 @@ from mbench.engine.ending import bound, end_of, ending, has_ended, last_line
 from mbench.engine.kin import VARIABLE, Kin
 from mbench.engine.outcome import CaseEnded
 from mbench.engine.steady import steadily
+from mbench.engine.together import look
 from mbench.engine.worker import Process, Worker
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ class LocalWorker(Worker):
             os.close(worker_writes)
         pid = self.process.pid
         self._channel = Channel(
-            sends=requests, receives=replies, ends=end_of(pid), meanwhile=lambda: bound(self.log)
+            sends=requests, receives=replies, ends=end_of(pid), meanwhile=self._meanwhile
         )
         self.processes = (Process(pid=pid),)
         try:
@@ -95,6 +96,10 @@ class LocalWorker(Worker):
         except BaseException:  # Ctrl-C too must leave no process
             self.kill()
             raise
+
+    def _meanwhile(self) -> None:
+        bound(self.log)
+        look()
 
     def ask(self, message: object, answer: type[T], *, timeout: float | None = None) -> T:
         assert not self._stopped, "a stopped worker cannot answer"

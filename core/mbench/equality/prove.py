@@ -1,16 +1,20 @@
-"""Makes the proof of one case: lets workers run it small and judges what they report."""
+"""Makes proofs of cases: lets workers run them small, side by side, and judges what they report."""
 
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
+from threading import Lock
 from typing import TYPE_CHECKING, Any, cast
 
 from mbench.contract import wire
+from mbench.contract.reading import Malformed
 from mbench.engine import local
 from mbench.engine.launch import launch
+from mbench.engine.memory import worker_limit_bytes
 from mbench.engine.outcome import CaseEnded
+from mbench.engine.together import together
 from mbench.equality import cache, judge
 from mbench.equality.changes import judge_changes, visible_rate
 from mbench.equality.gates import CHANGES, DRIFT, EXACT, TIMED
@@ -18,14 +22,17 @@ from mbench.equality.masks import judge_masks
 from mbench.equality.proof_case import proof_case
 from mbench.equality.reference import PLAIN_RATE, SEEDS, STEPS, folder_of, load
 from mbench.equality.rule import RULE_RATE, judge_rule
+from mbench.errors import MbenchError
+from mbench.telemetry.system import hardware_threads
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
     from mbench.contract.adapter import Adapter
     from mbench.contract.case import Case
+    from mbench.engine.together import Jobs
     from mbench.engine.worker import Launcher, Worker
     from mbench.environments.environment import Environment
     from mbench.equality.reference import Reference
@@ -33,81 +40,108 @@ if TYPE_CHECKING:
     from mbench.workloads.given import GivenWorkload
     from mbench.workloads.workload import Workload
 
-__all__ = ["prove"]
+__all__ = ["Wanted", "prove", "prove_all"]
+
+FRAMEWORK_BYTES = 1.5 * 2**30
+"""A framework in float64 beside its model."""
+TIMES_PARAMETERS = 8
+"""In float64: weights, gradients and moments, and a copy of each on its way."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """A case to be proven, and who hears of it: one call at a time, some from threads."""
+
+    adapter: Adapter
+    environment: Environment
+    case: Case
+    log: Path
+    report: Callable[[str], None]
+    """Hears what is done now."""
+    ended: Callable[[ProofRecord | CaseEnded], None]
+    """Hears the proof, or what a worker or a fingerprint fell short by."""
+    failed: Callable[[str], None] = print
+    """Hears of each failure when it is found."""
 
 
 class Prover:
-    """One case's proof in the making."""
+    """One case's proof in the making: a job in float64 and a job as it is timed."""
 
     def __init__(
-        self,
-        adapter: Adapter,
-        environment: Environment,
-        case: Case,
-        *,
-        log: Path,
-        timeout: float,
-        report: Callable[[str], None],
-        failed: Callable[[str], None],
-        fresh: bool,
-        quick: bool,
-        launcher: Launcher,
-    ) -> None:
-        self.adapter = adapter
-        self.environment = environment
-        self.timed = proof_case(case)
+        self, wanted: Wanted, *, timeout: float, fresh: bool, quick: bool, launcher: Launcher,
+        lock: Lock,
+    ) -> None:  # fmt: skip
+        self.adapter = wanted.adapter
+        self.environment = wanted.environment
+        self.timed = proof_case(wanted.case)
         self.workload: Workload = self.timed.resolve()
-        self.log = log
+        self.log = wanted.log
         self.timeout = timeout
-        self.report = report
-        self.failed = failed
+        self.wanted = wanted
         self.fresh = fresh
         self.quick = quick
         self.launcher = launcher
+        self.lock = lock
         self.version = ""
         self.notes: list[str] = []
-        if not case.clip and self.workload.optimizer.clip_norm is not None:
+        if not wanted.case.clip and self.workload.optimizer.clip_norm is not None:
             self.notes.append("proven with clipping, which the timed step leaves out")
-        path = folder_of(case.workload) / f"{self.workload.name}.npz"
+        path = folder_of(wanted.case.workload) / f"{self.workload.name}.npz"
         self.reference: Reference = load(path, self.workload)
+        self.exact = self.in_float64()
+        self.name = cache.key(self.adapter, self.environment, self.timed)
+        self.timed_name = f"{self.name} as it is timed"
+        self.exact_name = cache.key(self.adapter, self.environment, self.exact)
 
     @cached_property
     def visible(self) -> float:
         """The rate at which a step of bare descent shows in every precision."""
         return visible_rate(self.workload, self.reference.plain.tensors, PLAIN_RATE)
 
-    def run(self) -> judge.Proof:
-        """Both passes; raises CaseEnded where a worker falls short."""
-        exact = self.exact_case()
-        proof = self.exact_proof(exact)
-        findings = list(proof.findings)
-        # Nothing else can be told of another model.
-        if findings[0].passed and self.timed != exact and not (self.quick and proof.failures()):
-            findings += self.told(self.timed_pass())
-        return replace(proof, findings=findings, notes=[*proof.notes, *self.notes])
+    @property
+    def needed_bytes(self) -> float:
+        """What one of its workers is likely to hold at most."""
+        return FRAMEWORK_BYTES + TIMES_PARAMETERS * 8 * self.workload.parameter_count()
 
-    def exact_proof(self, exact: Case) -> judge.Proof:
+    def report(self, text: str) -> None:
+        with self.lock:
+            self.wanted.report(text)
+
+    def proof(self, jobs: Jobs) -> judge.Proof:
+        """Both parts; raises CaseEnded where a worker falls short."""
+        exact = jobs.once(self.exact_name, self.exact_proof).result()
+        findings = list(exact.findings)
+        # Nothing else can be told of another model.
+        if findings[0].passed and not (self.quick and exact.failures()):
+            findings += jobs.once(self.timed_name, self.timed_findings).result()
+        return replace(exact, findings=findings, notes=[*exact.notes, *self.notes])
+
+    def exact_proof(self) -> judge.Proof:
         """The float64 part, which every precision under one compiler shares, so it is kept too."""
-        name = cache.key(self.adapter, self.environment, exact)
-        remembered = None if self.fresh else cache.recall(name)
+        remembered = None if self.fresh else cache.recall(self.exact_name)
         if remembered is not None:
             return judge.Proof.of(remembered)
         notes: list[str] = []
-        findings = list(self.told(self.exact_pass(exact, notes)))
+        findings = list(self.told(self.exact_pass(self.exact, notes)))
         proof = judge.Proof(findings, notes, version=self.version)
-        cache.remember(name, proof)
+        cache.remember(self.exact_name, proof)
         return proof
+
+    def timed_findings(self) -> list[judge.Finding]:
+        """The part in the timed precision and compiler; nothing where float64 is what is timed."""
+        return [] if self.timed == self.exact else list(self.told(self.timed_pass()))
 
     def told(self, findings: Iterable[judge.Finding]) -> Iterator[judge.Finding]:
         """The same, each failure told when it is found; if `quick`, the first is the last."""
         for finding in findings:
             yield finding
             if not finding.passed:
-                self.failed(str(finding))
+                with self.lock:
+                    self.wanted.failed(str(finding))
                 if self.quick:
                     return
 
-    def exact_case(self) -> Case:
+    def in_float64(self) -> Case:
         """The case in float64, under the timed compiler where that can do float64."""
         exact = replace(self.timed, precision="fp64")
         for compiler in (exact.compiler, *self.adapter.compilers):
@@ -118,9 +152,9 @@ class Prover:
                 return candidate
         return exact
 
-    def worker(self, case: Case) -> AbstractContextManager[Worker]:
+    def worker(self, case: Case, log: Path) -> AbstractContextManager[Worker]:
         worker, info = launch(
-            self.adapter, self.environment, case, log=self.log, timeout=self.timeout,
+            self.adapter, self.environment, case, log=log, timeout=self.timeout,
             launcher=self.launcher,
         )  # fmt: skip
         self.version = info.version
@@ -147,7 +181,7 @@ class Prover:
 
     def exact_pass(self, exact: Case, notes: list[str]) -> Iterator[judge.Finding]:
         """Float64: parameters, outputs and, for training, losses, gradients and optimizer."""
-        with self.worker(exact) as worker:
+        with self.worker(exact, self.log.with_stem(f"{self.log.stem}-float64")) as worker:
             self.report("proving outputs in float64")
             inference = replace(exact, mode="inference")
             if not self.adapter.supports(inference).supported:
@@ -203,7 +237,7 @@ class Prover:
         """The timed precision and compiler: outputs or losses, and dropout where there is any."""
         case, gate = self.timed, TIMED[self.timed.precision]
         self.report(f"proving {case.precision} under {case.compiler}")
-        with self.worker(case) as worker:
+        with self.worker(case, self.log) as worker:
             if case.mode == "inference":
                 seen = self.observe(worker, case, seeds=SEEDS, steps=1)
                 yield from self.judge_seeds(seen, gate=gate, check="timed")
@@ -257,6 +291,59 @@ class Prover:
         return judge_rule(seen.steps, workload, precision=case.precision, seed=case.seed)
 
 
+def prove_all(
+    wanted: Sequence[Wanted],
+    *,
+    timeout: float,
+    fresh: bool = False,
+    quick: bool = False,
+    launcher: Launcher = local.start,
+) -> None:
+    """The proof of equal work for each case: remembered, or made now if `fresh`.
+
+    They are made side by side, as many at once as there are cores and memory for, and told of in
+    their order. If `quick`, a proof ends with its first failure.
+    """
+    lock = Lock()
+    provers: dict[int, Prover] = {}
+    found: dict[int, ProofRecord | CaseEnded] = {}
+    for at, one in enumerate(wanted):
+        try:
+            prover = Prover(
+                one, timeout=timeout, fresh=fresh, quick=quick, launcher=launcher, lock=lock
+            )
+        except (CaseEnded, MbenchError, Malformed) as error:
+            found[at] = CaseEnded.of(error)
+            continue
+        remembered = None if fresh else cache.recall(prover.name)
+        if remembered is not None:
+            found[at] = replace(remembered, remembered=True)
+        else:
+            provers[at] = prover
+    with together(at_once(provers.values())) as jobs:
+        for prover in provers.values():  # the longer part of each first
+            jobs.once(prover.exact_name, prover.exact_proof)
+        if not quick:
+            for prover in provers.values():
+                jobs.once(prover.timed_name, prover.timed_findings)
+        for at, one in enumerate(wanted):
+            if at in provers:
+                try:
+                    proof = provers[at].proof(jobs)
+                    cache.remember(provers[at].name, proof)
+                    found[at] = proof.record()
+                except (CaseEnded, MbenchError, Malformed) as error:
+                    found[at] = CaseEnded.of(error)
+            with lock:
+                one.ended(found[at])
+
+
+def at_once(provers: Collection[Prover]) -> int:
+    """How many workers can prove at once: one a core, as far as the memory goes."""
+    most = max((prover.needed_bytes for prover in provers), default=1.0)
+    return max(1, min(hardware_threads(), int(worker_limit_bytes(None) // most)))
+
+
 def prove(
     adapter: Adapter,
     environment: Environment,
@@ -265,24 +352,15 @@ def prove(
     log: Path,
     timeout: float,
     report: Callable[[str], None],
-    failed: Callable[[str], None] = print,
     fresh: bool = False,
-    quick: bool = False,
-    launcher: Launcher = local.start,
 ) -> ProofRecord:
-    """The proof of equal work for `case`: remembered, or made now if `fresh`.
-
-    Each failure is told to `failed` when it is found; if `quick`, the first one ends the proof.
-    Raises CaseEnded where a worker falls short, MbenchError where there is no sound fingerprint.
-    """
-    name = cache.key(adapter, environment, proof_case(case))
-    remembered = None if fresh else cache.recall(name)
-    if remembered is not None:
-        return replace(remembered, remembered=True)
-    prover = Prover(
-        adapter, environment, case, log=log, timeout=timeout, report=report, failed=failed,
-        fresh=fresh, quick=quick, launcher=launcher,
+    """One case's proof; raises CaseEnded."""
+    found: list[ProofRecord | CaseEnded] = []
+    one = Wanted(
+        adapter=adapter, environment=environment, case=case, log=log, report=report,
+        ended=found.append,
     )  # fmt: skip
-    proof = prover.run()
-    cache.remember(name, proof)
-    return proof.record()
+    prove_all([one], timeout=timeout, fresh=fresh)
+    if isinstance(found[0], CaseEnded):
+        raise found[0]
+    return found[0]

@@ -3,35 +3,48 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
+    from mbench.engine.outcome import CaseEnded
     from mbench.engine.worker import Launcher
     from mbench.environments.environment import Environment
     from mbench.harness.ceiling import Ceilings
     from mbench.harness.homes import Homes
     from mbench.harness.progress import Progress
+    from mbench.plan import protocol
     from mbench.plan.plan import Entry
-    from mbench.plan.protocol import Protocol
     from mbench.results.records import Run
     from mbench.results.store import RunWriter
     from mbench.telemetry.sampler import Sampler
 
-__all__ = ["Bench"]
+__all__ = ["Bench", "Prove"]
+
+
+class Prove(Protocol):
+    """Proves that all do the same work."""
+
+    def __call__(
+        self,
+        entries: Sequence[tuple[Entry, Environment]],
+        lost: Callable[[Entry, CaseEnded], None],
+        /,
+    ) -> None:
+        """`lost` is told of those that do not, or fall short, and why."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bench:
-    protocol: Protocol
+    protocol: protocol.Protocol
     launcher: Launcher
     homes: Homes
     store: RunWriter
     progress: Progress
     sampler: Sampler
-    prove: Callable[[Entry, Environment], None] | None = None
-    """Raises CaseEnded where the work is not equal; None: it is not asked."""
+    prove: Prove | None = None
+    """None: it is not asked."""
     ceilings: Ceilings | None = None
     """Finds the machine's ceiling; None: it is not sought."""
     expected: Mapping[int, float | None] = field(default_factory=dict)

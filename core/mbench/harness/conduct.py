@@ -10,12 +10,12 @@ from mbench.engine.scratch import scratch
 from mbench.engine.variables import inherited
 from mbench.errors import MbenchError, reason_of
 from mbench.harness.beforehand import check
-from mbench.harness.bench import Bench
+from mbench.harness.bench import Bench, Prove
 from mbench.harness.ceiling import Ceilings
 from mbench.harness.execute import execute
 from mbench.harness.foreseen import foreseen
 from mbench.harness.homes import Homes
-from mbench.harness.proving import proof_of
+from mbench.harness.proving import prove_entries
 from mbench.harness.resume import is_done, take_up
 from mbench.results import events
 from mbench.results.run import file_of, load_run, pick_run
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from mbench.harness.progress import Progress
     from mbench.plan.order import Order
     from mbench.plan.plan import Comparison, Entry
+    from mbench.results.proof import ProofRecord
     from mbench.results.records import Run
     from mbench.telemetry.machine import System
 
@@ -127,22 +128,27 @@ def system_of(order: Order) -> System:
     return describe_system(inherited(adapters))
 
 
-def prover(
-    order: Order, store: RunWriter, progress: Progress
-) -> Callable[[Entry, Environment], None]:
-    """What proves an entry's work equal before it is measured, and writes the proof down."""
+def prover(order: Order, store: RunWriter, progress: Progress) -> Prove:
+    """What proves entries' work equal before they are measured, and writes the proofs down."""
 
-    def proven(entry: Entry, environment: Environment) -> None:
-        proof = proof_of(
-            entry,
-            environment,
+    def prove(
+        entries: Sequence[tuple[Entry, Environment]], lost: Callable[[Entry, CaseEnded], None]
+    ) -> None:
+        def ended(entry: Entry, found: ProofRecord | CaseEnded) -> None:
+            if isinstance(found, CaseEnded):
+                lost(entry, found)
+                return
+            store.append(events.EqualWork(case=entry.number, **vars(found)))
+            if not found.proven and not order.allow_unequal:
+                lost(entry, CaseEnded("not-equal", found.failures[0]))
+
+        prove_entries(
+            entries,
             progress,
-            log=store.log_path(f"{entry.number:03}-{entry.spec.name}-proof.log"),
+            log=lambda entry: store.log_path(f"{entry.number:03}-{entry.spec.name}-proof.log"),
+            ended=ended,
             timeout=order.protocol.timeout_seconds,
             launcher=order.launcher,
         )
-        store.append(events.EqualWork(case=entry.number, **vars(proof)))
-        if not proof.proven and not order.allow_unequal:
-            raise CaseEnded("not-equal", proof.failures[0])
 
-    return proven
+    return prove

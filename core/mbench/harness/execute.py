@@ -53,26 +53,34 @@ def measure(comparison: Comparison, bench: Bench) -> None:
         search = Search(comparison, bench)
         open_one, comparison = comparison, search.settle()
         ended = search.ended
-        lost = any(end.outcome != "unsupported" for end in ended.values())
+        any_lost = any(end.outcome != "unsupported" for end in ended.values())
         beside = comparison.entries[0].case.tier != BEST  # where the default is measured, too
         same = open_one.best_compiler and comparison.entries == open_one.entries
-        if beside and same and not lost:
+        if beside and same and not any_lost:
             reason = "every framework's best compiler is its default"
             bench.store.append(events.ComparisonEnd(comparison=comparison.number, reason=reason))
             return
         write_cases(comparison, bench)
-    environments = {}
+    environments: dict[str, Environment] = {}
+
+    def lost(entry: Entry, end: CaseEnded) -> None:
+        environments.pop(entry.label, None)
+        bench.store.append(facts.outcome(entry, end))
+        bench.progress.ended(entry.label, end)
+
+    found = []
     for entry in comparison.entries:
         if bench.earlier is not None and is_ended(bench.earlier, entry):
             continue
         try:
             if entry.label in ended:
                 raise ended[entry.label]
-            environments[entry.label] = ready(entry, bench)
+            environments[entry.label] = home(entry, bench)
+            found.append((entry, environments[entry.label]))
         except (CaseEnded, MbenchError, Malformed) as error:
-            end = CaseEnded.of(error)
-            bench.store.append(facts.outcome(entry, end))
-            bench.progress.ended(entry.label, end)
+            lost(entry, CaseEnded.of(error))
+    if bench.prove is not None:
+        bench.prove(found, lost)
     measurement_of(bench.protocol)(comparison, environments, bench).run()
 
 
@@ -81,14 +89,12 @@ def write_cases(comparison: Comparison, bench: Bench) -> None:
         bench.store.append(case)
 
 
-def ready(entry: Entry, bench: Bench) -> Environment:
+def home(entry: Entry, bench: Bench) -> Environment:
     """The environment of a case that can be measured; raises CaseEnded where it cannot."""
     if not entry.support.supported:
         raise CaseEnded(entry.lack, entry.support.reason)
     environment = bench.homes.of(entry)
     bench.store.append(facts.environment(entry, environment))
-    if bench.prove is not None:
-        bench.prove(entry, environment)
     return environment
 
 

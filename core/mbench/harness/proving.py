@@ -1,49 +1,56 @@
-"""Lets a case's work be proven equal, and tells how far that is."""
+"""Lets cases' work be proven equal, and tells how far that is."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-from mbench.engine import local
-from mbench.equality.prove import prove
+from mbench.engine.outcome import CaseEnded
+from mbench.equality.prove import Wanted, prove_all
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from mbench.engine.worker import Launcher
     from mbench.environments.environment import Environment
     from mbench.harness.progress import Progress
     from mbench.plan.plan import Entry
     from mbench.results.proof import ProofRecord
 
-__all__ = ["proof_of"]
+__all__ = ["prove_entries"]
 
 
-def proof_of(
-    entry: Entry,
-    environment: Environment,
+def prove_entries(
+    entries: Sequence[tuple[Entry, Environment]],
     progress: Progress,
     *,
-    log: Path,
-    timeout: float,
-    launcher: Launcher = local.start,
-    fresh: bool = False,
-    quick: bool = False,
-) -> ProofRecord:
-    """The proof of `entry`, which is not left standing as if it went on; raises CaseEnded."""
-    progress.phase(entry.label, "looking for its proof")
-    proof = prove(
-        entry.adapter,
-        environment,
-        entry.case,
-        log=log,
-        timeout=timeout,
-        report=lambda text: progress.phase(entry.label, text),
-        failed=lambda text: progress.say(f"{entry.label}: NOT PROVEN: {text}"),
-        launcher=launcher,
-        fresh=fresh,
-        quick=quick,
-    )
-    found = "proven before" if proof.remembered else "proven"
-    progress.phase(entry.label, found if proof.proven else "not proven")
-    return proof
+    log: Callable[[Entry], Path],
+    ended: Callable[[Entry, ProofRecord | CaseEnded], None],
+    **how: Any,
+) -> None:
+    """The proofs of `entries`, of which `ended` is told; `how` is as in `prove_all`."""
+
+    def tell(entry: Entry, found: ProofRecord | CaseEnded) -> None:
+        """No phase is left standing as if it went on."""
+        if not isinstance(found, CaseEnded):
+            known = "proven before" if found.remembered else "proven"
+            progress.phase(entry.label, known if found.proven else "not proven")
+        ended(entry, found)
+
+    def fails(entry: Entry, text: str) -> None:
+        progress.say(f"{entry.label}: NOT PROVEN: {text}")
+
+    wanted = []
+    for entry, environment in entries:
+        progress.phase(entry.label, "looking for its proof")
+        one = Wanted(
+            adapter=entry.adapter,
+            environment=environment,
+            case=entry.case,
+            log=log(entry),
+            report=partial(progress.phase, entry.label),
+            ended=partial(tell, entry),
+            failed=partial(fails, entry),
+        )
+        wanted.append(one)
+    prove_all(wanted, **how)

@@ -92,7 +92,7 @@ class Interleaved(Measurement[Adaptive]):
             self.protocol,
             measured=measured,
             elapsed_seconds=time.monotonic() - self.begin,
-            set_seconds=max(self.sets, default=0.0),
+            set_seconds=self.sets[-1] if self.sets else 0.0,
             widths=seen,
         )
 

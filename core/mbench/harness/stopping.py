@@ -96,7 +96,7 @@ def reason_to_stop(
 ) -> str:
     """Why no set is begun after `measured` of them; empty if one is.
 
-    `set_seconds` is the longest that a set has taken, `widths` are those after each set, and are
+    `set_seconds` is what the last set has taken, `widths` are those after each set, and are
     needed where one is the goal. Where 1 lies is never asked: who stops as soon as a winner shows
     finds one where there is none.
     """

@@ -16,10 +16,10 @@ from mbench.equality.proof_case import PROVEN
 from mbench.errors import MbenchError
 from mbench.harness.beforehand import check_device
 from mbench.harness.homes import Homes
-from mbench.harness.proving import proof_of
+from mbench.harness.proving import prove_entries
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from mbench.harness.progress import Progress
     from mbench.plan.plan import Comparison, Entry
@@ -52,12 +52,6 @@ def verify(
         accelerator=device, provision=provision, progress=progress,
     )  # fmt: skip
 
-    def prove(entry: Entry) -> ProofRecord:
-        return proof_of(
-            entry, homes.of(entry), progress, log=Path(logs, f"{entry.number}.log"),
-            timeout=timeout, fresh=fresh, quick=quick,
-        )  # fmt: skip
-
     results: list[dict[str, Any]] = []
     interrupted = False
     with tempfile.TemporaryDirectory(prefix="mbench-") as logs, scratch():
@@ -65,35 +59,51 @@ def verify(
             progress.plan([None] * len(comparisons))
             for comparison in comparisons:
                 progress.comparison(comparison.title, [e.label for e in comparison.entries])
-                for entry in comparison.entries:
-                    results.append(prove_entry(entry, progress, prove))
+                prove_comparison(
+                    comparison, homes, progress, results, timeout=timeout, fresh=fresh, quick=quick,
+                    log=lambda entry: Path(logs, f"{entry.number}.log"),
+                )  # fmt: skip
         except KeyboardInterrupt:
             interrupted = True
         finally:
             progress.close()
-    return Verification(results, interrupted)
+    return Verification(sorted(results, key=lambda result: result.pop("number")), interrupted)
 
 
-def prove_entry(
-    entry: Entry, progress: Progress, prove: Callable[[Entry], ProofRecord]
-) -> dict[str, Any]:
-    """One entry's proof with its outcome, as plain data."""
-    case = entry.case
-    result: dict[str, Any] = {
-        "framework": entry.label, **{axis.name: axis.of(case) for axis in PROVEN},
-        "outcome": "ok", "reason": "", "proof": None,
-    }  # fmt: skip
-    try:
-        if not entry.support.supported:
-            raise CaseEnded(entry.lack, entry.support.reason)
-        proof = prove(entry)
-        result |= {"proof": asdict(proof), "version": proof.version}
-        if not proof.proven:
-            raise CaseEnded("not-equal", "; ".join(proof.failures))
-    except (CaseEnded, MbenchError) as error:
-        end = CaseEnded.of(error)
-        result |= {"outcome": end.outcome, "reason": end.reason}
-        progress.ended(entry.label, end)
-        if end.log and end.outcome in ("crashed", "failed", "timeout"):
-            print(*map(printable, last_words(end.log).splitlines()), sep="\n", file=sys.stderr)
-    return result
+def prove_comparison(
+    comparison: Comparison,
+    homes: Homes,
+    progress: Progress,
+    results: list[dict[str, Any]],
+    **how: Any,
+) -> None:
+    """Add each entry's proof with its outcome to `results`, as plain data; `how` as in `verify`."""
+
+    def ended(entry: Entry, found: ProofRecord | CaseEnded) -> None:
+        proof = None if isinstance(found, CaseEnded) else found
+        end = found if isinstance(found, CaseEnded) else None
+        if proof and not proof.proven:
+            end = CaseEnded("not-equal", "; ".join(proof.failures))
+        results.append(
+            {
+                "number": entry.number, "framework": entry.label,
+                **{axis.name: axis.of(entry.case) for axis in PROVEN},
+                "outcome": end.outcome if end else "ok", "reason": end.reason if end else "",
+                "proof": proof and asdict(proof), **({"version": proof.version} if proof else {}),
+            }
+        )  # fmt: skip
+        if end:
+            progress.ended(entry.label, end)
+            if end.log and end.outcome in ("crashed", "failed", "timeout"):
+                words = last_words(end.log).splitlines()
+                print(*map(printable, words), sep="\n", file=sys.stderr)
+
+    entries = []
+    for entry in comparison.entries:
+        try:
+            if not entry.support.supported:
+                raise CaseEnded(entry.lack, entry.support.reason)
+            entries.append((entry, homes.of(entry)))
+        except (CaseEnded, MbenchError) as error:
+            ended(entry, CaseEnded.of(error))
+    prove_entries(entries, progress, ended=ended, **how)

@@ -71,7 +71,7 @@ def test_a_project_without_defaults_has_none(orders):
 def test_an_effort_that_is_typed_wins_over_what_the_file_says_of_effort(orders):
     text = "[compare]\nprocesses = 9\nbudget = 999\nblock = 0.5\n"
     protocol = orders(text, *TINY, "--fast").protocol
-    assert (protocol.processes, protocol.budget_seconds, protocol.block_seconds) == (3, 105, 0.5)
+    assert (protocol.processes, protocol.budget_seconds, protocol.block_seconds) == (3, 120, 0.5)
     assert orders("fast = true", *TINY).protocol.processes == 3
     given = ([], ["--fast"], ["--fast", "--mfu"], ["--no-mfu"])
     assert [orders("", *TINY, *words).mfu for words in given] == [True, False, True, False]
