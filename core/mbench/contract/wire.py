@@ -59,16 +59,19 @@ class Start:
     runtime: str
     device: str
     threads: int
-    memory_limit_bytes: int | None = None
     place: Place = ALONE
 
 
 @dataclass(frozen=True, kw_only=True)
 class Prepare:
-    """Build a case and load its canonical parameters, unless `Observe` follows, which does."""
+    """Build a case and load its canonical parameters, unless `Observe` follows, which does.
+
+    `memory_limit_bytes` is what the process may hold in all.
+    """
 
     case: Case
     load: bool = True
+    memory_limit_bytes: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,6 @@ from mbench.contract import wire
 from mbench.contract.axes import STEADY
 from mbench.contract.place import ALONE
 from mbench.engine import local, steady
-from mbench.engine.memory import worker_limit_bytes
 from mbench.engine.outcome import CaseEnded
 from mbench.engine.program import Program
 from mbench.engine.variables import of_worker
@@ -35,11 +34,7 @@ def launch(
     memory_limit_bytes: int | None = None,
     launcher: Launcher = local.start,
 ) -> tuple[Worker, FrameworkInfo]:
-    """A worker whose framework is imported, and what it found; raises CaseEnded.
-
-    On CPU it may take nearly all memory that is free now, or `memory_limit_bytes` if that is
-    less: then it fails by itself instead of making the machine swap.
-    """
+    """A worker whose framework is imported, and what it found; raises CaseEnded."""
     steadily = case.steadiness == STEADY
     try:
         program = Program(
@@ -58,15 +53,10 @@ def launch(
         worker = launcher(program, (ALONE,))
     except (CaseEnded, MbenchError) as error:
         raise mended(CaseEnded.of(error), environment) from None
-    limit = worker_limit_bytes(memory_limit_bytes) if case.device == "cpu" else None
+    worker.memory_limit_bytes = memory_limit_bytes
     try:
         info = worker.start(
-            wire.Start(
-                runtime=adapter.runtime,
-                device=case.device,
-                threads=case.threads,
-                memory_limit_bytes=limit,
-            )
+            wire.Start(runtime=adapter.runtime, device=case.device, threads=case.threads)
         )
     except CaseEnded as end:
         worker.kill()

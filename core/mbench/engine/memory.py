@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import TracebackType
 
-__all__ = ["MemoryWatch", "worker_limit_bytes"]
+__all__ = ["MemoryWatch", "resident_bytes", "worker_limit_bytes"]
 
 SHARE = 0.9
 """Of the memory that is free, what workers may take."""
@@ -25,9 +25,9 @@ RESERVE = 0.04
 SECONDS = 0.02
 
 
-def worker_limit_bytes(asked: int | None, *, workers: int = 1) -> int:
-    """What one of `workers` that live side by side may take on the CPU."""
-    free = int(available_bytes() * SHARE / workers)
+def worker_limit_bytes(asked: int | None, *, workers: int = 1, held: int = 0) -> int:
+    """What one of `workers` that live side by side may hold on the CPU, if it has `held` now."""
+    free = int(available_bytes() * SHARE / workers) + held
     return free if asked is None else min(asked, free)
 
 

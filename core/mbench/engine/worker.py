@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from mbench.contract import wire
+from mbench.engine.memory import resident_bytes, worker_limit_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,6 +42,8 @@ class Worker(Protocol):
     """What the framework printed."""
     processes: Sequence[Process]
     """By rank."""
+    memory_limit_bytes: int | None = None
+    """What each may hold at most; None: nearly all memory that is free."""
 
     @abstractmethod
     def ask(self, message: object, answer: type[T], *, timeout: float | None = None) -> T:
@@ -57,10 +60,17 @@ class Worker(Protocol):
     def prepare(self, case: Case, *, load: bool = True) -> wire.Prepared:
         """Build a case; see wire.Prepare.
 
-        It always names its learning rate, so that what is timed is asked for as proofs are.
+        It always names its learning rate, so that what is timed is asked for as proofs are. On CPU
+        it may take nearly all memory that is free now, or `memory_limit_bytes` if that is less:
+        then it fails by itself instead of making the machine swap.
         """
         told = replace(case, learning_rate=case.resolve().optimizer.learning_rate)
-        return self.ask(wire.Prepare(case=told, load=load), wire.Prepared)
+        limit = None
+        if case.device == "cpu":
+            held = sum(map(resident_bytes, pids_here(self)))
+            limit = worker_limit_bytes(self.memory_limit_bytes, held=held)
+        message = wire.Prepare(case=told, load=load, memory_limit_bytes=limit)
+        return self.ask(message, wire.Prepared)
 
     @abstractmethod
     def run(self, count: int, *, each: bool = False, timeout: float | None = None) -> wire.Elapsed:

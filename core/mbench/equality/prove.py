@@ -321,10 +321,10 @@ def prove_all(
         else:
             provers[at] = prover
     with together(at_once(provers.values())) as jobs:
-        for prover in provers.values():  # the longer part of each first
+        for prover in provers.values():
             jobs.once(prover.exact_name, prover.exact_proof)
-        if not quick:
-            for prover in provers.values():
+        if not quick:  # the other way round, so that no framework comes last twice
+            for prover in reversed(provers.values()):
                 jobs.once(prover.timed_name, prover.timed_findings)
         for at, one in enumerate(wanted):
             if at in provers:

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from contextlib import contextmanager
 from dataclasses import dataclass
 from time import perf_counter_ns
-from typing import TYPE_CHECKING, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar, cast
 
 from mbench.contract import wire
 from mbench.contract.reading import Malformed
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from contextlib import ExitStack
 
+    from mbench.contract.adapter import FrameworkInfo
     from mbench.engine.worker import Worker
     from mbench.environments.environment import Environment
     from mbench.harness.bench import Bench
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["Measurement", "Runner"]
 
 Constants = TypeVar("Constants", bound="Protocol")
+Launched: TypeAlias = "tuple[Worker, FrameworkInfo]"
 
 
 @dataclass
@@ -73,16 +75,8 @@ class Measurement(ABC, Generic[Constants]):
         self.calibrated: dict[int, list[float]] = {}
         """Ratios of identical processes, by case, where this machine knows them."""
 
-    def start(
-        self,
-        entry: Entry,
-        process: int,
-        stack: ExitStack,
-        *,
-        warm_up: Callable[[Callable[[int], int]], Warmup],
-    ) -> Runner:
-        """A warm worker, which lives as long as `stack`."""
-        self.progress.phase(entry.label, f"starting, process {process + 1}")
+    def launched(self, entry: Entry, process: int, stack: ExitStack) -> Launched:
+        """A worker that has imported its framework, stopped; it lives as long as `stack`."""
         worker, info = launch(
             entry.adapter,
             self.environments[entry.label],
@@ -93,7 +87,21 @@ class Measurement(ABC, Generic[Constants]):
             launcher=self.launcher,
         )
         stack.callback(worker.close)
+        worker.stop()
+        return worker, info
+
+    def start(
+        self,
+        entry: Entry,
+        process: int,
+        launched: Launched,
+        *,
+        warm_up: Callable[[Callable[[int], int]], Warmup],
+    ) -> Runner:
+        """What was launched, warm."""
+        worker, info = launched
         self.workers[entry.number] = worker
+        worker.resume()
         if process == 0:
             for fact in facts.framework(entry, info, self.store.system):
                 self.store.append(fact)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import random
 import time
+from concurrent.futures import wait
 from contextlib import ExitStack
+from functools import partial
 from statistics import fmean
 from typing import TYPE_CHECKING
 
 from mbench.console import counted
 from mbench.engine.outcome import CaseEnded
+from mbench.engine.together import together
 from mbench.harness.effort import rounds_that_pay
 from mbench.harness.measurement import Measurement, Runner
 from mbench.harness.resume import first_missing
@@ -47,6 +50,8 @@ class Interleaved(Measurement[Adaptive]):
         self.rates: Rates = {}
         self.sets: list[float] = []
         """Seconds that each set took."""
+        self.least_seconds = 0.0
+        """What the last one would have taken with the fewest rounds."""
         self.cut_short = False
         self.first = first_missing(self.earlier, self.entries)
         if self.earlier is not None:
@@ -92,7 +97,7 @@ class Interleaved(Measurement[Adaptive]):
             self.protocol,
             measured=measured,
             elapsed_seconds=time.monotonic() - self.begin,
-            set_seconds=self.sets[-1] if self.sets else 0.0,
+            least_seconds=self.least_seconds,
             widths=seen,
         )
 
@@ -102,20 +107,16 @@ class Interleaved(Measurement[Adaptive]):
         self.progress.process(process + 1)
 
         with ExitStack() as stack:
-            runners = []
-            for entry in self.random.sample(self.entries, len(self.entries)):
-                with self.guard(entry):
-                    runner = self.start(entry, process, stack, warm_up=self.warm)
-                    runner.worker.stop()
-                    runners.append(runner)
-                if process == self.first and self.too_slow(runners):
-                    return
+            runners = self.start_all(process, stack)
             if not runners:
                 return
             setup = time.monotonic() - begin
             setup += (self.protocol.builds - 1) * sum(runner.build_seconds for runner in runners)
             per_round = self.round_seconds(runners)
             rounds = self.protocol.rounds_for(
+                share_seconds=self.protocol.share_seconds(
+                    measured=process, elapsed_seconds=begin - self.begin
+                ),
                 setup_seconds=setup,
                 round_seconds=per_round,
                 paying=self.paying(setup_seconds=setup, round_seconds=per_round),
@@ -144,6 +145,31 @@ class Interleaved(Measurement[Adaptive]):
             aside = time.monotonic() - measured  # is no part of the budget
             begin, self.begin = begin + aside, self.begin + aside
         self.sets.append(time.monotonic() - begin)
+        fewest = self.protocol.rounds or min(self.protocol.fewest_rounds, rounds)
+        self.least_seconds = setup + fewest * per_round
+
+    def start_all(self, process: int, stack: ExitStack) -> list[Runner]:
+        """A stopped, warm worker of each entry; none where the budget is found to be too small.
+
+        Frameworks are imported side by side. Each prepares its case and warms up alone.
+        """
+        runners: list[Runner] = []
+        order = self.random.sample(self.entries, len(self.entries))
+        for entry in order:
+            self.progress.phase(entry.label, f"starting, process {process + 1}")
+        jobs = stack.enter_context(together(len(order)))  # a worker ends with the thread it is of
+        launching = [
+            jobs.once(entry.label, partial(self.launched, entry, process, stack)) for entry in order
+        ]
+        wait(launching)
+        for entry, launched in zip(order, launching, strict=True):
+            with self.guard(entry):
+                runner = self.start(entry, process, launched.result(), warm_up=self.warm)
+                runner.worker.stop()
+                runners.append(runner)
+            if process == self.first and self.too_slow(runners):
+                return []
+        return runners
 
     def warm(self, run: Callable[[int], int]) -> Warmup:
         return warm_up(run, shortest_seconds=WARMUP_BLOCKS * self.protocol.block_seconds)

@@ -45,7 +45,9 @@ class Sequential(Measurement[Counted]):
             return warm_up(run, steps=self.protocol.steps_before)
 
         with ExitStack() as stack:
-            runner = self.start(entry, process, stack, warm_up=warm)
+            self.progress.phase(entry.label, f"starting, process {process + 1}")
+            launched = self.launched(entry, process, stack)
+            runner = self.start(entry, process, launched, warm_up=warm)
             for epoch in range(self.protocol.counted_epochs):
                 self.epoch(runner, process, epoch)
             self.finish(runner, process)

@@ -91,14 +91,14 @@ def reason_to_stop(
     *,
     measured: int,
     elapsed_seconds: float,
-    set_seconds: float,
+    least_seconds: float,
     widths: Sequence[float | None],
 ) -> str:
     """Why no set is begun after `measured` of them; empty if one is.
 
-    `set_seconds` is what the last set has taken, `widths` are those after each set, and are
-    needed where one is the goal. Where 1 lies is never asked: who stops as soon as a winner shows
-    finds one where there is none.
+    `least_seconds` is what the last set took at least, with the fewest rounds; `widths` are those
+    after each set, and are needed where one is the goal. Where 1 lies is never asked: who stops as
+    soon as a winner shows finds one where there is none.
     """
     goal, most, reached = protocol.half_width_goal, protocol.processes, ""
     if goal is not None:
@@ -111,7 +111,7 @@ def reason_to_stop(
             return f"as narrow as asked for{reached}"
     if measured >= most:
         return f"all processes measured{reached}"
-    if measured and elapsed_seconds + set_seconds > protocol.budget_seconds:
+    if measured and elapsed_seconds + least_seconds > protocol.budget_seconds:
         return f"budget of {protocol.budget_seconds:g} s spent{reached}"
     return ""
 

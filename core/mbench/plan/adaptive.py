@@ -73,8 +73,18 @@ class Adaptive(Protocol):
     def stops_by_width(self) -> bool:
         return self.half_width_goal is not None
 
+    def share_seconds(self, *, measured: int, elapsed_seconds: float) -> float:
+        """What the next set may take: where those before it took more than theirs, less."""
+        left = (self.budget_seconds - elapsed_seconds) / max(1, self.processes - measured)
+        return min(left, self.budget_seconds / self.processes)
+
     def rounds_for(
-        self, *, setup_seconds: float, round_seconds: float, paying: float | None = None
+        self,
+        *,
+        share_seconds: float,
+        setup_seconds: float,
+        round_seconds: float,
+        paying: float | None = None,
     ) -> int:
         """How many rounds a set of workers gets, given what setting it up took.
 
@@ -83,8 +93,7 @@ class Adaptive(Protocol):
         if self.rounds is not None:
             return self.rounds
         if paying is None:
-            wanted, most = self.budget_seconds / self.processes - setup_seconds, self.most_rounds
-            paying = wanted / round_seconds
+            paying, most = (share_seconds - setup_seconds) / round_seconds, self.most_rounds
         else:
             most = 2 * self.most_rounds
         return max(self.fewest_rounds, self.builds, int(min(most, paying)))

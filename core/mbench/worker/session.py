@@ -44,6 +44,8 @@ class Session:
         if isinstance(message, wire.Start):
             return self.start(message).describe()
         if isinstance(message, wire.Prepare):
+            if message.memory_limit_bytes:
+                limit_memory(message.memory_limit_bytes)
             return self.prepare(message.case, load=message.load)
         if isinstance(message, wire.FindShapes):
             return self.find_shapes(message.case)
@@ -76,8 +78,6 @@ class Session:
 
     def start(self, message: wire.Start) -> Runtime:
         module, _, name = message.runtime.partition(":")
-        if message.memory_limit_bytes:
-            limit_memory(message.memory_limit_bytes)
         settings: dict[str, Any] = {"device": message.device, "threads": message.threads}
         if message.place.ranks > 1:
             settings["place"] = message.place

@@ -25,7 +25,6 @@ MESSAGES = [
         runtime="a.b:C",
         device="cpu",
         threads=2,
-        memory_limit_bytes=2**40,
         place=Place(rank=1, ranks=2, local_rank=1, meet="one:29500"),
     ),
     FrameworkInfo(
@@ -60,6 +59,7 @@ MESSAGES = [
     wire.Probed(),
     wire.Turn(batch=3),
     wire.Turned(),
+    wire.Prepare(case=CASE, load=False, memory_limit_bytes=2**40),
 ]
 
 

@@ -68,9 +68,8 @@ def test_a_launcher_is_given_a_program_and_the_places(launched, tmp_path):
     assert program.modules == ("mbench_tiny", "mbench_tiny")
     assert program.variables["OMP_NUM_THREADS"] == "3"
     assert program.variables["HOME"] == "/home"
-    assert worker.message == wire.Start(
-        runtime="mbench_tiny:Runtime", device="cpu", threads=3, memory_limit_bytes=2**20
-    )
+    assert worker.message == wire.Start(runtime="mbench_tiny:Runtime", device="cpu", threads=3)
+    assert worker.memory_limit_bytes == 2**20
 
 
 def test_a_worker_whose_framework_does_not_start_is_ended(launched):

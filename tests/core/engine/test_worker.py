@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from cases import make_case
 
-from mbench.contract import wire
-from mbench.engine.worker import Worker
+from mbench.engine import memory
+from mbench.engine.worker import Process, Worker
+
+GIB = 2**30
 
 
 class Asked(Worker):
-    """Notes what it is asked."""
+    """Notes what it is asked, and has a process that holds some memory."""
+
+    processes = (Process(pid=os.getpid()),)
 
     def ask(self, message, answer, *, timeout=None):
         self.message = message
@@ -22,4 +28,20 @@ class Asked(Worker):
 def test_a_timed_case_names_its_learning_rate_as_a_proof_does(asked, told):
     worker = Asked()
     worker.prepare(make_case(learning_rate=asked))
-    assert worker.message == wire.Prepare(case=make_case(learning_rate=told))
+    assert worker.message.case == make_case(learning_rate=told)
+
+
+def test_a_worker_may_hold_what_it_holds_and_what_is_free(monkeypatch):
+    monkeypatch.setattr(memory, "available_bytes", lambda: 10 * GIB)
+    worker = Asked()
+    worker.prepare(make_case())
+    assert 9 * GIB < worker.message.memory_limit_bytes < 11 * GIB
+    worker.memory_limit_bytes = GIB // 4
+    worker.prepare(make_case())
+    assert worker.message.memory_limit_bytes == GIB // 4
+
+
+def test_what_the_memory_of_a_device_holds_is_its_own_affair():
+    worker = Asked()
+    worker.prepare(make_case(device="cuda"))
+    assert worker.message.memory_limit_bytes is None

@@ -59,9 +59,8 @@ class World:
         assert list(places) == [ALONE]
         label = str(program.python)
         number = sum(worker.label == label for worker in self.workers)
-        self.now += self.start_seconds
         self.fault(label, number, "launch")
-        worker = FakeWorker(self, label, number, next(self.noise) if self.noise else None)
+        worker = FakeWorker(self, label, number)
         self.workers.append(worker)
         return worker
 
@@ -73,10 +72,10 @@ class World:
 class FakeWorker(SilentWorker):
     """Takes the world's time, and no other worker's."""
 
-    def __init__(self, world, label, number, step_seconds):
+    def __init__(self, world, label, number):
         super().__init__(pid=4711 + len(world.workers))
         self.world, self.label, self.number = world, label, number
-        self.step_seconds = step_seconds or world.step_seconds
+        self.step_seconds = None
         self.steps = self.builds = 0
 
     def start(self, message):
@@ -84,6 +83,9 @@ class FakeWorker(SilentWorker):
 
     def prepare(self, case, *, load=True):
         self.world.fault(self.label, self.number, "prepare")
+        if self.step_seconds is None:
+            self.world.now += self.world.start_seconds
+            self.step_seconds = next(self.world.noise or iter([self.world.step_seconds]))
         self.training = case.mode == "train"
         self.steps = self.next_batch = 0
         self.world.prepared += 1

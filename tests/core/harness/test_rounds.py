@@ -206,7 +206,7 @@ def test_a_budget_without_a_round_says_what_it_takes(measure, world):
     (reason,) = {reason for _, _, reason in store.outcomes}
     assert "the budget of 30 s is too small for one round: 2 of 3 workers" in reason
     assert "give --budget 65 for one round, or 330 for 5 processes of 3 rounds" in reason
-    assert len(world.workers) == 2, "the third would be in vain"
+    assert world.prepared == 2, "the third would be in vain"
     assert store.of(events.ComparisonEnd)[0].reason == "no case left to measure"
 
 

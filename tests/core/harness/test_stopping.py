@@ -71,7 +71,7 @@ def test_a_width_counts_some_sets_after_it_was_first_reached(seen, enough):
 
 
 def reason(protocol, **state):
-    known = {"measured": 5, "elapsed_seconds": 10.0, "set_seconds": 2.0, "widths": ()}
+    known = {"measured": 5, "elapsed_seconds": 10.0, "least_seconds": 2.0, "widths": ()}
     return reason_to_stop(protocol, **{**known, **state})
 
 
@@ -95,11 +95,11 @@ def test_with_a_goal_the_width_decides_after_the_fewest_processes():
 
 def test_the_budget_decides_before_a_set_that_would_not_fit():
     protocol = Adaptive(processes=5, half_width_goal=0.02, budget_seconds=100)
-    assert reason(protocol, measured=3, elapsed_seconds=97, set_seconds=3) == ""
-    assert reason(protocol, measured=3, elapsed_seconds=97, set_seconds=3.1) == (
+    assert reason(protocol, measured=3, elapsed_seconds=97, least_seconds=3) == ""
+    assert reason(protocol, measured=3, elapsed_seconds=97, least_seconds=3.1) == (
         "budget of 100 s spent"
     )
-    assert reason(protocol, measured=0, elapsed_seconds=97, set_seconds=30) == ""
+    assert reason(protocol, measured=0, elapsed_seconds=97, least_seconds=30) == ""
 
 
 def test_a_budget_that_holds_one_round_is_large_enough():

@@ -12,6 +12,12 @@ from mbench.plan.counted import Counted
 from mbench.plan.presets import PRESETS
 
 
+def rounds_of(protocol, **known):
+    """In the first set."""
+    share = protocol.share_seconds(measured=0, elapsed_seconds=0.0)
+    return protocol.rounds_for(share_seconds=share, **known)
+
+
 @pytest.mark.parametrize(
     ("setup", "per_round", "rounds"),
     [
@@ -25,13 +31,30 @@ from mbench.plan.presets import PRESETS
 )
 def test_rounds_fill_the_share_of_the_budget(setup, per_round, rounds):
     protocol = Adaptive(processes=5, budget_seconds=180)
-    assert protocol.rounds_for(setup_seconds=setup, round_seconds=per_round) == rounds
+    assert rounds_of(protocol, setup_seconds=setup, round_seconds=per_round) == rounds
+
+
+@pytest.mark.parametrize(
+    ("measured", "elapsed", "share"),
+    [
+        (0, 0.0, 20.0),
+        (1, 20.0, 20.0),
+        (2, 55.0, 15.0),  # 45 s are left for three
+        (2, 10.0, 20.0),  # what others leave is no part of it
+        (4, 98.0, 2.0),
+        (7, 60.0, 20.0),  # more than were asked for, where a width is the goal
+        (3, 120.0, -10.0),
+    ],
+)
+def test_a_set_that_took_longer_leaves_less_to_those_after_it(measured, elapsed, share):
+    protocol = Adaptive(processes=5, budget_seconds=100)
+    assert protocol.share_seconds(measured=measured, elapsed_seconds=elapsed) == share
 
 
 def test_more_processes_leave_fewer_rounds_each():
     few, many = (Adaptive(processes=count, budget_seconds=100) for count in (2, 10))
-    assert few.rounds_for(setup_seconds=2, round_seconds=2) == 24
-    assert many.rounds_for(setup_seconds=2, round_seconds=2) == 4
+    assert rounds_of(few, setup_seconds=2, round_seconds=2) == 24
+    assert rounds_of(many, setup_seconds=2, round_seconds=2) == 4
 
 
 @pytest.mark.parametrize(
@@ -39,13 +62,13 @@ def test_more_processes_leave_fewer_rounds_each():
 )
 def test_rounds_that_pay_are_given_within_bounds(paying, rounds):
     protocol = Adaptive(budget_seconds=1.0)
-    assert protocol.rounds_for(setup_seconds=9, round_seconds=9, paying=paying) == rounds
+    assert rounds_of(protocol, setup_seconds=9, round_seconds=9, paying=paying) == rounds
 
 
 @pytest.mark.parametrize("rounds", [1, 2, 50])
 def test_rounds_that_are_asked_for_are_given(rounds):
     protocol = Adaptive(rounds=rounds)
-    assert protocol.rounds_for(setup_seconds=1000, round_seconds=1000) == rounds
+    assert rounds_of(protocol, setup_seconds=1000, round_seconds=1000) == rounds
 
 
 def test_the_published_protocols_have_their_published_constants():
@@ -62,6 +85,6 @@ def test_the_first_step_never_counts():
 
 
 def test_every_build_has_a_round():
-    assert Adaptive(builds=7).rounds_for(setup_seconds=1000, round_seconds=1) == 7
+    assert rounds_of(Adaptive(builds=7), setup_seconds=1000, round_seconds=1) == 7
     with pytest.raises(UsageError, match="--rounds 3 is less than --builds 4"):
         Adaptive(builds=4, rounds=3)
