@@ -19,7 +19,7 @@ def test_options_replace_constants_and_nothing_else():
 
 def test_an_effort_is_a_set_of_options_and_what_is_given_beside_it_wins():
     fast, rigorous = (protocol_of("adaptive", {"effort": word}) for word in ("fast", "rigorous"))
-    assert (fast.processes, fast.budget_seconds, fast.half_width_goal) == (3, 105.0, None)
+    assert (fast.processes, fast.budget_seconds, fast.half_width_goal) == (3, 120.0, None)
     assert (rigorous.processes, rigorous.half_width_goal) == (10, 0.02)
     assert rigorous.budget_seconds > Adaptive().budget_seconds > fast.budget_seconds
     own = protocol_of("adaptive", {"effort": "rigorous", "until": 0.05, "rounds": 3})
