@@ -323,8 +323,8 @@ def prove_all(
     with together(at_once(provers.values())) as jobs:
         for prover in provers.values():
             jobs.once(prover.exact_name, prover.exact_proof)
-        if not quick:  # the other way round, so that no framework comes last twice
-            for prover in reversed(provers.values()):
+        if not quick:
+            for prover in provers.values():
                 jobs.once(prover.timed_name, prover.timed_findings)
         for at, one in enumerate(wanted):
             if at in provers:
