@@ -12,6 +12,7 @@ from mbench.results import clocks
 from mbench.results.ceiling import mfu, peak
 from mbench.results.figures import center, speeds
 from mbench.results.masks import unlike_means
+from mbench.results.standstill import FEWEST, standstill
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -160,6 +161,13 @@ def unlike_changes(baseline: CaseRecord, other: CaseRecord) -> Iterator[str]:
             "direction": direction_gap(change.parameters, reference.parameters),
             "statistics": direction_gap(change.statistics, reference.statistics),
         }
+        still, part = standstill(change.parameters, reference.parameters)
+        if gates.norm is not None and still >= max(FEWEST, 1 + worst.get("standstill", 0)):
+            worst["standstill"] = still
+            said["standstill"] = (
+                f"{part} stands still: {still} of its tensors should have moved in {change.step} "
+                "timed steps"
+            )
         few = math.sqrt(max(1.0, BEGUN / change.step))  # rounding and masks average out less
         for kind, error in errors.items():
             limit = limits[kind]

@@ -195,6 +195,26 @@ def test_updates_go_on_as_they_began(factor, told):
         assert text.endswith("times what those of the first 16 foretell")
 
 
+def with_stage(factor, **gates):
+    """Its last stage makes a thousandth of all changes."""
+    process = make_process(changes=[(16, WEIGHT)])
+    stage = {f"stage.{name}.weight": grown(factor * 1e-3) for name in "abc"}
+    process.changes = [
+        replace(change, parameters={**change.parameters, **stage}) for change in process.changes
+    ]
+    return make_record(process, label="flaky", gates=replace(GATES, **gates))
+
+
+def test_a_small_part_that_stands_still_is_told():
+    (found,) = said(with_stage(1.0), with_stage(0.0))
+    assert found == (
+        "flaky: stage stands still: 3 of its tensors should have moved in 16 timed steps"
+    )
+    assert said(with_stage(0.0), with_stage(1.0)) == []
+    blind = {"norm": None, "direction": None}
+    assert said(with_stage(1.0, **blind), with_stage(0.0, **blind)) == []
+
+
 def test_where_updates_do_not_show_they_are_not_judged():
     blind = replace(GATES, answers=0.1, norm=None, direction=None, statistics=None, growth=None)
     still = [make_record(make_process(changes=[(16, grown(f)), (320, grown(f))]), gates=blind)
