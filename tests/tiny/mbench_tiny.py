@@ -3,8 +3,9 @@
 "tiny" is well-behaved. "flaky" is the same but does at step N what the variable FLAKY says:
 raise@N, kill@N, hang@N, oom@N, exit@N, slow (10 % slower), silent (does not start), hasty (does
 not wait for its steps), merged (does one step of a block), or, for the proof of equal work, a lie
-about the step: frozen, no-decay, unscaled, nan, extra, kept. Some lies are told only where a case
-is timed, and proofs hold: memo, stale, forty, second, half, clock.
+about the step: frozen, no-decay, unscaled, nan, extra, kept, or about a tensor: reversed (each row
+of the weight), doubled (the bias). Some lies are told only where a case is timed, and proofs hold:
+memo, stale, forty, second, half, clock.
 """
 
 from __future__ import annotations
@@ -206,6 +207,14 @@ class FlakyModel(Model):
         super().step(at)
         if self.lie == "kept" and kept is not None:
             self._result = kept
+
+    def infer(self, batch):
+        model = self.model
+        if self.lie == "reversed":
+            model = {**model, "weight": model["weight"][:, ::-1]}
+        if self.lie == "doubled":
+            model = {**model, "bias": 2 * model["bias"]}
+        return self.family.forward(model, batch)
 
     def parameters(self):
         yield from super().parameters()

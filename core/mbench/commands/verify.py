@@ -9,6 +9,7 @@ import click
 from click.core import ParameterSource
 
 from mbench.commands.case_options import case_options
+from mbench.commands.complete import arms
 from mbench.commands.defaults import tell_defaults
 from mbench.commands.formats import format_options
 from mbench.commands.named import frameworks_options
@@ -39,6 +40,9 @@ __all__ = ["command", "proven"]
 @click.option("--quick", is_flag=True,
               help="Prove in fp64 alone, up to the first check that fails, while you write an "
               "adapter. Without --models, prove the model that takes least.")  # fmt: skip
+@click.option("--locate", metavar="FRAMEWORK", shell_complete=arms(),
+              help="Where outputs fail, say which tensor is wrong, by this framework, which is "
+              "proven too. Proves as --quick does.")  # fmt: skip
 @format_options("table", "json")
 @screen_options
 @click.pass_context
@@ -60,6 +64,7 @@ def command(context: click.Context, /, **options: Any) -> None:
       mbench verify torch tf mxnet paddle --models zoo
       mbench verify torch --precision amp-bf16 --mode train,inference
       mbench verify torch --quick
+      mbench verify mine --locate torch
     """
     check_writable(options["output"])
     tell_defaults(context)
@@ -86,9 +91,10 @@ def proven(context: click.Context) -> Verification:
     options = context.params
     if not options["frameworks"]:
         raise UsageError("verify takes a framework or more, and mbench list frameworks shows them")
-    if options["quick"]:
-        options = quickly(context)
-    sweep = sweep_of(context, options["frameworks"], {**options, "seed": 0})
+    proving = options["frameworks"] + ((options["locate"],) if options["locate"] else ())
+    if quick := options["quick"] or bool(options["locate"]):
+        options = quickly(context, proving)
+    sweep = sweep_of(context, proving, {**options, "seed": 0})
     comparisons = plan(sweep, plugins(context))
     if any(comparison.best_compiler for comparison in comparisons):
         raise UsageError(
@@ -97,11 +103,12 @@ def proven(context: click.Context) -> Verification:
     progress = open_progress(verbosity=options["verbosity"], color=context.color)
     return verify(
         comparisons, progress, device=sweep.device, provision=options["provision"],
-        timeout=options["timeout"], fresh=options["fresh"], quick=options["quick"],
+        timeout=options["timeout"], fresh=options["fresh"], quick=quick,
+        locate=bool(options["locate"]),
     )  # fmt: skip
 
 
-def quickly(context: click.Context) -> dict[str, Any]:
+def quickly(context: click.Context, frameworks: tuple[str, ...]) -> dict[str, Any]:
     """The options as --quick has them; raises UsageError."""
     from mbench.equality.proof_case import quickest
     from mbench.plan.arm import parse_arm
@@ -109,7 +116,8 @@ def quickly(context: click.Context) -> dict[str, Any]:
 
     options, found = context.params, plugins(context)
     if options["precision"] not in (None, ("fp64",)):
-        raise UsageError("--quick proves in fp64: leave out --precision, or leave out --quick")
+        flag = "--quick" if options["quick"] else "--locate"
+        raise UsageError(f"{flag} proves in fp64: leave out --precision, or leave out {flag}")
     options = {**options, "precision": ("fp64",)}
     if context.get_parameter_source("model") is not ParameterSource.DEFAULT:
         return options
@@ -118,7 +126,7 @@ def quickly(context: click.Context) -> dict[str, Any]:
             found.adapter(parse_arm(text).spec.name), found.workloads.unique(), device="cpu",
             mode=(options["mode"] or ("train",))[0], threads=usable_cores(),
         )]
-        for text in options["frameworks"]
+        for text in frameworks
     ]  # fmt: skip
     shared = [model for model in of_each[0] if all(model in models for models in of_each)]
     if not shared:

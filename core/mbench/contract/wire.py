@@ -181,7 +181,7 @@ class Observe:
     """Reload the canonical parameters of `seed`, run `steps` steps and report the evidence.
 
     All are on the first batch, or, `in_turn`, each on the next. `masked` names tensors of which
-    it is told where they change.
+    it is told where they change; in those of `filled`, every number is the one that is given.
     """
 
     seed: int
@@ -189,6 +189,7 @@ class Observe:
     training: bool
     in_turn: bool = False
     masked: list[str] = field(default_factory=list)
+    filled: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from mbench.contract.adapter import Adapter
 
-__all__ = ["PROVEN", "proof_case", "quickest"]
+__all__ = ["PROVEN", "in_float64", "proof_case", "quickest"]
 
 PROVEN = tuple(
     axis for axis in AXES if axis.name not in ("sizes", "batch_size", "steadiness", "clip")
@@ -28,6 +28,13 @@ def proof_case(case: Case) -> Case:
     """`case` at its workload's proof sizes, and learning rate, clipped, without dropout, seed 0."""
     proof = {"sizes": {}, **replace(case, sizes={}).resolve().proof}
     return replace(case, seed=0, dropout=False, clip=True, steadiness="usual", **proof)
+
+
+def in_float64(adapter: Adapter, case: Case) -> Case:
+    """`case` in float64, under its compiler or the first one that can do that."""
+    exact = replace(case, precision="fp64")
+    tried = [replace(exact, compiler=name) for name in (exact.compiler, *adapter.compilers)]
+    return next((one for one in tried if adapter.supports(one).supported), exact)
 
 
 def quickest(

@@ -19,7 +19,7 @@ from mbench.equality import cache, judge
 from mbench.equality.changes import judge_changes, visible_rate
 from mbench.equality.gates import CHANGES, DRIFT, EXACT, TIMED
 from mbench.equality.masks import judge_masks
-from mbench.equality.proof_case import proof_case
+from mbench.equality.proof_case import in_float64, proof_case
 from mbench.equality.reference import PLAIN_RATE, SEEDS, STEPS, folder_of, load
 from mbench.equality.rule import RULE_RATE, judge_rule
 from mbench.errors import MbenchError
@@ -88,7 +88,11 @@ class Prover:
             self.notes.append("proven with clipping, which the timed step leaves out")
         path = folder_of(wanted.case.workload) / f"{self.workload.name}.npz"
         self.reference: Reference = load(path, self.workload)
-        self.exact = self.in_float64()
+        self.exact = in_float64(self.adapter, self.timed)
+        if self.exact.compiler != self.timed.compiler:
+            self.notes.append(
+                f"{self.timed.compiler} has no fp64 here: proven under {self.exact.compiler}"
+            )
         self.name = cache.key(self.adapter, self.environment, self.timed)
         self.timed_name = f"{self.name} as it is timed"
         self.exact_name = cache.key(self.adapter, self.environment, self.exact)
@@ -141,17 +145,6 @@ class Prover:
                 if self.quick:
                     return
 
-    def in_float64(self) -> Case:
-        """The case in float64, under the timed compiler where that can do float64."""
-        exact = replace(self.timed, precision="fp64")
-        for compiler in (exact.compiler, *self.adapter.compilers):
-            candidate = replace(exact, compiler=compiler)
-            if self.adapter.supports(candidate).supported:
-                if compiler != exact.compiler:
-                    self.notes.append(f"{exact.compiler} has no fp64 here: proven under {compiler}")
-                return candidate
-        return exact
-
     def worker(self, case: Case, log: Path) -> AbstractContextManager[Worker]:
         worker, info = launch(
             self.adapter, self.environment, case, log=log, timeout=self.timeout,
@@ -183,9 +176,7 @@ class Prover:
         """Float64: parameters, outputs and, for training, losses, gradients and optimizer."""
         with self.worker(exact, self.log.with_stem(f"{self.log.stem}-float64")) as worker:
             self.report("proving outputs in float64")
-            inference = replace(exact, mode="inference")
-            if not self.adapter.supports(inference).supported:
-                inference = replace(inference, compiler=next(iter(self.adapter.compilers)))
+            inference = in_float64(self.adapter, replace(exact, mode="inference"))
             seen = self.observe(worker, inference, seeds=SEEDS, steps=1)
             parameters = judge.judge_parameters(seen[0], self.workload)
             yield parameters

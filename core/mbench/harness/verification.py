@@ -16,6 +16,7 @@ from mbench.equality.proof_case import PROVEN
 from mbench.errors import MbenchError
 from mbench.harness.beforehand import check_device
 from mbench.harness.homes import Homes
+from mbench.harness.locating import tell_where
 from mbench.harness.proving import prove_entries
 
 if TYPE_CHECKING:
@@ -44,8 +45,12 @@ def verify(
     timeout: float,
     fresh: bool,
     quick: bool = False,
+    locate: bool = False,
 ) -> Verification:
-    """Prove each case, or find it proven before unless `fresh`; if `quick`, until a check fails."""
+    """Prove each case, or find it proven before unless `fresh`; if `quick`, until a check fails.
+
+    If `locate`, the last framework tells in which tensor the others' outputs go wrong.
+    """
     check_device(device)
     homes = Homes(
         comparisons=[replace(c, entries=(entry,)) for c in comparisons for entry in c.entries],
@@ -63,6 +68,8 @@ def verify(
                     comparison, homes, progress, results, timeout=timeout, fresh=fresh, quick=quick,
                     log=lambda entry: Path(logs, f"{entry.number}.log"),
                 )  # fmt: skip
+                if locate:
+                    tell_where(comparison, homes, progress, results, timeout=timeout)
         except KeyboardInterrupt:
             interrupted = True
         finally:

@@ -13,6 +13,9 @@ from mbench.reports.text import plain
 
 __all__ = ["render"]
 
+MOST_TENSORS = 8
+"""Of a table of them."""
+
 
 def render(results: list[dict[str, Any]]) -> str:
     """One row per proof, one column per check with its largest error, then what failed."""
@@ -21,7 +24,8 @@ def render(results: list[dict[str, Any]]) -> str:
     axes = [axis for axis in PROVEN if axis.name not in unsaid]
     columns = ("framework", *(axis.column for axis in axes), *CHECKS, "verdict")
     grid = Grid("", columns, numeric=frozenset(CHECKS), spare=tuple(CHECKS), all_in="--format json")
-    remarks = []
+    remarks: list[str] = []
+    tables: list[str] = []
     for result in results:
         name = f"{result['framework']}, {result['model']} {result['mode']}"
         proof = result["proof"]
@@ -36,7 +40,19 @@ def render(results: list[dict[str, Any]]) -> str:
         elif result["reason"]:
             remarks.append(f"{name}: {result['outcome']}: {result['reason']}")
         remarks += [f"{name}: {note}" for note in (proof["notes"] if proof else [])]
-    return plain("\n".join([*drawn(grid, width=width), *folded(remarks, width)]))
+        if found := result.get("located"):
+            remarks.append(f"{name}: {found['said']}")
+            tables += nearest(found, width)
+    return plain("\n".join([*drawn(grid, width=width), *folded(remarks, width), *tables]))
+
+
+def nearest(found: dict[str, Any], width: int) -> list[str]:
+    """The tensors with which outputs agree best while they are filled, if any was."""
+    errors = {name: error for name, error in found["errors"].items() if error is not None}
+    best = sorted(errors, key=lambda name: errors[name])[:MOST_TENSORS]
+    grid = Grid("", ("tensor", f"outputs off by, while it is {found['filled']}"))
+    grid.rows.extend([name, f"{errors[name]:.1e}"] for name in best)
+    return ["", *drawn(grid, width=width)] if best else []
 
 
 def cell(proof: dict[str, Any] | None, check: str) -> str:

@@ -46,6 +46,8 @@ def observe(benchmark: Benchmark, workload: Workload, request: Observe) -> Obser
     the sketches of the outputs. Raises ValueError for anything that is not finite.
     """
     initial = dict(workload.parameters(seed=request.seed))
+    for name, value in request.filled.items():
+        initial[name].fill(value)
     benchmark.load_parameters(initial.items())
     held = dict(benchmark.parameters()) if request.masked else {}
     shapes: dict[str, list[int]] = {}

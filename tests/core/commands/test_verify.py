@@ -79,6 +79,37 @@ def test_quick_has_a_precision_of_its_own():
     )
 
 
+@pytest.mark.parametrize(
+    ("fault", "filled", "said"),
+    [
+        ("reversed", "alike", "agree once all numbers of weight are alike: look at their order"),
+        ("doubled", "zero", "agree once bias is zero: look at what is done with it"),
+    ],
+)
+def test_outputs_that_are_wrong_are_located(fault, filled, said):
+    result = subprocess.run(
+        [*MBENCH, "flaky", "--locate", "tiny", "--format", "json"],
+        env={**os.environ, "FLAKY": fault}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert result.returncode == 1, result.stderr
+    lied, honest = json.loads(result.stdout)["proofs"]
+    assert said in lied["located"]["said"]
+    assert lied["located"]["filled"] == filled
+    assert set(lied["located"]["errors"]) == {"weight", "bias"}
+    assert honest["outcome"] == "ok"
+    assert "located" not in honest
+    assert f"flaky: outputs {said}" in result.stderr
+
+
+def test_who_is_not_proven_locates_nothing():
+    result = subprocess.run(
+        [*MBENCH, "flaky", "--locate", "flaky"],
+        env={**os.environ, "FLAKY": "reversed"}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert result.returncode == 1
+    assert "not located: flaky#2 is not proven itself" in result.stdout
+
+
 def test_what_a_framework_lacks_is_unsupported():
     result = verify("--models", "tiny*,resnet18", "--format", "json")
     assert result.returncode == 1

@@ -58,6 +58,7 @@ MESSAGES = [
     wire.Probe(kind="matmul", size=1024, precision="fp32"),
     wire.Probed(),
     wire.Turn(batch=3),
+    wire.Observe(seed=0, steps=1, training=False, filled={"fc.weight": 0.1}),
     wire.Turned(),
     wire.Prepare(case=CASE, load=False, memory_limit_bytes=2**40),
 ]

@@ -51,6 +51,17 @@ def test_a_proof_says_where_it_comes_nearest():
     assert "worst in float64 output logits 3.0e-15; as timed loss of step 2 4.0e-07" in shown
 
 
+def test_what_is_located_has_a_table_the_nearest_first():
+    errors = {"a": 0.5, "b": 1e-15, "c": None, **{f"d{at}": 1.0 for at in range(9)}}
+    found = {"said": "outputs agree once", "filled": "alike", "errors": errors}
+    shown = render([{**result(*GOOD), "located": found}]).splitlines()
+    assert "tiny, m train: outputs agree once" in shown
+    at = shown.index("tensor  outputs off by, while it is alike")
+    assert [line.split() for line in shown[at + 2 :]] == [
+        ["b", "1.0e-15"], ["a", "5.0e-01"], *([f"d{at}", "1.0e+00"] for at in range(6)),
+    ]  # fmt: skip
+
+
 def test_a_failure_is_said_in_the_row_and_in_words():
     failed = Finding("updates", 0.5, 1e-9, "change of w", "no tensor changed")
     shown = render([result(*GOOD, failed, outcome="not-equal", reason="x")])

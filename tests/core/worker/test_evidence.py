@@ -55,6 +55,15 @@ def test_inference_is_observed_by_its_outputs():
     assert seen.shapes == {"weight": [64, 256], "bias": [64]}
 
 
+def test_a_tensor_can_be_filled_with_one_number():
+    case = dataclasses.replace(CASE, mode="inference")
+    bench = model(case)
+    request = Observe(seed=1, steps=1, training=False, filled={"weight": 0.0})
+    (step,) = observe(bench, case.resolve(), request).steps
+    rows = np.tile(dict(TINY.parameters(seed=1))["bias"].astype(np.float64), (CASE.batch_size, 1))
+    assert step.outputs == {"logits": sketch("logits", rows)}
+
+
 @pytest.mark.parametrize(
     ("lie", "expected"), [("frozen", {"bias": [0.0] * 6}), ("extra", {"surplus": None})]
 )

@@ -1,0 +1,55 @@
+"""Lets it be found in which tensor a framework goes wrong, and tells it."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mbench.engine.outcome import CaseEnded
+from mbench.equality.locate import Located, locate
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mbench.harness.homes import Homes
+    from mbench.harness.progress import Progress
+    from mbench.plan.plan import Comparison, Entry
+
+__all__ = ["tell_where"]
+
+
+def tell_where(
+    comparison: Comparison,
+    homes: Homes,
+    progress: Progress,
+    results: Sequence[dict[str, Any]],
+    *,
+    timeout: float,
+) -> None:
+    """Add `located` to results whose outputs are wrong: by the last entry, if that is proven."""
+    of = {result["number"]: result for result in results}
+    *entries, proven = comparison.entries
+
+    def find(entry: Entry) -> Located:
+        if of[proven.number]["outcome"] != "ok":
+            return Located(f"not located: {proven.label} is not proven itself")
+        with tempfile.TemporaryDirectory(prefix="mbench-") as logs:
+            new, other = (
+                (one.adapter, homes.of(one), one.case, Path(logs, f"{one.number}.log"))
+                for one in (entry, proven)
+            )
+            report = partial(progress.phase, entry.label)
+            try:
+                return locate(new, other, timeout=timeout, report=report)
+            except CaseEnded as end:
+                return Located(f"not located: {end.outcome}: {end.reason}")
+
+    for entry in entries:
+        proof = of[entry.number]["proof"]
+        if proof and any(f["check"] == "outputs" and not f["passed"] for f in proof["findings"]):
+            found = find(entry)
+            of[entry.number]["located"] = asdict(found)
+            progress.say(f"{entry.label}: {found.said}")
