@@ -227,6 +227,7 @@ class Small(Lie):
 class Forty(Lie):
     """nothing after 40 steps"""
 
+    block = 1.0  # so that a process makes more
     total = 0
 
     def step(self, at: int) -> None:
