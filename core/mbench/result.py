@@ -47,7 +47,7 @@ class Verdict:
     pairs: int
     """Process pairs that the interval is built over."""
     equal_work: str
-    """proven, not proven, or not checked."""
+    """proven, shown in fp32, not proven, or not checked."""
 
     def __str__(self) -> str:
         return f"{name(self.case, less=ALL - self.case.keys())}: {self.sentence}"

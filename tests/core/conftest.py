@@ -17,7 +17,7 @@ from mbench.plan.adaptive import Adaptive
 from mbench.plan.plan import Sweep, plan
 from mbench.plugins import Plugins
 from mbench.results import events
-from mbench.results.proof import ProofRecord
+from mbench.results.proof import SHOWN, ProofRecord
 from mbench.results.run import load_run
 from mbench.results.store import RunWriter
 from mbench.results.summary import summarize
@@ -183,5 +183,6 @@ def document(write_run: WriteRun) -> Callable[..., dict[str, Any]]:
 @pytest.fixture
 def proven() -> SimpleNamespace:
     """A proof and its opposite."""
+    shown = replace(PROVEN, grade=SHOWN)
     failed = replace(PROVEN, proven=False, failures=["updates: change of w off by 0.5"])
-    return SimpleNamespace(yes=PROVEN, no=failed)
+    return SimpleNamespace(yes=PROVEN, shown=shown, no=failed)

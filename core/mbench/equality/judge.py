@@ -11,7 +11,7 @@ import numpy as np
 from mbench.contract.sketch import sketch
 from mbench.equality.gates import DROPOUT, EXACT, FLOPS
 from mbench.equality.reference import scales, trajectory
-from mbench.results.proof import FindingRecord, ProofRecord
+from mbench.results.proof import PROVEN, FindingRecord, ProofRecord
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,6 +37,7 @@ CHECKS = {
     "rule": "the timed optimizer's arithmetic on given gradients",
     "masks": "the share of units that dropout drops",
     "dropout": "dropout is active in what is timed",
+    "shown": "where there is no float64, outputs in fp32, for twenty sets of parameters",
 }
 IN_FLOAT64 = ("outputs", "loss", "updates", "optimizer")
 """The checks whose errors are those of float64; the gates of others are wider by orders."""
@@ -77,12 +78,13 @@ class Finding:
 class Proof:
     """All findings on one case; `notes` say what was proven by other means than usual.
 
-    `version` is that of the framework, as its worker told it.
+    `version` is that of the framework, as its worker told it; `grade` says how much it is worth.
     """
 
     findings: list[Finding]
     notes: list[str] = field(default_factory=list)
     version: str = ""
+    grade: str = PROVEN
 
     @property
     def proven(self) -> bool:
@@ -104,6 +106,7 @@ class Proof:
             findings=[finding.record() for finding in self.findings],
             notes=self.notes,
             version=self.version,
+            grade=self.grade,
         )
 
     @staticmethod
@@ -113,7 +116,7 @@ class Proof:
         findings = [
             Finding(**{name: getattr(found, name) for name in names}) for found in record.findings
         ]
-        return Proof(findings, list(record.notes), version=record.version)
+        return Proof(findings, list(record.notes), version=record.version, grade=record.grade)
 
 
 def judge_parameters(observation: Observation, workload: Workload) -> Finding:

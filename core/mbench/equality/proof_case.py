@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from mbench.contract.adapter import Adapter
 
-__all__ = ["PROVEN", "in_float64", "proof_case", "quickest"]
+__all__ = ["PROVEN", "exact_case", "in_float64", "proof_case", "quickest"]
 
 PROVEN = tuple(
     axis for axis in AXES if axis.name not in ("sizes", "batch_size", "steadiness", "clip")
@@ -30,11 +30,21 @@ def proof_case(case: Case) -> Case:
     return replace(case, seed=0, dropout=False, clip=True, steadiness="usual", **proof)
 
 
+def exact_case(adapter: Adapter, case: Case) -> Case:
+    """`case` in float64, or in fp32 where the framework has no float64 for it."""
+    exact, single = in_float64(adapter, case), under_any(adapter, replace(case, precision="fp32"))
+    known = (one for one in (exact, single) if adapter.supports(one).supported)
+    return next(known, exact)
+
+
 def in_float64(adapter: Adapter, case: Case) -> Case:
     """`case` in float64, under its compiler or the first one that can do that."""
-    exact = replace(case, precision="fp64")
-    tried = [replace(exact, compiler=name) for name in (exact.compiler, *adapter.compilers)]
-    return next((one for one in tried if adapter.supports(one).supported), exact)
+    return under_any(adapter, replace(case, precision="fp64"))
+
+
+def under_any(adapter: Adapter, case: Case) -> Case:
+    tried = [replace(case, compiler=name) for name in (case.compiler, *adapter.compilers)]
+    return next((one for one in tried if adapter.supports(one).supported), case)
 
 
 def quickest(

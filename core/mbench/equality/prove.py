@@ -19,10 +19,12 @@ from mbench.equality import cache, judge
 from mbench.equality.changes import judge_changes, visible_rate
 from mbench.equality.gates import CHANGES, DRIFT, EXACT, TIMED
 from mbench.equality.masks import judge_masks
-from mbench.equality.proof_case import in_float64, proof_case
-from mbench.equality.reference import PLAIN_RATE, SEEDS, STEPS, folder_of, load
+from mbench.equality.proof_case import exact_case, proof_case
+from mbench.equality.reference import DRAWN, PLAIN_RATE, SEEDS, STEPS, folder_of, load
 from mbench.equality.rule import RULE_RATE, judge_rule
+from mbench.equality.shown import judge_shown
 from mbench.errors import MbenchError
+from mbench.results.proof import PROVEN, SHOWN
 from mbench.telemetry.system import hardware_threads
 
 if TYPE_CHECKING:
@@ -88,14 +90,26 @@ class Prover:
             self.notes.append("proven with clipping, which the timed step leaves out")
         path = folder_of(wanted.case.workload) / f"{self.workload.name}.npz"
         self.reference: Reference = load(path, self.workload)
-        self.exact = in_float64(self.adapter, self.timed)
-        if self.exact.compiler != self.timed.compiler:
+        self.exact = exact_case(self.adapter, self.timed)
+        self.grade = PROVEN if self.exact.precision == "fp64" else SHOWN
+        if self.grade == SHOWN:
+            more = "mbench.equality.regenerate writes it"
+            lack = f"{self.adapter.title} has no float64 for {self.workload.name} here"
+            if len(self.reference.outputs) < len(DRAWN):
+                reason = f"{lack}, and its fingerprint has no outputs for {len(DRAWN)} sets: {more}"
+                raise CaseEnded("unsupported", reason)
+            self.notes.append(lack)
+            if self.timed.mode == "train":
+                self.notes.append(f"updates are compared in {self.timed.precision} alone")
+        elif self.exact.compiler != self.timed.compiler:
             self.notes.append(
                 f"{self.timed.compiler} has no fp64 here: proven under {self.exact.compiler}"
             )
         self.name = cache.key(self.adapter, self.environment, self.timed)
         self.timed_name = f"{self.name} as it is timed"
         self.exact_name = cache.key(self.adapter, self.environment, self.exact)
+        if self.grade == SHOWN:  # of which fp32 as it is timed is a part, not the same
+            self.exact_name += "-shown"
 
     @cached_property
     def visible(self) -> float:
@@ -121,19 +135,22 @@ class Prover:
         return replace(exact, findings=findings, notes=[*exact.notes, *self.notes])
 
     def exact_proof(self) -> judge.Proof:
-        """The float64 part, which every precision under one compiler shares, so it is kept too."""
+        """The part in float64, or that which stands for it. Every precision under one compiler
+        shares it, so it is kept too.
+        """
         remembered = None if self.fresh else cache.recall(self.exact_name)
         if remembered is not None:
             return judge.Proof.of(remembered)
         notes: list[str] = []
         findings = list(self.told(self.exact_pass(self.exact, notes)))
-        proof = judge.Proof(findings, notes, version=self.version)
+        proof = judge.Proof(findings, notes, version=self.version, grade=self.grade)
         cache.remember(self.exact_name, proof)
         return proof
 
     def timed_findings(self) -> list[judge.Finding]:
         """The part in the timed precision and compiler; nothing where float64 is what is timed."""
-        return [] if self.timed == self.exact else list(self.told(self.timed_pass()))
+        exact = self.timed == self.exact and self.grade == PROVEN
+        return [] if exact else list(self.told(self.timed_pass()))
 
     def told(self, findings: Iterable[judge.Finding]) -> Iterator[judge.Finding]:
         """The same, each failure told when it is found; if `quick`, the first is the last."""
@@ -173,20 +190,28 @@ class Prover:
         ]
 
     def exact_pass(self, exact: Case, notes: list[str]) -> Iterator[judge.Finding]:
-        """Float64: parameters, outputs and, for training, losses, gradients and optimizer."""
-        with self.worker(exact, self.log.with_stem(f"{self.log.stem}-float64")) as worker:
-            self.report("proving outputs in float64")
-            inference = in_float64(self.adapter, replace(exact, mode="inference"))
-            seen = self.observe(worker, inference, seeds=SEEDS, steps=1)
+        """Float64: parameters, outputs and, for training, losses, gradients and optimizer.
+
+        Where there is none, fp32: outputs of many sets of parameters stand for all of that.
+        """
+        precise = "float64" if self.grade == PROVEN else "fp32"
+        with self.worker(exact, self.log.with_stem(f"{self.log.stem}-{precise}")) as worker:
+            self.report(f"proving outputs in {precise}")
+            inference = exact_case(self.adapter, replace(exact, mode="inference"))
+            seeds = SEEDS if self.grade == PROVEN else tuple(DRAWN)
+            seen = self.observe(worker, inference, seeds=seeds, steps=1)
             parameters = judge.judge_parameters(seen[0], self.workload)
             yield parameters
             if not parameters.passed:
                 return
             if exact.layers is not None:
                 yield self.full_size(worker, exact, notes)
-            yield from self.judge_seeds(seen, gate=EXACT, check="outputs")
+            if self.grade == PROVEN:
+                yield from self.judge_seeds(seen, gate=EXACT, check="outputs")
+            else:
+                yield from judge_shown(seen, self.reference.outputs)
             yield judge.judge_flops(seen[0].counted_flops, self.workload)
-            if exact.mode != "train":
+            if exact.mode != "train" or self.grade == SHOWN:
                 return
             # One step of bare descent is the gradient; what steps do in turn shows in the other.
             for name, check, steps in (("plain", "updates", 1), ("own", "optimizer", STEPS)):

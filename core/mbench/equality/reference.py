@@ -18,13 +18,16 @@ if TYPE_CHECKING:
     from mbench.contract.wire import Observation
     from mbench.workloads.workload import Workload
 
-__all__ = ["PLAIN_RATE", "SEEDS", "STEPS", "Reference", "Trajectory", "folder_of", "load", "save"]
+__all__ = ["DRAWN", "PLAIN_RATE", "SEEDS", "STEPS", "Reference", "Trajectory", "folder_of", "load",
+           "save"]  # fmt: skip
 
 STEPS = 3
 PLAIN_RATE = 1e-3
 """Of the bare descent whose change is the gradient."""
 SEEDS = (0, 1)
 """Of parameters. The second shows that outputs follow the parameters and are not kept."""
+DRAWN = range(20)
+"""Of parameters, where there is no float64: rounding differs from set to set, a slip does not."""
 SCHEMA = 1
 
 
@@ -44,7 +47,9 @@ class Trajectory:
 
 @dataclass(frozen=True)
 class Reference:
-    """`outputs[seed][name]` are sketches (6,) of evaluation outputs; `made` says how."""
+    """`outputs[seed][name]` are sketches (6,) of evaluation outputs, for the seeds of DRAWN, or for
+    SEEDS alone; `made` says how.
+    """
 
     outputs: Mapping[int, Mapping[str, np.ndarray]]
     plain: Trajectory
@@ -105,9 +110,12 @@ def save(path: Path, reference: Reference) -> None:
     """Write a fingerprint: plain arrays, no pickle."""
     arrays = {
         f"outputs/{seed}/{name}": sketch
-        for seed, outputs in reference.outputs.items()
-        for name, sketch in outputs.items()
+        for seed in SEEDS
+        for name, sketch in reference.outputs[seed].items()
     }
+    if more := [seed for seed in reference.outputs if seed not in SEEDS]:
+        for name in reference.outputs[more[0]]:
+            arrays[f"drawn/{name}"] = np.stack([reference.outputs[seed][name] for seed in more])
     for name in ("plain", "own"):
         found: Trajectory = getattr(reference, name)
         for part in ("losses", "tensors", "whole"):
@@ -135,7 +143,8 @@ def load(path: Path, workload: Workload) -> Reference:
                     if name.startswith(f"outputs/{seed}/")
                 }
                 for seed in SEEDS
-            },
+            }
+            | read_drawn(arrays),
             plain=read_trajectory(arrays, "plain", workload),
             own=read_trajectory(arrays, "own", workload),
             made=made,
@@ -150,6 +159,18 @@ def load(path: Path, workload: Workload) -> Reference:
         said = " ".join(str(error).split())
         raise MbenchError(f"{path} is no fingerprint of {workload.name} ({said}): {mend}") from None
     return reference
+
+
+def read_drawn(arrays: Mapping[str, np.ndarray]) -> dict[int, dict[str, np.ndarray]]:
+    """The outputs of the seeds beyond SEEDS; none where the fingerprint has none."""
+    more = [seed for seed in DRAWN if seed not in SEEDS]
+    found = {
+        name.partition("/")[2]: shaped(array, (len(more), 6))
+        for name, array in arrays.items()
+        if name.startswith("drawn/")
+    }
+    sets = enumerate(more) if found else ()
+    return {seed: {name: array[at] for name, array in found.items()} for at, seed in sets}
 
 
 def read_trajectory(arrays: Mapping[str, np.ndarray], name: str, workload: Workload) -> Trajectory:

@@ -21,8 +21,8 @@ from mbench.environments.locate import find
 from mbench.environments.spec import parse
 from mbench.equality.proof_case import proof_case
 from mbench.equality.reference import (
+    DRAWN,
     PLAIN_RATE,
-    SEEDS,
     STEPS,
     Reference,
     folder_of,
@@ -90,7 +90,7 @@ def fingerprint(worker: Worker, case: Case, made: dict[str, str]) -> Reference:
             name: np.array(sketch)
             for name, sketch in observe(case, seed, 1).steps[0].outputs.items()
         }
-        for seed in SEEDS
+        for seed in DRAWN
     }
     trajectories = []
     for plain, keep in ((PLAIN_RATE, 0), (None, STEPS - 1)):

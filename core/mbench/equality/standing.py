@@ -25,7 +25,9 @@ __all__ = ["Standing", "standings"]
 
 @dataclass(frozen=True)
 class Standing:
-    """`word` is "proven", "not proven yet" or "unsupported"; `reason` says why the last."""
+    """`word` is "proven", "shown in fp32", "not proven yet" or "unsupported"; `reason` says why the
+    last.
+    """
 
     word: str
     reason: str = ""
@@ -56,6 +58,6 @@ def standing(entry: Entry, homes: Callable[[], Sequence[Environment]]) -> Standi
         return Standing("unsupported", entry.support.reason)
     case = proof_case(entry.case)
     for environment in homes():
-        if cache.recall(cache.key(entry.adapter, environment, case)):
-            return Standing("proven")
+        if known := cache.recall(cache.key(entry.adapter, environment, case)):
+            return Standing(known.grade)
     return Standing("not proven yet")

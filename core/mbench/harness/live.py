@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol, TextIO
 from mbench.console import printable
 from mbench.harness.narrator import Narrator
 from mbench.plan.estimate import span
+from mbench.results.proof import EQUAL
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -158,7 +159,8 @@ class LiveProgress(Narrator):
             self.live = None
 
 
-QUIET = ("waiting", "built", "stopped, others' turn", "proven", "proven before", "not proven")
+QUIET = ("waiting", "built", "stopped, others' turn", "not proven",
+         *EQUAL, *(f"{grade} before" for grade in EQUAL))  # fmt: skip
 
 
 def said(rate: float) -> str:

@@ -33,7 +33,7 @@ def prove_entries(
     def tell(entry: Entry, found: ProofRecord | CaseEnded) -> None:
         """No phase is left standing as if it went on."""
         if not isinstance(found, CaseEnded):
-            known = "proven before" if found.remembered else "proven"
+            known = f"{found.grade} before" if found.remembered else found.grade
             progress.phase(entry.label, known if found.proven else "not proven")
         ended(entry, found)
 

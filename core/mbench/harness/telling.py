@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from mbench.console import counted
 from mbench.results import events
+from mbench.results.proof import PROVEN
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,7 +45,8 @@ class Telling:
     def _(self, event: events.EqualWork) -> str:
         if not event.proven:
             return f"not proven equal: {event.failures[0]}"
-        return "proven equal" + ("" if event.worst is None else f", worst error {event.worst:.0e}")
+        said = "proven equal" if event.grade == PROVEN else f"equal work {event.grade}"
+        return said + ("" if event.worst is None else f", worst error {event.worst:.0e}")
 
     @sentence.register
     def _(self, event: events.Search) -> str:

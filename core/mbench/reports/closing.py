@@ -10,6 +10,7 @@ from mbench.contract.axes import hushed, name
 from mbench.reports.remarks import fell_short
 from mbench.reports.text import interval, number
 from mbench.reports.verdicts import sentence, setup
+from mbench.results.proof import EQUAL
 from mbench.stats import VERDICTS
 
 __all__ = ["summary_lines"]
@@ -64,7 +65,7 @@ def of_case(case: Document) -> str:
 def of_comparison(document: Document, comparison: Document, *, tier: bool) -> str:
     said = sentence(document, comparison, tier=tier, ends=True)
     state = comparison["equal_work"]
-    said += f"; equal work: {state if state == 'proven' else state.upper()}"
+    said += f"; equal work: {state if state in EQUAL else state.upper()}"
     return said + "; DISTURBED" * bool(comparison["disturbances"])
 
 
@@ -81,7 +82,7 @@ def counts_of(document: Document, comparisons: list[Document]) -> list[str]:
 def tally(comparisons: list[Document]) -> str:
     counts = Counter(one["verdict"] or "not compared" for one in comparisons)
     said = listed(counts, [*VERDICTS, "not compared"])
-    unproven = sum(one["verdict"] is not None and one["equal_work"] != "proven"
+    unproven = sum(one["verdict"] is not None and one["equal_work"] not in EQUAL
                    for one in comparisons)  # fmt: skip
     if unproven:
         said += f"; equal work NOT PROVEN in {unproven}"

@@ -16,7 +16,7 @@ STYLES = {
     ),
     "open": ("1", r"no difference shown|alike within \S+ %|undetermined|depends on stalls"),
     "unequal": ("1;35", r"NOT PROVEN|NOT CHECKED|\bnot-equal\b|\bFAILS\b"),
-    "proven": ("32", r"\bproven\b"),
+    "proven": ("32", r"\bproven\b|\bshown in fp32\b"),
     "disturbed": ("1;33", r"\bDISTURBED\b|^warn\b"),
     "failed": ("1;31", r"\bREGRESSION\b|\b(?:oom|timeout|crashed|failed|unsupported)\b|^fail\b"),
     "heading": ("1", r"^(?:.+\n)+?(?=[─\x20]+$)"),

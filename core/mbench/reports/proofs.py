@@ -30,7 +30,7 @@ def render(results: list[dict[str, Any]]) -> str:
         name = f"{result['framework']}, {result['model']} {result['mode']}"
         proof = result["proof"]
         cells = [cell(proof, check) for check in CHECKS]
-        verdict = "proven" if result["outcome"] == "ok" else result["outcome"]
+        verdict = proof["grade"] if result["outcome"] == "ok" else result["outcome"]
         what = (result["framework"], *(axis.text(result) for axis in axes))
         grid.rows.append([*what, *cells, verdict])
         if proof and proof["proven"]:
@@ -67,9 +67,10 @@ def cell(proof: dict[str, Any] | None, check: str) -> str:
 
 
 def worst(proof: dict[str, Any]) -> str:
-    """The largest error in float64, and the largest as timed."""
+    """The largest error in float64, or in fp32 in its place, and the largest as timed."""
     parts = []
-    for checks, what in ((IN_FLOAT64, "in float64"), (("timed",), "as timed")):
+    told = ((IN_FLOAT64, "in float64"), (("shown",), "in fp32"), (("timed",), "as timed"))
+    for checks, what in told:
         of = [f for f in proof["findings"] if f["error"] and f["check"] in checks]
         if of:
             found = max(of, key=lambda f: f["error"])

@@ -19,6 +19,7 @@ from mbench.reports.verdicts import (
     setup,
     together,
 )
+from mbench.results.proof import EQUAL
 from mbench.stats import PERCENTILES
 
 if TYPE_CHECKING:
@@ -81,9 +82,9 @@ def equality(document: Document, comparison: Document) -> str:
     """What is known of the equality of the two cases' work."""
     state = comparison["equal_work"]
     cases = [document["cases"][at] for at in comparison["cases"]]
-    if state == "proven":
+    if state in EQUAL:
         errors = [e for case in cases if (e := case["equal_work"]["worst"]) is not None]
-        return f"equal work: proven (worst {max(errors):.0e})" if errors else "equal work: proven"
+        return f"equal work: {state}" + (f" (worst {max(errors):.0e})" if errors else "")
     said = f"equal work: {state.upper()}"
     if comparison["verdict"] is not None:
         for case in cases:

@@ -14,6 +14,7 @@ from mbench.results.doubts import doubts, implausible
 from mbench.results.figures import level, rates, speeds
 from mbench.results.machine import disturbances
 from mbench.results.outlook import next_step
+from mbench.results.proof import EQUAL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -107,7 +108,9 @@ def equality(*cases: CaseRecord) -> str:
     proofs = [case.equal_work for case in cases]
     if None in proofs:
         return "not checked"
-    return "proven" if all(proof and proof.proven for proof in proofs) else "not proven"
+    if not all(proof and proof.proven for proof in proofs):
+        return "not proven"
+    return max((proof.grade for proof in proofs if proof), key=EQUAL.index)  # the weaker one
 
 
 def doubts_of(run: Run, baseline: CaseRecord, other: CaseRecord) -> Iterator[str]:

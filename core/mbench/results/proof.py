@@ -6,7 +6,13 @@ from dataclasses import dataclass
 
 from mbench.contract.reading import Malformed
 
-__all__ = ["FindingRecord", "ProofRecord", "RememberedProof"]
+__all__ = ["EQUAL", "PROVEN", "SHOWN", "FindingRecord", "ProofRecord", "RememberedProof"]
+
+PROVEN = "proven"
+"""The grade of a proof that is made in float64."""
+SHOWN = "shown in fp32"
+"""The weaker one, of a framework that has no float64."""
+EQUAL = (PROVEN, SHOWN)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +38,7 @@ class ProofRecord:
     """All findings on one case."""
 
     proven: bool
-    """Every check passed."""
+    """Every check passed, for what its grade is worth."""
     worst: float | None
     """Largest relative error of what is timed."""
     failures: list[str]
@@ -43,6 +49,8 @@ class ProofRecord:
     """What was proven by other means than usual."""
     version: str
     """Version of the framework that was proven, as its worker told it."""
+    grade: str = PROVEN
+    """How much it says where it holds: `proven` in float64, or `shown in fp32`."""
     remembered: bool = False
     """The proof was made before, and was remembered."""
 

@@ -125,6 +125,7 @@ def test_verdicts_name_compilers_and_the_tier_whose_they_are(document):
     ("tiny", "flaky", "said"),
     [
         ("yes", "yes", "equal work: proven (worst 1e-07)"),
+        ("shown", "yes", "equal work: shown in fp32 (worst 1e-07)"),
         ("yes", "no", "equal work: NOT PROVEN, flaky: updates: change of w off by 0.5"),
         ("no", "yes", "equal work: NOT PROVEN, tiny: updates: change of w off by 0.5"),
         (None, "yes", "equal work: NOT CHECKED"),

@@ -9,6 +9,7 @@ import pytest
 
 from mbench.equality.judge import CHECKS, Finding, Proof
 from mbench.reports.proofs import render
+from mbench.results.proof import SHOWN
 
 
 @pytest.fixture(autouse=True)
@@ -60,6 +61,15 @@ def test_what_is_located_has_a_table_the_nearest_first():
     assert [line.split() for line in shown[at + 2 :]] == [
         ["b", "1.0e-15"], ["a", "5.0e-01"], *([f"d{at}", "1.0e+00"] for at in range(6)),
     ]  # fmt: skip
+
+
+def test_a_proof_without_float64_says_so():
+    found = [Finding("shown", 4e-7, 1e-5, "output logits of set 3"), *GOOD[-2:]]
+    one = result(*found)
+    one["proof"]["grade"] = SHOWN
+    shown = render([one])
+    assert shown.splitlines()[2].endswith("shown in fp32")
+    assert "worst in fp32 output logits of set 3 4.0e-07; as timed" in shown
 
 
 def test_a_failure_is_said_in_the_row_and_in_words():

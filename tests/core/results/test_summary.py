@@ -187,6 +187,8 @@ def test_comparisons_do_not_mix(document):
         (None, None, "not checked"),
         ("yes", None, "not checked"),
         ("yes", "yes", "proven"),
+        ("yes", "shown", "shown in fp32"),
+        ("shown", "no", "not proven"),
         ("yes", "no", "not proven"),
         ("no", "no", "not proven"),
     ],

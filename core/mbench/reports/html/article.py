@@ -13,6 +13,7 @@ from mbench.reports.grid import Grid
 from mbench.reports.html import comparison, facts, measures
 from mbench.reports.html.parts import Article, Chart, Figure, Section
 from mbench.reports.text import interval, number
+from mbench.results.proof import EQUAL, SHOWN
 from mbench.stats import FEWEST
 
 __all__ = ["article", "trends"]
@@ -56,9 +57,11 @@ def warnings(document: Document) -> list[str]:
         found.append("The run's file is cut off in the middle of a line. What is whole is shown.")
     if document["status"] != "complete":
         found.append(f"The run is {document['status']}: not everything was measured.")
-    unproven = [c for c in document["comparisons"] if c["equal_work"] != "proven" and c["verdict"]]
-    if unproven:
-        found.append(f"{len(unproven)} of the ratios are of work that was not proven equal.")
+    states = [one["equal_work"] for one in document["comparisons"] if one["verdict"]]
+    if unproven := sum(state not in EQUAL for state in states):
+        found.append(f"{unproven} of the ratios are of work that was not proven equal.")
+    if shown := states.count(SHOWN):
+        found.append(f"{shown} of the ratios are of work that was {SHOWN} alone.")
     if any(case["disturbances"] for case in document["cases"]):
         found.append("The machine was disturbed while it measured; see Disturbances.")
     if any(not case["standard"] for case in document["cases"]):

@@ -19,6 +19,7 @@ from mbench.reports.verdicts import (
     setup,
     together,
 )
+from mbench.results.proof import EQUAL
 
 __all__ = ["badges", "comparison_section"]
 
@@ -50,7 +51,7 @@ def badges(document: Document) -> list[Badge]:
                 text=sentence(document, comparison, tier=not once),
                 details=[text for text in (of(comparison) for of in say) if text],
                 proof=equality(document, comparison),
-                proven=comparison["equal_work"] == "proven",
+                proven=comparison["equal_work"] in EQUAL,
                 kind=KINDS.get(comparison["verdict"], "open"),
             )
         )
@@ -68,8 +69,8 @@ def verdict_cell(comparison: Document) -> str:
 
 def proof_cell(document: Document, comparison: Document) -> str:
     """Whether equal work is proven, and why not; the errors stand in the proof's own table."""
-    if comparison["equal_work"] == "proven":
-        return "proven"
+    if comparison["equal_work"] in EQUAL:
+        return str(comparison["equal_work"])
     return equality(document, comparison).removeprefix("equal work: ")
 
 

@@ -54,7 +54,7 @@ def proof(document: Document) -> Section | None:
     columns = ("framework", *named, *checks, "verdict")
     rows = [
         [*key, *(cell(made, check) for check in checks),
-         "proven" if made["proven"] else "NOT PROVEN"]
+         made["grade"] if made["proven"] else "NOT PROVEN"]
         for key, made in proofs.items()
     ]  # fmt: skip
     notes = []
