@@ -13,7 +13,7 @@ __all__ = ["FEWEST", "standstill"]
 FEWEST = 3
 """Tensors of a part. Where parameters are in bfloat16, a few hundred of millions of numbers move in
 16 steps, one or two of some tensors: honest frameworks differ in one tensor of a part (ResNet-18,
-SqueezeNet 1.1, MobileNet v2, ShuffleNet v2)."""
+SqueezeNet 1.1, MobileNet v2, ShuffleNet v2, an LSTM, BERT-Base with dropout)."""
 
 
 def standstill(
