@@ -18,6 +18,7 @@ from mbench.contract.precision import PRECISIONS
 from mbench.equality import gates
 from mbench.equality.judge import CHECKS
 from mbench.plan.arm import parse_arm
+from mbench.results import standstill
 from mbench.workloads.workload import Workload
 
 CORE = Path(mbench.__file__).parent
@@ -99,6 +100,7 @@ def test_the_gates_are_the_documented_ones(pages):
     timed = {f"`timed`, `{precision}`": gate for precision, gate in gates.TIMED.items()}
     others = {"everything in float64": gates.EXACT, "`flops`": gates.FLOPS, "`parameters`": 0.0}
     others |= {"`dropout`": gates.DROPOUT, "growth of updates": gates.GROWTH}
+    others["tensors of a part that stands still"] = standstill.FEWEST
     others["`rule`, parameters in half precision"] = gates.RULE["bf16"]
     assert found == {**timed, **others}
     single, half = gates.CHANGES["fp32"], gates.CHANGES["amp-bf16"]
