@@ -37,11 +37,11 @@ They are wide where arithmetic is coarse: what they must catch there is another 
 missing layer, another loss, a wrong mask), and the float64 pass catches the rest."""
 
 
-SHOWN_TOGETHER = 3e-6
+SHOWN_TOGETHER = 5e-6
 """Of outputs in fp32 over twenty sets of parameters: the root of their mean squared error, where a
 framework has no float64. Each set by itself has the gate of `timed`. Seen of frameworks that have
-float64: 3e-7 to 7e-7 (ResNet-18 and 50), 1e-6 (BERT's smaller output), and three times that leaves
-room for another order of sums. The largest of one set was 2e-6."""
+float64: 3e-7 to 7e-7 (ResNet-18 and 50), 1.4e-6 (BERT's smaller output, AlexNet), and three times
+that leaves room for another order of sums. The largest of one set was 3e-6."""
 
 
 @dataclass(frozen=True, kw_only=True)

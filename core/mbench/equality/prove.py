@@ -93,10 +93,10 @@ class Prover:
         self.exact = exact_case(self.adapter, self.timed)
         self.grade = PROVEN if self.exact.precision == "fp64" else SHOWN
         if self.grade == SHOWN:
-            more = "mbench.equality.regenerate writes it"
             lack = f"{self.adapter.title} has no float64 for {self.workload.name} here"
             if len(self.reference.outputs) < len(DRAWN):
-                reason = f"{lack}, and its fingerprint has no outputs for {len(DRAWN)} sets: {more}"
+                mend = f"python -m mbench.equality.regenerate FRAMEWORK {self.workload.name}"
+                reason = f"{lack}, and its fingerprint has too few outputs to do without: {mend}"
                 raise CaseEnded("unsupported", reason)
             self.notes.append(lack)
             if self.timed.mode == "train":

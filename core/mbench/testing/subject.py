@@ -40,15 +40,20 @@ class Subject:
 
     @cached_property
     def cases(self) -> list[Case]:
-        """Training of every model that the adapter supports, the quickest to try first."""
+        """Training of every model that the adapter supports, the quickest to try first; inference
+        where it trains none.
+        """
+        return self.quickest("train") or self.quickest("inference")
+
+    def quickest(self, mode: str) -> list[Case]:
         return quickest(
-            self.adapter, self.workloads, mode="train", device=self.device, threads=usable_cores()
+            self.adapter, self.workloads, mode=mode, device=self.device, threads=usable_cores()
         )
 
     def case(self, **changes: Any) -> Case:
         """The smallest case, changed; skips where the adapter does not support it."""
         if not self.cases:
-            pytest.fail("the adapter supports no model in training with its first compiler, fp32")
+            pytest.fail("the adapter supports no model with its first compiler in fp32")
         case = replace(self.cases[0], **changes)
         support = self.adapter.supports(case)
         if not support.supported:

@@ -1,0 +1,1 @@
+"""ONNX Runtime's adapter for mbench."""

@@ -1,0 +1,38 @@
+"""The levels at which ONNX Runtime optimizes a graph when its session is made."""
+
+from __future__ import annotations
+
+import onnxruntime
+
+from mbench.sdk.compiler import Compiler
+
+__all__ = ["COMPILERS", "Level"]
+
+Levels = onnxruntime.GraphOptimizationLevel
+
+
+class Level(Compiler):
+    """A session at one level. A run is done when the call returns."""
+
+    level = Levels.ORT_ENABLE_BASIC
+    differences = (
+        "weights are constants of the graph; batch norm is folded into the convolution before it",
+    )
+
+    def session(self, graph: bytes, *, threads: int) -> onnxruntime.InferenceSession:
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.inter_op_num_threads = 1
+        options.graph_optimization_level = self.level
+        return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+
+
+class Extended(Level):
+    level = Levels.ORT_ENABLE_EXTENDED
+
+
+class All(Level):
+    level = Levels.ORT_ENABLE_ALL
+
+
+COMPILERS: dict[str, type[Level]] = {"basic": Level, "extended": Extended, "all": All}

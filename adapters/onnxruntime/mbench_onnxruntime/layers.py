@@ -1,0 +1,231 @@
+"""Layers as nodes of an ONNX graph, by canonical names of their tensors.
+
+Shapes: B batch, H W pixels, C channels.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from onnx import TensorProto, helper, numpy_helper
+
+from mbench.sdk.tensors import Native
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["Net", "Value"]
+
+OPSET = 20
+IR_VERSION = 10
+"""Which went with that set of operators."""
+TYPES = {"float32": TensorProto.FLOAT, "int64": TensorProto.INT64}
+
+
+@dataclass(frozen=True)
+class Value:
+    """What an edge of the graph carries."""
+
+    name: str
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Of a tensor that has no memory yet."""
+
+    shape: tuple[int, ...]
+
+
+class Net:
+    """A graph in the making: each layer adds its nodes, and names the tensors that it needs."""
+
+    def __init__(self, config: Any, batch: Mapping[str, np.ndarray]) -> None:
+        self.config = config
+        """The workload's. Its `epsilon` is the norms'."""
+        self.batch = {name: Value(name, array.shape) for name, array in batch.items()}
+        self.types = {name: TYPES[wide(array).name] for name, array in batch.items()}
+        self.nodes: list[Any] = []
+        self.natives: dict[str, Native] = {}
+        self.constants: dict[str, np.ndarray] = {}
+        self.outputs: dict[str, Value] = {}
+
+    @property
+    def inputs(self) -> list[str]:
+        """Those that a node takes: labels are none."""
+        taken = {name for node in self.nodes for name in node.input}
+        return [name for name in self.batch if name in taken]
+
+    def add(
+        self, kind: str, *inputs: Value, shape: Sequence[int] | None = None, **settings: Any
+    ) -> Value:
+        """A node and what it gives, of that shape; without one, of its first input's."""
+        found = Value(f"{kind}_{len(self.nodes)}", tuple(shape or inputs[0].shape))
+        names = [value.name for value in inputs]
+        self.nodes.append(helper.make_node(kind, names, [found.name], **settings))
+        return found
+
+    def give(self, outputs: Mapping[str, Value]) -> None:
+        """Name what the graph gives."""
+        for name, value in outputs.items():
+            self.nodes.append(helper.make_node("Identity", [value.name], [name]))
+            self.outputs[name] = Value(name, value.shape)
+
+    def allocate(self) -> None:
+        self.natives = {
+            name: Native(np.zeros(native.tensor.shape, np.float32), native.trainable, native.axes)
+            for name, native in self.natives.items()
+        }
+
+    def graph(self) -> bytes:
+        """The whole, with the weights as they are now."""
+        arrays = {name: native.tensor for name, native in self.natives.items()} | self.constants
+        graph = helper.make_graph(
+            self.nodes,
+            "mbench",
+            [helper.make_tensor_value_info(name, self.types[name], self.batch[name].shape)
+             for name in self.inputs],
+            [helper.make_tensor_value_info(name, TensorProto.FLOAT, value.shape)
+             for name, value in self.outputs.items()],
+            [numpy_helper.from_array(array, name) for name, array in arrays.items()],
+        )  # fmt: skip
+        opset = [helper.make_opsetid("", OPSET)]
+        model = helper.make_model(graph, opset_imports=opset, ir_version=IR_VERSION)
+        return bytes(model.SerializeToString())
+
+    def tensor(
+        self, name: str, shape: Sequence[int], axes: Sequence[int] = (), *, trainable: bool = True
+    ) -> Value:
+        """Of that shape; `axes` are the canonical ones in the order that it has here."""
+        self.natives[name] = Native(Shape(tuple(shape)), trainable, axes)
+        return Value(name, tuple(shape))
+
+    def constant(self, array: Any, kind: str = "int64") -> Value:
+        name = f"constant_{len(self.constants)}"
+        self.constants[name] = np.array(array, kind)
+        return Value(name, self.constants[name].shape)
+
+    def relu(self, x: Value) -> Value:
+        return self.add("Relu", x)
+
+    def relu6(self, x: Value) -> Value:
+        return self.add("Clip", x, self.constant(0, "float32"), self.constant(6, "float32"))
+
+    def sum(self, x: Value, y: Value) -> Value:
+        return self.add("Add", x, y)
+
+    def conv(
+        self,
+        name: str,
+        x: Value,
+        outputs: int,
+        kernel: int | tuple[int, int] = 1,
+        *,
+        stride: int = 1,
+        padding: int | None = None,
+        groups: int = 1,
+        bias: bool = False,
+    ) -> Value:
+        """Padded by `padding` zeros on every side; where none are named, by half its kernel."""
+        sides = (kernel, kernel) if isinstance(kernel, int) else kernel
+        margins = [s // 2 if padding is None else padding for s in sides]
+        tensors = [self.tensor(f"{name}.weight", (outputs, x.shape[1] // groups, *sides))]
+        if bias:
+            tensors.append(self.tensor(f"{name}.bias", (outputs,)))
+        pixels = ((n + 2 * m - s) // stride + 1
+                  for n, m, s in zip(x.shape[2:], margins, sides, strict=True))  # fmt: skip
+        return self.add(
+            "Conv", x, *tensors, shape=(x.shape[0], outputs, *pixels), kernel_shape=sides,
+            pads=[*margins, *margins], strides=[stride, stride], group=groups,
+        )  # fmt: skip
+
+    def norm(self, name: str, x: Value) -> Value:
+        """Batch norm by running statistics."""
+        shape = x.shape[1:2]
+        tensors = [self.tensor(f"{name}.{leaf}", shape) for leaf in ("weight", "bias")]
+        for leaf in ("running_mean", "running_var"):
+            tensors.append(self.tensor(f"{name}.{leaf}", shape, trainable=False))
+        return self.add("BatchNormalization", x, *tensors, epsilon=self.config.epsilon)
+
+    def normed(self, conv: str, norm: str, x: Value, *shape: Any, **settings: int) -> Value:
+        """A convolution and its batch norm, by their names."""
+        return self.norm(norm, self.conv(conv, x, *shape, **settings))
+
+    def layer_norm(self, name: str, x: Value) -> Value:
+        tensors = [self.tensor(f"{name}.{leaf}", x.shape[-1:]) for leaf in ("weight", "bias")]
+        return self.add("LayerNormalization", x, *tensors, axis=-1, epsilon=self.config.epsilon)
+
+    def linear(self, name: str, x: Value, outputs: int) -> Value:
+        """Of (B, C) one node, of more axes two, whose weight is (in, out)."""
+        shape = (*x.shape[:-1], outputs)
+        if len(x.shape) == 2:
+            weight = self.tensor(f"{name}.weight", (outputs, x.shape[-1]))
+            bias = self.tensor(f"{name}.bias", (outputs,))
+            return self.add("Gemm", x, weight, bias, shape=shape, transB=1)
+        weight = self.tensor(f"{name}.weight", (x.shape[-1], outputs), (1, 0))
+        product = self.add("MatMul", x, weight, shape=shape)
+        return self.sum(product, self.tensor(f"{name}.bias", (outputs,)))
+
+    def pool(
+        self, kind: str, x: Value, size: int, *, stride: int = 2, padding: int = 0,
+        ceil: bool = False, **settings: int,
+    ) -> Value:  # fmt: skip
+        """`ceil` lets the last window jut out, unless it would begin beyond the image."""
+
+        def count(pixels: int) -> int:
+            gaps = (pixels + 2 * padding - size + (stride - 1) * ceil) // stride
+            return gaps + 1 - (ceil and gaps * stride >= pixels + padding)
+
+        return self.add(
+            kind, x, shape=(*x.shape[:2], *map(count, x.shape[2:])), kernel_shape=[size, size],
+            pads=[padding] * 4, strides=[stride, stride], ceil_mode=int(ceil), **settings,
+        )  # fmt: skip
+
+    def max_pool(self, x: Value, size: int, **settings: Any) -> Value:
+        return self.pool("MaxPool", x, size, **settings)
+
+    def mean_pool(self, x: Value, size: int, **settings: Any) -> Value:
+        """Zeros around the image count."""
+        return self.pool("AveragePool", x, size, count_include_pad=1, **settings)
+
+    def regions(self, x: Value, count: int) -> Value:
+        """(B, C, H, W) -> (B, C, count, count): means over as many regions per side.
+
+        They overlap where `count` does not divide the side. See PyTorch's AdaptiveAvgPool2d.
+        """
+        side = x.shape[2]
+        if side == count:
+            return x
+        pixels, at = np.arange(side), np.arange(count)[:, None]
+        within = (pixels >= at * side // count) & (pixels < -(-(at + 1) * side // count))
+        shares = within / within.sum(1, keepdims=True)  # (count, H)
+        rows = self.constant(shares, "float32"), self.constant(shares.T, "float32")
+        x = self.add("MatMul", rows[0], x, shape=(*x.shape[:2], count, side))
+        return self.add("MatMul", x, rows[1], shape=(*x.shape[:3], count))
+
+    def mean(self, x: Value) -> Value:
+        """(B, C, H, W) -> (B, C)."""
+        return self.flatten(self.add("GlobalAveragePool", x, shape=(*x.shape[:2], 1, 1)))
+
+    def flatten(self, x: Value) -> Value:
+        return self.add("Flatten", x, shape=(x.shape[0], math.prod(x.shape[1:])))
+
+    def joined(self, *parts: Value) -> Value:
+        """Along channels."""
+        channels = sum(part.shape[1] for part in parts)
+        shape = (parts[0].shape[0], channels, *parts[0].shape[2:])
+        return self.add("Concat", *parts, shape=shape, axis=1)
+
+    def reshaped(self, x: Value, *shape: int) -> Value:
+        return self.add("Reshape", x, self.constant(shape), shape=shape)
+
+    def transposed(self, x: Value, *axes: int) -> Value:
+        return self.add("Transpose", x, shape=[x.shape[at] for at in axes], perm=axes)
+
+
+def wide(array: np.ndarray) -> np.dtype[Any]:
+    """The type in which an input is fed."""
+    return np.dtype("float32" if array.dtype.kind == "f" else "int64")

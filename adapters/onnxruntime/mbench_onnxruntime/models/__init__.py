@@ -1,0 +1,1 @@
+"""mbench's models as ONNX graphs, one module a family."""

@@ -1,0 +1,65 @@
+"""The description of ONNX Runtime, which must be right without it, and its distribution."""
+
+from __future__ import annotations
+
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import pytest
+from cases import make_case
+
+pytest.importorskip("mbench_onnxruntime", reason="ONNX Runtime's adapter is not installed here")
+
+from mbench_onnxruntime.plugin import OnnxRuntime
+
+from mbench.contract.adapter import Adapter
+from mbench.equality.proof_case import exact_case
+
+ROOT = Path(__file__).parents[3]
+RESNET = {"model": "resnet50", "workload": "mbench.workloads.resnet:RESNET50"}
+
+
+def test_its_tests_run_with_the_same_pins():
+    listed = (ROOT / "tox.ini").read_text().partition("[testenv:onnxruntime]")[2]
+    pins = set(listed.partition("\n[")[0].split())
+    assert set(OnnxRuntime().requirements(None, "cpu")) <= pins
+
+
+@pytest.mark.parametrize("version", ["1.26.0", "0.9", "2.0.0", "newest", ""])
+def test_requirements_reject_other_versions(version):
+    with pytest.raises(ValueError, match="not supported"):
+        OnnxRuntime().requirements(version, "cpu")
+
+
+def test_it_comes_in_as_a_strangers_does():
+    """By a distribution of its own; mbench's has no entry point for it."""
+    (entry,) = [e for e in entry_points(group="mbench") if e.value == "mbench_onnxruntime.plugin"]
+    assert entry.dist is not None
+    assert entry.dist.name == "mbench-dl-onnxruntime"
+    assert "onnxruntime" not in (ROOT / "pyproject.toml").read_text()
+
+
+def test_a_description_is_complete():
+    assert isinstance(OnnxRuntime(), Adapter)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"mode": "train"}, "infers only"),
+        ({"precision": "fp64"}, "no float64"),
+        ({"precision": "amp-bf16"}, "mixes no precisions"),
+        ({"precision": "bf16"}, "no fast half precision"),
+        ({"device": "cuda"}, "on CPUs only"),
+    ],
+)
+def test_what_it_lacks_has_its_reason(changes, reason):
+    case = make_case(**{**RESNET, "mode": "inference", "compiler": "all", **changes})
+    support = OnnxRuntime().supports(case)
+    assert not support.supported
+    assert reason in support.reason
+
+
+def test_its_second_grade_is_found_not_declared():
+    case = make_case(**{**RESNET, "mode": "inference", "compiler": "all"})
+    assert exact_case(OnnxRuntime(), case) == case
