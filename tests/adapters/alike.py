@@ -7,9 +7,11 @@ import pytest
 from small import losses, prepare
 
 from mbench.contract.adapter import Unsupported
+from mbench.contract.precision import PRECISIONS
 from mbench.contract.tier import ADVISED, FIRST
+from mbench.sdk import tensors
 
-__all__ = ["RuntimesAlike"]
+__all__ = ["RuntimesAlike", "ScalersAlike"]
 
 TOLERANCES = {"fp64": 1e-12, "fp32": 1e-5, "amp-bf16": 2e-2}
 
@@ -96,3 +98,32 @@ class RuntimesAlike:
             for make in (runtime.matmul, runtime.accumulate):
                 with pytest.raises(Unsupported):
                     make(32, precision)
+
+
+class ScalersAlike:
+    """Of frameworks whose loss scaling works on CPU too, beside products in float32."""
+
+    @staticmethod
+    def set_scale(update, scale):
+        raise NotImplementedError("each framework keeps its scale in its own way")
+
+    def test_a_loss_scale_is_kept_and_its_halvings_are_counted(self, runtime, workload):
+        made = prepare(runtime, workload, compiler="eager")
+        scaled = PRECISIONS["amp-fp16"]
+        own = tensors.trainable(made.natives())
+        made.update = made.updater(made.workload, own, scaled, made.compiler, made.settings)
+        made.prepare_training()
+        made.precision = scaled
+        assert made.update.loss_scale() in (2.0**15, 2.0**16)
+        self.set_scale(made.update, 1024.0)
+        made.load_parameters(workload.parameters(seed=0))
+        assert made.update.loss_scale() == 1024
+        self.set_scale(made.update, 256.0)
+        assert made.skipped_steps() == 2
+        assert made.skipped_steps() == 2
+        made.load_parameters(workload.parameters(seed=0))
+        assert made.skipped_steps() == 0
+
+        plain = prepare(runtime, workload, compiler="eager")
+        assert losses(made, 3) == pytest.approx(losses(plain, 3), rel=1e-4)
+        assert made.skipped_steps() == 0

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import lax
 
+from mbench.sdk.regions import shares
 from mbench.sdk.tensors import Native
 from mbench_jax.precision import wide
 
@@ -166,17 +166,11 @@ def window(
 
 
 def regions(x: Array, count: int) -> Array:
-    """(B, H, W, C) -> (B, count, count, C): means over as many regions per side.
-
-    They overlap where `count` does not divide the side. See PyTorch's AdaptiveAvgPool2d.
-    """
-    side = x.shape[1]
-    if side == count:
+    """(B, H, W, C) -> (B, count, count, C): means over as many regions per side."""
+    if x.shape[1] == count:
         return x
-    pixels, at = np.arange(side), np.arange(count)[:, None]
-    within = (pixels >= at * side // count) & (pixels < -(-(at + 1) * side // count))
-    shares = jnp.asarray(within / within.sum(1, keepdims=True), x.dtype)  # (count, H)
-    return jnp.einsum("bhwc,ih,jw->bijc", x, shares, shares)
+    parts = jnp.asarray(shares(x.shape[1], count), x.dtype)  # (count, H)
+    return jnp.einsum("bhwc,ih,jw->bijc", x, parts, parts)
 
 
 def flatten(x: Array) -> Array:

@@ -134,9 +134,6 @@ class Runtime(RuntimeBase):
         # A first step is a first step, whatever the user's variables name.
         jax.config.update("jax_enable_compilation_cache", False)
 
-    def gpu_name(self) -> str:
-        return str(jax.devices()[0].device_kind)
-
     def details(self) -> dict[str, str]:
         return {"build": str(jax.devices()[0].client.platform_version)}
 

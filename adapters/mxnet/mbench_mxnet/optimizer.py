@@ -37,6 +37,7 @@ class Update(UpdateBase):
             aggregate = int(self.settings.get("aggregate", aggregate))
         self._rule = rule(self.spec, self._slots, aggregate)
         self._clip_norm = self.spec.clip_norm
+        self._scaler = LossScaler() if self.precision.scales_loss else None
         if self._exact:
             self.differences = ["in fp64 the update is composed: the kernels' constants are fp32"]
         else:
@@ -51,7 +52,9 @@ class Update(UpdateBase):
             if slot.mixed:
                 slot.kept[-1][:] = slot.weight.astype("float32")
         self._step = 0
-        self._scaler = LossScaler() if self.precision.scales_loss else None
+
+    def loss_scale(self) -> float:
+        return 1.0 if self._scaler is None else float(self._scaler._next_loss_scale)
 
     def __call__(self, loss: nd.NDArray) -> None:
         """Enqueue the update; gradients overwrite those before."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
+from mbench.sdk.regions import shares
 from mbench.sdk.tensors import Native
 
 if TYPE_CHECKING:
@@ -192,19 +193,14 @@ class Net:
         return self.pool("AveragePool", x, size, count_include_pad=1, **settings)
 
     def regions(self, x: Value, count: int) -> Value:
-        """(B, C, H, W) -> (B, C, count, count): means over as many regions per side.
-
-        They overlap where `count` does not divide the side. See PyTorch's AdaptiveAvgPool2d.
-        """
+        """(B, C, H, W) -> (B, C, count, count): means over as many regions per side."""
         side = x.shape[2]
         if side == count:
             return x
-        pixels, at = np.arange(side), np.arange(count)[:, None]
-        within = (pixels >= at * side // count) & (pixels < -(-(at + 1) * side // count))
-        shares = within / within.sum(1, keepdims=True)  # (count, H)
-        rows = self.constant(shares, "float32"), self.constant(shares.T, "float32")
-        x = self.add("MatMul", rows[0], x, shape=(*x.shape[:2], count, side))
-        return self.add("MatMul", x, rows[1], shape=(*x.shape[:3], count))
+        parts = shares(side, count)  # (count, H)
+        rows, columns = self.constant(parts, "float32"), self.constant(parts.T, "float32")
+        x = self.add("MatMul", rows, x, shape=(*x.shape[:2], count, side))
+        return self.add("MatMul", x, columns, shape=(*x.shape[:3], count))
 
     def mean(self, x: Value) -> Value:
         """(B, C, H, W) -> (B, C)."""

@@ -37,6 +37,7 @@ class Update(UpdateBase):
             self.differences.append(said)
         parameters = list(self.parameters.values())
         self._make = partial(native, spec.learning_rate, parameters=parameters, **constants)
+        self._scaler = paddle.amp.GradScaler() if self.precision.scales_loss else None
 
     @property
     def at_once(self) -> bool:
@@ -47,7 +48,9 @@ class Update(UpdateBase):
     def reset(self) -> None:
         self._optimizer = self._make()  # it forgets nothing
         self.zero_gradients()
-        self._scaler = paddle.amp.GradScaler() if self.precision.scales_loss else None
+
+    def loss_scale(self) -> float:
+        return 1.0 if self._scaler is None else float(self._scaler.state_dict()["scale"])
 
     def zero_gradients(self) -> None:
         self._optimizer.clear_grad(set_to_zero=False)

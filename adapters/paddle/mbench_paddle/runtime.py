@@ -158,7 +158,6 @@ class Runtime(RuntimeBase):
     distributions = ("paddlepaddle", "paddlepaddle-gpu", "numpy")
     out_of_memory = ("resourceexhausted", "out of memory", "outofmemory")
     set_precision = staticmethod(precision.set_flags)
-    gpu_name = staticmethod(paddle.device.cuda.get_device_name)
 
     def set_up(self) -> None:
         built = paddle.is_compiled_with_cuda()

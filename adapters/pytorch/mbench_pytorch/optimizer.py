@@ -30,12 +30,15 @@ class Update(UpdateBase):
             constants = {"betas": spec.betas, "eps": spec.epsilon}
         self._optimizer = native(members, lr=spec.learning_rate, fused=fused or None, **constants)
         self.differences = [f"{native.__name__} is {'fused' if fused else 'as it comes'}"]
+        device, scales = self.compiler.device.type, self.precision.scales_loss
+        self._scaler = torch.amp.GradScaler(device, enabled=scales)  # else it hands everything on
 
     def reset(self) -> None:
         self._optimizer.state.clear()
         self.zero_gradients()
-        device, scales = self.compiler.device.type, self.precision.scales_loss
-        self._scaler = torch.amp.GradScaler(device, enabled=scales)  # else it hands everything on
+
+    def loss_scale(self) -> float:
+        return self._scaler.get_scale()
 
     def zero_gradients(self) -> None:
         self._optimizer.zero_grad(set_to_none=True)

@@ -128,7 +128,6 @@ class Runtime(RuntimeBase):
     distributions = ("torch", "torchvision", "transformers", "numpy", "triton", "torch_xla")
     out_of_memory = ("out of memory", "outofmemory", "can't allocate memory")
     set_precision = staticmethod(precision.set_flags)
-    gpu_name = staticmethod(torch.cuda.get_device_name)
     threads_used = staticmethod(torch.get_num_threads)
 
     def set_up(self) -> None:

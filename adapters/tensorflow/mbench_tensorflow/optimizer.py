@@ -41,8 +41,9 @@ class Update(UpdateBase):
 
     def reset(self) -> None:
         self._rule.reset()
-        if self._scaler is not None:
-            self._scaler.reset()
+
+    def loss_scale(self) -> float:
+        return 1.0 if self._scaler is None else float(self._scaler.scale)
 
     def scaled(self, loss: tf.Tensor) -> tf.Tensor:
         """What to differentiate in place of `loss`."""
@@ -77,10 +78,6 @@ class LossScaler:
     def __init__(self) -> None:
         self.scale = tf.Variable(INITIAL_SCALE, trainable=False)
         self._good_steps = tf.Variable(0, trainable=False, dtype=tf.int64)
-
-    def reset(self) -> None:
-        self.scale.assign(INITIAL_SCALE)
-        self._good_steps.assign(0)
 
     def update(self, finite: tf.Tensor) -> None:
         good_steps = tf.where(finite, self._good_steps + 1, 0)

@@ -151,10 +151,6 @@ class Runtime(RuntimeBase):
         keras.config.set_floatx("float32")
         keras.config.set_image_data_format("channels_last")
 
-    def gpu_name(self) -> str:
-        details = tf.config.experimental.get_device_details(self._gpus[0])
-        return str(details.get("device_name", super().gpu_name()))
-
     def details(self) -> dict[str, str]:
         found = {
             "build": f"{tf.version.GIT_VERSION}; {tf.version.COMPILER_VERSION}",

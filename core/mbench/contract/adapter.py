@@ -55,6 +55,8 @@ class FrameworkInfo:
     """Kinds of device that work here: "cpu", "cuda"."""
     device_name: str
     """The device used."""
+    device_address: str = ""
+    """Where it is on the machine's bus, "0000:3b:00.0"; empty where that is not known."""
     threads: int
     """Threads that the framework says it uses."""
     versions: dict[str, str] = field(default_factory=dict)
@@ -162,7 +164,21 @@ class Benchmark(Protocol):
         """The outputs of the last inference step by canonical name, float32 or 64."""
 
     def peak_memory_bytes(self) -> int:
-        """Most device memory in use so far; on CPU most resident memory of this process."""
+        """Most device memory in use so far; on CPU most resident memory of this process.
+
+        On a device it is by the framework's own allocator.
+        """
+
+    def begin_peak(self) -> bool:
+        """Let `peak_memory_bytes` count from now on; False where the framework cannot.
+
+        It may be left out.
+        """
+
+    def skipped_steps(self) -> int:
+        """How many steps since parameters were loaded made no update, as scaled gradients
+        overflowed. It may be left out where no loss is scaled.
+        """
 
 
 class Probe(Protocol):
@@ -178,11 +194,19 @@ class Probe(Protocol):
 class Runtime(Protocol):
     """The adapter's worker side: imports the framework when constructed."""
 
-    def __init__(self, *, device: str, threads: int, place: Place = ALONE) -> None:
+    def __init__(
+        self,
+        *,
+        device: str,
+        threads: int,
+        place: Place = ALONE,
+        device_memory_bytes: int | None = None,
+    ) -> None:
         """Import and set up the framework; raises Unsupported if it lacks the device.
 
         `place` is given only where several processes work on a case together, which none do yet.
-        A Runtime that does not take it serves a case of one process.
+        A Runtime that does not take it serves a case of one process. `device_memory_bytes` is given
+        only for a device that has its own memory: the framework is to take no more of it.
         """
 
     def describe(self) -> FrameworkInfo:

@@ -53,13 +53,15 @@ class Hello:
 class Start:
     """Import and set up the framework and say what it is; answered by FrameworkInfo.
 
-    `runtime` is the adapter's Runtime as "module:Class".
+    `runtime` is the adapter's Runtime as "module:Class". `device_memory_bytes` is what it may take
+    of the memory of a device that has its own.
     """
 
     runtime: str
     device: str
     threads: int
     place: Place = ALONE
+    device_memory_bytes: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,12 +146,17 @@ class Elapsed:
 
 @dataclass(frozen=True, kw_only=True)
 class Memory:
-    """Ask for the most memory used so far."""
+    """Ask for the most memory used so far; if `anew`, the count is to begin again after it."""
+
+    anew: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class MemoryUsed:
+    """`anew`: whether the count has begun again, which not all frameworks can let it."""
+
     peak_bytes: int
+    anew: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,11 +172,12 @@ class Seen:
 
     Training: its loss. Inference: sketches of its outputs, thinned. `changes` and `statistics` are
     sketches of the change of each parameter and of each running statistic, where they were asked
-    for.
+    for. `skipped` of the steps made no update, since scaled gradients overflowed.
     """
 
     step: int
     batch: int
+    skipped: int = 0
     loss: float | None = None
     outputs: dict[str, list[float]] = field(default_factory=dict)
     changes: dict[str, list[float]] = field(default_factory=dict)

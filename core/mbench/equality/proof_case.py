@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
     from mbench.contract.adapter import Adapter
 
-__all__ = ["PROVEN", "exact_case", "in_float64", "proof_case", "quickest"]
+__all__ = ["PROVEN_AXES", "exact_case", "in_float64", "proof_case", "quickest"]
 
-PROVEN = tuple(
+PROVEN_AXES = tuple(
     axis for axis in AXES if axis.name not in ("sizes", "batch_size", "steadiness", "clip")
 )
 """The axes that are a case's in its proof, too; in the others, a proof has values of its own."""

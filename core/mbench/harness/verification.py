@@ -12,7 +12,7 @@ from mbench.console import printable
 from mbench.engine.ending import last_words
 from mbench.engine.outcome import CaseEnded
 from mbench.engine.scratch import scratch
-from mbench.equality.proof_case import PROVEN
+from mbench.equality.proof_case import PROVEN_AXES
 from mbench.errors import MbenchError
 from mbench.harness.beforehand import check_device
 from mbench.harness.homes import Homes
@@ -94,7 +94,7 @@ def prove_comparison(
         results.append(
             {
                 "number": entry.number, "framework": entry.label,
-                **{axis.name: axis.of(entry.case) for axis in PROVEN},
+                **{axis.name: axis.of(entry.case) for axis in PROVEN_AXES},
                 "outcome": end.outcome if end else "ok", "reason": end.reason if end else "",
                 "proof": proof and asdict(proof), **({"version": proof.version} if proof else {}),
             }

@@ -113,7 +113,8 @@ class Witness:
             events.Evidence(
                 **vars(of_block),
                 step=seen.step,
-                due=self.optimizer.carried(seen.step),
+                skipped=seen.skipped,
+                due=self.optimizer.carried(seen.step - seen.skipped),
                 batch=seen.batch,
                 loss=seen.loss,
                 outputs=sketches(seen.outputs),
@@ -144,7 +145,8 @@ class Witness:
                 case=self.entry.number,
                 process=self.process,
                 step=seen.step,
-                due=self.optimizer.carried(seen.step),
+                skipped=seen.skipped,
+                due=self.optimizer.carried(seen.step - seen.skipped),
                 parameters=sketches(seen.changes),
                 statistics=sketches(seen.statistics),
             )
@@ -158,6 +160,8 @@ class Witness:
             raise Malformed(
                 f"the worker made {counted(seen.step, 'step')} where {self.steps} were asked for"
             )
+        if not 0 <= seen.skipped <= seen.step:
+            raise Malformed(f"the worker skipped {seen.skipped} of {counted(seen.step, 'step')}")
 
     def tell(self) -> None:
         while self._held:

@@ -6,7 +6,7 @@ from typing import Any
 
 from mbench.contract.axes import MACHINE, hushed
 from mbench.equality.judge import CHECKS, IN_FLOAT64
-from mbench.equality.proof_case import PROVEN
+from mbench.equality.proof_case import PROVEN_AXES
 from mbench.reports.grid import Grid, drawn
 from mbench.reports.terminal import folded, terminal_width
 from mbench.reports.text import plain
@@ -20,8 +20,8 @@ MOST_TENSORS = 8
 def render(results: list[dict[str, Any]]) -> str:
     """One row per proof, one column per check with its largest error, then what failed."""
     width = terminal_width()
-    unsaid = MACHINE | hushed(results, among=PROVEN)
-    axes = [axis for axis in PROVEN if axis.name not in unsaid]
+    unsaid = MACHINE | hushed(results, among=PROVEN_AXES)
+    axes = [axis for axis in PROVEN_AXES if axis.name not in unsaid]
     columns = ("framework", *(axis.column for axis in axes), *CHECKS, "verdict")
     grid = Grid("", columns, numeric=frozenset(CHECKS), spare=tuple(CHECKS), all_in="--format json")
     remarks: list[str] = []

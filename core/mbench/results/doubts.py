@@ -31,6 +31,8 @@ SMALLEST = 1e-300
 BEGUN = 16
 """Steps whose changes foretell later ones: two turns of all batches, whose gradients differ. For
 them gates are made; of fewer steps they are wider."""
+STEPS_PER_SKIP = 500
+"""Frameworks double a loss scale after 2,000 steps without an overflow, and have one then."""
 FARTHEST = 4.0
 """Times the way over which the drift of losses was seen: no loss is judged beyond."""
 
@@ -48,6 +50,8 @@ def doubts(baseline: CaseRecord, other: CaseRecord) -> Iterator[str]:
     ):
         if said:
             yield f"{other.planned.label}: {said}{itself}"
+    if said := overflows(other):
+        yield f"{other.planned.label}: {said}"
     growth = other.planned.gates.growth
     for process in other.processes.values():
         if itself and growth is not None and (said := stunted(process.changes, growth)):
@@ -156,8 +160,11 @@ def unlike_changes(baseline: CaseRecord, other: CaseRecord) -> Iterator[str]:
         reference = known.get(change.step)
         if reference is None:
             continue
+        same = change.skipped == reference.skipped
         errors = {
-            "norm": norm_gap(change.parameters, reference.parameters),
+            "norm": norm_gap(
+                change.parameters, reference.parameters, times=carried(change, reference)
+            ),
             "direction": direction_gap(change.parameters, reference.parameters),
             "statistics": direction_gap(change.statistics, reference.statistics),
         }
@@ -170,7 +177,7 @@ def unlike_changes(baseline: CaseRecord, other: CaseRecord) -> Iterator[str]:
             )
         few = math.sqrt(max(1.0, BEGUN / change.step))  # rounding and masks average out less
         for kind, error in errors.items():
-            limit = limits[kind]
+            limit = limits[kind] if same or kind != "direction" else None
             if limit is not None and not error <= max(few * limit, worst.get(kind, 0.0)):
                 worst[kind] = error
                 what = "running statistics" if kind == "statistics" else f"updates, by {kind},"
@@ -182,11 +189,19 @@ def together(sketches: Mapping[str, Sequence[float]]) -> float:
     return float(np.linalg.norm([sketch[0] for sketch in sketches.values()]))
 
 
+def carried(change: Changes, reference: Changes) -> float:
+    """How much farther one should have come: steps that were skipped carry nothing."""
+    return change.due / reference.due if reference.due else 1.0
+
+
 def norm_gap(
-    found: Mapping[str, Sequence[float]], reference: Mapping[str, Sequence[float]]
+    found: Mapping[str, Sequence[float]],
+    reference: Mapping[str, Sequence[float]],
+    *,
+    times: float = 1.0,
 ) -> float:
     """Relative; nothing that has changed where something should is 1."""
-    due = together(reference)
+    due = together(reference) * times
     return abs(together(found) - due) / due if due else float(together(found) > 0)
 
 
@@ -201,10 +216,23 @@ def direction_gap(
     return float(np.linalg.norm(gaps)) / due if due else float(any(gaps))
 
 
+def overflows(case: CaseRecord) -> str:
+    """Scales of losses grow after many steps without overflow, and only then is a step skipped."""
+    for process in case.processes.values():
+        looks: list[Changes | Evidence] = [*process.changes, *(one for _, one in process.evidence)]
+        for one in looks:
+            if one.skipped > 1 + one.step // STEPS_PER_SKIP:
+                return (
+                    f"{one.skipped} of {one.step} timed steps made no update, as scaled gradients "
+                    "overflowed"
+                )
+    return ""
+
+
 def stunted(changes: Sequence[Changes], gate: float) -> str:
     """Whether a process's parameters changed later as its first changes foretell."""
     ordered = sorted((one for one in changes if one.step >= BEGUN), key=lambda one: one.step)
-    if len(ordered) < 2 or not (begun := together(ordered[0].parameters)):
+    if len(ordered) < 2 or not (begun := together(ordered[0].parameters)) or not ordered[0].due:
         return ""
     first, last = ordered[0], ordered[-1]
     grown = together(last.parameters) / begun / (last.due / first.due)

@@ -45,7 +45,7 @@ class Evidence:
 
     step: Steps
     """Steps since the parameters were loaded."""
-    due: Annotated[float, Quantity("learning rates", least=1)]
+    due: Annotated[float, Quantity("learning rates", least=0)]
     """How far constant gradients would have carried parameters by then, in learning rates."""
     batch: Number
     """Number of the last step's batch."""
@@ -57,6 +57,8 @@ class Evidence:
     """How long the block took by the parent's clock."""
     looked: Nanoseconds
     """How long the parent then waited for this."""
+    skipped: Number = 0
+    """Steps among them that made no update, as scaled gradients overflowed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,9 +67,11 @@ class Changes:
 
     step: Steps
     """Steps since the parameters were loaded."""
-    due: Annotated[float, Quantity("learning rates", least=1)]
+    due: Annotated[float, Quantity("learning rates", least=0)]
     """How far constant gradients would have carried parameters by then, in learning rates."""
     parameters: dict[str, Sketch]
     """A sketch of the change of each."""
     statistics: dict[str, Sketch] = field(default_factory=dict)
     """A sketch of the change of each running statistic."""
+    skipped: Number = 0
+    """Steps among them that made no update, as scaled gradients overflowed."""

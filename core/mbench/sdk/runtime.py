@@ -13,6 +13,8 @@ from mbench.contract.precision import PRECISIONS
 from mbench.contract.tier import tier_of
 from mbench.sdk.checks import require
 from mbench.sdk.compiler import Compiler
+from mbench.sdk.cuda import cuda_device
+from mbench.sdk.products import SIDE, check_products
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -46,23 +48,30 @@ class RuntimeBase:
     out_of_memory: Sequence[str] = ()
     """What the framework's errors say, in small letters, where memory does not suffice."""
 
-    def __init__(self, *, device: str, threads: int, place: Place = ALONE) -> None:
+    def __init__(
+        self,
+        *,
+        device: str,
+        threads: int,
+        place: Place = ALONE,
+        device_memory_bytes: int | None = None,
+    ) -> None:
         require(
             place.ranks == 1, f"{self.adapter.title}'s adapter has no work for several processes"
         )
         self.device = device
         self.threads = threads
+        self.device_memory_bytes = device_memory_bytes
         self.devices = ["cpu"]
         self.set_up()
 
     # The framework's own.
 
     def set_up(self) -> None:
-        """Set the framework up for the device and the threads; raises Unsupported."""
+        """Set the framework up for the device and the threads; raises Unsupported.
 
-    def gpu_name(self) -> str:
-        """Of the CUDA device, as the framework names it."""
-        return "CUDA device 0"
+        It is to keep to `device_memory_bytes` of a device's memory, if that is no None.
+        """
 
     def threads_used(self) -> int:
         """As the framework says."""
@@ -85,7 +94,7 @@ class RuntimeBase:
         raise Unsupported(f"{self.adapter.title}'s adapter has no probes")
 
     def multiplier(self, a: Any, b: Any) -> Callable[[], Any]:
-        """What enqueues A B of square matrices, and gives it."""
+        """What enqueues A B of square matrices, or A B' where that is quicker, and gives it."""
         return lambda: a @ b
 
     def adder(self, a: Any, b: Any) -> Callable[[], Any]:
@@ -102,13 +111,20 @@ class RuntimeBase:
         self.devices = ["cpu", "cuda"] if built and found else ["cpu"]
 
     def describe(self) -> FrameworkInfo:
+        gpu = cuda_device() if self.device == "cuda" else None
+        found = {}
+        if gpu is not None:
+            found["compute capability"] = "{}.{}".format(*gpu.capability)
+            found["driver's cuda"] = gpu.driver
+        elsewhere = "CUDA device 0" if self.device == "cuda" else platform.machine()
         return FrameworkInfo(
             version=self.version,
             devices=self.devices,
-            device_name=self.gpu_name() if self.device == "cuda" else platform.machine(),
+            device_name=elsewhere if gpu is None else gpu.name,
+            device_address="" if gpu is None else gpu.address,
             threads=self.threads_used(),
             versions=installed(self.distributions),
-            details=self.details(),
+            details={**self.details(), **found},
         )
 
     def family(self, workload: Workload) -> ModuleType:
@@ -127,6 +143,8 @@ class RuntimeBase:
         require(tier, f"{self.adapter.title}'s adapter knows no tier {case.tier}")
         assert tier is not None
         self.set_precision(precision, compiler)
+        if self.device == "cuda":
+            self.check_products(precision)
         return self.benchmark(
             case,
             workload,
@@ -152,6 +170,16 @@ class RuntimeBase:
         self.set_precision(kind, compiler)
         a, b = (self.operand(shape, kind.products, compiler) for _ in range(2))
         return Probe(work(a, b), (a, b), compiler)
+
+    def check_products(self, precision: Precision) -> None:
+        """Raises Unsupported unless fp32 and tf32 are what they say."""
+        if precision.parameters != "float32" or precision.mixed:
+            return
+        compiler = self.plain(self.device)
+        a, b = (self.operand((SIDE, SIDE), "float32", compiler) for _ in range(2))
+        product = self.multiplier(a, b)()
+        compiler.synchronize()
+        check_products(precision, a, b, product, self.benchmark.to_numpy)
 
     def is_out_of_memory(self, error: Exception) -> bool:
         said = f"{type(error).__name__}: {error}".lower()

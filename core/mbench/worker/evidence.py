@@ -12,14 +12,21 @@ from mbench.contract.sketch import sketch
 from mbench.contract.wire import Observation, Seen, StepEvidence
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
     from mbench.contract.adapter import Benchmark
     from mbench.contract.case import Case
     from mbench.contract.wire import Look, Observe
     from mbench.worker.rotation import Rotation
     from mbench.workloads.workload import Workload
 
-__all__ = ["look", "observe"]
+__all__ = ["load", "look", "observe"]
 
+MOST_SKIPPED = 40
+"""Steps in which a loss scale is found: it is halved each time, from 2**16 in most frameworks, and
+below 2**-24 nothing would be left of it."""
+MOST_REPEATS = 5
+"""A step that is skipped halves the scale, so the next try skips fewer."""
 MOST_SEEN = 2**16
 """Numbers of an output that are looked at after each block, spread over all of it."""
 
@@ -32,6 +39,37 @@ def finite_loss(benchmark: Benchmark) -> float:
     return loss
 
 
+def load(
+    benchmark: Benchmark, arrays: Callable[[], Iterable[tuple[str, np.ndarray]]], case: Case
+) -> None:
+    """Load parameters, and where the loss is scaled, find a scale at which no step is skipped.
+
+    A scale begins so large that the first steps may overflow. Which ones do is chance, and they
+    update nothing. So steps are made until all batches in turn have updated, and parameters are
+    loaded once more. Raises ValueError where that does not come about.
+    """
+    benchmark.load_parameters(arrays())
+    if case.mode != "train" or not PRECISIONS[case.precision].scales_loss:
+        return
+    in_turn, before = 0, 0
+    for step in range(MOST_SKIPPED + benchmark.batches):
+        benchmark.step(step % benchmark.batches)
+        benchmark.synchronize()
+        now = skipped(benchmark)
+        in_turn = in_turn + 1 if now == before else 0
+        before = now
+        if in_turn == benchmark.batches:
+            benchmark.load_parameters(arrays())
+            return
+    raise ValueError(f"{before} of {step + 1} steps were skipped: scaled gradients overflow")
+
+
+def skipped(benchmark: Benchmark) -> int:
+    """Steps without an update since parameters were loaded; 0 where nobody counts them."""
+    count = getattr(benchmark, "skipped_steps", None)
+    return int(count()) if count else 0
+
+
 def check_type(name: str, array: np.ndarray) -> None:
     """Raises ValueError unless `array` holds what the contract says it does."""
     if not isinstance(array, np.ndarray) or array.dtype not in (np.float32, np.float64):
@@ -39,7 +77,7 @@ def check_type(name: str, array: np.ndarray) -> None:
         raise ValueError(f"{name} is {what}, where float32 or float64 is due")
 
 
-def observe(benchmark: Benchmark, workload: Workload, request: Observe) -> Observation:
+def observe(benchmark: Benchmark, workload: Workload, case: Case, request: Observe) -> Observation:
     """Run `request.steps` steps from the canonical parameters and report each.
 
     Training: the loss, and of every tensor the sketch of its change since the start. Inference:
@@ -48,7 +86,18 @@ def observe(benchmark: Benchmark, workload: Workload, request: Observe) -> Obser
     initial = dict(workload.parameters(seed=request.seed))
     for name, value in request.filled.items():
         initial[name].fill(value)
-    benchmark.load_parameters(initial.items())
+    for _ in range(MOST_REPEATS):
+        observation = once(benchmark, initial, case, request)
+        if not skipped(benchmark):
+            return observation
+    raise ValueError(f"in each of {MOST_REPEATS} tries, scaled gradients overflow in a step")
+
+
+def once(
+    benchmark: Benchmark, initial: Mapping[str, np.ndarray], case: Case, request: Observe
+) -> Observation:
+    """The observation from these parameters, in which steps may have been skipped."""
+    load(benchmark, initial.items, case)
     held = dict(benchmark.parameters()) if request.masked else {}
     shapes: dict[str, list[int]] = {}
     steps = []
@@ -112,6 +161,7 @@ def look(rotation: Rotation, workload: Workload, case: Case, request: Look) -> S
     return Seen(
         step=rotation.steps,
         batch=rotation.batch,
+        skipped=skipped(benchmark),
         loss=finite_loss(benchmark) if training else None,
         outputs=outputs,
         changes=changes,

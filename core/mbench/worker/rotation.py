@@ -5,10 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    import numpy as np
-
     from mbench.contract.adapter import Benchmark
 
 __all__ = ["Rotation"]
@@ -26,8 +22,8 @@ class Rotation:
         """Number of the last step's batch."""
         self.next_batch = 0
 
-    def load(self, arrays: Iterable[tuple[str, np.ndarray]]) -> None:
-        self.benchmark.load_parameters(arrays)
+    def loaded(self) -> None:
+        """Parameters were."""
         self.steps = self.next_batch = 0
 
     def observed(self, steps: int) -> None:

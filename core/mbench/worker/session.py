@@ -7,6 +7,7 @@ import importlib
 import os
 import platform
 import traceback
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ from mbench.worker.limits import limit_memory
 from mbench.worker.rotation import Rotation
 
 if TYPE_CHECKING:
-    from mbench.contract.adapter import Probe, Runtime
+    from mbench.contract.adapter import Benchmark, Probe, Runtime
     from mbench.contract.case import Case
     from mbench.workloads.workload import Workload
 
@@ -66,14 +67,13 @@ class Session:
             self.rotation.next_batch = message.batch % self.rotation.benchmark.batches
             return wire.Turned()
         if isinstance(message, wire.Load):
-            self.rotation.load(self.workload.parameters(seed=self.case.seed))
-            self.rotation.synchronize()
+            self.load(self.rotation)
             return wire.Loaded()
         if isinstance(message, wire.Memory):
-            return wire.MemoryUsed(peak_bytes=self.rotation.benchmark.peak_memory_bytes())
+            return memory_used(self.rotation.benchmark, message)
         if isinstance(message, wire.Observe):
             self.rotation.observed(message.steps)
-            return evidence.observe(self.rotation.benchmark, self.workload, message)
+            return evidence.observe(self.rotation.benchmark, self.workload, self.case, message)
         raise Malformed(f"a worker does not take {type(message).__name__}")
 
     def start(self, message: wire.Start) -> Runtime:
@@ -81,6 +81,8 @@ class Session:
         settings: dict[str, Any] = {"device": message.device, "threads": message.threads}
         if message.place.ranks > 1:
             settings["place"] = message.place
+        if message.device_memory_bytes is not None:
+            settings["device_memory_bytes"] = message.device_memory_bytes
         runtime: Runtime = getattr(importlib.import_module(module), name)(**settings)
         self.runtime = runtime
         return runtime
@@ -100,7 +102,7 @@ class Session:
         benchmark = self.runtime.prepare(case, self.workload)
         rotation = Rotation(benchmark)
         if load:
-            rotation.load(self.workload.parameters(seed=case.seed))
+            self.load(rotation)
         rotation.synchronize()
         self.rotation = rotation
         return wire.Prepared(
@@ -109,6 +111,14 @@ class Session:
             trainable_parameters=benchmark.trainable_parameters(),
             batches=benchmark.batches,
         )
+
+    def load(self, rotation: Rotation) -> None:
+        assert self.case is not None
+        assert self.workload is not None
+        arrays = partial(self.workload.parameters, seed=self.case.seed)
+        evidence.load(rotation.benchmark, arrays, self.case)
+        rotation.loaded()
+        rotation.synchronize()
 
     def make_probe(self, message: wire.Probe) -> wire.Probed:
         assert self.runtime is not None, "start comes first"
@@ -120,6 +130,12 @@ class Session:
             raise Unsupported(f"the adapter has no {message.kind}")
         self.probe = make(message.size, message.precision)
         return wire.Probed()
+
+
+def memory_used(benchmark: Benchmark, message: wire.Memory) -> wire.MemoryUsed:
+    peak = benchmark.peak_memory_bytes()
+    begin = getattr(benchmark, "begin_peak", None) if message.anew else None
+    return wire.MemoryUsed(peak_bytes=peak, anew=bool(begin and begin()))
 
 
 def serve(read_fd: int, write_fd: int) -> None:

@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 import pytest
 import small
-from alike import RuntimesAlike
+from alike import RuntimesAlike, ScalersAlike
 from small import BERT, losses, resnet
 
 from mbench.contract.adapter import Unsupported
@@ -312,3 +312,9 @@ def test_threads_must_stand_before_the_import():
 def test_onednn_does_not_train(runtime):
     with pytest.raises(Unsupported, match="fusion is for inference"):
         prepare(runtime, RESNET, compiler="onednn")
+
+
+class TestScaler(ScalersAlike):
+    @staticmethod
+    def set_scale(update, scale):
+        update._scaler._loss_scale = update._scaler._next_loss_scale = scale

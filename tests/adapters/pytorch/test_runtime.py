@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 import pytest
 import small
-from alike import RuntimesAlike
+from alike import RuntimesAlike, ScalersAlike
 from small import BERT, losses, resnet
 
 from mbench.contract.adapter import Unsupported
@@ -42,6 +42,12 @@ class TestAlike(RuntimesAlike):
     @staticmethod
     def array(tensor):
         return tensor.double().numpy()
+
+
+class TestScaler(ScalersAlike):
+    @staticmethod
+    def set_scale(update, scale):
+        update._scaler.load_state_dict({**update._scaler.state_dict(), "scale": scale})
 
 
 @pytest.mark.parametrize("plain_sgd", [True, False])

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 import pytest
 import small
-from alike import RuntimesAlike
+from alike import RuntimesAlike, ScalersAlike
 from small import BERT, losses, resnet
 
 from mbench.contract.adapter import Unsupported
@@ -47,6 +47,12 @@ class TestAlike(RuntimesAlike):
     @staticmethod
     def array(tensor):
         return tf.cast(tensor, tf.float64).numpy()
+
+
+class TestScaler(ScalersAlike):
+    @staticmethod
+    def set_scale(update, scale):
+        update._scaler.scale.assign(scale)
 
 
 def test_update_in_bf16_is_near_the_exact_one(runtime, workload):

@@ -161,7 +161,7 @@ def test_a_lie_of_a_real_step_is_told(observed):
         request = Observe(seed=0, steps=1 if case.plain_sgd else 3, training=True)
         runtime.fault = lie
         prepared = runtime.prepare(case, case.resolve())
-        return observe(prepared, case.resolve(), request)
+        return observe(prepared, case.resolve(), case, request)
 
     plain = replace(case, plain_sgd=1e-3)
     for made, keep, lie, said in (

@@ -11,7 +11,7 @@ from mbench_tiny import TINY, FlakyRuntime
 
 from mbench.contract.sketch import sketch
 from mbench.contract.wire import Observe, decode, encode
-from mbench.worker.evidence import observe, rounded
+from mbench.worker.evidence import load, observe, rounded
 
 CASE = make_case(precision="fp64", learning_rate=0.1)
 
@@ -24,7 +24,7 @@ def model(case=CASE, lie=""):
 
 def test_training_is_observed_step_by_step():
     bench = model()
-    seen = observe(bench, CASE.resolve(), Observe(seed=3, steps=2, training=True))
+    seen = observe(bench, CASE.resolve(), CASE, Observe(seed=3, steps=2, training=True))
     assert seen.shapes == {"weight": [64, 256], "bias": [64]}
     assert seen.trainable_parameters == 64 * 257
     assert seen.counted_flops is None
@@ -41,13 +41,13 @@ def test_training_is_observed_step_by_step():
 
 def test_observing_twice_gives_the_same_since_parameters_are_reloaded():
     bench, request = model(), Observe(seed=0, steps=2, training=True)
-    assert observe(bench, TINY, request) == observe(bench, TINY, request)
+    assert observe(bench, TINY, CASE, request) == observe(bench, TINY, CASE, request)
 
 
 def test_inference_is_observed_by_its_outputs():
     case = dataclasses.replace(CASE, mode="inference")
     bench = model(case)
-    seen = observe(bench, case.resolve(), Observe(seed=1, steps=1, training=False))
+    seen = observe(bench, case.resolve(), case, Observe(seed=1, steps=1, training=False))
     (step,) = seen.steps
     assert step.loss is None
     assert step.parameters == {}
@@ -59,7 +59,7 @@ def test_a_tensor_can_be_filled_with_one_number():
     case = dataclasses.replace(CASE, mode="inference")
     bench = model(case)
     request = Observe(seed=1, steps=1, training=False, filled={"weight": 0.0})
-    (step,) = observe(bench, case.resolve(), request).steps
+    (step,) = observe(bench, case.resolve(), case, request).steps
     rows = np.tile(dict(TINY.parameters(seed=1))["bias"].astype(np.float64), (CASE.batch_size, 1))
     assert step.outputs == {"logits": sketch("logits", rows)}
 
@@ -68,7 +68,7 @@ def test_a_tensor_can_be_filled_with_one_number():
     ("lie", "expected"), [("frozen", {"bias": [0.0] * 6}), ("extra", {"surplus": None})]
 )
 def test_what_a_step_leaves_undone_or_adds_is_seen(lie, expected):
-    seen = observe(model(lie=lie), CASE.resolve(), Observe(seed=0, steps=1, training=True))
+    seen = observe(model(lie=lie), CASE.resolve(), CASE, Observe(seed=0, steps=1, training=True))
     for name, made in expected.items():
         assert seen.steps[0].parameters.get(name) == made
         assert name in seen.shapes
@@ -76,7 +76,7 @@ def test_what_a_step_leaves_undone_or_adds_is_seen(lie, expected):
 
 def test_a_loss_that_is_not_finite_is_refused():
     with pytest.raises(ValueError, match="the loss is not finite"):
-        observe(model(lie="nan"), CASE.resolve(), Observe(seed=0, steps=1, training=True))
+        observe(model(lie="nan"), CASE.resolve(), CASE, Observe(seed=0, steps=1, training=True))
 
 
 def test_a_tensor_that_is_not_finite_is_named():
@@ -89,7 +89,7 @@ def test_a_tensor_that_is_not_finite_is_named():
 
     bench.step = spoil
     with pytest.raises(ValueError, match="bias is not finite"):
-        observe(bench, CASE.resolve(), Observe(seed=0, steps=1, training=True))
+        observe(bench, CASE.resolve(), CASE, Observe(seed=0, steps=1, training=True))
 
 
 @pytest.mark.parametrize("mode", ["train", "inference"])
@@ -99,7 +99,7 @@ def test_what_is_no_float_is_named(mode, dtype):
     made.parameters = lambda: iter([("weight", np.ones((64, 256), dtype=dtype))])
     made.outputs = lambda: {"logits": np.ones(7, dtype=dtype)}
     with pytest.raises(ValueError, match=f"is {np.dtype(dtype)}, where float32 or float64 is due"):
-        observe(made, TINY, Observe(seed=0, steps=1, training=mode == "train"))
+        observe(made, TINY, CASE, Observe(seed=0, steps=1, training=mode == "train"))
 
 
 def test_parameters_in_half_precision_are_held_against_what_was_loaded():
@@ -113,3 +113,80 @@ def test_parameters_in_half_precision_are_held_against_what_was_loaded():
     assert (rounded(left, "bfloat16") == left).all()
     assert (rounded(given, "float16") == given.astype(np.float16)).all()
     assert rounded(given, "float32") is given
+
+
+class Scaled:
+    """Training with a loss scale that overflows above `limit`; two batches."""
+
+    batches = 2
+
+    def __init__(self, limit, scale=2.0**16):
+        self.limit, self.scale = limit, scale
+        self.loads = self.skips = self.made = 0
+
+    def load_parameters(self, arrays):
+        self.loads += 1
+        self.skips = 0
+        self.weights = {name: array.astype(np.float64) for name, array in arrays}
+
+    def parameters(self):
+        return iter(self.weights.items())
+
+    def step(self, at):
+        self.made += 1
+        if self.scale > self.limit(at, self.made):
+            self.scale /= 2
+            self.skips += 1
+            return
+        for array in self.weights.values():
+            array += 1
+
+    def synchronize(self):
+        pass
+
+    def skipped_steps(self):
+        return self.skips
+
+    def loss(self):
+        return 1.0
+
+    def trainable_parameters(self):
+        return 1
+
+
+SCALED = dataclasses.replace(CASE, precision="amp-fp16")
+
+
+def test_a_loss_scale_is_found_before_parameters_count():
+    bench = Scaled(lambda at, made: 1000.0 if at else 5000.0)
+    load(bench, lambda: TINY.parameters(seed=0), SCALED)
+    assert bench.scale == 512
+    assert (bench.loads, bench.skips) == (2, 0)
+    for name, array in TINY.parameters(seed=0):
+        assert np.array_equal(bench.weights[name], array)
+
+
+def test_other_precisions_are_loaded_once():
+    bench = Scaled(lambda at, made: 0.0)
+    load(bench, lambda: TINY.parameters(seed=0), CASE)
+    assert (bench.loads, bench.made) == (1, 0)
+
+
+def test_gradients_that_overflow_at_every_scale_are_told():
+    with pytest.raises(ValueError, match="42 of 42 steps were skipped"):
+        load(Scaled(lambda at, made: 0.0), lambda: TINY.parameters(seed=0), SCALED)
+
+
+def test_a_proof_in_which_a_step_is_skipped_is_made_again():
+    bench = Scaled(lambda at, made: 100.0 if made == 8 else 2.0**12)
+    seen = observe(bench, TINY, SCALED, Observe(seed=0, steps=3, training=True))
+    assert bench.loads == 4  # two for a scale, twice
+    assert [step.parameters["bias"][0] for step in seen.steps] == pytest.approx([8, 16, 24])
+
+
+def test_a_proof_in_which_steps_are_always_skipped_is_none():
+    bench = Scaled(lambda at, made: 2.0**40)
+    bench.skipped_steps = lambda: len(bench.weights)  # so it says, whatever it does
+    bench.batches = 0
+    with pytest.raises(ValueError, match="in each of 5 tries"):
+        observe(bench, TINY, CASE, Observe(seed=0, steps=1, training=True))

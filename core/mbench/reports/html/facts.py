@@ -7,7 +7,7 @@ import shlex
 from typing import Any
 
 from mbench.contract.axes import MACHINE, alike, hushed
-from mbench.equality.proof_case import PROVEN
+from mbench.equality.proof_case import PROVEN_AXES
 from mbench.reports.grid import Grid
 from mbench.reports.headline import named, one_compiler_each, told
 from mbench.reports.html.parts import Figure, Section
@@ -42,7 +42,7 @@ def proof(document: Document) -> Section | None:
     """Each check of each proof with its largest error."""
     proofs = {}
     unsaid = MACHINE | hushed(document["cases"])
-    axes = [axis for axis in PROVEN if axis.name not in unsaid]
+    axes = [axis for axis in PROVEN_AXES if axis.name not in unsaid]
     for case in document["cases"]:
         if case["equal_work"]:
             key = (case["label"], *(axis.text(case) for axis in axes))

@@ -11,7 +11,7 @@ from cases import make_case
 from mbench.contract import wire
 from mbench.engine.outcome import CaseEnded
 from mbench.equality.proof_case import proof_case
-from mbench.equality.prove import Prover
+from mbench.equality.prover import Prover
 
 CASE = proof_case(
     make_case(model="gpt2-large", workload="mbench.workloads.gpt2:MODELS", precision="fp64")

@@ -1,0 +1,301 @@
+"""The proof of one case in the making: lets workers run it small and judges what they report."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, cast
+
+from mbench.contract import wire
+from mbench.engine.launch import launch
+from mbench.engine.outcome import CaseEnded
+from mbench.equality import cache, judge
+from mbench.equality.changes import judge_changes, visible_rate
+from mbench.equality.gates import CHANGES, DRIFT, EXACT, TIMED
+from mbench.equality.masks import judge_masks
+from mbench.equality.proof_case import exact_case, proof_case
+from mbench.equality.reference import DRAWN, PLAIN_RATE, SEEDS, STEPS, folder_of, load
+from mbench.equality.rule import RULE_RATE, judge_rule
+from mbench.equality.shown import judge_shown
+from mbench.results.proof import PROVEN, SHOWN
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+    from threading import Lock
+
+    from mbench.contract.adapter import Adapter
+    from mbench.contract.case import Case
+    from mbench.engine.together import Jobs
+    from mbench.engine.worker import Launcher, Worker
+    from mbench.environments.environment import Environment
+    from mbench.equality.reference import Reference
+    from mbench.results.proof import ProofRecord
+    from mbench.workloads.given import GivenWorkload
+    from mbench.workloads.workload import Workload
+
+__all__ = ["Prover", "Wanted"]
+
+FRAMEWORK_BYTES = 1.5 * 2**30
+"""A framework in float64 beside its model."""
+TIMES_PARAMETERS = 8
+"""In float64: weights, gradients and moments, and a copy of each on its way."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """A case to be proven, and who hears of it: one call at a time, some from threads."""
+
+    adapter: Adapter
+    environment: Environment
+    case: Case
+    log: Path
+    report: Callable[[str], None]
+    """Hears what is done now."""
+    ended: Callable[[ProofRecord | CaseEnded], None]
+    """Hears the proof, or what a worker or a fingerprint fell short by."""
+    failed: Callable[[str], None] = print
+    """Hears of each failure when it is found."""
+
+
+class Prover:
+    """One case's proof in the making: a job in float64 and a job as it is timed."""
+
+    def __init__(
+        self, wanted: Wanted, *, timeout: float, fresh: bool, quick: bool, launcher: Launcher,
+        lock: Lock,
+    ) -> None:  # fmt: skip
+        self.adapter = wanted.adapter
+        self.environment = wanted.environment
+        self.timed = proof_case(wanted.case)
+        self.workload: Workload = self.timed.resolve()
+        self.log = wanted.log
+        self.timeout = timeout
+        self.wanted = wanted
+        self.fresh = fresh
+        self.quick = quick
+        self.launcher = launcher
+        self.lock = lock
+        self.version = ""
+        self.notes: list[str] = []
+        if not wanted.case.clip and self.workload.optimizer.clip_norm is not None:
+            self.notes.append("proven with clipping, which the timed step leaves out")
+        path = folder_of(wanted.case.workload) / f"{self.workload.name}.npz"
+        self.reference: Reference = load(path, self.workload)
+        self.exact = exact_case(self.adapter, self.timed)
+        self.grade = PROVEN if self.exact.precision == "fp64" else SHOWN
+        if self.grade == SHOWN:
+            lack = f"{self.adapter.title} has no float64 for {self.workload.name} here"
+            if len(self.reference.outputs) < len(DRAWN):
+                mend = f"python -m mbench.equality.regenerate FRAMEWORK {self.workload.name}"
+                reason = f"{lack}, and its fingerprint has too few outputs to do without: {mend}"
+                raise CaseEnded("unsupported", reason)
+            self.notes.append(lack)
+            if self.timed.mode == "train":
+                self.notes.append(f"updates are compared in {self.timed.precision} alone")
+        elif self.exact.compiler != self.timed.compiler:
+            self.notes.append(
+                f"{self.timed.compiler} has no fp64 here: proven under {self.exact.compiler}"
+            )
+        self.name = cache.key(self.adapter, self.environment, self.timed)
+        self.timed_name = f"{self.name} as it is timed"
+        self.exact_name = cache.key(self.adapter, self.environment, self.exact)
+        if self.grade == SHOWN:  # of which fp32 as it is timed is a part, not the same
+            self.exact_name += "-shown"
+
+    @cached_property
+    def visible(self) -> float:
+        """The rate at which a step of bare descent shows in every precision."""
+        return visible_rate(self.workload, self.reference.plain.tensors, PLAIN_RATE)
+
+    @property
+    def needed_bytes(self) -> float:
+        """What one of its workers is likely to hold at most."""
+        return FRAMEWORK_BYTES + TIMES_PARAMETERS * 8 * self.workload.parameter_count()
+
+    def report(self, text: str) -> None:
+        with self.lock:
+            self.wanted.report(text)
+
+    def proof(self, jobs: Jobs) -> judge.Proof:
+        """Both parts; raises CaseEnded where a worker falls short."""
+        exact = jobs.once(self.exact_name, self.exact_proof).result()
+        findings = list(exact.findings)
+        # Nothing else can be told of another model.
+        if findings[0].passed and not (self.quick and exact.failures()):
+            findings += jobs.once(self.timed_name, self.timed_findings).result()
+        return replace(exact, findings=findings, notes=[*exact.notes, *self.notes])
+
+    def exact_proof(self) -> judge.Proof:
+        """The part in float64, or that which stands for it. Every precision under one compiler
+        shares it, so it is kept too.
+        """
+        remembered = None if self.fresh else cache.recall(self.exact_name)
+        if remembered is not None:
+            return judge.Proof.of(remembered)
+        notes: list[str] = []
+        findings = list(self.told(self.exact_pass(self.exact, notes)))
+        proof = judge.Proof(findings, notes, version=self.version, grade=self.grade)
+        cache.remember(self.exact_name, proof)
+        return proof
+
+    def timed_findings(self) -> list[judge.Finding]:
+        """The part in the timed precision and compiler; nothing where float64 is what is timed."""
+        exact = self.timed == self.exact and self.grade == PROVEN
+        return [] if exact else list(self.told(self.timed_pass()))
+
+    def told(self, findings: Iterable[judge.Finding]) -> Iterator[judge.Finding]:
+        """The same, each failure told when it is found; if `quick`, the first is the last."""
+        for finding in findings:
+            yield finding
+            if not finding.passed:
+                with self.lock:
+                    self.wanted.failed(str(finding))
+                if self.quick:
+                    return
+
+    def worker(self, case: Case, log: Path) -> AbstractContextManager[Worker]:
+        worker, info = launch(
+            self.adapter, self.environment, case, log=log, timeout=self.timeout,
+            launcher=self.launcher,
+        )  # fmt: skip
+        self.version = info.version
+        return closing(worker)
+
+    def observe(
+        self,
+        worker: Worker,
+        case: Case,
+        *,
+        seeds: tuple[int, ...] = (0,),
+        steps: int = STEPS,
+        **more: Any,
+    ) -> list[wire.Observation]:
+        worker.prepare(case, load=False)
+        training = case.mode == "train"
+        return [
+            worker.ask(
+                wire.Observe(seed=seed, steps=steps, training=training, **more),
+                wire.Observation,
+            )
+            for seed in seeds
+        ]
+
+    def exact_pass(self, exact: Case, notes: list[str]) -> Iterator[judge.Finding]:
+        """Float64: parameters, outputs and, for training, losses, gradients and optimizer.
+
+        Where there is none, fp32: outputs of many sets of parameters stand for all of that.
+        """
+        precise = "float64" if self.grade == PROVEN else "fp32"
+        with self.worker(exact, self.log.with_stem(f"{self.log.stem}-{precise}")) as worker:
+            self.report(f"proving outputs in {precise}")
+            inference = exact_case(self.adapter, replace(exact, mode="inference"))
+            seeds = SEEDS if self.grade == PROVEN else tuple(DRAWN)
+            seen = self.observe(worker, inference, seeds=seeds, steps=1)
+            parameters = judge.judge_parameters(seen[0], self.workload)
+            yield parameters
+            if not parameters.passed:
+                return
+            if exact.layers is not None:
+                yield self.full_size(worker, exact, notes)
+            if self.grade == PROVEN:
+                yield from self.judge_seeds(seen, gate=EXACT, check="outputs")
+            else:
+                yield from judge_shown(seen, self.reference.outputs)
+            yield judge.judge_flops(seen[0].counted_flops, self.workload)
+            if exact.mode != "train" or self.grade == SHOWN:
+                return
+            # One step of bare descent is the gradient; what steps do in turn shows in the other.
+            for name, check, steps in (("plain", "updates", 1), ("own", "optimizer", STEPS)):
+                self.report(f"proving {check} in float64")
+                case = replace(exact, plain_sgd=PLAIN_RATE if name == "plain" else None)
+                (observation,) = self.observe(worker, case, steps=steps)
+                expected = getattr(self.reference, name)
+                yield judge.judge_trajectory(observation, expected, self.workload, check=check)
+                losses = [step.loss for step in observation.steps]
+                yield judge.judge_losses(losses, expected.losses[:steps], gate=EXACT, check="loss")
+
+    def full_size(self, worker: Worker, exact: Case, notes: list[str]) -> judge.Finding:
+        """Names and shapes of the whole model, where what is proven has fewer layers."""
+        whole = replace(exact, layers=None)
+        workload = whole.resolve()
+        proven = f"proven with {exact.layers} layers of the same code"
+        try:
+            found = worker.ask(wire.FindShapes(case=whole), wire.ShapesFound)
+        except CaseEnded as end:
+            if end.outcome != "unsupported":
+                raise
+            notes.append(f"{proven}; whole size not checked: {end.reason}")
+            return judge.Finding("parameters", None, 0.0, note=end.reason)
+        notes.append(f"{proven}; all {workload.parameter_count():,} parameters by shape")
+        return judge.judge_shapes(found.shapes, workload)
+
+    def judge_seeds(
+        self, seen: list[wire.Observation], *, gate: float, check: str
+    ) -> Iterator[judge.Finding]:
+        """Outputs for each set of parameters."""
+        for number, (seed, observation) in enumerate(zip(SEEDS, seen, strict=True)):
+            expected = self.reference.outputs[seed]
+            finding = judge.judge_outputs(observation, expected, gate=gate, check=check)
+            if number and not finding.passed and observation.steps == seen[0].steps:
+                finding = replace(finding, note="they do not follow the parameters: a kept result")
+            yield finding
+
+    def timed_pass(self) -> Iterator[judge.Finding]:
+        """The timed precision and compiler: outputs or losses, and dropout where there is any."""
+        case, gate = self.timed, TIMED[self.timed.precision]
+        self.report(f"proving {case.precision} under {case.compiler}")
+        with self.worker(case, self.log) as worker:
+            if case.mode == "inference":
+                seen = self.observe(worker, case, seeds=SEEDS, steps=1)
+                yield from self.judge_seeds(seen, gate=gate, check="timed")
+                return
+            (trained,) = self.observe(worker, case)
+            losses = [step.loss for step in trained.steps]
+            yield judge.judge_losses(
+                losses, self.reference.own.losses, gate=gate, check="timed", drift=DRIFT
+            )
+            yield from self.timed_changes(worker, trained)
+            yield self.timed_rule(worker)
+            active = replace(case, dropout=True)
+            if active.resolve().config != case.resolve().config:
+                once, again = self.observe(worker, active, seeds=(0, 0), steps=1)
+                assert losses[0] is not None
+                yield judge.judge_dropout(once.steps[0].loss, again.steps[0].loss, losses[0])
+                yield from self.timed_masks(worker)
+
+    def timed_changes(self, worker: Worker, trained: wire.Observation) -> Iterator[judge.Finding]:
+        """Gradients in the timed precision, and the timed optimizer's steps where they show."""
+        case, gates = self.timed, CHANGES[self.timed.precision]
+        gradients = self.reference.plain.tensors
+        (bare,) = self.observe(worker, replace(case, plain_sgd=self.visible), steps=1)
+        yield from judge_changes(
+            bare.steps[0], gradients, self.workload,
+            gates=gates, check="gradients", factor=self.visible / PLAIN_RATE,
+        )  # fmt: skip
+        if gates.steps:
+            yield from judge_changes(
+                trained.steps[-1], self.reference.own.tensors, self.workload,
+                gates=gates.of_steps(), check="steps",
+            )  # fmt: skip
+
+    def timed_masks(self, worker: Worker) -> Iterator[judge.Finding]:
+        """The gradients of one sample, twice."""
+        sizes = self.workload.mask_sizes or self.timed.sizes
+        case = replace(self.timed, dropout=True, plain_sgd=self.visible, batch_size=1, sizes=sizes)
+        if rates := case.resolve().masks():
+            once, again = self.observe(worker, case, seeds=(0, 0), steps=1, masked=list(rates))
+            yield from judge_masks(once.steps[0], again.steps[0], rates)
+
+    def timed_rule(self, worker: Worker) -> judge.Finding:
+        """The optimizer's own kernels, which in float64 may be others."""
+        case = replace(self.timed, given=True, sizes={}, batch_size=1, learning_rate=RULE_RATE)
+        support = self.adapter.supports(case)
+        if not support.supported:
+            self.notes.append(f"the optimizer alone is not proven: {support.reason}")
+            return judge.Finding("rule", None, 0.0, note=support.reason)
+        workload = cast("GivenWorkload", case.resolve())
+        (seen,) = self.observe(worker, case, in_turn=True)
+        return judge_rule(seen.steps, workload, precision=case.precision, seed=case.seed)
