@@ -206,6 +206,8 @@ def test_loss_scaling_leaves_the_update_as_it_is(runtime):
 def test_a_step_that_overflows_is_skipped(runtime):
     benchmark = prepare(runtime, faster(RESNET))
     rescaled(benchmark, "amp-fp16")
+    benchmark.precision = PRECISIONS["amp-fp16"]
+    benchmark.load_parameters(RESNET.parameters(seed=0))
     benchmark.update.parameters["fc.bias"].set_data(mx.nd.full((10,), math.inf))
     kept = dict(benchmark.parameters())["fc.weight"]
     scale = benchmark.update._scaler.loss_scale
@@ -213,8 +215,10 @@ def test_a_step_that_overflows_is_skipped(runtime):
     np.testing.assert_array_equal(dict(benchmark.parameters())["fc.weight"], kept)
     losses(benchmark, 1)
     assert benchmark.update._scaler.loss_scale == scale / 2
+    assert benchmark.skipped_steps() == 2
     benchmark.load_parameters(RESNET.parameters(seed=0))
-    assert benchmark.update._scaler.loss_scale == scale
+    assert benchmark.update.loss_scale() == scale / 4
+    assert benchmark.skipped_steps() == 0
 
 
 @pytest.mark.parametrize(
