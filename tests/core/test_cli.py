@@ -226,7 +226,7 @@ def test_a_device_that_is_not_there_ends_before_anything_begins(
     monkeypatch.setattr("mbench.harness.beforehand.find_device", lambda: "cpu")
     code, _, err = command(*words, "--device", "cuda")
     assert (code, err.count("\n")) == (2, 1)
-    assert "no NVIDIA driver is loaded on this machine" in err
+    assert "no NVIDIA GPU is to be seen on this machine" in err
     assert os.listdir(tmp_path) == []
 
 

@@ -10,13 +10,14 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from fake_nvml import FakeGpu, FakeNvml
 
 from mbench.contract.axes import AXES
 from mbench.reports.csv import render
 from mbench.results.events import EVENTS
 from mbench.results.run import load_run
 from mbench.results.summary import summarize
-from mbench.telemetry.system import GPU_FIELDS
+from mbench.telemetry.nvml import Gpu
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -152,7 +153,9 @@ def constants(page: str, *, of: str) -> set[str]:
 
 
 def test_every_field_is_documented_with_its_type(document, pages):
-    gpu = {f"system.gpus[].{name}" for name in GPU_FIELDS}
+    clock = {"GetApplicationsClock": 1500, "GetMigMode": [1, 1]}
+    facts = Gpu(FakeNvml(), FakeGpu(**clock)).facts()
+    gpu = {f"system.gpus[].{name}" for name in facts}
     types = documented(pages[PAGE])
     assert gpu <= set(types)
     others = constants(pages[PAGE], of="published protocols")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from mbench.console import counted
-from mbench.doctor.check import Check, ok, warn
-from mbench.telemetry.nvml import DRIVER, SLOWDOWNS, find_gpu
+from mbench.doctor.check import Check, fail, ok, warn
+from mbench.telemetry.nvml import SLOWDOWNS, find_gpu, has_driver
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,12 +22,25 @@ def examine() -> Iterator[Check]:
     gpu = find_gpu()
     if gpu is not None:
         yield from look(gpu)
-    elif DRIVER.exists():
-        yield warn("GPU", "the driver does not answer", "nvidia-smi says more")
+    elif has_driver():
+        said = "the driver does not answer, or CUDA_VISIBLE_DEVICES names none of its GPUs"
+        yield warn("GPU", said, "nvidia-smi says more")
 
 
 def look(gpu: Gpu) -> Iterator[Check]:
-    """Persistence, clocks, what slows it down, and who else uses it."""
+    """Which it is, who may use it, its clocks, what slows it down, and who else is there."""
+    facts = gpu.facts()
+    yield ok("GPU", f"{facts.get('name', 'unknown')} at {gpu.address}, driver "
+                    f"{facts.get('driver_version', 'unknown')}")  # fmt: skip
+    if gpu.for_one:
+        yield fail("GPU mode", f"{gpu.mode}: frameworks cannot stand side by side",
+                   "sudo nvidia-smi -c 0")  # fmt: skip
+    if gpu.is_parted:
+        yield warn("GPU parts", "MIG is on: clocks, power and energy are those of the whole GPU",
+                   "measure on a whole GPU, or say so")  # fmt: skip
+    if "CUDA_MPS_PIPE_DIRECTORY" in os.environ:
+        yield warn("GPU sharing", "MPS is used: a worker that is killed can take others along",
+                   "unset CUDA_MPS_PIPE_DIRECTORY")  # fmt: skip
     if (persistent := gpu.ask("GetPersistenceMode")) is not None:
         if persistent:
             yield ok("GPU persistence", "on")
@@ -47,10 +61,11 @@ def look(gpu: Gpu) -> Iterator[Check]:
         yield warn("GPU slowdown", ", ".join(slow), "see to cooling, power supply and power limit")
     else:
         yield ok("GPU slowdown", "none")
-    others = gpu.ask("GetComputeRunningProcesses")
-    if others is not None:
-        if others:
-            found = counted(len(others), "process")
-            yield warn("GPU use", found, "end what runs there; nvidia-smi shows it")
-        else:
-            yield ok("GPU use", "no other process")
+    others = gpu.others()
+    if others is None:
+        yield ok("GPU use", "other processes cannot be told from here")
+    elif others:
+        found = counted(others, "other process")
+        yield warn("GPU use", found, "end what runs there; nvidia-smi shows it")
+    else:
+        yield ok("GPU use", "no other process")

@@ -35,6 +35,8 @@ def of_worker(adapter: Adapter, case: Case) -> dict[str, str]:
     tier = tier_of(adapter, case.tier)
     asked = {**adapter.variables(threads=case.threads, device=case.device)}
     asked |= tier.variables if tier else {}
+    if case.device == "cuda":  # as NVML counts them, so that numbers name the same GPU
+        asked["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"
     left = {name: value for name, value in asked.items() if name not in os.environ}
     return {**left, **thread_variables(case.threads)}
 

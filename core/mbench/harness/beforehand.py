@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from mbench.contract.axes import STEADY
 from mbench.engine.steady import lack
 from mbench.errors import UsageError
+from mbench.telemetry.nvml import find_gpu
 from mbench.telemetry.system import find_device, hardware_threads
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ def check(order: Order) -> list[str]:
     check_device(order.device)
     check_steadiness(order)
     most = max(len(comparison.entries) for comparison in order.comparisons)
+    if order.device == "cuda":
+        check_room(most, side_by_side=order.protocol.side_by_side)
     return [*filter(None, (order.protocol.doubt(most), crowd(order)))]
 
 
@@ -27,8 +30,19 @@ def check_device(device: str) -> None:
     """Raises UsageError where this machine does not have it."""
     if device == "cuda" and find_device() != "cuda":
         raise UsageError(
-            "--device cuda: no NVIDIA driver is loaded on this machine; load it, or give "
-            "--device cpu",
+            "--device cuda: no NVIDIA GPU is to be seen on this machine; load its driver, see "
+            "what CUDA_VISIBLE_DEVICES names, or give --device cpu",
+            option="--device",
+        )
+
+
+def check_room(workers: int, *, side_by_side: bool) -> None:
+    """Raises UsageError where the GPU lets in fewer workers than are to live side by side."""
+    gpu = find_gpu()
+    if gpu is not None and gpu.for_one and side_by_side and workers > 1:
+        raise UsageError(
+            f"--device cuda: the GPU's compute mode is {gpu.mode}, and {workers} frameworks are to "
+            "stand side by side; sudo nvidia-smi -c 0 lets them",
             option="--device",
         )
 

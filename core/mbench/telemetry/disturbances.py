@@ -81,7 +81,11 @@ def find_disturbances(rounds: Rounds, *, cores: int, spare_cores: int) -> list[D
             text = text.format(fmean(levels.values()))
             found.append(disturbance(kind, levels, len(seen), text))
     found += clock_changes("cpu-clock", "processor", rounds, lambda block: block.mhz)
-    found += clock_changes("gpu-clock", "GPU", rounds, lambda block: block.gpu_mhz)
+    found += clock_changes("gpu-clock", "GPU", rounds, unforced_mhz)
+    guests = known(rounds, lambda block: block.gpu_others)
+    if beside := {at: count for at, count in guests.items() if count}:
+        text = f"{max(beside.values()):.0f} other processes were on the GPU"
+        found.append(disturbance("gpu-others", beside, len(guests), text))
     reasons = {at: why for at, one in rounds.items() if (why := slowdowns(one)) is not None}
     if slow := {at: why for at, why in reasons.items() if why}:
         text = f"the GPU slowed itself down ({', '.join(sorted(set().union(*slow.values())))})"
@@ -145,6 +149,11 @@ def pace_changes(paces: Mapping[Place, float], *, usual: float) -> list[Disturba
     )
     found = disturbance("pace", hit, len(paces), f"{text}times off the usual one")
     return [found] if found.share >= LEAST_ROUNDS else []
+
+
+def unforced_mhz(block: Usage) -> float | None:
+    """The GPU's clock, but where its power limit sets it: that wanders while nothing is wrong."""
+    return None if HARMLESS_SLOWDOWNS & set(block.gpu_slowed_by or ()) else block.gpu_mhz
 
 
 def slowdowns(one: Round) -> set[str] | None:

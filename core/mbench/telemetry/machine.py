@@ -38,6 +38,6 @@ class System:
     load_average: list[float]
     """Load over 1, 5 and 15 minutes."""
     gpus: list[dict[str, str]]
-    """What nvidia-smi says of each GPU, by the names of its fields."""
+    """What NVML says of each GPU, as text."""
     variables: dict[str, str]
     """Variables around mbench that tune what workers do, which inherit them."""

@@ -1,19 +1,21 @@
-"""An NVIDIA GPU through NVML, by NVIDIA's own bindings; where there is no driver, there is none."""
+"""NVIDIA GPUs through NVML, by NVIDIA's own bindings; where there is no driver, there are none."""
 
 from __future__ import annotations
 
+import ctypes
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import psutil
 
 from mbench.telemetry.sample import GpuSample
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
-__all__ = ["SLOWDOWNS", "Gpu", "find_gpu"]
+__all__ = ["SLOWDOWNS", "Gpu", "all_gpus", "find_gpu", "has_driver"]
 
-DRIVER = Path("/proc/driver/nvidia/version")
+LIBRARY = "libnvidia-ml.so.1"
 
 # nvml.h, nvmlClocksEventReasons: those that lower the clock of a GPU that has work to do.
 SLOWDOWNS = {
@@ -25,24 +27,25 @@ SLOWDOWNS = {
     0x80: "power brake",
 }
 
+MODES = {0: "shared", 1: "exclusive to a thread", 2: "prohibited", 3: "exclusive to a process"}
+"""nvml.h, nvmlComputeMode_t, in words."""
+SHARED = 0
+
 
 class Gpu:
-    """The GPU on which frameworks compute: the first that this process may see."""
+    """One GPU."""
 
-    def __init__(self, nvml: Any) -> None:
+    def __init__(self, nvml: Any, handle: Any) -> None:
         """`nvml` is the pynvml module, initialised."""
         self.nvml = nvml
-        visible = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")[0].strip()
-        if visible.startswith(("GPU-", "MIG-")):
-            self.handle = nvml.nvmlDeviceGetHandleByUUID(visible)
-        else:
-            self.handle = nvml.nvmlDeviceGetHandleByIndex(
-                int(visible) if visible.isdecimal() else 0
-            )
+        self.handle = handle
+        self._ours: dict[int, bool | None] = {}
 
     def ask(self, name: str, *arguments: Any) -> Any:
-        """The answer of nvmlDevice`name`; None where this GPU or driver has none."""
-        function: Callable[..., Any] = getattr(self.nvml, f"nvmlDevice{name}")
+        """The answer of nvmlDevice`name`; None where this GPU, driver or binding has none."""
+        function: Callable[..., Any] | None = getattr(self.nvml, f"nvmlDevice{name}", None)
+        if function is None:
+            return None
         try:
             return function(self.handle, *arguments)
         except self.nvml.NVMLError:
@@ -50,28 +53,185 @@ class Gpu:
 
     def sample(self) -> GpuSample:
         used = self.ask("GetUtilizationRates")
-        milliwatts = self.ask("GetPowerUsage")
         millijoules = self.ask("GetTotalEnergyConsumption")
         return GpuSample(
             utilization=None if used is None else used.gpu / 100,
-            power_watts=None if milliwatts is None else milliwatts / 1e3,
+            power_watts=self.power_watts(),
             sm_mhz=self.ask("GetClockInfo", self.nvml.NVML_CLOCK_SM),
             memory_mhz=self.ask("GetClockInfo", self.nvml.NVML_CLOCK_MEM),
             celsius=self.ask("GetTemperature", self.nvml.NVML_TEMPERATURE_GPU),
             # The older of its two names, which all drivers know.
             slowed_by=self.ask("GetCurrentClocksThrottleReasons"),
             joules=None if millijoules is None else millijoules / 1e3,
+            others=self.others(),
         )
 
+    def power_watts(self) -> float | None:
+        """Drawn now. What most GPUs call their power is its mean over a second (NVML's manual,
+        nvmlDeviceGetPowerUsage), in which others had their turns.
+        """
+        field = self.nvml.NVML_FI_DEV_POWER_INSTANT
+        for value in self.ask("GetFieldValues", [field]) or ():
+            if value.nvmlReturn == self.nvml.NVML_SUCCESS:
+                return float(value.value.uiVal) / 1e3
+        milliwatts = self.ask("GetPowerUsage")
+        return None if milliwatts is None else milliwatts / 1e3
 
-def find_gpu() -> Gpu | None:
-    """The GPU; None without a driver, or where it does not answer."""
-    if not DRIVER.exists():
+    @property
+    def address(self) -> str:
+        """Its place on the bus, as CUDA's driver writes it: "0000:3b:00.0"; empty if unknown."""
+        found = self.ask("GetPciInfo")
+        if found is None:
+            return ""
+        domain, _, rest = text(found.busId).lower().partition(":")
+        return f"{domain[-4:]}:{rest}"
+
+    def memory(self) -> tuple[int, int] | None:
+        """Bytes that are free, and all."""
+        found = self.ask("GetMemoryInfo")
+        return None if found is None else (int(found.free), int(found.total))
+
+    def processes(self) -> dict[int, int | None] | None:
+        """Memory that each process holds on it, by pid; None for what is not told.
+
+        Where mbench runs in a container, pids may be those of the machine around it.
+        """
+        found = self.ask("GetComputeRunningProcesses")
+        if found is None:
+            return None
+        return {one.pid: one.usedGpuMemory for one in found}
+
+    def held_bytes(self, pids: Iterator[int] | list[int]) -> int | None:
+        """What these processes hold on it together; None where that is not told."""
+        there = self.processes() or {}
+        held = [there[pid] for pid in pids if there.get(pid) is not None]
+        return sum(one for one in held if one is not None) if held else None
+
+    def others(self) -> int | None:
+        """How many processes use it that are not mbench's; None where it cannot be told."""
+        there = self.processes()
+        if there is None:
+            return None
+        ours = [self.is_ours(pid) for pid in there]
+        return None if None in ours else ours.count(False)
+
+    def is_ours(self, pid: int) -> bool | None:
+        """Whether a process comes from this one; None where it is not seen from here."""
+        if self._ours.get(pid) is None:
+            try:
+                above = {one.pid for one in psutil.Process(pid).parents()}
+                self._ours[pid] = os.getpid() in above | {pid}
+            except psutil.Error:
+                return None
+        return self._ours[pid]
+
+    @property
+    def mode(self) -> str:
+        """Who may compute on it, in words; empty if unknown."""
+        found = self.ask("GetComputeMode")
+        return "" if found is None else MODES.get(found, str(found))
+
+    @property
+    def for_one(self) -> bool:
+        """Whether it lets no second process in."""
+        return self.ask("GetComputeMode") not in (None, SHARED)
+
+    @property
+    def is_parted(self) -> bool:
+        """Whether it is divided into instances (MIG)."""
+        return bool((self.ask("GetMigMode") or (0, 0))[0])
+
+    def facts(self) -> dict[str, str]:
+        """What tells it from another: by names of ours, as text."""
+        memory = self.memory()
+        limit = self.ask("GetEnforcedPowerLimit")
+        ecc = self.ask("GetEccMode")
+        found = {
+            "name": text(self.ask("GetName")),
+            "uuid": text(self.ask("GetUUID")),
+            "address": self.address,
+            "driver_version": text(self.nvml.nvmlSystemGetDriverVersion()),
+            "memory": f"{memory[1] / 2**20:,.0f} MiB" if memory else "",
+            "power_limit": f"{limit / 1e3:,.0f} W" if limit else "",
+            "highest_sm_clock": mhz(self.ask("GetMaxClockInfo", self.nvml.NVML_CLOCK_SM)),
+            "set_sm_clock": mhz(self.ask("GetApplicationsClock", self.nvml.NVML_CLOCK_SM)),
+            "ecc": "" if ecc is None else ("on" if ecc[0] else "off"),
+            "mig": "on" if self.is_parted else "",
+            "compute_mode": self.mode,
+        }
+        return {name: said for name, said in found.items() if said}
+
+
+def text(value: Any) -> str:
+    """Bindings of some versions give bytes."""
+    if value is None:
+        return ""
+    return value.decode() if isinstance(value, bytes) else str(value)
+
+
+def mhz(value: int | None) -> str:
+    return f"{value} MHz" if value else ""
+
+
+def has_driver() -> bool:
+    """Whether NVML's library can be loaded, which takes no Python of its own."""
+    try:
+        ctypes.CDLL(LIBRARY)
+    except OSError:
+        return False
+    return True
+
+
+def begun() -> Any | None:
+    """The bindings, initialised; None without a driver, or where it does not answer."""
+    if not has_driver():
         return None
     import pynvml
 
     try:
         pynvml.nvmlInit()
-        return Gpu(pynvml)
     except pynvml.NVMLError:
+        return None
+    return pynvml
+
+
+def all_gpus() -> list[Gpu]:
+    """Those of this machine, in NVML's order."""
+    nvml = begun()
+    if nvml is None:
+        return []
+    try:
+        count = nvml.nvmlDeviceGetCount()
+        return [Gpu(nvml, nvml.nvmlDeviceGetHandleByIndex(at)) for at in range(count)]
+    except nvml.NVMLError:
+        return []
+
+
+def find_gpu(address: str = "") -> Gpu | None:
+    """The GPU at an address, or the first that CUDA_VISIBLE_DEVICES lets a worker see."""
+    gpus = all_gpus()
+    if address:
+        return next((gpu for gpu in gpus if gpu.address == address), None)
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if visible is None:
+        return gpus[0] if gpus else None
+    first = visible.split(",")[0].strip()
+    if first.isdecimal():
+        return gpus[int(first)] if int(first) < len(gpus) else None
+    if first.startswith("MIG-"):
+        return of_instance(first)
+    if first.startswith("GPU-"):  # CUDA takes the beginning of a UUID too
+        return next((gpu for gpu in gpus if text(gpu.ask("GetUUID")).startswith(first)), None)
+    return None
+
+
+def of_instance(uuid: str) -> Gpu | None:
+    """The GPU of which a MIG instance is a part: clocks and power are the whole one's."""
+    nvml = begun()
+    if nvml is None:
+        return None
+    try:
+        instance = nvml.nvmlDeviceGetHandleByUUID(uuid)
+        return Gpu(nvml, nvml.nvmlDeviceGetDeviceHandleFromMigDeviceHandle(instance))
+    except nvml.NVMLError:
         return None

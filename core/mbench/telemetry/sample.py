@@ -31,6 +31,8 @@ class GpuSample:
     """Bit mask of NVML's reasons for a lower clock."""
     joules: Joules | None = None
     """Energy drawn so far."""
+    others: Number | None = None
+    """Processes that used it and were not mbench's."""
 
 
 @dataclass(frozen=True, kw_only=True)

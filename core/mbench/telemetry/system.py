@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import os
 import platform
-import shutil
 import socket
-import subprocess
 from pathlib import Path
 
 import psutil
 
 from mbench.telemetry.kernel import HUGE_PAGES, read
 from mbench.telemetry.machine import System
+from mbench.telemetry.nvml import all_gpus, find_gpu, has_driver
 
 __all__ = ["cpu_model", "describe_system", "find_device", "hardware_threads", "usable_cores"]
 
-NVIDIA_DRIVER = Path("/proc/driver/nvidia/version")
 CPUINFO = Path("/proc/cpuinfo")
 KINDS = {"cpu family": "family", "model": "model"}
 SETS = {"avx2": "AVX2", "avx_vnni": "AVX-VNNI", "avx512f": "AVX-512", "avx512_vnni": "AVX512-VNNI",
         "avx512_bf16": "AVX512-BF16", "amx_tile": "AMX", "asimd": "NEON", "sve": "SVE"}  # fmt: skip
 """Flags of the kernel, and what their makers call the instruction sets."""
-GPU_FIELDS = ("name", "driver_version", "memory.total", "power.limit", "clocks.max.sm")
 
 
 def usable_cores() -> int:
@@ -39,8 +36,8 @@ def hardware_threads() -> int:
 
 
 def find_device() -> str:
-    """ "cuda" where an NVIDIA driver is loaded, else "cpu"."""
-    return "cuda" if NVIDIA_DRIVER.exists() else "cpu"
+    """ "cuda" where an NVIDIA driver has a GPU for us, else "cpu"."""
+    return "cuda" if has_driver() and find_gpu() else "cpu"
 
 
 def describe_system(variables: dict[str, str]) -> System:
@@ -59,7 +56,7 @@ def describe_system(variables: dict[str, str]) -> System:
         transparent_huge_pages=read(HUGE_PAGES),
         memory_bytes=psutil.virtual_memory().total,
         load_average=list(os.getloadavg()),
-        gpus=gpus(),
+        gpus=[gpu.facts() for gpu in all_gpus()],
         variables=variables,
     )
 
@@ -76,17 +73,3 @@ def cpu_model(path: Path = CPUINFO) -> str:
     flags = (told.get("flags") or told.get("Features") or "").split()
     words = [f"{word} {told[name]}" for name, word in KINDS.items() if name in told]
     return ", ".join([called, *words, *(said for flag, said in SETS.items() if flag in flags)])
-
-
-def gpus() -> list[dict[str, str]]:
-    """What nvidia-smi says of each GPU; empty where there is none."""
-    command = shutil.which("nvidia-smi")
-    if command is None:
-        return []
-    query = [command, f"--query-gpu={','.join(GPU_FIELDS)}", "--format=csv,noheader"]
-    try:
-        answer = subprocess.run(query, capture_output=True, text=True, timeout=20, check=True)
-    except (OSError, subprocess.SubprocessError):
-        return []
-    rows = [line.split(", ") for line in answer.stdout.splitlines()]
-    return [dict(zip(GPU_FIELDS, row, strict=True)) for row in rows if len(row) == len(GPU_FIELDS)]

@@ -55,6 +55,7 @@ class Usage:
     gpu_celsius: int | None
     gpu_joules: float | None
     gpu_slowed_by: tuple[str, ...] | None
+    gpu_others: int | None
 
 
 def usage(samples: Sequence[Sample]) -> Usage | None:
@@ -86,6 +87,7 @@ def usage(samples: Sequence[Sample]) -> Usage | None:
     swapped = grown(lambda sample: sample.swapped_bytes)
     masks = [s.gpu.slowed_by for s in within if s.gpu and s.gpu.slowed_by is not None]
     reasons = reduce(or_, masks, 0)
+    guests = [s.gpu.others for s in samples if s.gpu and s.gpu.others is not None]
     celsius = [s.gpu.celsius for s in samples if s.gpu and s.gpu.celsius is not None]
     return Usage(
         seconds=seconds,
@@ -110,4 +112,5 @@ def usage(samples: Sequence[Sample]) -> Usage | None:
         gpu_slowed_by=tuple(name for bit, name in SLOWDOWNS.items() if reasons & bit)
         if masks
         else None,
+        gpu_others=max(guests, default=None),
     )

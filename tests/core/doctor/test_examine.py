@@ -7,14 +7,16 @@ import os
 import re
 from types import SimpleNamespace
 
+import pynvml
 import pytest
 from click.testing import CliRunner
+from fake_nvml import FakeGpu, FakeNvml, process
 
 from mbench.cli import group
 from mbench.doctor import gpu, memory, pace
 from mbench.doctor.examine import examine
 from mbench.telemetry import pace as loop
-from mbench.telemetry.sample import GpuSample
+from mbench.telemetry.nvml import Gpu
 
 
 def found(machine):
@@ -144,8 +146,8 @@ def test_a_results_folder_that_cannot_be_made(machine):
     assert "--results" in check.mend
 
 
-def test_a_driver_that_does_not_answer(machine):
-    machine.write("nvidia", "550.1")
+def test_a_driver_that_does_not_answer(machine, monkeypatch):
+    monkeypatch.setattr(gpu, "has_driver", lambda: True)
     assert found(machine)["GPU"].status == "warn"
 
 
@@ -160,36 +162,41 @@ class Turns:
         return 10
 
 
-class Gpu:
-    nvml = SimpleNamespace(NVML_CLOCK_SM=1)
-
-    def __init__(self, *, slowed_by=0, **answers):
-        self.answers = answers
-        self.slowed_by = slowed_by
-
-    def ask(self, name, *arguments):
-        return self.answers.get(name)
-
-    def sample(self):
-        return GpuSample(slowed_by=self.slowed_by)
+def see(monkeypatch, **answers):
+    """Let doctor see a GPU that answers so."""
+    made = FakeNvml(FakeGpu(0, **answers))
+    monkeypatch.setattr(gpu, "find_gpu", lambda: Gpu(made, made.gpus[0]))
 
 
 def test_a_gpu_that_is_fit(machine, monkeypatch):
-    fit = Gpu(GetPersistenceMode=1, GetClockInfo=345, GetMaxClockInfo=1980,
-              GetApplicationsClock=1500, GetComputeRunningProcesses=[])  # fmt: skip
-    monkeypatch.setattr(gpu, "find_gpu", lambda: fit)
+    see(monkeypatch, GetApplicationsClock={pynvml.NVML_CLOCK_SM: 1500})
     checks = found(machine)
     assert {check.status for check in checks.values()} == {"ok"}
-    assert checks["GPU clock"].found == "345 MHz now, 1980 MHz at most, set to 1500 MHz"
+    assert checks["GPU"].found == "NVIDIA Made-Up 100 at 0000:3b:00.0, driver 580.95"
+    assert checks["GPU clock"].found == "1755 MHz now, 1980 MHz at most, set to 1500 MHz"
 
 
 def test_a_gpu_that_is_not(machine, monkeypatch):
-    unfit = Gpu(slowed_by=0x40, GetPersistenceMode=0, GetComputeRunningProcesses=[1, 2])
-    monkeypatch.setattr(gpu, "find_gpu", lambda: unfit)
+    see(
+        monkeypatch,
+        GetCurrentClocksThrottleReasons=0x40,
+        GetPersistenceMode=0,
+        GetComputeRunningProcesses=[process(1)],
+        GetMigMode=[1, 1],
+    )
+    monkeypatch.setenv("CUDA_MPS_PIPE_DIRECTORY", "/tmp/mps")
     checks = found(machine)
-    for name in ("GPU persistence", "GPU slowdown", "GPU use"):
-        assert checks[name].status == "warn"
+    for name in ("GPU persistence", "GPU slowdown", "GPU use", "GPU parts", "GPU sharing"):
+        assert checks[name].status == "warn", name
     assert checks["GPU slowdown"].found == "heat, by the hardware"
+    assert checks["GPU use"].found == "1 other process"
+
+
+def test_a_gpu_for_one_process_fails(machine, monkeypatch):
+    see(monkeypatch, GetComputeMode=pynvml.NVML_COMPUTEMODE_EXCLUSIVE_PROCESS)
+    check = found(machine)["GPU mode"]
+    assert check.status == "fail"
+    assert check.mend == "sudo nvidia-smi -c 0"
 
 
 def test_the_command_shows_every_check_and_fails_only_where_measuring_would(machine):

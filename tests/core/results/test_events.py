@@ -34,7 +34,7 @@ def made(machine):
     """One of each kind, and some more."""
     run = events.Run(
         schema=1, id="x", mbench="0.1.0", arguments=["mbench", "caf\u00e9 \u2028"], started="then",
-        protocol=PRESETS["adaptive"], system=machine(gpus=[{"memory.total": "80 GB"}]),
+        protocol=PRESETS["adaptive"], system=machine(gpus=[{"memory": "80 GB"}]),
     )  # fmt: skip
     tried = Tried(value=8, step_seconds=0.1, peak_bytes=1)
     ceiling = events.Ceiling(case=1, probe="matmul", size=8, amount=1, steps=1, nanoseconds=[1])

@@ -144,3 +144,14 @@ def test_processes_are_judged_one_by_one(block):
     loaded, calm = (counted(block, load, rounds=20, chance=chance) for load in (0.2, 0.0))
     (found,) = find(loaded, calm, calm, calm)
     assert found.share == 0.25
+
+
+def test_others_on_the_gpu_are_told(block):
+    (found,) = find([[block(gpu={"others": count})] for count in (0, 2, 0)])
+    assert found.kind == "gpu-others"
+    assert found.text == "2 other processes were on the GPU in 33 % of the rounds"
+
+
+def test_a_clock_that_the_power_limit_sets_is_no_disturbance(block):
+    clocks = [(1700, 0), (1700, 0), (1700, 0), (1500, 0x4)]
+    assert kinds([[block(gpu={"sm_mhz": mhz, "slowed_by": by})] for mhz, by in clocks]) == []

@@ -2,94 +2,131 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
+import os
 
 import pynvml
 import pytest
+from fake_nvml import FakeGpu, FakeNvml, process
 
 from mbench.telemetry import nvml
 from mbench.telemetry.sample import GpuSample
 
-ANSWERS = {
-    "GetUtilizationRates": SimpleNamespace(gpu=87, memory=40),
-    "GetPowerUsage": 412_500,
-    "GetTotalEnergyConsumption": 3_000_500,
-    "GetTemperature": 61,
-    "GetCurrentClocksThrottleReasons": 0x24,
-}
-
 
 @pytest.fixture
-def driver(monkeypatch, tmp_path):
-    """A driver with two GPUs; what is taken out of `answers` it does not support."""
-    asked = SimpleNamespace(answers=dict(ANSWERS), handles=[])
-
-    def handle(name):
-        def take(which):
-            asked.handles.append((name, which))
-            return which
-
-        return take
-
-    def answer(name):
-        def take(handle, *arguments):
-            if name not in asked.answers:
-                raise pynvml.NVMLError(pynvml.NVML_ERROR_NOT_SUPPORTED)
-            return asked.answers[name]
-
-        return take
-
-    monkeypatch.setattr(pynvml, "nvmlInit", lambda: None)
-    monkeypatch.setattr(pynvml, "nvmlDeviceGetHandleByIndex", handle("index"))
-    monkeypatch.setattr(pynvml, "nvmlDeviceGetHandleByUUID", handle("uuid"))
-    for name in ANSWERS:
-        monkeypatch.setattr(pynvml, f"nvmlDevice{name}", answer(name))
-    clocks = {pynvml.NVML_CLOCK_SM: 1755, pynvml.NVML_CLOCK_MEM: 2619}
-    monkeypatch.setattr(pynvml, "nvmlDeviceGetClockInfo", lambda handle, kind: clocks[kind])
-    monkeypatch.setattr(nvml, "DRIVER", tmp_path)
+def driver(monkeypatch):
+    """A driver with two GPUs."""
+    made = FakeNvml()
+    monkeypatch.setattr(nvml, "begun", lambda: made)
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    return asked
+    return made
 
 
 def test_units_are_watts_joules_and_shares(driver):
+    driver.gpus[0].answers["GetCurrentClocksThrottleReasons"] = 0x24
     assert nvml.find_gpu().sample() == GpuSample(
         utilization=0.87, power_watts=412.5, sm_mhz=1755, memory_mhz=2619, celsius=61,
-        slowed_by=0x24, joules=3000.5,
+        slowed_by=0x24, joules=3000.5, others=0,
     )  # fmt: skip
 
 
+def test_power_of_this_moment_comes_before_its_mean(driver):
+    driver.gpus[0].instant_milliwatts = 698_000
+    assert nvml.find_gpu().sample().power_watts == 698
+
+
 def test_what_a_gpu_does_not_tell_is_none(driver):
-    driver.answers.clear()
-    assert nvml.find_gpu().sample() == GpuSample(sm_mhz=1755, memory_mhz=2619)
+    driver.gpus[0].answers.clear()
+    assert nvml.find_gpu().sample() == GpuSample()
+    assert nvml.find_gpu().memory() is None
+    assert nvml.find_gpu().address == ""
+    assert nvml.find_gpu().mode == ""
+    assert not nvml.find_gpu().for_one
 
 
 @pytest.mark.parametrize(
-    ("visible", "handle"),
+    ("visible", "number"),
     [
-        ("", ("index", 0)),
-        ("3,1", ("index", 3)),
-        ("GPU-8f1a,1", ("uuid", "GPU-8f1a")),
-        ("MIG-77", ("uuid", "MIG-77")),
+        (None, 0),
+        ("1,0", 1),
+        ("GPU-1a2b,0", 1),
+        ("GPU-1a2b3c4d-0000", 1),
+        ("MIG-77", 1),
+        ("7", None),
+        ("GPU-ffff", None),
+        ("MIG-78", None),
+        ("-1", None),
+        ("", None),
     ],
 )
-def test_the_gpu_is_the_first_visible_one(driver, monkeypatch, visible, handle):
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
-    nvml.find_gpu()
-    assert driver.handles == [handle]
+def test_the_gpu_is_the_first_visible_one(driver, monkeypatch, visible, number):
+    driver.instances["MIG-77"] = driver.gpus[1]
+    if visible is not None:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    found = nvml.find_gpu()
+    assert (found and found.handle) is (None if number is None else driver.gpus[number])
 
 
-def test_there_is_none_without_a_driver_or_where_it_does_not_answer(driver, monkeypatch, tmp_path):
+def test_a_gpu_is_found_by_its_place_on_the_bus(driver):
+    assert nvml.find_gpu("0000:3c:00.0").handle is driver.gpus[1]
+    assert nvml.find_gpu("0000:3c:00.0").address == "0000:3c:00.0"
+    assert nvml.find_gpu("0000:99:00.0") is None
+
+
+def test_a_gpu_is_told_from_another(driver):
+    driver.gpus[0].answers.update(GetComputeMode=3, GetMigMode=[1, 1], GetApplicationsClock=None)
+    assert nvml.find_gpu().facts() == {
+        "name": "NVIDIA Made-Up 100",
+        "uuid": "GPU-0a2b3c4d-0000",
+        "address": "0000:3b:00.0",
+        "driver_version": "580.95",
+        "memory": "81,920 MiB",
+        "power_limit": "700 W",
+        "highest_sm_clock": "1980 MHz",
+        "ecc": "on",
+        "mig": "on",
+        "compute_mode": "exclusive to a process",
+    }
+    assert nvml.find_gpu().for_one
+
+
+def test_processes_of_others_are_counted(driver):
+    ours = os.getpid()
+    driver.gpus[0].answers["GetComputeRunningProcesses"] = [process(ours, 2**30), process(1, 2**20)]
+    gpu = nvml.find_gpu()
+    assert gpu.others() == 1
+    assert gpu.held_bytes([ours]) == 2**30
+    assert gpu.held_bytes([ours, 1]) == 2**30 + 2**20
+    assert gpu.held_bytes([2]) is None
+
+
+def test_processes_that_cannot_be_seen_from_here_are_not_counted(driver):
+    """As from a container, whose pids are others."""
+    driver.gpus[0].answers["GetComputeRunningProcesses"] = [process(2**22 + 1)]
+    assert nvml.find_gpu().others() is None
+
+
+def test_memory_that_is_not_told_is_not_nothing(driver):
+    driver.gpus[0].answers["GetComputeRunningProcesses"] = [process(os.getpid())]
+    assert nvml.find_gpu().held_bytes([os.getpid()]) is None
+
+
+def test_there_is_none_without_a_driver_or_where_it_does_not_answer(monkeypatch):
+    monkeypatch.setattr(nvml, "LIBRARY", "libnone.so.1")
+    assert not nvml.has_driver()
+    assert nvml.find_gpu() is None
+    assert nvml.all_gpus() == []
+
     def fail():
         raise pynvml.NVMLError(pynvml.NVML_ERROR_DRIVER_NOT_LOADED)
 
+    monkeypatch.setattr(nvml, "has_driver", lambda: True)
     monkeypatch.setattr(pynvml, "nvmlInit", fail)
-    assert nvml.find_gpu() is None
-    monkeypatch.setattr(nvml, "DRIVER", tmp_path / "none")
     assert nvml.find_gpu() is None
 
 
 def test_every_name_that_is_asked_for_is_one_of_the_bindings():
-    names = (*ANSWERS, "GetHandleByIndex", "GetHandleByUUID", "GetClockInfo")
+    names = (*FakeGpu().answers, "GetApplicationsClock", "GetCount", "GetHandleByIndex",
+             "GetHandleByUUID", "GetDeviceHandleFromMigDeviceHandle", "GetFieldValues")  # fmt: skip
     assert all(callable(getattr(pynvml, f"nvmlDevice{name}")) for name in names)
 
 
@@ -102,3 +139,5 @@ def test_reasons_are_nvmls_own():
         pynvml.nvmlClocksEventReasonHwThermalSlowdown,
         pynvml.nvmlClocksEventReasonHwPowerBrakeSlowdown,
     }
+    modes = ("DEFAULT", "EXCLUSIVE_THREAD", "PROHIBITED", "EXCLUSIVE_PROCESS")
+    assert [*nvml.MODES] == [getattr(pynvml, f"NVML_COMPUTEMODE_{mode}") for mode in modes]

@@ -5,18 +5,14 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
 import psutil
 import pytest
+from fake_nvml import FakeGpu, FakeNvml
 
 from mbench.contract.reading import read_fields
-from mbench.telemetry import system
+from mbench.telemetry import nvml, system
 from mbench.telemetry.machine import System
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 
 def test_the_description_is_strict_json_and_names_the_machine():
@@ -40,50 +36,31 @@ def test_usable_cores_are_physical_and_allowed(monkeypatch, affinity, physical, 
     assert system.usable_cores() == cores
 
 
-@pytest.mark.parametrize(("loaded", "device"), [(True, "cuda"), (False, "cpu")])
-def test_the_device_is_the_drivers(monkeypatch, tmp_path, loaded, device):
-    driver = tmp_path / "version"
-    if loaded:
-        driver.touch()
-    monkeypatch.setattr(system, "NVIDIA_DRIVER", driver)
+@pytest.mark.parametrize(
+    ("gpus", "visible", "device"),
+    [(2, None, "cuda"), (2, "1", "cuda"), (2, "-1", "cpu"), (0, None, "cpu")],
+)
+def test_the_device_is_a_gpu_that_workers_may_see(monkeypatch, gpus, visible, device):
+    made = FakeNvml(*map(FakeGpu, range(gpus))) if gpus else None
+    monkeypatch.setattr(nvml, "begun", lambda: made)
+    monkeypatch.setattr(system, "has_driver", lambda: True)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    if visible is not None:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
     assert system.find_device() == device
 
 
-@pytest.fixture
-def smi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """Puts a script on PATH as nvidia-smi."""
-    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-
-    def put(body: str) -> None:
-        script = tmp_path / "nvidia-smi"
-        script.write_text(f"#!/bin/sh\n{body}\n")
-        script.chmod(0o755)
-
-    return put
+def test_without_a_driver_nobody_is_asked(monkeypatch):
+    monkeypatch.setattr(system, "has_driver", lambda: False)
+    monkeypatch.setattr(system, "find_gpu", None)
+    assert system.find_device() == "cpu"
 
 
-def test_gpus_by_name(smi):
-    smi("echo 'Tesla X, 550.1, 81559 MiB, 700.00 W, 1980 MHz'; echo 'Y, 1, 2 MiB, [N/A], 3 MHz'")
-    first, second = system.gpus()
-    assert first == {
-        "name": "Tesla X",
-        "driver_version": "550.1",
-        "memory.total": "81559 MiB",
-        "power.limit": "700.00 W",
-        "clocks.max.sm": "1980 MHz",
-    }
-    assert second["power.limit"] == "[N/A]"
-
-
-@pytest.mark.parametrize("body", ["exit 9", "echo No devices were found", "true"])
-def test_a_tool_that_fails_shows_no_gpu(smi, body):
-    smi(body)
-    assert system.gpus() == []
-
-
-def test_no_tool_no_gpu(monkeypatch, tmp_path):
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert system.gpus() == []
+def test_gpus_by_name(monkeypatch):
+    monkeypatch.setattr(nvml, "begun", FakeNvml)
+    described = system.describe_system({})
+    assert [gpu["address"] for gpu in described.gpus] == ["0000:3b:00.0", "0000:3c:00.0"]
+    assert described.gpus[0]["name"] == "NVIDIA Made-Up 100"
 
 
 def test_files_that_are_not_there_read_as_none(tmp_path):

@@ -1,0 +1,104 @@
+"""NVML made up: NVIDIA's bindings by their own names and units, over GPUs that a test changes.
+
+What a GPU is not given an answer for, it does not support, as real ones do. Answers are shaped as
+nvml.h and the bindings of version 13 have them.
+"""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pynvml
+
+__all__ = ["FakeGpu", "FakeNvml", "process"]
+
+
+def process(pid, used=None):
+    """One that computes; `used` in bytes."""
+    return SimpleNamespace(pid=pid, usedGpuMemory=used)
+
+
+class FakeGpu:
+    """A GPU at rest; `answers` by the names of functions, without nvmlDevice."""
+
+    def __init__(self, number=0, **answers):
+        self.instant_milliwatts = None
+        self.answers = {
+            "GetName": "NVIDIA Made-Up 100",
+            "GetUUID": f"GPU-{number}a2b3c4d-0000",
+            "GetPciInfo": SimpleNamespace(busId=f"00000000:{0x3B + number:02X}:00.0"),
+            "GetMemoryInfo": SimpleNamespace(free=70 * 2**30, used=10 * 2**30, total=80 * 2**30),
+            "GetClockInfo": {pynvml.NVML_CLOCK_SM: 1755, pynvml.NVML_CLOCK_MEM: 2619},
+            "GetMaxClockInfo": {pynvml.NVML_CLOCK_SM: 1980},
+            "GetUtilizationRates": SimpleNamespace(gpu=87, memory=40),
+            "GetPowerUsage": 412_500,
+            "GetEnforcedPowerLimit": 700_000,
+            "GetTotalEnergyConsumption": 3_000_500,
+            "GetTemperature": 61,
+            "GetCurrentClocksThrottleReasons": 0,
+            "GetPersistenceMode": 1,
+            "GetComputeMode": pynvml.NVML_COMPUTEMODE_DEFAULT,
+            "GetMigMode": [0, 0],
+            "GetEccMode": [1, 1],
+            "GetComputeRunningProcesses": [],
+        }
+        self.answers.update(answers)
+
+
+class FakeNvml:
+    """In place of the module pynvml."""
+
+    NVMLError = pynvml.NVMLError
+    NVML_SUCCESS = pynvml.NVML_SUCCESS
+    NVML_CLOCK_SM = pynvml.NVML_CLOCK_SM
+    NVML_CLOCK_MEM = pynvml.NVML_CLOCK_MEM
+    NVML_TEMPERATURE_GPU = pynvml.NVML_TEMPERATURE_GPU
+    NVML_FI_DEV_POWER_INSTANT = pynvml.NVML_FI_DEV_POWER_INSTANT
+
+    def __init__(self, *gpus):
+        self.gpus = list(gpus or (FakeGpu(0), FakeGpu(1)))
+        self.instances = {}
+        """GPUs by the UUID of a MIG instance of theirs."""
+
+    def __getattr__(self, name):
+        if not name.startswith("nvmlDevice") or not hasattr(pynvml, name):
+            raise AttributeError(name)
+        short = name.removeprefix("nvmlDevice")
+
+        def answer(gpu, *arguments):
+            found = gpu.answers.get(short)
+            if isinstance(found, dict):
+                found = found.get(arguments[0])
+            if found is None:
+                raise pynvml.NVMLError(pynvml.NVML_ERROR_NOT_SUPPORTED)
+            return found
+
+        return answer
+
+    def nvmlInit(self):  # noqa: N802 (NVIDIA's name)
+        if not self.gpus:
+            raise pynvml.NVMLError(pynvml.NVML_ERROR_DRIVER_NOT_LOADED)
+
+    def nvmlSystemGetDriverVersion(self):  # noqa: N802
+        return "580.95"
+
+    def nvmlDeviceGetCount(self):  # noqa: N802
+        return len(self.gpus)
+
+    def nvmlDeviceGetHandleByIndex(self, at):  # noqa: N802
+        return self.gpus[at]
+
+    def nvmlDeviceGetHandleByUUID(self, uuid):  # noqa: N802
+        if uuid not in self.instances:
+            raise pynvml.NVMLError(pynvml.NVML_ERROR_NOT_FOUND)
+        return uuid
+
+    def nvmlDeviceGetDeviceHandleFromMigDeviceHandle(self, instance):  # noqa: N802
+        return self.instances[instance]
+
+    def nvmlDeviceGetFieldValues(self, gpu, fields):  # noqa: N802
+        assert fields == [pynvml.NVML_FI_DEV_POWER_INSTANT]
+        known = gpu.instant_milliwatts is not None
+        status = pynvml.NVML_SUCCESS if known else pynvml.NVML_ERROR_NOT_SUPPORTED
+        value = SimpleNamespace(uiVal=gpu.instant_milliwatts or 0)
+        return [SimpleNamespace(nvmlReturn=status, value=value)]
