@@ -101,11 +101,10 @@ class RuntimesAlike:
 
 
 class ScalersAlike:
-    """Of frameworks whose loss scaling works on CPU too, beside products in float32."""
+    """Of frameworks whose loss scaling works on CPU too, beside products in float32.
 
-    @staticmethod
-    def set_scale(update, scale):
-        raise NotImplementedError("each framework keeps its scale in its own way")
+    Each has `set_scale(update, scale)`, as it keeps its scale in its own way.
+    """
 
     def test_a_loss_scale_is_kept_and_its_halvings_are_counted(self, runtime, workload):
         made = prepare(runtime, workload, compiler="eager")

@@ -169,12 +169,6 @@ class Benchmark(Protocol):
         On a device it is by the framework's own allocator.
         """
 
-    def begin_peak(self) -> bool:
-        """Let `peak_memory_bytes` count from now on; False where the framework cannot.
-
-        It may be left out.
-        """
-
     def skipped_steps(self) -> int:
         """How many steps since parameters were loaded made no update, as scaled gradients
         overflowed. It may be left out where no loss is scaled.
@@ -194,19 +188,11 @@ class Probe(Protocol):
 class Runtime(Protocol):
     """The adapter's worker side: imports the framework when constructed."""
 
-    def __init__(
-        self,
-        *,
-        device: str,
-        threads: int,
-        place: Place = ALONE,
-        device_memory_bytes: int | None = None,
-    ) -> None:
+    def __init__(self, *, device: str, threads: int, place: Place = ALONE) -> None:
         """Import and set up the framework; raises Unsupported if it lacks the device.
 
         `place` is given only where several processes work on a case together, which none do yet.
-        A Runtime that does not take it serves a case of one process. `device_memory_bytes` is given
-        only for a device that has its own memory: the framework is to take no more of it.
+        A Runtime that does not take it serves a case of one process.
         """
 
     def describe(self) -> FrameworkInfo:

@@ -53,15 +53,13 @@ class Hello:
 class Start:
     """Import and set up the framework and say what it is; answered by FrameworkInfo.
 
-    `runtime` is the adapter's Runtime as "module:Class". `device_memory_bytes` is what it may take
-    of the memory of a device that has its own.
+    `runtime` is the adapter's Runtime as "module:Class".
     """
 
     runtime: str
     device: str
     threads: int
     place: Place = ALONE
-    device_memory_bytes: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,17 +144,12 @@ class Elapsed:
 
 @dataclass(frozen=True, kw_only=True)
 class Memory:
-    """Ask for the most memory used so far; if `anew`, the count is to begin again after it."""
-
-    anew: bool = False
+    """Ask for the most memory used so far."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class MemoryUsed:
-    """`anew`: whether the count has begun again, which not all frameworks can let it."""
-
     peak_bytes: int
-    anew: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -174,10 +174,6 @@ class Prepared:
         found: int = self.compiler.peak_memory_bytes()
         return found
 
-    def begin_peak(self) -> bool:
-        begun: bool = self.compiler.begin_peak()
-        return begun
-
     def skipped_steps(self) -> int:
         """By how often the scale was halved since it was looked at before."""
         if not self.precision.scales_loss or not self.training:

@@ -36,10 +36,6 @@ class Compiler:
         """Most device memory in use so far; on CPU most resident memory of this process."""
         return peak_resident_bytes()
 
-    def begin_peak(self) -> bool:
-        """Let that count from now on; False where it cannot."""
-        return False
-
 
 def peak_resident_bytes() -> int:
     """Most resident memory of this process so far, for adapters on CPU.

@@ -48,30 +48,19 @@ class RuntimeBase:
     out_of_memory: Sequence[str] = ()
     """What the framework's errors say, in small letters, where memory does not suffice."""
 
-    def __init__(
-        self,
-        *,
-        device: str,
-        threads: int,
-        place: Place = ALONE,
-        device_memory_bytes: int | None = None,
-    ) -> None:
+    def __init__(self, *, device: str, threads: int, place: Place = ALONE) -> None:
         require(
             place.ranks == 1, f"{self.adapter.title}'s adapter has no work for several processes"
         )
         self.device = device
         self.threads = threads
-        self.device_memory_bytes = device_memory_bytes
         self.devices = ["cpu"]
         self.set_up()
 
     # The framework's own.
 
     def set_up(self) -> None:
-        """Set the framework up for the device and the threads; raises Unsupported.
-
-        It is to keep to `device_memory_bytes` of a device's memory, if that is no None.
-        """
+        """Set the framework up for the device and the threads; raises Unsupported."""
 
     def threads_used(self) -> int:
         """As the framework says."""

@@ -21,7 +21,7 @@ from mbench.worker.limits import limit_memory
 from mbench.worker.rotation import Rotation
 
 if TYPE_CHECKING:
-    from mbench.contract.adapter import Benchmark, Probe, Runtime
+    from mbench.contract.adapter import Probe, Runtime
     from mbench.contract.case import Case
     from mbench.workloads.workload import Workload
 
@@ -70,7 +70,7 @@ class Session:
             self.load(self.rotation)
             return wire.Loaded()
         if isinstance(message, wire.Memory):
-            return memory_used(self.rotation.benchmark, message)
+            return wire.MemoryUsed(peak_bytes=self.rotation.benchmark.peak_memory_bytes())
         if isinstance(message, wire.Observe):
             self.rotation.observed(message.steps)
             return evidence.observe(self.rotation.benchmark, self.workload, self.case, message)
@@ -81,8 +81,6 @@ class Session:
         settings: dict[str, Any] = {"device": message.device, "threads": message.threads}
         if message.place.ranks > 1:
             settings["place"] = message.place
-        if message.device_memory_bytes is not None:
-            settings["device_memory_bytes"] = message.device_memory_bytes
         runtime: Runtime = getattr(importlib.import_module(module), name)(**settings)
         self.runtime = runtime
         return runtime
@@ -130,12 +128,6 @@ class Session:
             raise Unsupported(f"the adapter has no {message.kind}")
         self.probe = make(message.size, message.precision)
         return wire.Probed()
-
-
-def memory_used(benchmark: Benchmark, message: wire.Memory) -> wire.MemoryUsed:
-    peak = benchmark.peak_memory_bytes()
-    begin = getattr(benchmark, "begin_peak", None) if message.anew else None
-    return wire.MemoryUsed(peak_bytes=peak, anew=bool(begin and begin()))
 
 
 def serve(read_fd: int, write_fd: int) -> None:
