@@ -175,6 +175,25 @@ def test_gates_of_few_steps_are_wider(factor, told):
     assert said(*late)
 
 
+@pytest.mark.parametrize(("step", "skipped", "told"), [(16, 1, 0), (16, 2, 1), (1000, 3, 0)])
+def test_steps_that_update_nothing_are_told_unless_a_loss_scale_has_few(step, skipped, told):
+    process = make_process(changes=[(step, WEIGHT)])
+    process.changes = [replace(process.changes[0], skipped=skipped)]
+    found = [one for one in said(make_record(process)) if "made no update" in one]
+    assert len(found) == told
+    if told:
+        assert "2 of 16 timed steps made no update, as scaled gradients overflowed" in found[0]
+
+
+def test_a_skipped_step_carries_nothing():
+    """15 of 16 steps have made 15 sixteenths of the way, in no other direction than allowed."""
+    whole = make_record(make_process(changes=[(16, WEIGHT)]))
+    less = make_process(changes=[(16, grown(15 / 16))])
+    assert said(whole, make_record(less)) != []
+    less.changes = [replace(less.changes[0], skipped=1, due=15 / 16 * less.changes[0].due)]
+    assert said(whole, make_record(less)) == []
+
+
 def test_the_first_few_steps_foretell_nothing():
     """They are not of all batches."""
     found = make_process(changes=[(4, WEIGHT), (16, grown(2.0)), (320, grown(40.0))])
