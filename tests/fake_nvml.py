@@ -9,8 +9,9 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pynvml
+from mbench_tiny_gpu import MIB, Settings, holders
 
-__all__ = ["FakeGpu", "FakeNvml", "process"]
+__all__ = ["FakeGpu", "FakeNvml", "FolderGpu", "process"]
 
 
 def process(pid, used=None):
@@ -45,6 +46,35 @@ class FakeGpu:
         self.answers.update(answers)
 
 
+class FolderGpu(FakeGpu):
+    """The one in tiny's folder as it is now, with the processes that are really on it."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        super().__init__()
+
+    @property
+    def answers(self):
+        settings, held = Settings.of(self.folder), holders(self.folder)
+        used = sum(held.values()) + settings.others * MIB
+        whole = settings.memory * MIB
+        mode = pynvml.NVML_COMPUTEMODE_EXCLUSIVE_PROCESS if settings.exclusive else 0
+        return {
+            **self.usual,
+            "GetName": settings.name,
+            "GetPciInfo": SimpleNamespace(busId=f"0000{settings.address.upper()}"),
+            "GetMemoryInfo": SimpleNamespace(free=whole - used, used=used, total=whole),
+            "GetClockInfo": {pynvml.NVML_CLOCK_SM: settings.sm_mhz, pynvml.NVML_CLOCK_MEM: 2619},
+            "GetCurrentClocksThrottleReasons": settings.slowed_by,
+            "GetComputeMode": mode,
+            "GetComputeRunningProcesses": [process(pid, count) for pid, count in held.items()],
+        }
+
+    @answers.setter
+    def answers(self, usual):
+        self.usual = usual
+
+
 class FakeNvml:
     """In place of the module pynvml."""
 
@@ -59,6 +89,8 @@ class FakeNvml:
         self.gpus = list(gpus or (FakeGpu(0), FakeGpu(1)))
         self.instances = {}
         """GPUs by the UUID of a MIG instance of theirs."""
+        self.parts = {}
+        """What an instance itself answers, by its UUID."""
 
     def __getattr__(self, name):
         if not name.startswith("nvmlDevice") or not hasattr(pynvml, name):
@@ -66,6 +98,8 @@ class FakeNvml:
         short = name.removeprefix("nvmlDevice")
 
         def answer(gpu, *arguments):
+            if isinstance(gpu, str):  # an instance's handle
+                gpu = self.parts.get(gpu, FakeGpu(**dict.fromkeys(FakeGpu().answers)))
             found = gpu.answers.get(short)
             if isinstance(found, dict):
                 found = found.get(arguments[0])

@@ -11,12 +11,14 @@ memo, stale, forty, second, half, clock.
 from __future__ import annotations
 
 import importlib
+import math
 import os
 import signal
 import sys
 import time
+import weakref
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -100,17 +102,27 @@ def loss(outputs, batch):
 
 
 class Update(UpdateBase):
-    """Gradient descent with momentum; `lie` is what flaky tells."""
+    """Gradient descent with momentum; `lie` is what flaky tells. With a loss that is scaled, a step
+    is skipped where the scale is too large for the device.
+    """
 
     lie = ""
+    largest_scale = math.inf
 
     def build(self):
         self.decays = decays(self.workload, self.parameters)
+        self.scale = 2.0**16 if self.precision.scales_loss else 1.0
+
+    def loss_scale(self):
+        return self.scale
 
     def reset(self):
         self.momentum = {name: np.zeros_like(array) for name, array in self.parameters.items()}
 
     def __call__(self, gradients):
+        if self.scale > self.largest_scale:
+            self.scale /= 2
+            return
         for name, value in self.parameters.items():
             if self.lie == "frozen" and name == "bias":
                 continue
@@ -125,6 +137,7 @@ class Model(Prepared):
     """Softmax regression with hand-written gradients."""
 
     updater = Update
+    held = 0
 
     def build(self):
         model = self.family.build(self.workload.config)
@@ -132,6 +145,24 @@ class Model(Prepared):
 
     def place(self, array):
         return array.astype(self.precision.parameters) if array.dtype.kind == "f" else array
+
+    def prepare_training(self):
+        if device := self.compiler.gpu:
+            self.update.largest_scale = device.settings.largest_scale
+
+    def step(self, at):
+        if device := self.compiler.gpu:
+            self.occupy(device)
+        super().step(at)
+
+    def occupy(self, device):
+        """What the case takes, kept to its end, and what the first step takes besides."""
+        if not self.held:
+            self.held = device.settings.sample * self.case.batch_size
+            device.take(self.held)
+            weakref.finalize(self, device.give, self.held)
+            device.take(device.settings.tuning)
+            device.give(device.settings.tuning)
 
     def train(self, batch):
         found, chances = self.family.loss(self.infer(batch), batch)
@@ -145,6 +176,25 @@ class Model(Prepared):
         return {name: Native(array, trainable=True) for name, array in self.model.items()}
 
 
+class Eager(Compiler):
+    """`gpu` is the made-up one, where the case is for it."""
+
+    gpu = None
+
+    def peak_memory_bytes(self):
+        return self.gpu.peak if self.gpu else super().peak_memory_bytes()
+
+    def begin_peak(self):
+        if self.gpu:
+            self.gpu.peak = self.gpu.given
+        return bool(self.gpu)
+
+
+GPU = "TINY_GPU"
+"""Names the folder of a made-up GPU; see mbench_tiny_gpu.py."""
+CPU_ONLY = "tiny computes on the CPU only"
+
+
 class Tiny(AdapterBase):
     name = "tiny"
     title = "Tiny"
@@ -152,14 +202,17 @@ class Tiny(AdapterBase):
     runtime = "mbench_tiny:Runtime"
     compilers = {"eager": "NumPy, operation by operation", "imaginary": "for refusals"}  # noqa: RUF012
     tuned_by = ("TINY_",)
+
     lacks = (
-        Lack("tiny computes on the CPU only", devices=("cuda",)),
-        Lack(
-            "tiny knows fp32 and fp64 only",
-            precisions=("tf32", "amp-bf16", "amp-fp16", "bf16", "fp16"),
-        ),
+        Lack("tiny knows fp32 and fp64 only", precisions=("tf32", "amp-bf16", "bf16", "fp16")),
+        Lack("tiny knows fp32 and fp64 only", ("cpu",), ("amp-fp16",)),
         Lack("this compiler does not exist", compilers=("imaginary",)),
     )
+
+    def lacking(self, **words):
+        if words.get("device") == "cuda" and GPU not in os.environ:
+            return CPU_ONLY
+        return super().lacking(**words)
 
     def requirements(self, version, accelerator):
         return [f"numpy=={version}" if version else "numpy>=1.23"]
@@ -167,12 +220,25 @@ class Tiny(AdapterBase):
 
 class Runtime(RuntimeBase):
     adapter = Tiny()
-    compilers = {"eager": Compiler, "steady": Compiler}  # noqa: RUF012
+    compilers = {"eager": Eager, "steady": Eager}  # noqa: RUF012
+    plain = Eager
     benchmark = Model
     version = np.__version__
+    out_of_memory = ("outofdevicememory",)
 
     def set_up(self):
-        require(self.device == "cpu", "tiny computes on the CPU only")
+        if self.device == "cpu":
+            return
+        require(GPU in os.environ, CPU_ONLY)
+        Eager.gpu = importlib.import_module("mbench_tiny_gpu").Device(self.device_memory_bytes)
+
+    def describe(self):
+        found = super().describe()
+        if Eager.gpu is None:
+            return found
+        settings = Eager.gpu.settings
+        return replace(found, devices=["cpu", "cuda"], device_name=settings.name,
+                       device_address=settings.address)  # fmt: skip
 
     def outline(self, workload):
         return {tensor.name: Native(tensor, trainable=True) for tensor in workload.tensors()}

@@ -34,7 +34,7 @@ class Eager(Compiler):
     def synchronize(self) -> None:
         jax.block_until_ready(self._enqueued)
 
-    def peak_memory_bytes(self) -> int:
+    def peak_memory_bytes(self) -> int | None:
         if self.device == "cuda":
             return int(jax.devices()[0].memory_stats()["peak_bytes_in_use"])
         return super().peak_memory_bytes()

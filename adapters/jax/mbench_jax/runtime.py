@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -130,6 +131,8 @@ class Runtime(RuntimeBase):
     set_precision = staticmethod(precision.set_flags)
 
     def set_up(self) -> None:
+        if share := self.memory_share():  # read when the backend is made
+            os.environ.setdefault("XLA_CLIENT_MEM_FRACTION", f"{share:.4f}")
         self.expect_cuda(built=True, found=jax.default_backend() == "gpu")
         # A first step is a first step, whatever the user's variables name.
         jax.config.update("jax_enable_compilation_cache", False)

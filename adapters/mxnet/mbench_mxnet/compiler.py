@@ -27,12 +27,9 @@ class Eager(Compiler):
     def synchronize(self) -> None:
         mx.nd.waitall()
 
-    def peak_memory_bytes(self) -> int:
-        """On CUDA what is in use on the device, by others too: MXNet's pool never shrinks."""
-        if self.device.device_type == "gpu":
-            free, total = mx.context.gpu_memory_info(self.device.device_id)
-            return int(total - free)
-        return super().peak_memory_bytes()
+    def peak_memory_bytes(self) -> int | None:
+        """On CUDA MXNet tells only what is in use on the whole device, by others too."""
+        return None if self.device.device_type == "gpu" else super().peak_memory_bytes()
 
 
 class Hybrid(Eager):

@@ -45,10 +45,16 @@ class Eager(Compiler):
         if self.device == "cuda":
             paddle.device.synchronize()
 
-    def peak_memory_bytes(self) -> int:
+    def peak_memory_bytes(self) -> int | None:
         if self.device == "cuda":
             return int(paddle.device.cuda.max_memory_allocated())
         return super().peak_memory_bytes()
+
+    def begin_peak(self) -> bool:
+        if self.device == "cuda":
+            paddle.device.cuda.reset_max_memory_allocated()
+            return True
+        return super().begin_peak()
 
 
 class Static(Eager):

@@ -164,6 +164,9 @@ class Runtime(RuntimeBase):
         self.expect_cuda(built=built, found=built and paddle.device.cuda.device_count() > 0)
         if os.environ["OMP_NUM_THREADS"] != str(self.threads):  # set to 1 by paddle if unset
             raise RuntimeError(f"OMP_NUM_THREADS must be {self.threads} before paddle is imported")
+        if self.device == "cuda" and self.device_memory_bytes:
+            # Read at the first allocation, whose allocator grows as it has to.
+            paddle.set_flags({"FLAGS_gpu_memory_limit_mb": self.device_memory_bytes // 2**20})
         paddle.set_device("gpu:0" if self.device == "cuda" else "cpu")
 
     def details(self) -> dict[str, str]:

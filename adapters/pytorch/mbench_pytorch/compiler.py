@@ -44,10 +44,16 @@ class Eager(Compiler):
         if self.device.type == "cuda":
             torch.cuda.synchronize(self.device)
 
-    def peak_memory_bytes(self) -> int:
+    def peak_memory_bytes(self) -> int | None:
         if self.device.type == "cuda":
             return torch.cuda.max_memory_allocated(self.device)
         return super().peak_memory_bytes()
+
+    def begin_peak(self) -> bool:
+        if self.device.type == "cuda":
+            torch.cuda.reset_peak_memory_stats(self.device)
+            return True
+        return super().begin_peak()
 
 
 class Inductor(Eager):

@@ -132,6 +132,8 @@ class Runtime(RuntimeBase):
 
     def set_up(self) -> None:
         self.expect_cuda(built=torch.backends.cuda.is_built(), found=torch.cuda.is_available())
+        if share := self.memory_share():
+            torch.cuda.set_per_process_memory_fraction(share)
         torch.set_num_threads(self.threads)
         import_torchvision()
 

@@ -25,10 +25,16 @@ class Eager(Compiler):
         # On CPU a call returns when its work is done, and this costs microseconds.
         tf.test.experimental.sync_devices()
 
-    def peak_memory_bytes(self) -> int:
+    def peak_memory_bytes(self) -> int | None:
         if self.device == "cuda":
             return int(tf.config.experimental.get_memory_info(self.placement)["peak"])
         return super().peak_memory_bytes()
+
+    def begin_peak(self) -> bool:
+        if self.device == "cuda":
+            tf.config.experimental.reset_memory_stats(self.placement)
+            return True
+        return super().begin_peak()
 
 
 class Graph(Eager):

@@ -78,8 +78,8 @@ protocol_options = apply(
                      help="Seed of weights, data and the order of rounds."),
         timeout_option,
         click.option("--memory-limit", type=MEMORY, default=None, metavar="SIZE",
-                     help="Most memory of a worker on the CPU, like 6GiB.  "
-                          "[default: nearly all that is free]"),
+                     help="Most memory of a worker, on CUDA of the GPU's, like 6GiB.  "
+                          "[default: nearly all that is free, on CUDA its share of it]"),
         provision_option,
         click.option("--mfu/--no-mfu", default=None,
                      help="Measure what the machine can do at most, which MFU is a share of.  "

@@ -163,11 +163,14 @@ class Benchmark(Protocol):
     def outputs(self) -> Mapping[str, np.ndarray]:
         """The outputs of the last inference step by canonical name, float32 or 64."""
 
-    def peak_memory_bytes(self) -> int:
-        """Most device memory in use so far; on CPU most resident memory of this process.
+    def peak_memory_bytes(self) -> int | None:
+        """Most memory in use so far: on CPU resident memory of this process.
 
-        On a device it is by the framework's own allocator.
+        On a device it is by the framework's own allocator; None where that does not tell.
         """
+
+    def begin_peak(self) -> bool:
+        """Let the peak begin anew, if that can be done; whether it was. It may be left out."""
 
     def skipped_steps(self) -> int:
         """How many steps since parameters were loaded made no update, as scaled gradients
@@ -188,11 +191,21 @@ class Probe(Protocol):
 class Runtime(Protocol):
     """The adapter's worker side: imports the framework when constructed."""
 
-    def __init__(self, *, device: str, threads: int, place: Place = ALONE) -> None:
+    def __init__(
+        self,
+        *,
+        device: str,
+        threads: int,
+        place: Place = ALONE,
+        device_memory_bytes: int | None = None,
+    ) -> None:
         """Import and set up the framework; raises Unsupported if it lacks the device.
 
         `place` is given only where several processes work on a case together, which none do yet.
-        A Runtime that does not take it serves a case of one process.
+        A Runtime that does not take it serves a case of one process. `device_memory_bytes` is what
+        the framework's allocator may take of the device, by the framework's own means. A Runtime
+        that does not take it, or has no such means, is watched from outside, and ended where it
+        holds more.
         """
 
     def describe(self) -> FrameworkInfo:

@@ -35,6 +35,7 @@ __all__ = [
     "Start",
     "StepEvidence",
     "TimeSteps",
+    "TimeWaits",
     "decode",
     "encode",
 ]
@@ -53,13 +54,15 @@ class Hello:
 class Start:
     """Import and set up the framework and say what it is; answered by FrameworkInfo.
 
-    `runtime` is the adapter's Runtime as "module:Class".
+    `runtime` is the adapter's Runtime as "module:Class". `device_memory_bytes` is what it may take
+    of the device's memory; None: all that there is.
     """
 
     runtime: str
     device: str
     threads: int
     place: Place = ALONE
+    device_memory_bytes: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,6 +122,11 @@ class TimeSteps:
 
 
 @dataclass(frozen=True, kw_only=True)
+class TimeWaits:
+    """Time waiting where nothing is left to wait for, again and again; answered by Elapsed."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Turn:
     """Make the next step on the batch of that number; those after it follow in turn."""
 
@@ -144,12 +152,17 @@ class Elapsed:
 
 @dataclass(frozen=True, kw_only=True)
 class Memory:
-    """Ask for the most memory used so far."""
+    """Ask for the most memory used so far; `anew`: from now on, what is used from now on counts."""
+
+    anew: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class MemoryUsed:
-    peak_bytes: int
+    """None where the framework does not tell its own; `anew`: the peak did begin anew."""
+
+    peak_bytes: int | None
+    anew: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -258,9 +271,9 @@ class Failure:
 MESSAGES = {
     kind.__name__: kind
     for kind in (
-        Hello, Start, FrameworkInfo, Prepare, Prepared, Probe, Probed, TimeSteps, Elapsed, Memory,
-        MemoryUsed, Turn, Turned, Load, Loaded, Look, Seen, Observe, Observation, FindShapes,
-        ShapesFound, Close, Closed, Failure,
+        Hello, Start, FrameworkInfo, Prepare, Prepared, Probe, Probed, TimeSteps, TimeWaits,
+        Elapsed, Memory, MemoryUsed, Turn, Turned, Load, Loaded, Look, Seen, Observe, Observation,
+        FindShapes, ShapesFound, Close, Closed, Failure,
     )
 }  # fmt: skip
 

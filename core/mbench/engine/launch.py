@@ -10,6 +10,7 @@ from mbench.contract.place import ALONE
 from mbench.engine import local, steady
 from mbench.engine.outcome import CaseEnded
 from mbench.engine.program import Program
+from mbench.engine.room import allocator_bytes
 from mbench.engine.variables import of_worker
 from mbench.errors import MbenchError
 
@@ -34,7 +35,10 @@ def launch(
     memory_limit_bytes: int | None = None,
     launcher: Launcher = local.start,
 ) -> tuple[Worker, FrameworkInfo]:
-    """A worker whose framework is imported, and what it found; raises CaseEnded."""
+    """A worker whose framework is imported, and what it found; raises CaseEnded.
+
+    `memory_limit_bytes` is what it may hold of the memory of the device that it computes on.
+    """
     steadily = case.steadiness == STEADY
     try:
         program = Program(
@@ -53,10 +57,19 @@ def launch(
         worker = launcher(program, (ALONE,))
     except (CaseEnded, MbenchError) as error:
         raise mended(CaseEnded.of(error), environment) from None
-    worker.memory_limit_bytes = memory_limit_bytes
+    share = None
+    if case.device == "cpu":
+        worker.memory_limit_bytes = memory_limit_bytes
+    elif memory_limit_bytes is not None:
+        share = allocator_bytes(memory_limit_bytes)
     try:
         info = worker.start(
-            wire.Start(runtime=adapter.runtime, device=case.device, threads=case.threads)
+            wire.Start(
+                runtime=adapter.runtime,
+                device=case.device,
+                threads=case.threads,
+                device_memory_bytes=share,
+            )
         )
     except CaseEnded as end:
         worker.kill()

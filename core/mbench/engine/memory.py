@@ -13,10 +13,10 @@ import psutil
 from mbench.telemetry.memory import available_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from types import TracebackType
 
-__all__ = ["MemoryWatch", "resident_bytes", "worker_limit_bytes"]
+__all__ = ["SHARE", "MemoryWatch", "mib", "resident_bytes", "worker_limit_bytes"]
 
 SHARE = 0.9
 """Of the memory that is free, what workers may take."""
@@ -39,13 +39,24 @@ class MemoryWatch:
     for those that are timed.
     """
 
-    def __init__(self, groups: Sequence[int], *, limit_bytes: int | None) -> None:
-        """`limit_bytes`: most resident memory; without it, only the machine's reserve is kept."""
+    def __init__(
+        self,
+        groups: Sequence[int],
+        *,
+        limit_bytes: int | None,
+        besides: Callable[[], str] = lambda: "",
+    ) -> None:
+        """`limit_bytes`: most resident memory; without it, only the machine's reserve is kept.
+
+        `besides` says why else they are to end, in words; empty where they are not.
+        """
         self.groups = groups
         self.limit_bytes = limit_bytes
+        self.besides = besides
         self.reserve_bytes = int(psutil.virtual_memory().total * RESERVE)
         self.reason = ""
         self.largest_bytes = 0
+        self._lock = threading.Lock()
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
 
@@ -63,7 +74,14 @@ class MemoryWatch:
         self._thread.join()
 
     def _watch(self) -> None:
-        while not self._done.wait(SECONDS):
+        while not self.reason and not self._done.wait(SECONDS):
+            self.look()
+
+    def look(self) -> None:
+        """Once now, and kill if it has to be: for what is over sooner than the thread looks."""
+        with self._lock:
+            if self.reason:
+                return
             used, free = sum(map(resident_bytes, self.groups)), available_bytes()
             self.largest_bytes = max(self.largest_bytes, used)
             if self.limit_bytes is not None and used > self.limit_bytes:
@@ -74,11 +92,12 @@ class MemoryWatch:
                 self.reason = (
                     f"it held {mib(used)} of memory, and {mib(free)} was left for all others"
                 )
+            else:
+                self.reason = self.besides()
             if self.reason:
                 for group in self.groups:
                     with contextlib.suppress(ProcessLookupError, PermissionError):
                         os.killpg(group, signal.SIGKILL)
-                return
 
 
 def resident_bytes(pid: int) -> int:

@@ -43,7 +43,7 @@ class Worker(Protocol):
     processes: Sequence[Process]
     """By rank."""
     memory_limit_bytes: int | None = None
-    """What each may hold at most; None: nearly all memory that is free."""
+    """What each may hold at most on the CPU; None: nearly all memory that is free."""
 
     @abstractmethod
     def ask(self, message: object, answer: type[T], *, timeout: float | None = None) -> T:

@@ -18,6 +18,7 @@ from mbench.engine.program import package_files
 from mbench.engine.variables import inherited
 from mbench.results.proof import RememberedProof
 from mbench.results.runfile import small_text
+from mbench.telemetry.nvml import find_gpu
 from mbench.telemetry.system import cpu_model
 
 if TYPE_CHECKING:
@@ -57,9 +58,16 @@ def key(adapter: Adapter, environment: Environment, case: Case) -> str:
         sorted(environment.packages.items()),
         inherited([adapter]),
         cpu_model(),
+        gpu_and_driver() if case.device != "cpu" else "",
         code_digest(adapter, case.workload, case.model, case.resolve().family),
     ]
     return hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()[:24]
+
+
+def gpu_and_driver() -> str:
+    """Of the GPU that workers will use: another has other kernels, and so has another driver."""
+    gpu = find_gpu()
+    return "" if gpu is None else f"{gpu.name}, {gpu.driver}"
 
 
 def code_digest(adapter: Adapter, workload: str, model: str, family: str) -> str:

@@ -10,6 +10,7 @@ from mbench.contract.reading import Malformed
 from mbench.engine import local
 from mbench.engine.memory import worker_limit_bytes
 from mbench.engine.outcome import CaseEnded
+from mbench.engine.room import room_on
 from mbench.engine.together import together
 from mbench.equality import cache
 from mbench.equality.prover import Prover, Wanted
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from mbench.contract.adapter import Adapter
     from mbench.contract.case import Case
+    from mbench.engine.room import DeviceRoom
     from mbench.engine.worker import Launcher
     from mbench.environments.environment import Environment
     from mbench.results.proof import ProofRecord
@@ -58,7 +60,12 @@ def prove_all(
             found[at] = replace(remembered, remembered=True)
         else:
             provers[at] = prover
-    with together(at_once(provers.values())) as jobs:
+    room = room_on(wanted[0].case.device) if wanted else None
+    workers = at_once(provers.values(), room)
+    if room is not None:
+        for prover in provers.values():
+            prover.memory_limit_bytes = room.limit_bytes(None, workers=workers)
+    with together(workers) as jobs:
         for prover in provers.values():
             jobs.once(prover.exact_name, prover.exact_proof)
         if not quick:
@@ -76,10 +83,16 @@ def prove_all(
                 one.ended(found[at])
 
 
-def at_once(provers: Collection[Prover]) -> int:
-    """How many workers can prove at once: one a core, as far as the memory goes."""
+def at_once(provers: Collection[Prover], room: DeviceRoom | None) -> int:
+    """How many workers can prove at once: one a core, as far as the memory goes.
+
+    On a device, as far as its own does, and one where it lets no second process in.
+    """
+    if room is not None and room.gpu.for_one:
+        return 1
+    free = worker_limit_bytes(None) if room is None else room.limit_bytes(None, workers=1)
     most = max((prover.needed_bytes for prover in provers), default=1.0)
-    return max(1, min(hardware_threads(), int(worker_limit_bytes(None) // most)))
+    return max(1, min(hardware_threads(), int(free // most)))
 
 
 def prove(

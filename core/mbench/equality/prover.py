@@ -78,6 +78,8 @@ class Prover:
         self.quick = quick
         self.launcher = launcher
         self.lock = lock
+        self.memory_limit_bytes: int | None = None
+        """Of the device that it proves on, what one of its workers may hold."""
         self.version = ""
         self.notes: list[str] = []
         if not wanted.case.clip and self.workload.optimizer.clip_norm is not None:
@@ -159,7 +161,7 @@ class Prover:
     def worker(self, case: Case, log: Path) -> AbstractContextManager[Worker]:
         worker, info = launch(
             self.adapter, self.environment, case, log=log, timeout=self.timeout,
-            launcher=self.launcher,
+            memory_limit_bytes=self.memory_limit_bytes, launcher=self.launcher,
         )  # fmt: skip
         self.version = info.version
         return closing(worker)

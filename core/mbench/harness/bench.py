@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from mbench.engine.outcome import CaseEnded
+    from mbench.engine.room import DeviceRoom
     from mbench.engine.worker import Launcher
     from mbench.environments.environment import Environment
     from mbench.harness.ceiling import Ceilings
@@ -49,5 +50,7 @@ class Bench:
     """Finds the machine's ceiling; None: it is not sought."""
     expected: Mapping[int, float | None] = field(default_factory=dict)
     """Seconds that comparisons are going to take, by number, as far as that is known."""
+    room: DeviceRoom | None = None
+    """The memory of the device, as it was before a comparison; None on the CPU."""
     earlier: Run | None = None
     """The same run before it was interrupted: what it holds is not measured again."""

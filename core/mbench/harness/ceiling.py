@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mbench.contract import wire
@@ -10,6 +11,8 @@ from mbench.engine.outcome import CaseEnded
 from mbench.results import events
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from mbench.engine.worker import Worker
     from mbench.harness.progress import Progress
     from mbench.plan.plan import Entry
@@ -17,16 +20,22 @@ if TYPE_CHECKING:
 
 __all__ = ["Ceilings"]
 
-SIZES = {"matmul": (1024, 2048, 4096, 8192, 16384), "accumulate": (2**26,)}
-"""Grown until one step takes LONGEST_SECONDS. Vectors of 128 MiB and more fit into few caches."""
+MATRICES = (1024, 2048, 4096, 8192, 16384)
+VECTORS = {"cpu": (2**26,)}
+LARGE_VECTORS = (2**26, 2**28)
+"""Sizes are grown until one step takes LONGEST_SECONDS. Vectors of 128 MiB and more fit into few
+caches of processors; the newest GPUs have as much."""
 LONGEST_SECONDS = 0.25
 BLOCK_SECONDS = 0.05
 BLOCKS = 5
+SUSTAINED_SECONDS = 1.0
+SUSTAINED_BLOCK_SECONDS = 0.25
+"""A GPU's first moments of work are faster than what its power limit lets it go on with."""
 
 
 def amount(kind: str, size: int, precision: str) -> int:
     """FLOPs of one matrix product, or bytes of one memory pass."""
-    if kind == "matmul":
+    if kind in ("matmul", "sustained"):
         return 2 * size**3
     return 3 * size * PRECISIONS[precision].product_bytes
 
@@ -49,33 +58,51 @@ class Ceilings:
     def find(self, entry: Entry, worker: Worker) -> None:
         """Time all probes; one that cannot be made says why, and ends nothing."""
         self._known.add(key(entry))
-        for kind, sizes in SIZES.items():
-            for size in sizes:
-                try:
-                    steps, nanoseconds = self.time(worker, kind, size, entry.case.precision)
-                except CaseEnded as end:
-                    self.store.append(
-                        events.Ceiling(case=entry.number, probe=kind, size=size, reason=str(end))
-                    )
-                    break
-                self.store.append(
-                    events.Ceiling(
-                        case=entry.number,
-                        probe=kind,
-                        size=size,
-                        amount=amount(kind, size, entry.case.precision),
-                        steps=steps,
-                        nanoseconds=nanoseconds,
-                    )
-                )
-                if min(nanoseconds) > steps * LONGEST_SECONDS * 1e9:
-                    break
+        device = entry.case.device
+        found = self.grown(entry, worker, "matmul", MATRICES)
+        if device != "cpu" and found:
+            fastest = max(found, key=lambda one: one.amount * one.steps / min(one.nanoseconds))
+            self.probe(entry, worker, "sustained", fastest.size)
+        self.grown(entry, worker, "accumulate", VECTORS.get(device, LARGE_VECTORS))
+
+    def grown(
+        self, entry: Entry, worker: Worker, kind: str, sizes: Sequence[int]
+    ) -> list[events.Ceiling]:
+        """All sizes up to the first that takes long or cannot be done."""
+        found = []
+        for size in sizes:
+            one = self.probe(entry, worker, kind, size)
+            if one.reason:
+                break
+            found.append(one)
+            if min(one.nanoseconds) > one.steps * LONGEST_SECONDS * 1e9:
+                break
+        return found
+
+    def probe(self, entry: Entry, worker: Worker, kind: str, size: int) -> events.Ceiling:
+        """One size, timed and written down."""
+        found = events.Ceiling(case=entry.number, probe=kind, size=size, reason="not timed")
+        try:
+            steps, nanoseconds = self.time(worker, kind, size, entry.case.precision)
+        except CaseEnded as end:
+            found = replace(found, reason=str(end))
+        else:
+            work = amount(kind, size, entry.case.precision)
+            found = replace(found, amount=work, steps=steps, nanoseconds=nanoseconds, reason="")
+        self.store.append(found)
+        return found
 
     def time(self, worker: Worker, kind: str, size: int, precision: str) -> tuple[int, list[int]]:
         """Steps of a block, and the nanoseconds of each block; raises CaseEnded."""
-        worker.ask(wire.Probe(kind=kind, size=size, precision=precision), wire.Probed)
+        sustained = kind == "sustained"
+        made = "matmul" if sustained else kind
+        worker.ask(wire.Probe(kind=made, size=size, precision=precision), wire.Probed)
         worker.run(1)  # tuning and page faults
-        steps = max(1, round(BLOCK_SECONDS * 1e9 / worker.run(1).nanoseconds[0]))
+        seconds = worker.run(1).nanoseconds[0] / 1e9
+        if sustained:
+            worker.run(max(1, round(SUSTAINED_SECONDS / seconds)))
+        block_seconds = SUSTAINED_BLOCK_SECONDS if sustained else BLOCK_SECONDS
+        steps = max(1, round(block_seconds / seconds))
         found = []
         for _ in range(BLOCKS):
             with self.progress.timing():

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 from mbench.contract import wire
 from mbench.engine.launch import launch
-from mbench.engine.memory import MemoryWatch
 from mbench.engine.outcome import CaseEnded
+from mbench.engine.room import watch
 from mbench.engine.worker import pids_here
+from mbench.harness.trial import most
 from mbench.harness.warmup import warm_up
 
 if TYPE_CHECKING:
@@ -120,9 +121,8 @@ class Contest:
                     runner.worker.resume()
                     used = runner.worker.ask_all(wire.Memory(), wire.MemoryUsed)
                     runner.worker.stop()
-                    peak = max(one.peak_bytes for one in used)
                     known = self.candidates[runner.name]
-                    known.peak_bytes = max(known.peak_bytes, peak)
+                    known.peak_bytes = max(known.peak_bytes, most(used) or 0)
 
     def start(self, name: str, stack: ExitStack) -> Runner:
         """A warm worker; raises CaseEnded, of memory where that was why it was killed."""
@@ -137,15 +137,18 @@ class Contest:
             launcher=self.bench.launcher,
         )
         stack.callback(worker.close)
-        watch = MemoryWatch(pids_here(worker), limit_bytes=self.limit_bytes)
+        watched = watch(pids_here(worker), limit_bytes=self.limit_bytes, room=self.bench.room)
         try:
-            with watch:
+            with watched:
                 worker.prepare(case)
                 warm = warm_up(lambda count: worker.run(count).nanoseconds[0],
                                shortest_seconds=WARM_SECONDS)  # fmt: skip
+                watched.look()
+            if watched.reason:
+                raise CaseEnded("oom", watched.reason)
         except CaseEnded as end:
             worker.kill()
-            raise (CaseEnded("oom", watch.reason) if watch.reason else end) from None
+            raise (CaseEnded("oom", watched.reason) if watched.reason else end) from None
         return Runner(name, worker, warm.step_seconds)
 
     def turn(self, runner: Runner, number: int, at: int) -> None:

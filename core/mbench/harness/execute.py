@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import importlib
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mbench.contract.reading import Malformed
 from mbench.contract.tier import BEST
 from mbench.engine.outcome import CaseEnded
+from mbench.engine.room import room_on
 from mbench.errors import MbenchError
 from mbench.harness import facts
 from mbench.harness.resume import is_done, is_ended, is_written
@@ -47,6 +49,7 @@ def execute(comparisons: Sequence[Comparison], bench: Bench) -> None:
 
 def measure(comparison: Comparison, bench: Bench) -> None:
     """One comparison, once what it leaves open is found."""
+    bench = replace(bench, room=room_on(comparison.entries[0].case.device))
     bench.progress.comparison(comparison.title, [entry.label for entry in comparison.entries])
     ended: Mapping[str, CaseEnded] = {}
     if not comparison.settled:

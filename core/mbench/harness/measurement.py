@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from contextlib import contextmanager
 from dataclasses import dataclass
+from statistics import median
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar, cast
 
@@ -14,8 +15,10 @@ from mbench.engine.launch import launch
 from mbench.engine.outcome import CaseEnded
 from mbench.engine.worker import pids_here
 from mbench.harness import facts
+from mbench.harness.trial import most
 from mbench.harness.witness import Witness
 from mbench.results import events
+from mbench.telemetry.nvml import find_gpu
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -69,11 +72,21 @@ class Measurement(ABC, Generic[Constants]):
         self.progress = bench.progress
         self.sampler = bench.sampler
         self.ceilings = bench.ceilings
+        self.room = bench.room
         self.earlier = bench.earlier
         self.entries = [e for e in comparison.entries if e.label in environments]
         self.workers: dict[int, Worker] = {}
         self.calibrated: dict[int, list[float]] = {}
         """Ratios of identical processes, by case, where this machine knows them."""
+        self.address = ""
+        """Of the GPU that the first worker uses."""
+
+    @property
+    def limit_bytes(self) -> int | None:
+        """What a worker may hold: of a device its share, the same one as in the search."""
+        asked = self.protocol.memory_limit_bytes
+        workers = len(self.comparison.entries) if self.protocol.side_by_side else 1
+        return self.room.limit_bytes(asked, workers=workers) if self.room else asked
 
     def launched(self, entry: Entry, process: int, stack: ExitStack) -> Launched:
         """A worker that has imported its framework, stopped; it lives as long as `stack`."""
@@ -83,7 +96,7 @@ class Measurement(ABC, Generic[Constants]):
             entry.case,
             log=self.store.log_path(f"{entry.number:03}-{entry.spec.name}-{process + 1}.log"),
             timeout=self.protocol.timeout_seconds,
-            memory_limit_bytes=self.protocol.memory_limit_bytes,
+            memory_limit_bytes=self.limit_bytes,
             launcher=self.launcher,
         )
         stack.callback(worker.close)
@@ -102,6 +115,7 @@ class Measurement(ABC, Generic[Constants]):
         worker, info = launched
         self.workers[entry.number] = worker
         worker.resume()
+        self.watch(info)
         if process == 0:
             for fact in facts.framework(entry, info, self.store.system):
                 self.store.append(fact)
@@ -119,7 +133,13 @@ class Measurement(ABC, Generic[Constants]):
                 first.append(witness.look())
             return elapsed
 
+        free_before = self.room.free_now() if self.room else 0
         warmup = warm_up(run)
+        if self.room and (limit := self.limit_bytes):
+            pids = pids_here(worker)
+            if excess := self.room.excess(pids, limit, free_before=free_before):
+                raise CaseEnded("oom", excess)
+        warmed = worker.ask_all(wire.Memory(anew=True), wire.MemoryUsed)
         self.store.append(
             events.Process(
                 case=entry.number,
@@ -133,11 +153,33 @@ class Measurement(ABC, Generic[Constants]):
                 first_step_nanoseconds=warmup.first_step_nanoseconds,
                 warmup_blocks=warmup.blocks,
                 warmup_reason=warmup.reason,
+                warmup_peak_bytes=most(warmed) if all(one.anew for one in warmed) else None,
+                synchronize_nanoseconds=round(
+                    median(worker.ask(wire.TimeWaits(), wire.Elapsed).nanoseconds)
+                ),
             )
         )
         witness.began()
         seconds = prepared.seconds + warmup.seconds
         return Runner(entry, worker, witness, warmup.step_seconds, seconds)
+
+    def watch(self, info: FrameworkInfo) -> None:
+        """The GPU that a worker uses is the one to look at; raises CaseEnded if another has been.
+
+        Frameworks on different GPUs are not compared.
+        """
+        if not info.device_address or info.device_address == self.address:
+            return
+        if self.address:
+            raise CaseEnded(
+                "failed",
+                f"it uses the GPU at {info.device_address}, and others that at {self.address}: let "
+                "CUDA_VISIBLE_DEVICES name one",
+            )
+        self.address = info.device_address
+        known = self.sampler.gpu.address if self.sampler.gpu else ""
+        if known != self.address:
+            self.sampler.gpu = find_gpu(self.address)
 
     def block(
         self,
@@ -183,11 +225,10 @@ class Measurement(ABC, Generic[Constants]):
         """Write down what a process used in all, of several the one that used most."""
         runner.worker.resume()
         used = runner.worker.ask_all(wire.Memory(), wire.MemoryUsed)
-        peak = max(one.peak_bytes for one in used)
         idle = runner.witness.end()
         self.store.append(
             events.Memory(
-                case=runner.entry.number, process=process, peak_bytes=peak, idle_look=idle
+                case=runner.entry.number, process=process, peak_bytes=most(used), idle_look=idle
             )
         )
         runner.worker.stop()

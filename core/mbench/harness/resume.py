@@ -51,7 +51,7 @@ def first_missing(run: Run | None, entries: Sequence[Entry]) -> int:
     number = 0
     records = [run.cases[entry.number] for entry in entries if entry.number in run.cases]
     while len(records) == len(entries) and all(
-        (process := record.processes.get(number)) and process.peak_bytes is not None
+        (process := record.processes.get(number)) and process.idle_look is not None
         for record in records
     ):
         number += 1

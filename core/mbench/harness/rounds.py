@@ -110,6 +110,8 @@ class Interleaved(Measurement[Adaptive]):
             runners = self.start_all(process, stack)
             if not runners:
                 return
+            if self.room is not None:
+                self.rouse(runners)
             setup = time.monotonic() - begin
             setup += (self.protocol.builds - 1) * sum(runner.build_seconds for runner in runners)
             per_round = self.round_seconds(runners)
@@ -173,6 +175,18 @@ class Interleaved(Measurement[Adaptive]):
 
     def warm(self, run: Callable[[int], int]) -> Warmup:
         return warm_up(run, shortest_seconds=WARMUP_BLOCKS * self.protocol.block_seconds)
+
+    def rouse(self, runners: list[Runner]) -> None:
+        """A turn of each that is not timed: a device that has idled while others were started
+        begins with a lower clock.
+        """
+        for runner in self.random.sample(runners, len(runners)):
+            with self.guard(runner.entry):
+                self.progress.phase(runner.entry.label, "waking the device")
+                runner.worker.resume()
+                runner.witness.run(runner.steps_in(self.protocol.block_seconds))
+                runner.worker.stop()
+        runners[:] = [runner for runner in runners if runner.entry in self.entries]
 
     def build(self, runners: list[Runner], process: int, round_number: int) -> None:
         """Let every worker prepare its case once more, which draws the luck of memory anew.
@@ -253,7 +267,9 @@ class Interleaved(Measurement[Adaptive]):
         runner.worker.stop()
 
     def lead_steps(self, runner: Runner) -> int:
-        return round(self.protocol.lead_seconds / runner.step_seconds)
+        """One at least on a device, whose counter of energy is that of a moment ago."""
+        steps = round(self.protocol.lead_seconds / runner.step_seconds)
+        return max(1, steps) if self.room is not None else steps
 
     def round_seconds(self, runners: list[Runner]) -> float:
         """What one turn of each is going to take."""

@@ -156,6 +156,7 @@ class Search:
                 timeout=self.protocol.timeout_seconds,
                 launcher=self.bench.launcher,
                 limit_bytes=limit_bytes,
+                room=self.bench.room,
             )
             self.progress.phase(entry.label, f"tried batch {said(trial)}")
             tried.append(trial)
@@ -166,12 +167,12 @@ class Search:
 
     def limit_bytes(self, candidates: int) -> int | None:
         """Workers that are to live side by side share the memory."""
-        if self.comparison.entries[0].case.device != "cpu":
-            return None
+        asked = self.protocol.memory_limit_bytes
         together = len(self.comparison.entries) if self.protocol.side_by_side else 1
-        return worker_limit_bytes(
-            self.protocol.memory_limit_bytes, workers=max(together, candidates)
-        )
+        workers = max(together, candidates)
+        if self.comparison.entries[0].case.device == "cpu":
+            return worker_limit_bytes(asked, workers=workers)
+        return self.bench.room.limit_bytes(asked, workers=workers) if self.bench.room else asked
 
     def log(self, entry: Entry) -> Path:
         """The file of the next throw-away worker."""
@@ -223,6 +224,6 @@ def of_candidate(name: str, one: Candidate) -> Tried:
     return Tried(
         value=name,
         step_seconds=geometric_mean(one.processes),
-        peak_bytes=one.peak_bytes,
+        peak_bytes=one.peak_bytes or None,
         processes=one.processes,
     )

@@ -6,29 +6,38 @@ from typing import TYPE_CHECKING
 
 from mbench.contract import wire
 from mbench.engine.launch import launch
-from mbench.engine.memory import MemoryWatch
 from mbench.engine.outcome import CaseEnded
+from mbench.engine.room import watch
 from mbench.engine.worker import pids_here
 from mbench.results.tried import Tried
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from mbench.contract.case import Case
+    from mbench.engine.room import DeviceRoom
     from mbench.engine.worker import Launcher
     from mbench.environments.environment import Environment
     from mbench.plan.plan import Entry
 
-__all__ = ["said", "try_case"]
+__all__ = ["most", "said", "try_case"]
 
 
 def said(tried: Tried) -> str:
     """In a few words, for whoever waits."""
-    if tried.step_seconds is None or tried.peak_bytes is None:
+    if tried.step_seconds is None:
         return f"{tried.value}: {tried.outcome}"
     milliseconds = tried.step_seconds * 1e3
     step = f"{milliseconds:,.0f}" if milliseconds >= 100 else f"{milliseconds:.3g}"
-    return f"{tried.value}: {step} ms, {tried.peak_bytes / 2**20:,.0f} MiB"
+    memory = "" if tried.peak_bytes is None else f", {tried.peak_bytes / 2**20:,.0f} MiB"
+    return f"{tried.value}: {step} ms{memory}"
+
+
+def most(used: Sequence[wire.MemoryUsed]) -> int | None:
+    """The peak of the process that used most; None where the framework does not tell."""
+    told = [one.peak_bytes for one in used if one.peak_bytes is not None]
+    return max(told, default=None)
 
 
 def try_case(
@@ -41,6 +50,7 @@ def try_case(
     timeout: float,
     launcher: Launcher,
     limit_bytes: int | None,
+    room: DeviceRoom | None = None,
 ) -> Tried:
     """Two steps of `case`, in a worker that ends with it.
 
@@ -59,17 +69,19 @@ def try_case(
     except CaseEnded as end:
         return Tried(value=value, outcome=end.outcome, reason=end.reason)
     try:
-        with MemoryWatch(pids_here(worker), limit_bytes=limit_bytes) as watch:
+        with watch(pids_here(worker), limit_bytes=limit_bytes, room=room) as watched:
             worker.prepare(case)
             seconds = [worker.run(1).nanoseconds[0] / 1e9 for _ in range(2)][1]
             # What a measurement looks at takes memory, too.
             worker.ask(wire.Look(changes=case.mode == "train"), wire.Seen)
             used = worker.ask_all(wire.Memory(), wire.MemoryUsed)
-            peak = max(process.peak_bytes for process in used)
-            return Tried(value=value, step_seconds=seconds, peak_bytes=peak)
+            watched.look()
+        if watched.reason:
+            return Tried(value=value, outcome="oom", reason=watched.reason)
+        return Tried(value=value, step_seconds=seconds, peak_bytes=most(used))
     except CaseEnded as end:
-        if watch.reason:
-            return Tried(value=value, outcome="oom", reason=watch.reason)
+        if watched.reason:
+            return Tried(value=value, outcome="oom", reason=watched.reason)
         return Tried(value=value, outcome=end.outcome, reason=end.reason)
     finally:
         worker.close()

@@ -118,6 +118,7 @@ def numbers(case: Document) -> dict[str, float | None]:
         **{f"step_time_ms_{name}": value for name, value in times.items() if name.startswith("p")},
         "first_step_seconds": case["first_step_seconds"],
         "peak_memory_bytes": case["peak_memory_bytes"],
+        "device_memory_bytes": case["device_memory_bytes"],
         "joules_per_sample": (case.get("energy") or {}).get("joules_per_sample"),
     }
 

@@ -38,7 +38,7 @@ def case_rows(document: Document) -> list[list[str]]:
         if case["outcome"] != "ok":
             row += [case["outcome"], *[""] * (len(NUMBERS) - 1)]
         else:
-            peak = case["peak_memory_bytes"]
+            peak = case["device_memory_bytes"] or case["peak_memory_bytes"]
             row += [
                 f"{number(speed['value'])} {speed['unit']}",
                 interval(speed["low"], speed["high"]),

@@ -51,6 +51,7 @@ def rows(document: dict[str, Any]) -> list[dict[str, Any]]:
                 ),
                 "first_step_seconds": case["first_step_seconds"],
                 "peak_memory_bytes": case["peak_memory_bytes"],
+                "device_memory_bytes": case["device_memory_bytes"],
                 "mfu": case["mfu"],
                 "joules_per_sample": energy.get("joules_per_sample"),
                 "disturbances": "; ".join(found["text"] for found in case["disturbances"]),

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mbench.contract.precision import PRECISIONS
+from mbench.telemetry.datasheet import peak_flops
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mbench.results.events import Ceiling
     from mbench.results.records import CaseRecord, Run
 
-__all__ = ["ceiling", "mfu", "peak"]
+__all__ = ["ceiling", "data_sheet", "mfu", "peak"]
 
 Document = dict[str, Any]
 
@@ -24,11 +27,13 @@ def ceiling(run: Run, case: CaseRecord) -> Document | None:
     probes = [p for other in run.cases.values() if key(other) == key(case) for p in other.ceiling]
     if not probes:
         return None
-    product, memory = (of_kind(probes, kind) for kind in ("matmul", "accumulate"))
+    product, memory = of_kind(probes, "matmul"), largest(probes, "accumulate")
+    sustained = of_kind(probes, "sustained")
     found = {"matmul": product, "accumulate": memory}
     lacking = [probe for probe in probes if probe.reason and found.get(probe.probe) is None]
     return {
         "flops_per_second": rate(product) if product else None,
+        "sustained_flops_per_second": mean_rate(sustained) if sustained else None,
         "matmul_size": product.size if product else None,
         "bytes_per_second": rate(memory) if memory else None,
         "reason": "; ".join(f"{probe.probe}: {probe.reason}" for probe in lacking),
@@ -44,6 +49,14 @@ def peak(run: Run, case: CaseRecord) -> float | None:
     return rate(product) if product else None
 
 
+def data_sheet(case: CaseRecord) -> float | None:
+    """FLOPs per second that the device's maker promises; None where that is not known here."""
+    if case.info is None or case.axes.device == "cpu":
+        return None
+    kind = PRECISIONS[case.axes.precision]
+    return peak_flops(case.info.device_name, "tf32" if kind.tf32 else kind.products)
+
+
 def key(case: CaseRecord) -> tuple[Any, ...]:
     return (case.planned.spec, *where(case))
 
@@ -56,6 +69,17 @@ def of_kind(probes: Sequence[Ceiling], kind: str) -> Ceiling | None:
     """The fastest probe of a kind that was timed; None where none was."""
     timed = [probe for probe in probes if probe.probe == kind and probe.nanoseconds]
     return max(timed, key=rate, default=None)
+
+
+def largest(probes: Sequence[Ceiling], kind: str) -> Ceiling | None:
+    """The probe of the largest size that was timed, which fits the fewest caches."""
+    timed = [probe for probe in probes if probe.probe == kind and probe.nanoseconds]
+    return max(timed, key=lambda probe: (probe.size, rate(probe)), default=None)
+
+
+def mean_rate(probe: Ceiling) -> float:
+    """FLOPs per second of all blocks together: what a GPU goes on with."""
+    return probe.amount * probe.steps * len(probe.nanoseconds) * 1e9 / sum(probe.nanoseconds)
 
 
 def rate(probe: Ceiling) -> float:

@@ -198,7 +198,7 @@ class Ceiling(OfCase):
     """When a case's first worker has done its part: bare work of one size, or why there is none."""
 
     probe: str
-    """ "matmul" or "accumulate"."""
+    """ "matmul"; "sustained", the fastest of them again for seconds; or "accumulate"."""
     size: Number
     """Rows of the matrices, or numbers in a vector."""
     amount: Number = 0
@@ -243,6 +243,12 @@ class Process(OfProcess):
     """Steps and nanoseconds of each, after the first step."""
     warmup_reason: str
     """Why the warm-up ended."""
+    warmup_peak_bytes: Bytes | None = None
+    """Most memory by the framework's allocator while it warmed up and tried algorithms; None where
+    its peak does not begin anew, and holds this."""
+    synchronize_nanoseconds: Nanoseconds | None = None
+    """What waiting takes where nothing is left to wait for: of each single step's time, so much is
+    the framework's own."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -263,8 +269,9 @@ class Build(OfProcess):
 class Memory(OfProcess):
     """After a process's last round."""
 
-    peak_bytes: Bytes
-    """Most memory in use so far; on the CPU of the process, else of the device."""
+    peak_bytes: Bytes | None
+    """Most memory since the warm-up: on the CPU of the process, of a device by the framework's own
+    allocator; None where that does not tell."""
     idle_look: Nanoseconds
     """How long the parent waited for what a step left where nothing was left to do."""
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mbench.results.records import CaseRecord, Run
     from mbench.telemetry.usage import Usage
 
-__all__ = ["disturbances", "energy", "telemetry"]
+__all__ = ["device_memory", "disturbances", "energy", "telemetry"]
 
 Document = dict[str, Any]
 
@@ -132,6 +132,12 @@ def gpu(blocks: Sequence[Usage]) -> Document | None:
             reason: sum(reason in slowed_by for slowed_by in seen) / len(seen) for reason in reasons
         },
     }
+
+
+def device_memory(case: CaseRecord) -> int | None:
+    """Most memory that a process held on the device during its blocks, by the device's driver."""
+    blocks = [block for found in watched_of(case).values() for block in found]
+    return max((b.gpu_bytes for b in blocks if b.gpu_bytes is not None), default=None)
 
 
 def energy(case: CaseRecord) -> Document | None:

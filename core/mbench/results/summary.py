@@ -9,16 +9,18 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from mbench.contract.axes import AXES
-from mbench.results.ceiling import ceiling, mfu, peak
+from mbench.results.ceiling import ceiling, data_sheet, mfu, peak
 from mbench.results.comparisons import compare
 from mbench.results.doubts import doubts, implausible
 from mbench.results.encoding import plain
 from mbench.results.figures import level, step_times, throughput
-from mbench.results.machine import disturbances, energy, telemetry
+from mbench.results.machine import device_memory, disturbances, energy, telemetry
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from mbench.results import events
-    from mbench.results.records import CaseRecord, Run
+    from mbench.results.records import CaseRecord, Process, Run
 
 __all__ = ["summarize"]
 
@@ -52,7 +54,6 @@ def summarize_case(run: Run, case: CaseRecord) -> Document:
     planned, protocol, ended = case.planned, run.header.protocol, case.outcome
     processes = list(case.processes.values())
     first = processes[0].warm if processes else None
-    peaks = [p.peak_bytes for p in processes if p.peak_bytes is not None]
     measured = any(process.blocks for process in processes)
     whole = run.end is not None and run.end.status == "complete"
     unmeasured = "no rounds" if whole else "interrupted before its first round"
@@ -75,10 +76,14 @@ def summarize_case(run: Run, case: CaseRecord) -> Document:
         if processes
         else None,
         "first_loss": first.first_loss if first else None,
-        "peak_memory_bytes": max(peaks) if peaks else None,
+        "peak_memory_bytes": most(p.peak_bytes for p in processes),
+        "warmup_peak_memory_bytes": most(p.warm.warmup_peak_bytes for p in processes),
+        "device_memory_bytes": device_memory(case),
+        "synchronize_seconds": waiting(processes),
         "flops_per_sample": planned.flops_per_sample,
         "ceiling": ceiling(run, case),
         "peak_flops_per_second": highest,
+        "data_sheet_flops_per_second": data_sheet(case),
         "mfu": mfu(case, speed, highest),
         "calibration": facts(case.calibration),
         "warmup": {
@@ -102,6 +107,17 @@ def summarize_case(run: Run, case: CaseRecord) -> Document:
         "framework_info": facts(case.info),
         "environment": facts(case.environment),
     }
+
+
+def most(values: Iterable[int | None]) -> int | None:
+    return max((value for value in values if value is not None), default=None)
+
+
+def waiting(processes: Sequence[Process]) -> float | None:
+    """What `synchronize` takes where nothing is left to wait for: of processes the median."""
+    told = [p.warm.synchronize_nanoseconds for p in processes]
+    known = [value for value in told if value is not None]
+    return median(known) / 1e9 if known else None
 
 
 def facts(event: events.OfCase | None) -> Document | None:

@@ -170,9 +170,12 @@ class Prepared:
         assert not self.training, "training keeps no outputs"
         return {name: self.to_numpy(output) for name, output in self._result.items()}
 
-    def peak_memory_bytes(self) -> int:
-        found: int = self.compiler.peak_memory_bytes()
+    def peak_memory_bytes(self) -> int | None:
+        found: int | None = self.compiler.peak_memory_bytes()
         return found
+
+    def begin_peak(self) -> bool:
+        return bool(self.compiler.begin_peak())
 
     def skipped_steps(self) -> int:
         """By how often the scale was halved since it was looked at before."""

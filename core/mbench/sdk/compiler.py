@@ -32,9 +32,16 @@ class Compiler:
     def synchronize(self) -> None:
         """Wait until everything enqueued is done."""
 
-    def peak_memory_bytes(self) -> int:
-        """Most device memory in use so far; on CPU most resident memory of this process."""
+    def peak_memory_bytes(self) -> int | None:
+        """Most memory that the device's allocator has given so far; None where it does not tell.
+
+        On CPU most resident memory of this process.
+        """
         return peak_resident_bytes()
+
+    def begin_peak(self) -> bool:
+        """Let the allocator's peak begin anew; whether it does. The kernel's does not."""
+        return False
 
 
 def peak_resident_bytes() -> int:

@@ -48,12 +48,21 @@ class RuntimeBase:
     out_of_memory: Sequence[str] = ()
     """What the framework's errors say, in small letters, where memory does not suffice."""
 
-    def __init__(self, *, device: str, threads: int, place: Place = ALONE) -> None:
+    def __init__(
+        self,
+        *,
+        device: str,
+        threads: int,
+        place: Place = ALONE,
+        device_memory_bytes: int | None = None,
+    ) -> None:
+        """`device_memory_bytes`: what its allocator may take of the device; None: all of it."""
         require(
             place.ranks == 1, f"{self.adapter.title}'s adapter has no work for several processes"
         )
         self.device = device
         self.threads = threads
+        self.device_memory_bytes = device_memory_bytes
         self.devices = ["cpu"]
         self.set_up()
 
@@ -98,6 +107,13 @@ class RuntimeBase:
             require(built, f"this build of {self.adapter.title} has no CUDA{mend}")
             require(found, f"{self.adapter.title} finds no CUDA device")
         self.devices = ["cpu", "cuda"] if built and found else ["cpu"]
+
+    def memory_share(self) -> float | None:
+        """What the framework's allocator may take, of all memory of the device; None: all of it."""
+        gpu = cuda_device() if self.device == "cuda" else None
+        if self.device_memory_bytes is None or gpu is None:
+            return None
+        return min(1.0, self.device_memory_bytes / gpu.memory_bytes)
 
     def describe(self) -> FrameworkInfo:
         gpu = cuda_device() if self.device == "cuda" else None

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import ctypes
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import psutil
 
 from mbench.telemetry.sample import GpuSample
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Sequence
+
+    Processes: TypeAlias = dict[int, int | None]
 
 __all__ = ["SLOWDOWNS", "Gpu", "all_gpus", "find_gpu", "has_driver"]
 
@@ -30,28 +32,37 @@ SLOWDOWNS = {
 MODES = {0: "shared", 1: "exclusive to a thread", 2: "prohibited", 3: "exclusive to a process"}
 """nvml.h, nvmlComputeMode_t, in words."""
 SHARED = 0
+OF_PARTS = ("GetMemoryInfo", "GetComputeRunningProcesses")
+"""What a MIG instance answers for itself (NVML's manual, "Multi Instance GPU Management")."""
 
 
 class Gpu:
     """One GPU."""
 
-    def __init__(self, nvml: Any, handle: Any) -> None:
-        """`nvml` is the pynvml module, initialised."""
+    def __init__(self, nvml: Any, handle: Any, part: Any = None) -> None:
+        """`nvml` is the pynvml module, initialised; `part` the MIG instance that is used of it."""
         self.nvml = nvml
         self.handle = handle
+        self.part = part
         self._ours: dict[int, bool | None] = {}
 
     def ask(self, name: str, *arguments: Any) -> Any:
-        """The answer of nvmlDevice`name`; None where this GPU, driver or binding has none."""
+        """The answer of nvmlDevice`name`; None where this GPU, driver or binding has none.
+
+        Memory and processes are an instance's own, clocks and power the whole GPU's.
+        """
         function: Callable[..., Any] | None = getattr(self.nvml, f"nvmlDevice{name}", None)
         if function is None:
             return None
+        handle = self.part if self.part is not None and name in OF_PARTS else self.handle
         try:
-            return function(self.handle, *arguments)
+            return function(handle, *arguments)
         except self.nvml.NVMLError:
             return None
 
-    def sample(self) -> GpuSample:
+    def sample(self, pids: Sequence[int] = ()) -> GpuSample:
+        """As it is now; `pids` are the worker's."""
+        there = self.processes()
         used = self.ask("GetUtilizationRates")
         millijoules = self.ask("GetTotalEnergyConsumption")
         return GpuSample(
@@ -63,7 +74,8 @@ class Gpu:
             # The older of its two names, which all drivers know.
             slowed_by=self.ask("GetCurrentClocksThrottleReasons"),
             joules=None if millijoules is None else millijoules / 1e3,
-            others=self.others(),
+            others=self.strangers(there),
+            held_bytes=held(there, pids),
         )
 
     def power_watts(self) -> float | None:
@@ -91,7 +103,7 @@ class Gpu:
         found = self.ask("GetMemoryInfo")
         return None if found is None else (int(found.free), int(found.total))
 
-    def processes(self) -> dict[int, int | None] | None:
+    def processes(self) -> Processes | None:
         """Memory that each process holds on it, by pid; None for what is not told.
 
         Where mbench runs in a container, pids may be those of the machine around it.
@@ -101,15 +113,16 @@ class Gpu:
             return None
         return {one.pid: one.usedGpuMemory for one in found}
 
-    def held_bytes(self, pids: Iterator[int] | list[int]) -> int | None:
+    def held_bytes(self, pids: Sequence[int]) -> int | None:
         """What these processes hold on it together; None where that is not told."""
-        there = self.processes() or {}
-        held = [there[pid] for pid in pids if there.get(pid) is not None]
-        return sum(one for one in held if one is not None) if held else None
+        return held(self.processes(), pids)
 
     def others(self) -> int | None:
         """How many processes use it that are not mbench's; None where it cannot be told."""
-        there = self.processes()
+        return self.strangers(self.processes())
+
+    def strangers(self, there: Processes | None) -> int | None:
+        """How many of these are not mbench's."""
         if there is None:
             return None
         ours = [self.is_ours(pid) for pid in there]
@@ -141,16 +154,25 @@ class Gpu:
         """Whether it is divided into instances (MIG)."""
         return bool((self.ask("GetMigMode") or (0, 0))[0])
 
+    @property
+    def name(self) -> str:
+        return text(self.ask("GetName"))
+
+    @property
+    def driver(self) -> str:
+        """Its version."""
+        return text(self.nvml.nvmlSystemGetDriverVersion())
+
     def facts(self) -> dict[str, str]:
         """What tells it from another: by names of ours, as text."""
         memory = self.memory()
         limit = self.ask("GetEnforcedPowerLimit")
         ecc = self.ask("GetEccMode")
         found = {
-            "name": text(self.ask("GetName")),
+            "name": self.name,
             "uuid": text(self.ask("GetUUID")),
             "address": self.address,
-            "driver_version": text(self.nvml.nvmlSystemGetDriverVersion()),
+            "driver_version": self.driver,
             "memory": f"{memory[1] / 2**20:,.0f} MiB" if memory else "",
             "power_limit": f"{limit / 1e3:,.0f} W" if limit else "",
             "highest_sm_clock": mhz(self.ask("GetMaxClockInfo", self.nvml.NVML_CLOCK_SM)),
@@ -160,6 +182,13 @@ class Gpu:
             "compute_mode": self.mode,
         }
         return {name: said for name, said in found.items() if said}
+
+
+def held(there: Processes | None, pids: Sequence[int]) -> int | None:
+    """What processes hold together; None where none of them is told of."""
+    known = [there[pid] for pid in pids if pid in there] if there else []
+    told = [count for count in known if count is not None]
+    return sum(told) if told else None
 
 
 def text(value: Any) -> str:
@@ -226,12 +255,13 @@ def find_gpu(address: str = "") -> Gpu | None:
 
 
 def of_instance(uuid: str) -> Gpu | None:
-    """The GPU of which a MIG instance is a part: clocks and power are the whole one's."""
+    """The GPU of which a MIG instance is a part."""
     nvml = begun()
     if nvml is None:
         return None
     try:
         instance = nvml.nvmlDeviceGetHandleByUUID(uuid)
-        return Gpu(nvml, nvml.nvmlDeviceGetDeviceHandleFromMigDeviceHandle(instance))
+        whole = nvml.nvmlDeviceGetDeviceHandleFromMigDeviceHandle(instance)
+        return Gpu(nvml, whole, instance)
     except nvml.NVMLError:
         return None

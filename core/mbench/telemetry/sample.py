@@ -33,6 +33,8 @@ class GpuSample:
     """Energy drawn so far."""
     others: Number | None = None
     """Processes that used it and were not mbench's."""
+    held_bytes: Bytes | None = None
+    """Memory that the worker held on it, the driver's own for it included."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -96,7 +96,7 @@ class Sampler:
             page_faults=kernel.page_faults(process.pid for process in processes),
             mhz=kernel.clock_mhz(cores),
             joules=self._joules(),
-            gpu=self.gpu.sample() if self.gpu else None,
+            gpu=self.gpu.sample([one.pid for one in processes]) if self.gpu else None,
         )
 
 

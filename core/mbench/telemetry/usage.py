@@ -21,6 +21,9 @@ TICK_SECONDS = 0.01
 """The kernel's resolution of processor time, USER_HZ, on every platform that mbench runs on."""
 SLACK_SECONDS = 3 * TICK_SECONDS
 """What the difference of three counters may be off by."""
+UTILIZATION_SECONDS = 1.0
+"""Over which NVML takes the mean of a GPU's utilization, at most (its manual,
+nvmlDeviceGetUtilizationRates): in a shorter block it is others' as well."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,6 +59,8 @@ class Usage:
     gpu_joules: float | None
     gpu_slowed_by: tuple[str, ...] | None
     gpu_others: int | None
+    gpu_bytes: int | None
+    """Most memory that the worker held on it."""
 
 
 def usage(samples: Sequence[Sample]) -> Usage | None:
@@ -65,6 +70,8 @@ def usage(samples: Sequence[Sample]) -> Usage | None:
     if seconds <= 0:
         return None
     within = samples[1:-1]
+    settled = first.at_nanoseconds + UTILIZATION_SECONDS * 1e9
+    late = [sample for sample in within if sample.at_nanoseconds > settled]
 
     def grown(read: Callable[[Sample], float | None]) -> float | None:
         before, after = read(first), read(last)
@@ -74,8 +81,10 @@ def usage(samples: Sequence[Sample]) -> Usage | None:
         difference = grown(read)
         return None if difference is None else difference / seconds
 
-    def level(read: Callable[[Sample], float | None]) -> float | None:
-        values = [value for sample in within if (value := read(sample)) is not None]
+    def level(
+        read: Callable[[Sample], float | None], samples: Sequence[Sample] = within
+    ) -> float | None:
+        values = [value for sample in samples if (value := read(sample)) is not None]
         return median(values) if values else None
 
     def of_gpu(read: Callable[[GpuSample], float | None]) -> Callable[[Sample], float | None]:
@@ -88,6 +97,7 @@ def usage(samples: Sequence[Sample]) -> Usage | None:
     masks = [s.gpu.slowed_by for s in within if s.gpu and s.gpu.slowed_by is not None]
     reasons = reduce(or_, masks, 0)
     guests = [s.gpu.others for s in samples if s.gpu and s.gpu.others is not None]
+    held = [s.gpu.held_bytes for s in samples if s.gpu and s.gpu.held_bytes is not None]
     celsius = [s.gpu.celsius for s in samples if s.gpu and s.gpu.celsius is not None]
     return Usage(
         seconds=seconds,
@@ -104,7 +114,7 @@ def usage(samples: Sequence[Sample]) -> Usage | None:
         page_faults=grown(lambda sample: sample.page_faults),
         mhz=level(lambda sample: sample.mhz),
         joules=grown(lambda sample: sample.joules),
-        gpu_utilization=level(of_gpu(lambda gpu: gpu.utilization)),
+        gpu_utilization=level(of_gpu(lambda gpu: gpu.utilization), late),
         gpu_watts=level(of_gpu(lambda gpu: gpu.power_watts)),
         gpu_mhz=level(of_gpu(lambda gpu: gpu.sm_mhz)),
         gpu_celsius=max(celsius, default=None),
@@ -113,4 +123,5 @@ def usage(samples: Sequence[Sample]) -> Usage | None:
         if masks
         else None,
         gpu_others=max(guests, default=None),
+        gpu_bytes=max(held, default=None),
     )

@@ -125,6 +125,8 @@ def test_peak_memory_is_plausible(subject: Subject, worker: Worker) -> None:
     worker.prepare(case)
     worker.run(1)
     peak = worker.ask(wire.Memory(), wire.MemoryUsed).peak_bytes
+    if peak is None:
+        pytest.skip("its allocator does not tell what it has given")
     # In single precision: parameters, gradients, and not everything that was ever made.
     least = 8 if case.mode == "train" else 4
     assert least * case.resolve().parameter_count() < peak < 2**40

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import importlib
+import inspect
 import os
 import platform
 import traceback
@@ -21,12 +22,13 @@ from mbench.worker.limits import limit_memory
 from mbench.worker.rotation import Rotation
 
 if TYPE_CHECKING:
-    from mbench.contract.adapter import Probe, Runtime
+    from mbench.contract.adapter import Benchmark, Probe, Runtime
     from mbench.contract.case import Case
     from mbench.workloads.workload import Workload
 
 __all__ = ["serve"]
 
+WAITS = 100
 OUT_OF_MEMORY = wire.encode(wire.Failure(outcome="oom", reason="MemoryError"))
 
 
@@ -59,6 +61,8 @@ class Session:
             assert work is not None, "prepare comes first"
             return time_steps(work.step, work.synchronize, count=message.count, each=message.each)
         assert self.rotation is not None, "prepare comes first"
+        if isinstance(message, wire.TimeWaits):
+            return time_steps(nothing, self.rotation.synchronize, count=WAITS, each=True)
         assert self.case is not None
         assert self.workload is not None
         if isinstance(message, wire.Look):
@@ -70,7 +74,7 @@ class Session:
             self.load(self.rotation)
             return wire.Loaded()
         if isinstance(message, wire.Memory):
-            return wire.MemoryUsed(peak_bytes=self.rotation.benchmark.peak_memory_bytes())
+            return memory_used(self.rotation.benchmark, anew=message.anew)
         if isinstance(message, wire.Observe):
             self.rotation.observed(message.steps)
             return evidence.observe(self.rotation.benchmark, self.workload, self.case, message)
@@ -81,7 +85,11 @@ class Session:
         settings: dict[str, Any] = {"device": message.device, "threads": message.threads}
         if message.place.ranks > 1:
             settings["place"] = message.place
-        runtime: Runtime = getattr(importlib.import_module(module), name)(**settings)
+        make = getattr(importlib.import_module(module), name)
+        share = message.device_memory_bytes
+        if share is not None and "device_memory_bytes" in inspect.signature(make).parameters:
+            settings["device_memory_bytes"] = share
+        runtime: Runtime = make(**settings)
         self.runtime = runtime
         return runtime
 
@@ -128,6 +136,16 @@ class Session:
             raise Unsupported(f"the adapter has no {message.kind}")
         self.probe = make(message.size, message.precision)
         return wire.Probed()
+
+
+def nothing() -> None:
+    pass
+
+
+def memory_used(benchmark: Benchmark, *, anew: bool) -> wire.MemoryUsed:
+    begin = getattr(benchmark, "begin_peak", None) if anew else None
+    peak = benchmark.peak_memory_bytes()
+    return wire.MemoryUsed(peak_bytes=peak, anew=begin is not None and bool(begin()))
 
 
 def serve(read_fd: int, write_fd: int) -> None:

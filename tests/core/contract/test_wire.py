@@ -61,6 +61,9 @@ MESSAGES = [
     wire.Observe(seed=0, steps=1, training=False, filled={"fc.weight": 0.1}),
     wire.Turned(),
     wire.Prepare(case=CASE, load=False, memory_limit_bytes=2**40),
+    wire.TimeWaits(),
+    wire.Start(runtime="a.b:C", device="cuda", threads=1, device_memory_bytes=2**34),
+    wire.MemoryUsed(peak_bytes=None, anew=True),
 ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -51,6 +52,10 @@ class World:
         """The step time of what is compiled so, instead of the one below."""
         self.skips = ""
         """The label of workers that count a step too few."""
+        self.addresses = {}
+        """Of the GPU that a label's workers say they use."""
+        self.counts_anew = False
+        """Whether their peak of memory begins anew."""
         self.noise = None
         """The step time of each worker from the first, instead of the one above."""
 
@@ -79,7 +84,8 @@ class FakeWorker(SilentWorker):
         self.steps = self.builds = 0
 
     def start(self, message):
-        return INFO
+        self.device_memory_bytes = message.device_memory_bytes
+        return replace(INFO, device_address=self.world.addresses.get(self.label, ""))
 
     def prepare(self, case, *, load=True):
         self.world.fault(self.label, self.number, "prepare")
@@ -127,7 +133,12 @@ class FakeWorker(SilentWorker):
             self.steps = self.next_batch = 0
             self.world.loads += 1
             return wire.Loaded()
+        if isinstance(message, wire.TimeWaits):
+            self.check_alone()
+            return wire.Elapsed(start_nanoseconds=0, nanoseconds=[3000, 5000, 40_000])
         assert isinstance(message, wire.Memory)
+        if message.anew:  # when it is warm; its device's allocator counts from then on
+            return self.told(wire.MemoryUsed(peak_bytes=456, anew=self.world.counts_anew))
         self.world.fault(self.label, self.number, "memory")
         return self.told(wire.MemoryUsed(peak_bytes=123))
 
@@ -175,6 +186,7 @@ class Sampler:
 
     def __init__(self, world):
         self.world = world
+        self.gpu = None
 
     def pace(self):
         assert all(worker.stopped or worker.closed for worker in self.world.workers)

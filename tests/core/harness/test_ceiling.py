@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from fakes import NotedProgress, SilentWorker
 
@@ -67,6 +69,20 @@ def test_sizes_grow_until_a_product_takes_long(entries):
         rate = event.amount * event.steps / seconds
         assert rate == pytest.approx(1e11 if event.probe == "matmul" else 1e10)
         assert event.steps == max(1, round(ceiling.BLOCK_SECONDS * event.steps / seconds))
+
+
+def test_a_gpu_is_also_asked_for_what_it_goes_on_with(entries):
+    entry = replace(entries[0], case=replace(entries[0].case, device="cuda"))
+    worker = Worker()
+    events = find(entry, worker)
+    assert [(event.probe, event.size) for event in events] == [
+        ("matmul", 1024), ("matmul", 2048), ("matmul", 4096), ("sustained", 4096),
+        ("accumulate", 2**26), ("accumulate", 2**28),
+    ]  # fmt: skip
+    (sustained,) = [event for event in events if event.probe == "sustained"]
+    seconds = sum(sustained.nanoseconds) / 1e9
+    assert sustained.steps * BLOCKS * sustained.amount / seconds == pytest.approx(1e11)
+    assert seconds > BLOCKS * 0.2
 
 
 def test_what_cannot_be_done_is_written_down_and_the_rest_goes_on(entries):

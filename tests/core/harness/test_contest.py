@@ -22,21 +22,24 @@ class Watch(nullcontext):
 
     reason = ""
 
-    def __init__(self, pids, *, limit_bytes):
+    def __init__(self, pids, *, limit_bytes, room):
         super().__init__()
+
+    def look(self):
+        pass
 
 
 @pytest.fixture
 def compete(world, plugins, monkeypatch, tmp_path):
     """Lets flaky's case compete with itself at other speeds; gives the contest."""
     monkeypatch.setattr(contest, "time", SimpleNamespace(monotonic=lambda: world.now))
-    monkeypatch.setattr(contest, "MemoryWatch", Watch)
+    monkeypatch.setattr(contest, "watch", Watch)
     (comparison,) = plan(Sweep(frameworks=("flaky",), wanted={"model": ("tiny-model",)}), plugins)
     (entry,) = comparison.entries
 
     def compete(names, *, seconds=1e9, **speeds):
         world.speeds = speeds
-        bench = SimpleNamespace(launcher=world.launch, progress=NotedProgress())
+        bench = SimpleNamespace(launcher=world.launch, progress=NotedProgress(), room=None)
         environment = Environment(label="flaky", python=tmp_path, python_version="3.11.7",
                                   managed=False, digest=None, packages={})  # fmt: skip
         logs = count()

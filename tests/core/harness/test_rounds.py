@@ -106,6 +106,15 @@ def test_warm_up_and_memory_are_written_down(measure):
         assert process.warmup_reason == "steady"
         assert process.first_step_nanoseconds == 100_000_000
         assert sum(steps for steps, _ in process.warmup_blocks) >= 10
+        assert process.synchronize_nanoseconds == 5000
+        assert process.warmup_peak_bytes is None, "the process's own is never set back"
+    assert {used.peak_bytes for used in store.of(events.Memory)} == {123}
+
+
+def test_the_peak_of_the_warm_up_is_written_down_apart(measure, world):
+    world.counts_anew = True
+    store = measure(processes=1, rounds=1)
+    assert {process.warmup_peak_bytes for process in store.of(events.Process)} == {456}
     assert {used.peak_bytes for used in store.of(events.Memory)} == {123}
 
 

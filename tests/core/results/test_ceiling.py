@@ -26,10 +26,13 @@ def test_the_peak_is_the_fastest_block_of_the_fastest_size(document):
         probe("matmul", 1000, 2_000, 1_000, size=10),
         probe("matmul", 8000, 9_000, 4_000, size=20),
         probe("matmul", 64000, 64_000, size=40),
+        probe("sustained", 8000, 5_000, 11_000, size=20),
+        probe("accumulate", 100, 100, size=32),
         probe("accumulate", 300, 600, 800, steps=2),
     ])  # fmt: skip
     assert case["ceiling"] == {
         "flops_per_second": 2e9,
+        "sustained_flops_per_second": 1e9,
         "matmul_size": 20,
         "bytes_per_second": 1e9,
         "reason": "",

@@ -194,8 +194,12 @@ def joules(case: Document) -> float | None:
 
 Value = Callable[[Document], float | None]
 TAKES: tuple[tuple[str, str, str, float, Value], ...] = (
-    ("Peak memory", "peak MiB", "the most that a process took",
-     2**-20, lambda case: case["peak_memory_bytes"]),
+    ("Peak memory", "peak MiB", "the most that a process took; on a GPU by the framework's own "
+     "allocator, since the warm-up", 2**-20, lambda case: case["peak_memory_bytes"]),
+    ("Memory held on the GPU", "held MiB", "the most that a process had of it, by the driver",
+     2**-20, lambda case: case.get("device_memory_bytes")),
+    ("Peak of the warm-up", "warm-up MiB", "the allocator's, while algorithms were tried",
+     2**-20, lambda case: case.get("warmup_peak_memory_bytes")),
     ("First step", "first step s", "with tracing and compiling, and in no other number",
      1, lambda case: case["first_step_seconds"]),
     ("FLOPs utilisation", "MFU %", "FLOPs by time, as a share of the fastest matrix product of "

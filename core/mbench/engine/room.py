@@ -1,0 +1,82 @@
+"""The memory of a device, which workers that live side by side share; the CPU's is in memory.py."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mbench.engine.memory import SHARE, MemoryWatch, mib
+from mbench.telemetry.nvml import find_gpu
+from mbench.telemetry.sampler import family
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mbench.telemetry.nvml import Gpu
+
+__all__ = ["DeviceRoom", "allocator_bytes", "room_on", "watch"]
+
+CONTEXT_BYTES = 512 * 2**20
+"""What the driver and the libraries take for a process before the framework's allocator does."""
+LEAST_BYTES = 64 * 2**20
+
+
+@dataclass(frozen=True)
+class DeviceRoom:
+    """What was free on a device before any worker lived.
+
+    The same share of it holds where a batch size is searched and where it is measured.
+    """
+
+    gpu: Gpu
+    free_bytes: int
+
+    def limit_bytes(self, asked: int | None, *, workers: int) -> int:
+        """What one of so many workers may hold in all."""
+        share = int(self.free_bytes * SHARE / workers)
+        return share if asked is None else min(asked, share)
+
+    def free_now(self) -> int:
+        memory = self.gpu.memory()
+        return memory[0] if memory else self.free_bytes
+
+    def excess(self, pids: Sequence[int], limit_bytes: int, *, free_before: int) -> str:
+        """Why processes hold too much, in words; empty where they do not, or nobody knows.
+
+        Not all that is held is the allocator's, so a tenth more than the limit is let pass. Where
+        the driver hides processes, as in containers, all that has been taken since `free_before`
+        counts as theirs.
+        """
+        ours = [process.pid for pid in pids for process in family(pid)]
+        held = self.gpu.held_bytes(ours)
+        if held is None:
+            held = free_before - self.free_now()
+        if held <= limit_bytes / SHARE:
+            return ""
+        return f"it held {mib(held)} of the GPU's memory, and {mib(limit_bytes)} is its share"
+
+
+def room_on(device: str) -> DeviceRoom | None:
+    """Of the device as it is now; None on the CPU, and where the driver does not tell."""
+    gpu = find_gpu() if device != "cpu" else None
+    memory = gpu.memory() if gpu else None
+    return DeviceRoom(gpu, memory[0]) if gpu and memory else None
+
+
+def watch(
+    groups: Sequence[int], *, limit_bytes: int | None, room: DeviceRoom | None
+) -> MemoryWatch:
+    """Of workers that are tried: `limit_bytes` is of the device's memory where there is a room."""
+    if room is None or limit_bytes is None:
+        return MemoryWatch(groups, limit_bytes=limit_bytes)
+    free_before = room.free_now()
+    return MemoryWatch(
+        groups,
+        limit_bytes=None,
+        besides=lambda: room.excess(groups, limit_bytes, free_before=free_before),
+    )
+
+
+def allocator_bytes(limit_bytes: int) -> int:
+    """What is left of a worker's share for the framework's own allocator."""
+    return max(LEAST_BYTES, limit_bytes - CONTEXT_BYTES)
