@@ -50,10 +50,12 @@ class TensorFlow(AdapterBase):
         return ">=3.10,<3.14"
 
     def variables(self, *, threads: int, device: str) -> dict[str, str]:
-        return {
-            "KERAS_BACKEND": "tensorflow",
-            "TF_CPP_MIN_LOG_LEVEL": "3",
-        }
+        found = {"KERAS_BACKEND": "tensorflow", "TF_CPP_MIN_LOG_LEVEL": "3"}
+        if device == "cuda":
+            # It would take the whole memory that it may have at once. Where that has a limit,
+            # set_memory_growth is not heeded, and the variable is.
+            found["TF_FORCE_GPU_ALLOW_GROWTH"] = "true"
+        return found
 
 
 @hookimpl

@@ -138,12 +138,9 @@ class Runtime(RuntimeBase):
         self.expect_cuda(built=tf.test.is_built_with_cuda(), found=bool(self._gpus))
         on_cuda = self.device == "cuda"
         tf.config.set_visible_devices(self._gpus[:1] if on_cuda else [], "GPU")
-        if on_cuda:
-            # It would take the whole memory of the device, and leave other workers none.
-            tf.config.experimental.set_memory_growth(self._gpus[0], True)
-            if self.device_memory_bytes:
-                limit = tf.config.LogicalDeviceConfiguration(self.device_memory_bytes // 2**20)
-                tf.config.set_logical_device_configuration(self._gpus[0], [limit])
+        if on_cuda and self.device_memory_bytes:
+            limit = tf.config.LogicalDeviceConfiguration(self.device_memory_bytes // 2**20)
+            tf.config.set_logical_device_configuration(self._gpus[0], [limit])
         # Kernels compute in the first pool; the second dispatches them, and with a single thread
         # there operations would wait for one another. By default both are as many as the cores.
         tf.config.threading.set_intra_op_parallelism_threads(self.threads)

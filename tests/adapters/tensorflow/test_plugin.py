@@ -17,3 +17,9 @@ def test_requirements_follow_the_accelerator(accelerator, distribution):
 
 def test_environment_chooses_keras_backend():
     assert TensorFlow().variables(threads=3, device="cpu")["KERAS_BACKEND"] == "tensorflow"
+
+
+def test_on_cuda_memory_grows_with_what_is_used():
+    name = "TF_FORCE_GPU_ALLOW_GROWTH"
+    assert TensorFlow().variables(threads=1, device="cuda")[name] == "true"
+    assert name not in TensorFlow().variables(threads=1, device="cpu")
