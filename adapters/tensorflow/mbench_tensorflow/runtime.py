@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
     Tensors = Mapping[str, tf.Tensor]
 
 __all__ = ["Benchmark", "Runtime"]
+
+UNTRIED = re.compile(r"No algorithm worked!\s*(Error messages:)?\s*(\[|$)")
+"""What follows in brackets is where it happened."""
 
 
 class Benchmark(Prepared):
@@ -129,7 +133,10 @@ class Runtime(RuntimeBase):
     benchmark = Benchmark
     version = tf.version.VERSION
     distributions = ("tensorflow", "tensorflow-cpu", "keras", "numpy")
-    out_of_memory = ("out of memory", "resourceexhausted", "oom when", "failed to allocate")
+    out_of_memory = (
+        "out of memory", "resourceexhausted", "resource_exhausted", "oom when",
+        "failed to allocate",
+    )  # fmt: skip
     set_precision = staticmethod(precision.set_flags)
     threads_used = staticmethod(tf.config.threading.get_intra_op_parallelism_threads)
 
@@ -161,6 +168,12 @@ class Runtime(RuntimeBase):
             found["cuda"] = str(build.get("cuda_version"))
             found["cudnn"] = str(build.get("cudnn_version"))
         return found
+
+    def is_out_of_memory(self, error: Exception) -> bool:
+        """Where no algorithm of cuDNN's worked, by what is said of each. Nothing is said of those
+        whose scratch space did not fit, so that they were not even tried.
+        """
+        return super().is_out_of_memory(error) or bool(UNTRIED.search(str(error)))
 
     def prepare(self, case: Case, workload: Workload) -> Prepared:
         keras.utils.clear_session()  # frees the model of the case before, which holds cycles

@@ -154,6 +154,24 @@ def test_loss_scaling_skips_what_overflows(runtime, clip_norm, compiled):
     assert int(update._scaler._good_steps) == 0
 
 
+@pytest.mark.parametrize(
+    ("said", "found"),
+    [
+        ("No algorithm worked!", True),
+        (
+            "No algorithm worked!\n\t [[node conv2d/Relu (defined at f.py:26)]] [Op:__infer_800]",
+            True,
+        ),
+        ("{{function_node f}} No algorithm worked!  Error messages: [Op:Conv2D]", True),
+        ("No algorithm worked!  Error messages:\n  RESOURCE_EXHAUSTED: Out of memory", True),
+        ("No algorithm worked!  Error messages:\n  UNKNOWN: CUDNN_STATUS_BAD_PARAM", False),
+        ("No algorithm worked!  Error messages:\n  DNN library is not found [Op:Conv2D]", False),
+    ],
+)
+def test_algorithms_that_were_not_even_tried_lacked_memory(runtime, said, found):
+    assert runtime.is_out_of_memory(tf.errors.NotFoundError(None, None, said)) is found
+
+
 def test_unknown_rule(runtime):
     strange = dataclasses.replace(RESNET.optimizer, rule="lion")
     with pytest.raises(ValueError, match="no optimizer 'lion'"):
