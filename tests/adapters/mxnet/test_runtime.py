@@ -17,6 +17,7 @@ from small import BERT, losses, resnet
 
 from mbench.contract.adapter import Unsupported
 from mbench.contract.precision import PRECISIONS
+from mbench.sdk.cuda import CudaDevice
 
 mx = pytest.importorskip("mxnet", reason="MXNet is not installed here")
 
@@ -311,6 +312,21 @@ def test_bfloat16_is_that_of_amp():
 def test_threads_must_stand_before_the_import():
     with pytest.raises(Unsupported, match="OMP_NUM_THREADS must be 7"):
         Runtime(device="cpu", threads=7)
+
+
+@pytest.mark.parametrize(
+    ("capability", "runs"), [((7, 5), True), ((8, 9), True), ((9, 0), False), ((12, 0), False)]
+)
+def test_a_gpu_that_its_cuda_does_not_know_is_unsupported(monkeypatch, capability, runs):
+    gpu = CudaDevice("a GPU", "0000:3b:00.0", capability, 2**34, "13.0")
+    monkeypatch.setattr("mbench_mxnet.runtime.cuda_device", lambda: gpu)
+    monkeypatch.setattr("mxnet.runtime.Features.is_enabled", lambda self, name: True)
+    monkeypatch.setattr("mxnet.context.num_gpus", lambda: 1)
+    if runs:
+        assert Runtime(device="cuda", threads=2).devices == ["cpu", "cuda"]
+        return
+    with pytest.raises(Unsupported, match=r"no code for compute capability .*: up to 8\.x"):
+        Runtime(device="cuda", threads=2)
 
 
 def test_onednn_does_not_train(runtime):
