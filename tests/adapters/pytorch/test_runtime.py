@@ -18,6 +18,7 @@ from mbench.workloads.resnet import ResNetConfig
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed here")
 
+from mbench_pytorch.compiler import COMPILERS  # noqa: E402
 
 RESNET = resnet(blocks=(1, 1, 1, 1), image_size=32)
 WORKLOADS = {"resnet": RESNET, "bert": BERT}
@@ -136,6 +137,35 @@ def test_inductor_needs_a_compiler(runtime, monkeypatch):
     monkeypatch.setenv("CXX", "no-such-compiler")
     with pytest.raises(Unsupported, match="install no-such-compiler, or name yours in CXX"):
         prepare(runtime, RESNET, compiler="inductor")
+
+
+@pytest.mark.parametrize(
+    ("there", "named", "said"),
+    [
+        (("gcc", "triton", "Python.h"), None, ""),
+        (("clang", "triton", "Python.h"), None, ""),
+        (("my-cc", "triton", "Python.h"), "my-cc", ""),
+        (("gcc", "Python.h"), None, "needs triton on CUDA: install triton"),
+        (("g++", "triton", "Python.h"), None, "install gcc or clang, or name yours in CC"),
+        (("gcc", "triton", "Python.h"), "my-cc", "install my-cc, or name yours in CC"),
+        (("gcc", "triton"), None, "needs Python.h: install Python's development headers"),
+    ],
+)
+def test_inductor_on_cuda_needs_triton_and_a_c_compiler(there, named, said, monkeypatch, tmp_path):
+    """Triton builds a launcher in C for each kernel, when it first runs."""
+    for name in there:
+        (tmp_path / name).touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CC", raising=False)
+    if named:
+        monkeypatch.setenv("CC", named)
+    monkeypatch.setattr("mbench_pytorch.compiler.find_spec", lambda name: name in there)
+    monkeypatch.setattr("sysconfig.get_path", lambda name: str(tmp_path))
+    if not said:
+        assert COMPILERS["inductor"]("cuda").device.type == "cuda"
+        return
+    with pytest.raises(Unsupported, match=said):
+        COMPILERS["inductor"]("cuda")
 
 
 @pytest.mark.filterwarnings("ignore:`torch.jit.script_method` is deprecated:DeprecationWarning")
