@@ -14,11 +14,15 @@ from alike import RuntimesAlike, ScalersAlike
 from small import BERT, losses, resnet
 
 from mbench.contract.adapter import Unsupported
+from mbench.contract.precision import PRECISIONS
+from mbench.contract.tier import ADVISED, FIRST
 from mbench.workloads.resnet import ResNetConfig
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed here")
 
 from mbench_pytorch.compiler import COMPILERS  # noqa: E402
+from mbench_pytorch.runtime import Benchmark  # noqa: E402
+from mbench_pytorch.tiers import TIERS  # noqa: E402
 
 RESNET = resnet(blocks=(1, 1, 1, 1), image_size=32)
 WORKLOADS = {"resnet": RESNET, "bert": BERT}
@@ -189,6 +193,30 @@ def test_inductor_agrees_with_eager_and_compiles_once(runtime, mode):
         each.synchronize()
     for name, expected in eager.outputs().items():
         np.testing.assert_allclose(compiled.outputs()[name], expected, rtol=1e-10, atol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("device", "precision", "tier", "layout"),
+    [
+        ("cpu", "fp32", ADVISED, torch.channels_last),
+        ("cpu", "fp64", ADVISED, torch.channels_last),
+        ("cuda", "fp32", ADVISED, torch.contiguous_format),
+        ("cuda", "fp64", ADVISED, torch.contiguous_format),
+        ("cuda", "tf32", ADVISED, torch.channels_last),
+        ("cuda", "amp-fp16", ADVISED, torch.channels_last),
+        ("cuda", "amp-bf16", ADVISED, torch.channels_last),
+        ("cuda", "fp16", ADVISED, torch.channels_last),
+        ("cuda", "bf16", ADVISED, torch.channels_last),
+        ("cuda", "tf32", FIRST, torch.contiguous_format),
+        ("cpu", "fp32", FIRST, torch.contiguous_format),
+    ],
+)
+def test_channels_last_is_for_tensor_cores_and_the_cpu(device, precision, tier, layout):
+    made = Benchmark.__new__(Benchmark)
+    made.settings = TIERS[tier].settings
+    made.compiler = COMPILERS["eager"](device)
+    made.precision = PRECISIONS[precision]
+    assert made.layout is layout
 
 
 def test_counts_the_flops_that_the_workload_states(runtime, workload):
