@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import math
 from functools import partial
@@ -170,6 +171,29 @@ def test_loss_scaling_skips_what_overflows(runtime, clip_norm, compiled):
 )
 def test_algorithms_that_were_not_even_tried_lacked_memory(runtime, said, found):
     assert runtime.is_out_of_memory(tf.errors.NotFoundError(None, None, said)) is found
+
+
+@pytest.mark.parametrize(("device", "place"), [("cpu", "CPU:0"), ("cuda", "GPU:0")])
+def test_only_the_device_in_use_is_waited_for(monkeypatch, device, place):
+    """Beside a GPU there is always a CPU, and an operation there would count as latency."""
+    seen = []
+
+    @contextlib.contextmanager
+    def within(name):
+        seen.append(name)
+        yield
+        seen.append("left")
+
+    monkeypatch.setattr(tf, "device", within)
+    monkeypatch.setattr(tf.raw_ops, "SyncDevice", lambda: seen.append("waits"))
+    monkeypatch.delattr(tf.test.experimental, "sync_devices")
+    Eager(device).synchronize()
+    assert seen == [place, "waits", "left"]
+
+
+def test_execution_is_synchronous_but_on_a_gpu(runtime):
+    assert tf.config.experimental.get_synchronous_execution()
+    Eager("cpu").synchronize()
 
 
 def test_unknown_rule(runtime):
