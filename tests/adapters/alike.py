@@ -11,7 +11,7 @@ from mbench.contract.precision import PRECISIONS
 from mbench.contract.tier import ADVISED, FIRST
 from mbench.sdk import tensors
 
-__all__ = ["RuntimesAlike", "ScalersAlike"]
+__all__ = ["TOLERANCES", "RuntimesAlike", "ScalersAlike"]
 
 TOLERANCES = {"fp64": 1e-12, "fp32": 1e-5, "amp-bf16": 2e-2}
 

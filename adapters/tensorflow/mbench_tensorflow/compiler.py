@@ -19,6 +19,9 @@ class Eager(Compiler):
     work is done.
     """
 
+    takes_cudnn_rnn = True
+    """Whether it can run cuDNN's kernels for whole sequences, in which Keras' LSTM is on CUDA."""
+
     def __init__(self, device: str) -> None:
         super().__init__(device)
         self.placement = "GPU:0" if device == "cuda" else "CPU:0"
@@ -49,6 +52,7 @@ class Xla(Eager):
     """tf.function compiled whole by XLA."""
 
     differences = ("the whole step is compiled by XLA, the update included",)
+    takes_cudnn_rnn = False  # in no precision
 
     def compile(self, function: Callable) -> Callable:
         compiled: Callable = tf.function(function, autograph=False, jit_compile=True)

@@ -47,7 +47,14 @@ class Benchmark(Prepared):
     def build(self) -> keras.Model:
         """Its variables are made when it is first called."""
         keras.utils.set_random_seed(self.case.seed)
-        return built_when_called(self.family.build(self.workload.config))
+        model = built_when_called(self.family.build(self.workload.config))
+        recurrent = [one for one in model._flatten_layers() if isinstance(one, keras.layers.LSTM)]
+        if recurrent and not self.compiler.takes_cudnn_rnn:
+            for layer in recurrent:
+                layer.use_cudnn = False
+            if self.case.device == "cuda":
+                self.differences.append("LSTMs are a loop: XLA cannot compile cuDNN's kernel")
+        return model
 
     def place(self, array: np.ndarray) -> tf.Tensor:
         """Images are channels last."""

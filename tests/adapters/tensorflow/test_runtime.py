@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import math
+import sys
 from functools import partial
 
 import numpy as np
 import pytest
 import small
-from alike import RuntimesAlike, ScalersAlike
+from alike import TOLERANCES, RuntimesAlike, ScalersAlike
+from cases import make_case
 from small import BERT, losses, resnet
 
 from mbench.contract.adapter import Unsupported
@@ -24,8 +26,13 @@ import keras  # noqa: E402
 
 from mbench_tensorflow import optimizer  # noqa: E402
 from mbench_tensorflow.compiler import COMPILERS, Eager  # noqa: E402
+from mbench_tensorflow.models import lstm  # noqa: E402
+from mbench_tensorflow.runtime import Benchmark  # noqa: E402
 
 RESNET = resnet(blocks=(1, 1, 1, 1), widths=(8, 8, 16, 16), stem=8, image_size=32)
+LSTM = dataclasses.replace(
+    MODELS["lstm"], config=LSTMConfig(layers=2, features=8, hidden=16, classes=5, sequence_length=6)
+)
 WORKLOADS = {"resnet": RESNET, "bert": BERT}
 prepare = partial(small.prepare, compiler="graph")
 
@@ -196,6 +203,32 @@ def test_execution_is_synchronous_but_on_a_gpu(runtime):
     Eager("cpu").synchronize()
 
 
+@pytest.mark.parametrize("precision", ["fp32", "fp64"])
+def test_xla_is_spared_cudnns_lstm(runtime, monkeypatch, precision):
+    """Which Keras takes wherever there is a GPU; here it is made to believe so."""
+    expected = losses(prepare(runtime, LSTM, precision=precision), 2)
+    module = sys.modules["keras.src.backend.tensorflow.rnn"]  # also the name of a function there
+    monkeypatch.setattr(module, "cudnn_ok", lambda *given, **named: True)
+    compiled = prepare(runtime, LSTM, precision=precision, compiler="xla")
+    assert losses(compiled, 2) == pytest.approx(expected, rel=TOLERANCES[precision])
+    if precision == "fp32":
+        with pytest.raises(Exception, match="CudnnRNN"):
+            losses(prepare(runtime, LSTM, precision=precision, compiler="graph"), 1)
+
+
+@pytest.mark.parametrize(
+    ("compiler", "device", "told"), [("xla", "cuda", 1), ("xla", "cpu", 0), ("graph", "cuda", 0)]
+)
+def test_an_lstm_without_cudnn_is_told_where_others_have_it(compiler, device, told):
+    made = Benchmark.__new__(Benchmark)
+    made.case = make_case(model="lstm", device=device, compiler=compiler)
+    made.compiler, made.workload = COMPILERS[compiler](device), LSTM
+    made.family, made.differences = lstm, []
+    made.build()
+    said = "LSTMs are a loop: XLA cannot compile cuDNN's kernel"
+    assert made.differences == [said] * told
+
+
 def test_unknown_rule(runtime):
     strange = dataclasses.replace(RESNET.optimizer, rule="lion")
     with pytest.raises(ValueError, match="no optimizer 'lion'"):
@@ -211,6 +244,4 @@ def test_counts_the_flops_that_the_workload_states(runtime):
 
 def test_does_not_count_the_flops_of_loops(runtime):
     """TensorFlow would count one pass through the loop over an LSTM's sequence."""
-    config = LSTMConfig(layers=2, features=8, hidden=16, classes=5, sequence_length=6)
-    workload = dataclasses.replace(MODELS["lstm"], config=config)
-    assert prepare(runtime, workload, mode="inference", load=False).counted_flops() is None
+    assert prepare(runtime, LSTM, mode="inference", load=False).counted_flops() is None
