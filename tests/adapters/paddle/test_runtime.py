@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 import tempfile
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import small
-from alike import RuntimesAlike
+from alike import RuntimesAlike, ScalersAlike
 from small import BERT, infer, losses, resnet
 
 from mbench.contract.adapter import Unsupported
@@ -67,6 +69,25 @@ class TestAlike(RuntimesAlike):
     @staticmethod
     def array(tensor):
         return tensor.astype("float64").numpy()
+
+
+@pytest.mark.filterwarnings("ignore:Conversion of an array with ndim > 0:DeprecationWarning")
+class TestScaler(ScalersAlike):
+    """GradScaler makes no effect on CPU, but its kernels run there: it is told of a GPU."""
+
+    @pytest.fixture(autouse=True)
+    def on_a_gpu(self, monkeypatch):
+        place = SimpleNamespace(is_gpu_place=lambda: True)
+        module = sys.modules["paddle.amp.grad_scaler"]
+        monkeypatch.setattr(
+            module, "_dygraph_tracer", lambda: SimpleNamespace(_expected_place=place)
+        )
+        # As auto_cast in float16 leaves it.
+        monkeypatch.setattr(module.amp_global_state(), "amp_dtype", "float16")
+
+    @staticmethod
+    def set_scale(update, scale):
+        update._scaler._scale = paddle.full([1], scale)
 
 
 def test_threads_must_be_set_before_the_import():

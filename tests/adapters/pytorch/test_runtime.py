@@ -55,6 +55,15 @@ class TestScaler(ScalersAlike):
         update._scaler.load_state_dict({**update._scaler.state_dict(), "scale": scale})
 
 
+@pytest.mark.parametrize(("tier", "waits"), [(FIRST, True), (ADVISED, False)])
+def test_a_fused_optimizer_does_not_wait_for_scaled_gradients(runtime, tier, waits):
+    made = prepare(runtime, RESNET, tier=tier)
+    kind = PRECISIONS["amp-fp16"]
+    update = made.updater(RESNET, made.update.parameters, kind, made.compiler, made.settings)
+    said = "GradScaler waits for the gradients before each update"
+    assert (said in update.differences) is waits
+
+
 @pytest.mark.parametrize("plain_sgd", [True, False])
 def test_update_follows_the_documented_rule(runtime, workload, plain_sgd):
     """Gradients by torch, everything after them written out as the workload states it."""
