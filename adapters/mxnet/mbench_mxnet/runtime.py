@@ -29,7 +29,7 @@ from mbench_mxnet.compiler import COMPILERS, Eager
 from mbench_mxnet.layers import BatchNorm, blocks_of
 from mbench_mxnet.optimizer import Update
 from mbench_mxnet.plugin import MXNet
-from mbench_mxnet.statistics import ExactStatistics, Statistics
+from mbench_mxnet.statistics import ExactStatistics, Statistics, averages_unbiased
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -83,8 +83,14 @@ class Benchmark(Prepared):
             hook.detach()
         check_effect(self.precision, types, self.precision.products)
         kind = ExactStatistics if precision.is_exact(self.precision) else Statistics
-        self.statistics = kind(norms)
+        self.statistics = kind(norms, unbiased=self.unbiased(bool(norms)))
         self.differences += self.statistics.differences
+
+    def unbiased(self, normed: bool) -> bool:
+        """Of running variances; in inference there are no new ones."""
+        if not (self.training and normed):
+            return False
+        return averages_unbiased(type(self.compiler), self.case.device, self.precision.parameters)
 
     def prepare_training(self) -> None:
         self.objective = self.compiler.compile(Objective(self))

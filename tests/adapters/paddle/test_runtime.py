@@ -23,10 +23,12 @@ paddle = pytest.importorskip("paddle", reason="PaddlePaddle is not installed her
 
 from paddle.jit.sot.symbolic.compile_cache import CompileSIRCache  # noqa: E402
 
+from mbench_paddle.compiler import COMPILERS  # noqa: E402
 from mbench_paddle.graph import OneGraph  # noqa: E402
 from mbench_paddle.models.mobilenet import build as build_mobilenet  # noqa: E402
 from mbench_paddle.plugin import PaddlePaddle  # noqa: E402
 from mbench_paddle.runtime import Runtime  # noqa: E402
+from mbench_paddle.statistics import averages_unbiased  # noqa: E402
 
 # What PaddlePaddle's own code warns of where it traces a cross entropy.
 pytestmark = pytest.mark.filterwarnings("ignore:Tensor do not have 'place' interface")
@@ -104,6 +106,48 @@ def test_native_update_in_fp32_follows_the_rule(runtime, workload):
     head = next(name for name in HEADS if name in begin)
     changes = [dict(benchmark.parameters())[head] - begin[head] for benchmark in (exact, single)]
     assert np.linalg.norm(changes[1] - changes[0]) < 1e-2 * np.linalg.norm(changes[0])
+
+
+@pytest.fixture
+def like_cudnn(monkeypatch):
+    """A batch norm whose running variances are unbiased."""
+    honest = paddle.nn.functional.batch_norm
+
+    def batch_norm(x, mean, variance, *, training, momentum, **named):
+        before = variance.clone()
+        out = honest(x, mean, variance, training=training, momentum=momentum, **named)
+        if training:
+            count = x.size // x.shape[1]
+            kept = before * np.float64(np.float32(momentum))
+            variance.set_value(kept + (variance - kept) * (count / (count - 1)))
+        return out
+
+    monkeypatch.setattr(paddle.nn.functional, "batch_norm", batch_norm)
+    asked = averages_unbiased.__wrapped__  # what is remembered is of the honest one
+    monkeypatch.setattr("mbench_paddle.runtime.averages_unbiased", asked)
+
+
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize("compiler", ["eager", "static"])
+def test_the_cpu_averages_biased_variances(runtime, compiler, exact):
+    assert not averages_unbiased(COMPILERS[compiler], "cpu", exact=exact)
+
+
+@pytest.mark.parametrize(("precision", "tolerance"), [("fp64", 1e-12), ("fp32", 1e-4)])
+@pytest.mark.usefixtures("like_cudnn")
+def test_nothing_is_made_good_where_variances_are_unbiased(runtime, precision, tolerance):
+    assert averages_unbiased.__wrapped__(COMPILERS["eager"], "cpu", exact=precision == "fp64")
+    test_running_statistics_are_the_canonical_ones(runtime, precision, tolerance)
+    made = prepare(runtime, RESNET, precision=precision, load=False)
+    assert not any("running variances" in said for said in made.differences)
+
+
+def test_a_variance_that_is_none_ends_the_case(runtime, monkeypatch):
+    monkeypatch.setattr("mbench_paddle.statistics.SAMPLE", np.ones((1, 1, 2, 2)))
+    asked = averages_unbiased.__wrapped__
+    monkeypatch.setattr("mbench_paddle.runtime.averages_unbiased", asked)
+    with pytest.raises(Unsupported, match="its running statistics cannot be compared"):
+        prepare(runtime, RESNET)
 
 
 @pytest.mark.parametrize(("precision", "tolerance"), [("fp64", 1e-12), ("fp32", 1e-4)])
