@@ -190,6 +190,9 @@ class GuardedAdapter:
     def requirements(self, version: str | None, accelerator: str) -> tuple[str, ...]:
         return self._ask("requirements", requirements, version, accelerator)
 
+    def index_hint(self, accelerator: str) -> str:
+        return self._ask("index_hint", text, accelerator)
+
     def python(self, version: str | None) -> str:
         return self._ask("python", specifier, version)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from small import losses, prepare
@@ -10,9 +12,12 @@ from mbench.contract.adapter import Unsupported
 from mbench.contract.precision import PRECISIONS
 from mbench.contract.tier import ADVISED, FIRST
 from mbench.sdk import tensors
+from mbench.worker.evidence import MOST_SKIPPED
 
-__all__ = ["RuntimesAlike", "ScalersAlike"]
+__all__ = ["TOLERANCES", "RuntimesAlike", "ScalersAlike"]
 
+LARGE = 2.0**20
+"""A factor of losses, with which gradients in float32 overflow at the largest scale."""
 TOLERANCES = {"fp64": 1e-12, "fp32": 1e-5, "amp-bf16": 2e-2}
 
 
@@ -101,18 +106,55 @@ class RuntimesAlike:
 
 
 class ScalersAlike:
-    """Of frameworks whose loss scaling works on CPU too, beside products in float32.
+    """Of loss scaling on the CPU, beside products in float32.
 
     Each has `set_scale(update, scale)`, as it keeps its scale in its own way.
     """
 
-    def test_a_loss_scale_is_kept_and_its_halvings_are_counted(self, runtime, workload):
+    def scaled(self, runtime, workload):
+        """A benchmark with the update of amp-fp16, and with parameters and products in float32."""
         made = prepare(runtime, workload, compiler="eager")
-        scaled = PRECISIONS["amp-fp16"]
+        kind = PRECISIONS["amp-fp16"]
         own = tensors.trainable(made.natives())
-        made.update = made.updater(made.workload, own, scaled, made.compiler, made.settings)
+        made.update = made.updater(made.workload, own, kind, made.compiler, made.settings)
         made.prepare_training()
-        made.precision = scaled
+        made.precision = kind
+        return made
+
+    def test_steps_are_skipped_until_scaled_gradients_fit(self, runtime, workload, monkeypatch):
+        """From a scale that is far too large, as the first steps of a worker find theirs.
+
+        Without clipping: at such scales squares of gradients overflow long before they do.
+        """
+        workload = replace(workload, optimizer=replace(workload.optimizer, clip_norm=None))
+        family, start = runtime.family(workload), 2.0**127
+        honest = family.loss
+        monkeypatch.setattr(family, "loss", lambda *given: honest(*given) * LARGE)
+        made = self.scaled(runtime, workload)
+        self.set_scale(made.update, start)
+        made.load_parameters(workload.parameters(seed=0))
+        before = dict(made.parameters())
+        losses(made, 1)
+        assert made.skipped_steps() == 1
+        for name, tensor in made.parameters():
+            if "running" not in name:
+                np.testing.assert_array_equal(tensor, before[name])
+        for _ in range(MOST_SKIPPED):
+            skipped = made.skipped_steps()
+            losses(made, 1)
+            if made.skipped_steps() == skipped:
+                break
+        assert 1 <= skipped < MOST_SKIPPED
+        assert made.update.loss_scale() == start / 2.0**skipped
+        assert any((tensor != before[name]).any() for name, tensor in made.parameters())
+
+    def test_who_waits_for_the_gradients_says_so(self, runtime, workload):
+        made = self.scaled(runtime, workload)
+        said = [*made.precision_differences(made.precision), *made.update.differences]
+        assert any("waits for the gradients" in one for one in said)
+
+    def test_a_loss_scale_is_kept_and_its_halvings_are_counted(self, runtime, workload):
+        made = self.scaled(runtime, workload)
         assert made.update.loss_scale() in (2.0**15, 2.0**16)
         self.set_scale(made.update, 1024.0)
         made.load_parameters(workload.parameters(seed=0))

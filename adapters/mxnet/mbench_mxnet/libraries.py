@@ -1,22 +1,62 @@
-"""What to install where MXNet's own library does not load."""
+"""The shared libraries that MXNet's wheels expect to find: loads CUDA's where pip has put them,
+and says what to install where one is missing.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
+import importlib.util
 import re
+from pathlib import Path
 
-__all__ = ["explain"]
+__all__ = ["CUDA", "explain", "load_cuda"]
 
-PACKAGES = {
+CUDA = {
+    "libcudart.so.11.0": "nvidia-cuda-runtime-cu11==11.8.89",
+    "libnvrtc.so.11.2": "nvidia-cuda-nvrtc-cu11==11.8.89",
+    "libnvToolsExt.so.1": "nvidia-nvtx-cu11==11.8.86",
+    "libcublas.so.11": "nvidia-cublas-cu11==11.11.3.6",
+    "libcudnn.so.8": "nvidia-cudnn-cu11==8.9.6.50",
+    "libcufft.so.10": "nvidia-cufft-cu11==10.9.0.58",
+    "libcurand.so.10": "nvidia-curand-cu11==10.3.0.86",
+    "libcusparse.so.11": "nvidia-cusparse-cu11==11.7.5.86",
+    "libcusolver.so.11": "nvidia-cusolver-cu11==11.4.1.48",
+    "libnccl.so.2": "nvidia-nccl-cu11==2.21.5",
+}
+"""What libmxnet.so of mxnet-cu112 is linked with, and libcusolver opens by itself, beside what
+brings it: NVIDIA's own distributions, of the last CUDA 11, whose libraries serve what was built
+with an earlier one. Each comes after those that it needs."""
+SYSTEM = {
     "libquadmath.so.0": "libquadmath0",
     "libgomp.so.1": "libgomp1",
+    "libz.so.1": "zlib1g",
+    "libcuda.so.1": "NVIDIA's driver",
 }
-"""What brings the shared libraries that its wheels expect to find: names of Debian packages."""
+"""The others, beside names of Debian packages."""
+
+
+def load_cuda() -> None:
+    """Load those of CUDA's libraries that lie in this environment, where no loader looks.
+
+    Once one of its name is loaded, libmxnet.so gets it. What is not here may be the system's.
+    """
+    found = importlib.util.find_spec("nvidia")  # a namespace, of as many folders as there are
+    for folder in (found.submodule_search_locations or ()) if found else ():
+        for name, requirement in CUDA.items():
+            own = requirement.partition("-cu11")[0].removeprefix("nvidia-").replace("-", "_")
+            path = Path(folder, own, "lib", name)
+            with contextlib.suppress(OSError):  # which loading MXNet will tell
+                if path.exists():
+                    ctypes.CDLL(str(path))
 
 
 def explain(error: OSError) -> str:
     """One line for a user, with what the loader said."""
     said = " ".join(str(error).split())
     match = re.match(r"([^\s:]+\.so[.\d]*): cannot open shared object file", said)
-    if match and match[1] in PACKAGES:
-        return f"MXNet needs {match[1]}: install {PACKAGES[match[1]]}"
+    if match and match[1] in CUDA:
+        return f"MXNet needs {match[1]}: pip install {CUDA[match[1]]}"
+    if match and match[1] in SYSTEM:
+        return f"MXNet needs {match[1]}: install {SYSTEM[match[1]]}"
     return f"MXNet's library does not load: {said}"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from mbench.hookspecs import hookimpl
 from mbench.sdk.plugin import AdapterBase, Lack
+from mbench_mxnet.libraries import CUDA
 from mbench_mxnet.tiers import TIERS
 
 if TYPE_CHECKING:
@@ -56,9 +57,13 @@ class MXNet(AdapterBase):
     )
 
     def requirements(self, version: str | None, accelerator: str) -> Sequence[str]:
-        """One distribution for each accelerator; the one with CUDA is built for its 11.2."""
-        distribution = "mxnet-cu112" if accelerator == "cuda" else "mxnet"
-        return (f"{distribution}=={version or MXNET}", f"numpy=={NUMPY}")
+        """One distribution for each accelerator; the one with CUDA is built for its 11.2, and
+        brings none of its libraries.
+        """
+        others = (f"numpy=={NUMPY}",)
+        if accelerator == "cuda":
+            return (f"mxnet-cu112=={version or MXNET}", *others, *CUDA.values())
+        return (f"mxnet=={version or MXNET}", *others)
 
     def python(self, version: str | None) -> str:
         return ">=3.10,<3.12"  # it imports distutils; a worker needs 3.10

@@ -12,6 +12,7 @@ from mbench.contract.adapter import Unsupported
 from mbench_mxnet import libraries
 
 try:
+    libraries.load_cuda()
     import mxnet as mx
 except OSError as error:
     raise Unsupported(libraries.explain(error)) from error
@@ -21,13 +22,14 @@ from mxnet.contrib.amp.amp import bfloat16
 
 from mbench.sdk.benchmark import Prepared
 from mbench.sdk.checks import check_effect, require
+from mbench.sdk.cuda import cuda_device
 from mbench.sdk.runtime import RuntimeBase
 from mbench_mxnet import parameters, precision
 from mbench_mxnet.compiler import COMPILERS, Eager
 from mbench_mxnet.layers import BatchNorm, blocks_of
 from mbench_mxnet.optimizer import Update
 from mbench_mxnet.plugin import MXNet
-from mbench_mxnet.statistics import ExactStatistics, Statistics
+from mbench_mxnet.statistics import ExactStatistics, Statistics, averages_unbiased
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -38,6 +40,10 @@ if TYPE_CHECKING:
     from mbench.workloads.workload import Workload
 
 __all__ = ["Benchmark", "Runtime"]
+
+NEWER = (9, 0)
+"""Than the GPUs of mxnet-cu112: its library holds code for 5.0, 6.0, 7.0, 8.0 and 8.6, which runs
+on all 8.x, and none that a driver could translate for others."""
 
 
 class Benchmark(Prepared):
@@ -77,8 +83,14 @@ class Benchmark(Prepared):
             hook.detach()
         check_effect(self.precision, types, self.precision.products)
         kind = ExactStatistics if precision.is_exact(self.precision) else Statistics
-        self.statistics = kind(norms)
+        self.statistics = kind(norms, unbiased=self.unbiased(bool(norms)))
         self.differences += self.statistics.differences
+
+    def unbiased(self, normed: bool) -> bool:
+        """Of running variances; in inference there are no new ones."""
+        if not (self.training and normed):
+            return False
+        return averages_unbiased(type(self.compiler), self.case.device, self.precision.parameters)
 
     def prepare_training(self) -> None:
         self.objective = self.compiler.compile(Objective(self))
@@ -132,7 +144,7 @@ class Runtime(RuntimeBase):
     plain = Eager
     benchmark = Benchmark
     version = str(mx.__version__)
-    distributions = ("mxnet", "mxnet-cu112", "numpy")
+    distributions = ("mxnet", "mxnet-cu112", "nvidia-cudnn-cu11", "numpy")
     out_of_memory = ("out of memory", "failed to allocate", "trying to allocate is larger")
     set_precision = staticmethod(precision.set_flags)
 
@@ -142,6 +154,10 @@ class Runtime(RuntimeBase):
             found=mx.context.num_gpus() > 0,
             mend=": mxnet-cu112 is one that has",
         )
+        gpu = cuda_device() if self.device == "cuda" else None
+        if gpu is not None:
+            said = "MXNet's CUDA 11.2 has no code for compute capability {}.{}: up to 8.x it has"
+            require(gpu.capability < NEWER, said.format(*gpu.capability))
         threads = os.environ.get("OMP_NUM_THREADS")
         mend = f"OMP_NUM_THREADS must be {self.threads}"
         require(threads == str(self.threads), f"MXNet starts with its threads: {mend}")

@@ -2,22 +2,40 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
+from mxnet import autograd, nd
 
+from mbench.sdk.variances import SAMPLE, is_unbiased
+from mbench_mxnet.layers import BatchNorm
 from mbench_mxnet.parameters import Tensor, named, to_numpy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mxnet import gluon, nd
+    from mxnet import gluon
 
     from mbench.sdk.tensors import Native
-    from mbench_mxnet.layers import BatchNorm
+    from mbench_mxnet.compiler import Eager
 
-__all__ = ["ExactStatistics", "Statistics"]
+__all__ = ["ExactStatistics", "Statistics", "averages_unbiased"]
+
+
+@functools.cache
+def averages_unbiased(kind: type[Eager], device: str, dtype: str) -> bool:
+    """Whether running variances are unbiased under a compiler: by cuDNN they are, on CPU not."""
+    compiler = kind(device)
+    norm = BatchNorm(momentum=0.0, epsilon=1e-5, in_channels=1)
+    norm.cast(dtype)
+    norm.initialize(ctx=compiler.device)
+    compiler.compile(norm)
+    with autograd.record():
+        out = norm(nd.array(SAMPLE, ctx=compiler.device, dtype=dtype))
+    out.backward()  # which updates them on CPU
+    return is_unbiased(norm.running_var.data().asscalar())
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,20 +49,22 @@ class Statistic(Tensor):
 
 
 class Statistics:
-    """Of a variance, MXNet averages what lacks the factor n / (n - 1).
+    """Of a variance, MXNet averages what lacks the factor n / (n - 1), unless it is `unbiased`.
 
     After k steps from `start` it is momentum**k * start and a rest that lacks this factor.
     """
 
     says = "running variances are kept biased, and unbiased where they are read"
 
-    def __init__(self, norms: Mapping[BatchNorm, int]) -> None:
+    def __init__(self, norms: Mapping[BatchNorm, int], *, unbiased: bool) -> None:
         """`norms` have each its n, the number of values behind a statistic."""
         self._rules: dict[gluon.Parameter, tuple[float, float]] = {}
         for norm, count in norms.items():
             self._rules[norm.running_mean] = norm.momentum, 1.0
-            self._rules[norm.running_var] = norm.momentum, count / max(count - 1, 1)
-        self.differences = [self.says] if self._rules else []
+            factor = 1.0 if unbiased else count / max(count - 1, 1)
+            self._rules[norm.running_var] = norm.momentum, factor
+        as_read = unbiased and type(self) is Statistics
+        self.differences = [self.says] if self._rules and not as_read else []
         self.begin()
 
     def natives(self, model: gluon.HybridBlock) -> dict[str, Native]:

@@ -6,6 +6,7 @@ Shapes: B batch, C channels, H W pixels.
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,8 +14,11 @@ import paddle
 from paddle import nn
 from paddle.nn import functional as F
 
-__all__ = ["BasicConv2D", "BatchNorm2D", "LayerNorm", "Normalized", "Projection", "averaged",
+__all__ = ["AveragePool", "BasicConv2D", "BatchNorm2D", "LayerNorm", "Normalized", "Projection",
            "exactly", "held", "layers_of", "norm", "with_dropout", "with_exact_norms"]  # fmt: skip
+
+ROUNDING = 1e-12
+"""More than float64's, and far less than float32's."""
 
 
 class Normalized(Protocol):
@@ -86,16 +90,34 @@ class Projection(nn.Linear):
     """paddle.nn's own, for weights that are (in, out) canonically too, as in GPT-2."""
 
 
-def averaged(x: paddle.Tensor, kernel: int, *, stride: int = 1, padding: int = 0) -> paddle.Tensor:
+class AveragePool(nn.Layer):
     """Averages of windows, in which zeros of the padding count.
 
-    In float64, the gradient is made up for what the kernel loses of 1 / area, a float32 there.
+    In a model in float64, the gradient is made up for what the kernel loses of 1 / area: the one
+    for CPU has it in float32, that for CUDA does not. So it is asked.
     """
-    pooled = F.avg_pool2d(x, kernel, stride=stride, padding=padding, exclusive=False)
-    if x.dtype != paddle.float64:
-        return pooled
-    share = 1 / kernel**2
-    return pooled + (pooled - pooled.detach()) * exactly(share / held(share) - 1, like=x)
+
+    def __init__(self, kernel: int, *, stride: int = 1, padding: int = 0) -> None:
+        super().__init__()
+        self._pool = partial(
+            F.avg_pool2d, kernel_size=kernel, stride=stride, padding=padding, exclusive=False
+        )
+        self._lost = lost_by_pooling(kernel) if paddle.get_default_dtype() == "float64" else 0.0
+
+    def forward(self, x: paddle.Tensor) -> paddle.Tensor:
+        pooled = self._pool(x)
+        if not self._lost:
+            return pooled
+        return pooled + (pooled - pooled.detach()) * exactly(self._lost, like=x)
+
+
+def lost_by_pooling(kernel: int) -> float:
+    """What the gradient of a mean over `kernel` x `kernel` numbers in float64 lacks, of itself."""
+    x = paddle.ones([1, 1, kernel, kernel], "float64")
+    x.stop_gradient = False
+    F.avg_pool2d(x, kernel, exclusive=False).sum().backward()
+    lost = 1 / (kernel**2 * x.grad.max().item()) - 1
+    return lost if abs(lost) > ROUNDING else 0.0
 
 
 def layers_of(model: nn.Layer, *kinds: type[nn.Layer]) -> list[nn.Layer]:
@@ -130,7 +152,12 @@ def exactly(number: float, *, like: paddle.Tensor) -> paddle.Tensor:
 
 
 def held(constant: float) -> float:
-    """What is left of a constant that a kernel takes as float32."""
+    """What is left of a constant that a kernel takes as float32.
+
+    It is the operator that takes it so, for kernels of every device: `epsilon` and `momentum` of
+    batch_norm, `epsilon` of layer_norm, `mu` and `regularization_coeff` of momentum_ are float in
+    phi's declarations, which CPU's and CUDA's kernels share.
+    """
     return float(np.float32(constant))
 
 

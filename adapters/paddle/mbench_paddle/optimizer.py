@@ -50,7 +50,7 @@ class Update(UpdateBase):
         self.zero_gradients()
 
     def loss_scale(self) -> float:
-        return 1.0 if self._scaler is None else float(self._scaler.state_dict()["scale"])
+        return 1.0 if self._scaler is None else float(self._scaler.state_dict()["scale"].item())
 
     def zero_gradients(self) -> None:
         self._optimizer.clear_grad(set_to_zero=False)

@@ -56,15 +56,21 @@ class PaddlePaddle(AdapterBase):
     )  # fmt: skip
 
     def requirements(self, version: str | None, accelerator: str) -> Sequence[str]:
-        """One distribution for each accelerator.
-
-        paddlepaddle-gpu comes from PaddlePaddle's own index, which pip has to be told of.
-        """
+        """One distribution for each accelerator; see `index_hint` for that of CUDA."""
         distribution = "paddlepaddle-gpu" if accelerator == "cuda" else "paddlepaddle"
         return (
             f"{distribution}=={version or PADDLE}",
             f"numpy=={NUMPY}",
             f"setuptools=={SETUPTOOLS}",
+        )
+
+    def index_hint(self, accelerator: str) -> str:
+        if accelerator != "cuda":
+            return ""
+        return (
+            "paddlepaddle-gpu is in PaddlePaddle's own indexes alone, one for each CUDA: set "
+            "PIP_EXTRA_INDEX_URL, or extra-index-url in pip.conf, to the address that "
+            'PaddlePaddle\'s Installation Guide names under "Install on Linux via PIP"'
         )
 
     def python(self, version: str | None) -> str:

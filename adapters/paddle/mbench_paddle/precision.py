@@ -32,7 +32,10 @@ def differences(precision: Precision) -> list[str]:
             "spares stay in float32"
         )
     if precision.scales_loss:
-        found.append("dynamic loss scaling by GradScaler, which skips steps that overflow")
+        found.append(
+            "dynamic loss scaling by GradScaler, which waits for the gradients to skip steps that "
+            "overflow"
+        )
     return found
 
 

@@ -20,7 +20,7 @@ from mbench_paddle.compiler import COMPILERS, Eager
 from mbench_paddle.layers import BatchNorm2D, layers_of
 from mbench_paddle.optimizer import Update
 from mbench_paddle.plugin import PaddlePaddle
-from mbench_paddle.statistics import RunningStatistics
+from mbench_paddle.statistics import RunningStatistics, averages_unbiased
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -98,7 +98,13 @@ class Benchmark(Prepared):
         found = ", ".join(sorted(map(str, types)))
         said = f"{self.precision.name} has no effect here: products are {found}"
         require(getattr(paddle, self.own.products) in types, said)
-        self.statistics = RunningStatistics(self.model, counts, exact=self.own.name == "fp64")
+        exact = self.own.name == "fp64"
+        unbiased = (
+            bool(norms)
+            and self.training
+            and averages_unbiased(type(self.compiler), self.case.device, exact=exact)
+        )
+        self.statistics = RunningStatistics(self.model, counts, exact=exact, unbiased=unbiased)
         self.differences += [*self.statistics.differences, *self.remarks()]
 
     def remarks(self) -> Iterator[str]:

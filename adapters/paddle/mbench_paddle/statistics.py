@@ -2,20 +2,42 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mbench.contract.precision import PRECISIONS
+from mbench.sdk.variances import SAMPLE, is_unbiased
 from mbench_paddle.layers import BatchNorm2D, held
-from mbench_paddle.parameters import Tensor
+from mbench_paddle.parameters import Tensor, placed
+from mbench_paddle.precision import built
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import paddle
     from paddle import nn
 
-__all__ = ["RunningStatistics"]
+    from mbench_paddle.compiler import Eager
+
+__all__ = ["RunningStatistics", "averages_unbiased"]
+
+
+@functools.cache
+def averages_unbiased(kind: type[Eager], device: str, *, exact: bool) -> bool:
+    """Whether running variances are unbiased under a compiler: by cuDNN they are, on CPU not."""
+    precision = PRECISIONS["fp64" if exact else "fp32"]
+    norm = built(partial(BatchNorm2D, 1, momentum=0.0, epsilon=1e-5), precision)
+
+    def compute(batch: Mapping[str, paddle.Tensor]) -> paddle.Tensor:
+        return norm(batch["x"]).sum()
+
+    x = placed(SAMPLE).astype(precision.parameters)
+    kind(device).compile(compute)({"x": x})
+    return is_unbiased(norm._variance.item())
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,16 +68,23 @@ class Statistic(Tensor):
 class RunningStatistics:
     """The running statistics of a model, which turn into canonical ones and back.
 
-    Variances: PaddlePaddle averages biased ones, canonical are unbiased ones. After k steps from
-    v the native average is momentum^k v + B, and the canonical momentum^k v + n / (n - 1) B, with
-    n = batch * height * width, the number of values behind each statistic.
+    Variances: canonical are unbiased ones. Where PaddlePaddle averages biased ones, after k steps
+    from v the native average is momentum^k v + B, and the canonical momentum^k v + n / (n - 1) B,
+    with n = batch * height * width, the number of values behind each statistic.
 
     float64: the kernel takes momentum as float32, so its shares of the old and of the new
     statistic are off by 3e-8 and 2e-7. The share of the new one is made good by the unit in which
     a training model keeps its averages, that of the old one before each step.
     """
 
-    def __init__(self, model: nn.Layer, counts: Mapping[BatchNorm2D, int], *, exact: bool) -> None:
+    def __init__(
+        self,
+        model: nn.Layer,
+        counts: Mapping[BatchNorm2D, int],
+        *,
+        exact: bool,
+        unbiased: bool,
+    ) -> None:
         """`counts` has the n of each layer that runs: an auxiliary head does not in inference."""
         self._exact = exact and model.training
         self.steps = 0
@@ -67,10 +96,11 @@ class RunningStatistics:
             momentum, stretch = layer._momentum, layer.stretch if exact else 1.0
             unit = (1 - held(momentum)) / (1 - momentum) if self._exact else 1.0
             count = counts.get(layer, 1)
-            unbiased = count / (count - 1) if count > 1 else 1.0  # one value has no variance: B = 0
+            # One value has no variance: B = 0.
+            lacking = 1.0 if unbiased or count == 1 else count / (count - 1)
             for kind, tensor, power, factor in (
                 ("mean", layer._mean, 1, 1.0),
-                ("var", layer._variance, 2, unbiased),
+                ("var", layer._variance, 2, lacking),
             ):
                 self.natives[f"{name}.running_{kind}"] = Statistic(
                     tensor, trainable=False, kept=self, momentum=momentum,
@@ -78,7 +108,7 @@ class RunningStatistics:
                 )  # fmt: skip
 
         said = "running variances are biased: they are converted to unbiased ones"
-        self.differences = [said] if self.natives else []
+        self.differences = [said] if self.natives and not unbiased else []
 
     def restart(self) -> None:
         """Start from what was loaded."""

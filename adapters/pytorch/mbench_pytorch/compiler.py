@@ -70,10 +70,15 @@ class Inductor(Eager):
         config.freezing = self.freezes  # of the process, where tracing looks for it
         if self.device.type == "cuda":
             require(find_spec("triton"), "inductor needs triton on CUDA: install triton")
-            return
-        compiler = os.environ.get("CXX", "clang++" if sys.platform == "darwin" else "g++")
-        mend = f"install {compiler}, or name yours in CXX"
-        require(shutil.which(compiler), f"inductor needs a C++ compiler: {mend}")
+            # With which triton builds what launches its kernels, at run time.
+            named = os.environ.get("CC")
+            found = shutil.which(named) if named else shutil.which("gcc") or shutil.which("clang")
+            mend = f"install {named or 'gcc or clang'}, or name yours in CC"
+            require(found, f"inductor needs a C compiler on CUDA: {mend}")
+        else:
+            compiler = os.environ.get("CXX", "clang++" if sys.platform == "darwin" else "g++")
+            mend = f"install {compiler}, or name yours in CXX"
+            require(shutil.which(compiler), f"inductor needs a C++ compiler: {mend}")
         header = Path(sysconfig.get_path("include"), "Python.h")
         require(header.is_file(), "inductor needs Python.h: install Python's development headers")
 

@@ -31,6 +31,8 @@ class Update(UpdateBase):
         self._optimizer = native(members, lr=spec.learning_rate, fused=fused or None, **constants)
         self.differences = [f"{native.__name__} is {'fused' if fused else 'as it comes'}"]
         device, scales = self.compiler.device.type, self.precision.scales_loss
+        if scales and not fused:  # a fused one looks on the device whether to skip the step
+            self.differences.append("GradScaler waits for the gradients before each update")
         self._scaler = torch.amp.GradScaler(device, enabled=scales)  # else it hands everything on
 
     def reset(self) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from mbench.contract.precision import Precision
     from mbench_pytorch.compiler import Eager
 
-__all__ = ["autocast", "differences", "set_flags", "widened"]
+__all__ = ["autocast", "differences", "on_tensor_cores", "set_flags", "widened"]
 
 
 def differences(precision: Precision) -> list[str]:
@@ -27,6 +27,13 @@ def differences(precision: Precision) -> list[str]:
     if precision.scales_loss:
         found.append("dynamic loss scaling by GradScaler, which skips steps that overflow")
     return found
+
+
+def on_tensor_cores(precision: Precision) -> bool:
+    """Whether convolutions on CUDA are: the tutorial on channels_last ties its gain to reduced
+    precision there, and IEEE single precision may be slower by it.
+    """
+    return precision.tf32 or precision.half
 
 
 def set_flags(precision: Precision, compiler: Eager) -> None:

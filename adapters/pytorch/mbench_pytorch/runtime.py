@@ -49,9 +49,12 @@ class Benchmark(Prepared):
 
     @property
     def layout(self) -> torch.memory_format:
-        """Of images and convolution weights."""
+        """Of images and convolution weights: the tier's, where it pays."""
         chosen = self.settings.get("layout", "contiguous_format")
-        return getattr(torch, chosen) if self.compiler.layouts else torch.contiguous_format
+        on_cuda = self.compiler.device.type == "cuda"
+        pays = not on_cuda or precision.on_tensor_cores(self.precision)
+        suits = self.compiler.layouts and pays
+        return getattr(torch, chosen) if suits else torch.contiguous_format
 
     def place(self, array: np.ndarray) -> torch.Tensor:
         """Images are in the tier's layout."""

@@ -13,9 +13,10 @@ TIERS = {
         compilers=("eager",),
     ),
     ADVISED: Tier(
-        says="torch.compile, images and convolutions channels_last, a fused optimizer, cuDNN's "
-        "auto-tuner",
-        source='PyTorch Tutorials, "Performance Tuning Guide", and torch.optim, "Algorithms"',
+        says="torch.compile, images and convolutions channels_last (on CUDA where Tensor Cores "
+        "compute), a fused optimizer, cuDNN's auto-tuner",
+        source='PyTorch Tutorials, "Performance Tuning Guide" and "Channels Last Memory Format in '
+        'PyTorch", and torch.optim, "Algorithms"',
         compilers=("inductor",),
         settings={"layout": "channels_last", "optimizer": "fused", "cudnn": "benchmark"},
     ),

@@ -15,15 +15,22 @@ __all__ = ["COMPILERS", "Eager"]
 
 
 class Eager(Compiler):
-    """Operations run one by one; on CUDA they are only enqueued."""
+    """Operations run one by one; on CUDA they are only enqueued. On CPU a call returns when its
+    work is done.
+    """
+
+    takes_cudnn_rnn = True
+    """Whether it can run cuDNN's kernels for whole sequences, in which Keras' LSTM is on CUDA."""
 
     def __init__(self, device: str) -> None:
         super().__init__(device)
         self.placement = "GPU:0" if device == "cuda" else "CPU:0"
 
     def synchronize(self) -> None:
-        # On CPU a call returns when its work is done, and this costs microseconds.
-        tf.test.experimental.sync_devices()
+        # As tf.test.experimental.sync_devices, which launches an operation on every other device
+        # too, and waits for asynchronous execution, which is off.
+        with tf.device(self.placement):
+            tf.raw_ops.SyncDevice()
 
     def peak_memory_bytes(self) -> int | None:
         if self.device == "cuda":
@@ -51,6 +58,7 @@ class Xla(Eager):
     """tf.function compiled whole by XLA."""
 
     differences = ("the whole step is compiled by XLA, the update included",)
+    takes_cudnn_rnn = False  # in no precision
 
     def compile(self, function: Callable) -> Callable:
         compiled: Callable = tf.function(function, autograph=False, jit_compile=True)

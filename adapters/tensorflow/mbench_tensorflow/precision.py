@@ -33,7 +33,10 @@ def differences(precision: Precision) -> list[str]:
     elif precision.half:
         found.append("running statistics and optimizer state are half precision too")
     if precision.scales_loss:
-        found.append("dynamic loss scaling as Keras does it, which skips steps that overflow")
+        found.append(
+            "dynamic loss scaling as Keras does it, which waits for the gradients to skip steps "
+            "that overflow"
+        )
     return found
 
 

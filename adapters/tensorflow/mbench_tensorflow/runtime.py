@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Benchmark", "Runtime"]
 
+UNTRIED = re.compile(r"No algorithm worked!\s*(Error messages:)?\s*(\[|$)")
+"""What follows in brackets is where it happened."""
+
 
 class Benchmark(Prepared):
     """A case in TensorFlow."""
@@ -43,7 +47,14 @@ class Benchmark(Prepared):
     def build(self) -> keras.Model:
         """Its variables are made when it is first called."""
         keras.utils.set_random_seed(self.case.seed)
-        return built_when_called(self.family.build(self.workload.config))
+        model = built_when_called(self.family.build(self.workload.config))
+        recurrent = [one for one in model._flatten_layers() if isinstance(one, keras.layers.LSTM)]
+        if recurrent and not self.compiler.takes_cudnn_rnn:
+            for layer in recurrent:
+                layer.use_cudnn = False
+            if self.case.device == "cuda":
+                self.differences.append("LSTMs are a loop: XLA cannot compile cuDNN's kernel")
+        return model
 
     def place(self, array: np.ndarray) -> tf.Tensor:
         """Images are channels last."""
@@ -129,7 +140,10 @@ class Runtime(RuntimeBase):
     benchmark = Benchmark
     version = tf.version.VERSION
     distributions = ("tensorflow", "tensorflow-cpu", "keras", "numpy")
-    out_of_memory = ("out of memory", "resourceexhausted", "oom when", "failed to allocate")
+    out_of_memory = (
+        "out of memory", "resourceexhausted", "resource_exhausted", "oom when",
+        "failed to allocate",
+    )  # fmt: skip
     set_precision = staticmethod(precision.set_flags)
     threads_used = staticmethod(tf.config.threading.get_intra_op_parallelism_threads)
 
@@ -161,6 +175,12 @@ class Runtime(RuntimeBase):
             found["cuda"] = str(build.get("cuda_version"))
             found["cudnn"] = str(build.get("cudnn_version"))
         return found
+
+    def is_out_of_memory(self, error: Exception) -> bool:
+        """Where no algorithm of cuDNN's worked, by what is said of each. Nothing is said of those
+        whose scratch space did not fit, so that they were not even tried.
+        """
+        return super().is_out_of_memory(error) or bool(UNTRIED.search(str(error)))
 
     def prepare(self, case: Case, workload: Workload) -> Prepared:
         keras.utils.clear_session()  # frees the model of the case before, which holds cycles

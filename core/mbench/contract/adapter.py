@@ -105,6 +105,11 @@ class Adapter(Protocol):
         "cuda".
         """
 
+    def index_hint(self, accelerator: str) -> str:
+        """What to say, in part of a sentence, where pip finds no distribution that `requirements`
+        names: which index has it, if it is not the default one. Empty if there is nothing to say.
+        """
+
     def python(self, version: str | None) -> str:
         """The Python versions that the framework runs on, as a specifier: ">=3.10,<3.14"."""
 

@@ -16,8 +16,13 @@ OUTCOMES = {
 FAILURES = ("unsupported", "oom", "failed")
 """Those that a worker tells of itself; the parent sees the others."""
 
-MEMORY = ("cannot allocate memory", "bad_alloc", "memory allocation still failed")
-"""How the system, C++ and the library beneath NumPy say that memory does not suffice."""
+MEMORY = (
+    "cannot allocate memory", "bad_alloc", "memory allocation still failed",
+    "cuda_error_out_of_memory", "status_alloc_failed", "_allocation_failed",
+)  # fmt: skip
+"""How the system, C++ and the library beneath NumPy say that memory does not suffice; and CUDA's
+driver and its libraries (CUBLAS_STATUS_ALLOC_FAILED, CUDNN_STATUS_ALLOC_FAILED and, since cuDNN 9,
+CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED)."""
 
 
 def speaks_of_memory(text: str) -> bool:

@@ -67,9 +67,12 @@ def create(
                 _fill(folder, adapter=adapter, requirements=requirements, log=output, report=report)
                 os.rename(folder, managed.root() / name)
     except (OSError, pip.PipFailed, interpreters.DoesNotRun, _BuildFailed) as error:
+        found_nothing = isinstance(error, pip.PipFailed) and error.found_nothing
+        hint = adapter.index_hint(accelerator) if found_nothing else ""
         raise EnvironmentUnavailable(
-            f"{name} could not be built: {error}. Mend that and try again, or give a Python that "
-            f"has {adapter.title} as {adapter.name}@/path/to/python. All output: {log}",
+            f"{name} could not be built: {error}{hint and f'; {hint}'}. Mend that and try again, "
+            f"or give a Python that has {adapter.title} as {adapter.name}@/path/to/python. All "
+            f"output: {log}",
             outcome="failed",
         ) from error
 

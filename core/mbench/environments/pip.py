@@ -36,12 +36,19 @@ _PROBLEM = "\N{MULTIPLICATION SIGN} "
 _SUBJECT = "\u2570\u2500> "
 
 _NOTHING = "No matching distribution"
+_UNREACHED = "the package index was not reached"
 _BROKEN = re.compile(r"""after connection broken by '\w+\(["']?(.*?)["']?\)'""")
 _WHERE = re.compile(r">: |port=\d+\): ")
 
 
 class PipFailed(Exception):
     """pip could not install; carries the line of its output that tells most."""
+
+    @property
+    def found_nothing(self) -> bool:
+        """Whether an index was reached that lacks something."""
+        said = str(self)
+        return said.startswith(_NOTHING) and _UNREACHED not in said
 
 
 def install(
@@ -120,5 +127,5 @@ def most_telling(lines: Sequence[str]) -> str:
                 stated += f": {following.removeprefix(_SUBJECT)}"
     broken = [match[1] for line in lines if (match := _BROKEN.search(line))]
     if broken and stated.startswith(_NOTHING):
-        stated += f": the package index was not reached: {_WHERE.split(broken[-1])[-1]}"
+        stated += f": {_UNREACHED}: {_WHERE.split(broken[-1])[-1]}"
     return (stated or next((line for line in reversed(lines) if line), "")).rstrip(".")

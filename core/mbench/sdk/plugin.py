@@ -70,6 +70,9 @@ class AdapterBase:
     lacks: Sequence[Lack] = ()
     """What it cannot do. The first that fits a case is the reason that users read."""
 
+    def index_hint(self, accelerator: str) -> str:
+        return ""
+
     def python(self, version: str | None) -> str:
         return ">=3.10"
 

@@ -17,13 +17,16 @@ from small import BERT, losses, resnet
 
 from mbench.contract.adapter import Unsupported
 from mbench.contract.precision import PRECISIONS
+from mbench.sdk.cuda import CudaDevice
 
 mx = pytest.importorskip("mxnet", reason="MXNet is not installed here")
 
 from mbench_mxnet import optimizer  # noqa: E402
-from mbench_mxnet.compiler import Eager  # noqa: E402
+from mbench_mxnet.compiler import COMPILERS, Eager  # noqa: E402
+from mbench_mxnet.layers import BatchNorm  # noqa: E402
 from mbench_mxnet.rules import RULES  # noqa: E402
 from mbench_mxnet.runtime import Runtime  # noqa: E402
+from mbench_mxnet.statistics import Statistics, averages_unbiased  # noqa: E402
 
 # It imports parts of SciPy, where that is installed, when it first meets an array.
 pytestmark = pytest.mark.filterwarnings("ignore:Please import .csr_matrix.:DeprecationWarning")
@@ -88,10 +91,59 @@ def test_hybrid_agrees_with_eager(runtime, workload):
     assert losses(one, 3) == pytest.approx(losses(other, 3), rel=1e-12)
 
 
+@pytest.fixture
+def like_cudnn(monkeypatch):
+    """A batch norm whose running variances are unbiased, and moved by the forward pass."""
+
+    def forward(self, x):
+        parameters = (self.gamma, self.beta, self.running_mean, self.running_var)
+        gamma, beta, mean, variance = (parameter.data() for parameter in parameters)
+        if not mx.autograd.is_training():
+            return mx.nd.BatchNorm(x, gamma, beta, mean, variance, **self._kwargs)
+        out = mx.nd.BatchNorm(x, gamma, beta, mean.copy(), variance.copy(), **self._kwargs)
+        keep = self._kwargs["momentum"]
+        with mx.autograd.pause():
+            values = x.asnumpy().swapaxes(0, 1).reshape(len(gamma), -1)
+            unbiased = values.var(1, ddof=min(1, values.shape[1] - 1))
+            for kept, new in ((mean, values.mean(1)), (variance, unbiased)):
+                kept[:] = keep * kept + (1 - keep) * mx.nd.array(new, dtype=kept.dtype)
+        return out
+
+    monkeypatch.setattr(BatchNorm, "forward", forward)
+    asked = averages_unbiased.__wrapped__  # what is remembered is of the honest one
+    monkeypatch.setattr("mbench_mxnet.runtime.averages_unbiased", asked)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+@pytest.mark.parametrize("compiler", ["hybrid", "eager"])
+def test_the_cpu_averages_biased_variances(runtime, compiler, dtype):
+    assert not averages_unbiased(COMPILERS[compiler], "cpu", dtype)
+
+
+@pytest.mark.usefixtures("like_cudnn")
+def test_nothing_is_made_good_where_variances_are_unbiased(runtime):
+    assert averages_unbiased.__wrapped__(Eager, "cpu", "float32")
+    assert_statistics_are_those_of_pytorch(runtime, compiler="eager")
+    made = prepare(runtime, faster(RESNET), compiler="eager")
+    assert Statistics.says not in made.differences
+
+
+def test_a_variance_that_is_none_ends_the_case(runtime, monkeypatch):
+    monkeypatch.setattr("mbench_mxnet.statistics.SAMPLE", np.ones((1, 1, 2, 2)))
+    asked = averages_unbiased.__wrapped__
+    monkeypatch.setattr("mbench_mxnet.runtime.averages_unbiased", asked)
+    with pytest.raises(Unsupported, match="its running statistics cannot be compared"):
+        prepare(runtime, RESNET)
+
+
 def test_running_statistics_are_those_of_pytorch(runtime):
+    assert_statistics_are_those_of_pytorch(runtime, compiler="hybrid")
+
+
+def assert_statistics_are_those_of_pytorch(runtime, *, compiler):
     """Against the rule written out; in fp32 after several steps from a moving start."""
-    exact = prepare(runtime, faster(RESNET), precision="fp64")
-    found = prepare(runtime, faster(RESNET))
+    exact = prepare(runtime, faster(RESNET), precision="fp64", compiler=compiler)
+    found = prepare(runtime, faster(RESNET), compiler=compiler)
     images = RESNET.batch(3, seed=0)["images"].astype(np.float64)
     kernel = dict(RESNET.parameters(seed=0))["conv1.weight"].astype(np.float64)
     padded = np.pad(images, ((0, 0), (0, 0), (3, 3), (3, 3)))
@@ -311,6 +363,21 @@ def test_bfloat16_is_that_of_amp():
 def test_threads_must_stand_before_the_import():
     with pytest.raises(Unsupported, match="OMP_NUM_THREADS must be 7"):
         Runtime(device="cpu", threads=7)
+
+
+@pytest.mark.parametrize(
+    ("capability", "runs"), [((7, 5), True), ((8, 9), True), ((9, 0), False), ((12, 0), False)]
+)
+def test_a_gpu_that_its_cuda_does_not_know_is_unsupported(monkeypatch, capability, runs):
+    gpu = CudaDevice("a GPU", "0000:3b:00.0", capability, 2**34, "13.0")
+    monkeypatch.setattr("mbench_mxnet.runtime.cuda_device", lambda: gpu)
+    monkeypatch.setattr("mxnet.runtime.Features.is_enabled", lambda self, name: True)
+    monkeypatch.setattr("mxnet.context.num_gpus", lambda: 1)
+    if runs:
+        assert Runtime(device="cuda", threads=2).devices == ["cpu", "cuda"]
+        return
+    with pytest.raises(Unsupported, match=r"no code for compute capability .*: up to 8\.x"):
+        Runtime(device="cuda", threads=2)
 
 
 def test_onednn_does_not_train(runtime):

@@ -15,3 +15,11 @@ def test_requirements(accelerator, distribution):
     assert pinned == f"{distribution}==3.3.1"
     assert others == ["numpy==2.2.6", "setuptools==80.9.0"]
     assert PaddlePaddle().requirements("3.2.0", accelerator)[0] == f"{distribution}==3.2.0"
+
+
+def test_pip_is_not_told_of_an_index_but_users_are():
+    """Of the distribution for CUDA; the one for CPU is where pip looks anyway."""
+    hint = PaddlePaddle().index_hint("cuda")
+    assert "PIP_EXTRA_INDEX_URL" in hint
+    assert "Install on Linux via PIP" in hint
+    assert not PaddlePaddle().index_hint("cpu")

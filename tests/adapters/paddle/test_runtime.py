@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 import tempfile
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import small
-from alike import RuntimesAlike
+from alike import RuntimesAlike, ScalersAlike
 from small import BERT, infer, losses, resnet
 
 from mbench.contract.adapter import Unsupported
@@ -21,10 +23,12 @@ paddle = pytest.importorskip("paddle", reason="PaddlePaddle is not installed her
 
 from paddle.jit.sot.symbolic.compile_cache import CompileSIRCache  # noqa: E402
 
+from mbench_paddle.compiler import COMPILERS  # noqa: E402
 from mbench_paddle.graph import OneGraph  # noqa: E402
 from mbench_paddle.models.mobilenet import build as build_mobilenet  # noqa: E402
 from mbench_paddle.plugin import PaddlePaddle  # noqa: E402
 from mbench_paddle.runtime import Runtime  # noqa: E402
+from mbench_paddle.statistics import averages_unbiased  # noqa: E402
 
 # What PaddlePaddle's own code warns of where it traces a cross entropy.
 pytestmark = pytest.mark.filterwarnings("ignore:Tensor do not have 'place' interface")
@@ -69,6 +73,25 @@ class TestAlike(RuntimesAlike):
         return tensor.astype("float64").numpy()
 
 
+@pytest.mark.filterwarnings("ignore:Conversion of an array with ndim > 0:DeprecationWarning")
+class TestScaler(ScalersAlike):
+    """GradScaler makes no effect on CPU, but its kernels run there: it is told of a GPU."""
+
+    @pytest.fixture(autouse=True)
+    def on_a_gpu(self, monkeypatch):
+        place = SimpleNamespace(is_gpu_place=lambda: True)
+        module = sys.modules["paddle.amp.grad_scaler"]
+        monkeypatch.setattr(
+            module, "_dygraph_tracer", lambda: SimpleNamespace(_expected_place=place)
+        )
+        # As auto_cast in float16 leaves it.
+        monkeypatch.setattr(module.amp_global_state(), "amp_dtype", "float16")
+
+    @staticmethod
+    def set_scale(update, scale):
+        update._scaler._scale = paddle.full([1], scale)
+
+
 def test_threads_must_be_set_before_the_import():
     with pytest.raises(RuntimeError, match="OMP_NUM_THREADS must be 3 before paddle is imported"):
         Runtime(device="cpu", threads=3)
@@ -83,6 +106,48 @@ def test_native_update_in_fp32_follows_the_rule(runtime, workload):
     head = next(name for name in HEADS if name in begin)
     changes = [dict(benchmark.parameters())[head] - begin[head] for benchmark in (exact, single)]
     assert np.linalg.norm(changes[1] - changes[0]) < 1e-2 * np.linalg.norm(changes[0])
+
+
+@pytest.fixture
+def like_cudnn(monkeypatch):
+    """A batch norm whose running variances are unbiased."""
+    honest = paddle.nn.functional.batch_norm
+
+    def batch_norm(x, mean, variance, *, training, momentum, **named):
+        before = variance.clone()
+        out = honest(x, mean, variance, training=training, momentum=momentum, **named)
+        if training:
+            count = x.size // x.shape[1]
+            kept = before * np.float64(np.float32(momentum))
+            variance.set_value(kept + (variance - kept) * (count / (count - 1)))
+        return out
+
+    monkeypatch.setattr(paddle.nn.functional, "batch_norm", batch_norm)
+    asked = averages_unbiased.__wrapped__  # what is remembered is of the honest one
+    monkeypatch.setattr("mbench_paddle.runtime.averages_unbiased", asked)
+
+
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize("compiler", ["eager", "static"])
+def test_the_cpu_averages_biased_variances(runtime, compiler, exact):
+    assert not averages_unbiased(COMPILERS[compiler], "cpu", exact=exact)
+
+
+@pytest.mark.parametrize(("precision", "tolerance"), [("fp64", 1e-12), ("fp32", 1e-4)])
+@pytest.mark.usefixtures("like_cudnn")
+def test_nothing_is_made_good_where_variances_are_unbiased(runtime, precision, tolerance):
+    assert averages_unbiased.__wrapped__(COMPILERS["eager"], "cpu", exact=precision == "fp64")
+    test_running_statistics_are_the_canonical_ones(runtime, precision, tolerance)
+    made = prepare(runtime, RESNET, precision=precision, load=False)
+    assert not any("running variances" in said for said in made.differences)
+
+
+def test_a_variance_that_is_none_ends_the_case(runtime, monkeypatch):
+    monkeypatch.setattr("mbench_paddle.statistics.SAMPLE", np.ones((1, 1, 2, 2)))
+    asked = averages_unbiased.__wrapped__
+    monkeypatch.setattr("mbench_paddle.runtime.averages_unbiased", asked)
+    with pytest.raises(Unsupported, match="its running statistics cannot be compared"):
+        prepare(runtime, RESNET)
 
 
 @pytest.mark.parametrize(("precision", "tolerance"), [("fp64", 1e-12), ("fp32", 1e-4)])

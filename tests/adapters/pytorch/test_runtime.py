@@ -14,10 +14,15 @@ from alike import RuntimesAlike, ScalersAlike
 from small import BERT, losses, resnet
 
 from mbench.contract.adapter import Unsupported
+from mbench.contract.precision import PRECISIONS
+from mbench.contract.tier import ADVISED, FIRST
 from mbench.workloads.resnet import ResNetConfig
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed here")
 
+from mbench_pytorch.compiler import COMPILERS  # noqa: E402
+from mbench_pytorch.runtime import Benchmark  # noqa: E402
+from mbench_pytorch.tiers import TIERS  # noqa: E402
 
 RESNET = resnet(blocks=(1, 1, 1, 1), image_size=32)
 WORKLOADS = {"resnet": RESNET, "bert": BERT}
@@ -48,6 +53,15 @@ class TestScaler(ScalersAlike):
     @staticmethod
     def set_scale(update, scale):
         update._scaler.load_state_dict({**update._scaler.state_dict(), "scale": scale})
+
+
+@pytest.mark.parametrize(("tier", "waits"), [(FIRST, True), (ADVISED, False)])
+def test_a_fused_optimizer_does_not_wait_for_scaled_gradients(runtime, tier, waits):
+    made = prepare(runtime, RESNET, tier=tier)
+    kind = PRECISIONS["amp-fp16"]
+    update = made.updater(RESNET, made.update.parameters, kind, made.compiler, made.settings)
+    said = "GradScaler waits for the gradients before each update"
+    assert (said in update.differences) is waits
 
 
 @pytest.mark.parametrize("plain_sgd", [True, False])
@@ -138,6 +152,35 @@ def test_inductor_needs_a_compiler(runtime, monkeypatch):
         prepare(runtime, RESNET, compiler="inductor")
 
 
+@pytest.mark.parametrize(
+    ("there", "named", "said"),
+    [
+        (("gcc", "triton", "Python.h"), None, ""),
+        (("clang", "triton", "Python.h"), None, ""),
+        (("my-cc", "triton", "Python.h"), "my-cc", ""),
+        (("gcc", "Python.h"), None, "needs triton on CUDA: install triton"),
+        (("g++", "triton", "Python.h"), None, "install gcc or clang, or name yours in CC"),
+        (("gcc", "triton", "Python.h"), "my-cc", "install my-cc, or name yours in CC"),
+        (("gcc", "triton"), None, "needs Python.h: install Python's development headers"),
+    ],
+)
+def test_inductor_on_cuda_needs_triton_and_a_c_compiler(there, named, said, monkeypatch, tmp_path):
+    """Triton builds a launcher in C for each kernel, when it first runs."""
+    for name in there:
+        (tmp_path / name).touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CC", raising=False)
+    if named:
+        monkeypatch.setenv("CC", named)
+    monkeypatch.setattr("mbench_pytorch.compiler.find_spec", lambda name: name in there)
+    monkeypatch.setattr("sysconfig.get_path", lambda name: str(tmp_path))
+    if not said:
+        assert COMPILERS["inductor"]("cuda").device.type == "cuda"
+        return
+    with pytest.raises(Unsupported, match=said):
+        COMPILERS["inductor"]("cuda")
+
+
 @pytest.mark.filterwarnings("ignore:`torch.jit.script_method` is deprecated:DeprecationWarning")
 @pytest.mark.parametrize("mode", ["train", "inference"])
 def test_inductor_agrees_with_eager_and_compiles_once(runtime, mode):
@@ -159,6 +202,30 @@ def test_inductor_agrees_with_eager_and_compiles_once(runtime, mode):
         each.synchronize()
     for name, expected in eager.outputs().items():
         np.testing.assert_allclose(compiled.outputs()[name], expected, rtol=1e-10, atol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("device", "precision", "tier", "layout"),
+    [
+        ("cpu", "fp32", ADVISED, torch.channels_last),
+        ("cpu", "fp64", ADVISED, torch.channels_last),
+        ("cuda", "fp32", ADVISED, torch.contiguous_format),
+        ("cuda", "fp64", ADVISED, torch.contiguous_format),
+        ("cuda", "tf32", ADVISED, torch.channels_last),
+        ("cuda", "amp-fp16", ADVISED, torch.channels_last),
+        ("cuda", "amp-bf16", ADVISED, torch.channels_last),
+        ("cuda", "fp16", ADVISED, torch.channels_last),
+        ("cuda", "bf16", ADVISED, torch.channels_last),
+        ("cuda", "tf32", FIRST, torch.contiguous_format),
+        ("cpu", "fp32", FIRST, torch.contiguous_format),
+    ],
+)
+def test_channels_last_is_for_tensor_cores_and_the_cpu(device, precision, tier, layout):
+    made = Benchmark.__new__(Benchmark)
+    made.settings = TIERS[tier].settings
+    made.compiler = COMPILERS["eager"](device)
+    made.precision = PRECISIONS[precision]
+    assert made.layout is layout
 
 
 def test_counts_the_flops_that_the_workload_states(runtime, workload):

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import math
+import sys
 from functools import partial
 
 import numpy as np
 import pytest
 import small
-from alike import RuntimesAlike, ScalersAlike
+from alike import TOLERANCES, RuntimesAlike, ScalersAlike
+from cases import make_case
 from small import BERT, losses, resnet
 
 from mbench.contract.adapter import Unsupported
@@ -23,8 +26,13 @@ import keras  # noqa: E402
 
 from mbench_tensorflow import optimizer  # noqa: E402
 from mbench_tensorflow.compiler import COMPILERS, Eager  # noqa: E402
+from mbench_tensorflow.models import lstm  # noqa: E402
+from mbench_tensorflow.runtime import Benchmark  # noqa: E402
 
 RESNET = resnet(blocks=(1, 1, 1, 1), widths=(8, 8, 16, 16), stem=8, image_size=32)
+LSTM = dataclasses.replace(
+    MODELS["lstm"], config=LSTMConfig(layers=2, features=8, hidden=16, classes=5, sequence_length=6)
+)
 WORKLOADS = {"resnet": RESNET, "bert": BERT}
 prepare = partial(small.prepare, compiler="graph")
 
@@ -154,6 +162,73 @@ def test_loss_scaling_skips_what_overflows(runtime, clip_norm, compiled):
     assert int(update._scaler._good_steps) == 0
 
 
+@pytest.mark.parametrize(
+    ("said", "found"),
+    [
+        ("No algorithm worked!", True),
+        (
+            "No algorithm worked!\n\t [[node conv2d/Relu (defined at f.py:26)]] [Op:__infer_800]",
+            True,
+        ),
+        ("{{function_node f}} No algorithm worked!  Error messages: [Op:Conv2D]", True),
+        ("No algorithm worked!  Error messages:\n  RESOURCE_EXHAUSTED: Out of memory", True),
+        ("No algorithm worked!  Error messages:\n  UNKNOWN: CUDNN_STATUS_BAD_PARAM", False),
+        ("No algorithm worked!  Error messages:\n  DNN library is not found [Op:Conv2D]", False),
+    ],
+)
+def test_algorithms_that_were_not_even_tried_lacked_memory(runtime, said, found):
+    assert runtime.is_out_of_memory(tf.errors.NotFoundError(None, None, said)) is found
+
+
+@pytest.mark.parametrize(("device", "place"), [("cpu", "CPU:0"), ("cuda", "GPU:0")])
+def test_only_the_device_in_use_is_waited_for(monkeypatch, device, place):
+    """Beside a GPU there is always a CPU, and an operation there would count as latency."""
+    seen = []
+
+    @contextlib.contextmanager
+    def within(name):
+        seen.append(name)
+        yield
+        seen.append("left")
+
+    monkeypatch.setattr(tf, "device", within)
+    monkeypatch.setattr(tf.raw_ops, "SyncDevice", lambda: seen.append("waits"))
+    monkeypatch.delattr(tf.test.experimental, "sync_devices")
+    Eager(device).synchronize()
+    assert seen == [place, "waits", "left"]
+
+
+def test_execution_is_synchronous_but_on_a_gpu(runtime):
+    assert tf.config.experimental.get_synchronous_execution()
+    Eager("cpu").synchronize()
+
+
+@pytest.mark.parametrize("precision", ["fp32", "fp64"])
+def test_xla_is_spared_cudnns_lstm(runtime, monkeypatch, precision):
+    """Which Keras takes wherever there is a GPU; here it is made to believe so."""
+    expected = losses(prepare(runtime, LSTM, precision=precision), 2)
+    module = sys.modules["keras.src.backend.tensorflow.rnn"]  # also the name of a function there
+    monkeypatch.setattr(module, "cudnn_ok", lambda *given, **named: True)
+    compiled = prepare(runtime, LSTM, precision=precision, compiler="xla")
+    assert losses(compiled, 2) == pytest.approx(expected, rel=TOLERANCES[precision])
+    if precision == "fp32":
+        with pytest.raises(Exception, match="CudnnRNN"):
+            losses(prepare(runtime, LSTM, precision=precision, compiler="graph"), 1)
+
+
+@pytest.mark.parametrize(
+    ("compiler", "device", "told"), [("xla", "cuda", 1), ("xla", "cpu", 0), ("graph", "cuda", 0)]
+)
+def test_an_lstm_without_cudnn_is_told_where_others_have_it(compiler, device, told):
+    made = Benchmark.__new__(Benchmark)
+    made.case = make_case(model="lstm", device=device, compiler=compiler)
+    made.compiler, made.workload = COMPILERS[compiler](device), LSTM
+    made.family, made.differences = lstm, []
+    made.build()
+    said = "LSTMs are a loop: XLA cannot compile cuDNN's kernel"
+    assert made.differences == [said] * told
+
+
 def test_unknown_rule(runtime):
     strange = dataclasses.replace(RESNET.optimizer, rule="lion")
     with pytest.raises(ValueError, match="no optimizer 'lion'"):
@@ -169,6 +244,4 @@ def test_counts_the_flops_that_the_workload_states(runtime):
 
 def test_does_not_count_the_flops_of_loops(runtime):
     """TensorFlow would count one pass through the loop over an LSTM's sequence."""
-    config = LSTMConfig(layers=2, features=8, hidden=16, classes=5, sequence_length=6)
-    workload = dataclasses.replace(MODELS["lstm"], config=config)
-    assert prepare(runtime, workload, mode="inference", load=False).counted_flops() is None
+    assert prepare(runtime, LSTM, mode="inference", load=False).counted_flops() is None

@@ -117,6 +117,23 @@ def test_no_index(root: Path) -> None:
     assert folders(root) == []
 
 
+@pytest.mark.usefixtures("toy")
+def test_where_pip_finds_nothing_the_adapter_says_who_has_it() -> None:
+    """In the same line, before what else can be done."""
+    with pytest.raises(EnvironmentUnavailable) as caught:
+        find(parse("toy"), ToyAdapter(), accelerator="cuda", provision=True, report=print)
+    said = "No matching distribution found for toy-cuda==1.0; Toy for cuda is in the toy shop. Mend"
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.usefixtures("toy")
+def test_what_is_no_want_of_a_distribution_has_no_such_hint() -> None:
+    with pytest.raises(EnvironmentUnavailable, match="bring no module more") as caught:
+        provide(imports=["toylib", "more"])
+    assert "toy shop" not in str(caught.value)
+
+
 def test_nowhere_to_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("MBENCH_ENVIRONMENTS", str(tmp_path / "file" / "below"))

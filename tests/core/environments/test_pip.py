@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mbench.environments.pip import most_telling, progress
+from mbench.environments.pip import PipFailed, most_telling, progress
 
 
 @pytest.mark.parametrize(
@@ -114,3 +114,16 @@ def test_progress(line: str, news: str | None) -> None:
 )
 def test_most_telling(lines: list[str], line: str) -> None:
     assert most_telling(lines) == line
+
+
+@pytest.mark.parametrize(
+    ("said", "found_nothing"),
+    [
+        ("No matching distribution found for toy==99", True),
+        ("No matching distribution found for toy==99: the package index was not reached: refused",
+         False),
+        ("Could not install: [Errno 28] No space left on device", False),
+    ],
+)  # fmt: skip
+def test_an_index_that_was_not_reached_lacks_nothing(said: str, found_nothing: bool) -> None:
+    assert PipFailed(said).found_nothing is found_nothing

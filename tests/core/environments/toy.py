@@ -40,6 +40,9 @@ class ToyAdapter:
             return [f"toy-cuda=={version or '1.0'}"]
         return self.pins if version is None else [f"toy=={version}"]
 
+    def index_hint(self, accelerator: str) -> str:
+        return f"Toy for {accelerator} is in the toy shop"
+
     def python(self, version: str | None) -> str:
         return self.pythons
 

@@ -13,7 +13,7 @@ from paddle import nn
 from paddle.nn import functional as F
 
 from mbench.workloads.inception import AUXILIARY_WEIGHT, TALL, WIDE
-from mbench_paddle.layers import BasicConv2D, averaged, exactly
+from mbench_paddle.layers import AveragePool, BasicConv2D, exactly
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -73,6 +73,7 @@ class ModuleA(nn.Layer):
         self.branch3x3dbl_1 = conv(inputs, 64, 1)
         self.branch3x3dbl_2 = conv(64, 96, 3, padding=1)
         self.branch3x3dbl_3 = conv(96, 96, 3, padding=1)
+        self.pool = AveragePool(3, padding=1)
         self.branch_pool = conv(inputs, pooled, 1)
 
     def forward(self, x: paddle.Tensor) -> paddle.Tensor:
@@ -80,7 +81,7 @@ class ModuleA(nn.Layer):
             self.branch1x1(x),
             self.branch5x5_2(self.branch5x5_1(x)),
             self.branch3x3dbl_3(self.branch3x3dbl_2(self.branch3x3dbl_1(x))),
-            self.branch_pool(averaged(x, 3, padding=1)),
+            self.branch_pool(self.pool(x)),
         ]
         return paddle.concat(branches, axis=1)
 
@@ -122,6 +123,7 @@ class ModuleC(nn.Layer):
         self.branch7x7dbl_3 = wide(inner, inner)
         self.branch7x7dbl_4 = tall(inner, inner)
         self.branch7x7dbl_5 = wide(inner, 192)
+        self.pool = AveragePool(3, padding=1)
         self.branch_pool = conv(inputs, 192, 1)
 
     def forward(self, x: paddle.Tensor) -> paddle.Tensor:
@@ -130,7 +132,7 @@ class ModuleC(nn.Layer):
             self.branch1x1(x),
             self.branch7x7_3(self.branch7x7_2(self.branch7x7_1(x))),
             self.branch7x7dbl_5(self.branch7x7dbl_4(double)),
-            self.branch_pool(averaged(x, 3, padding=1)),
+            self.branch_pool(self.pool(x)),
         ]
         return paddle.concat(branches, axis=1)
 
@@ -174,6 +176,7 @@ class ModuleE(nn.Layer):
         self.branch3x3dbl_2 = conv(448, 384, 3, padding=1)
         self.branch3x3dbl_3a = wide()
         self.branch3x3dbl_3b = tall()
+        self.pool = AveragePool(3, padding=1)
         self.branch_pool = conv(inputs, 192, 1)
 
     def forward(self, x: paddle.Tensor) -> paddle.Tensor:
@@ -185,7 +188,7 @@ class ModuleE(nn.Layer):
             self.branch3x3_2b(single),
             self.branch3x3dbl_3a(double),
             self.branch3x3dbl_3b(double),
-            self.branch_pool(averaged(x, 3, padding=1)),
+            self.branch_pool(self.pool(x)),
         ]
         return paddle.concat(branches, axis=1)
 
@@ -193,12 +196,13 @@ class ModuleE(nn.Layer):
 class Auxiliary(nn.Layer):
     def __init__(self, config: InceptionConfig, inputs: int) -> None:
         super().__init__()
+        self.pool = AveragePool(5, stride=3)
         self.conv0 = BasicConv2D(config, inputs, 128, 1)
         self.conv1 = BasicConv2D(config, 128, 768, 5)
         self.fc = nn.Linear(768, config.classes)
 
     def forward(self, x: paddle.Tensor) -> paddle.Tensor:
-        x = self.conv1(self.conv0(averaged(x, 5, stride=3)))
+        x = self.conv1(self.conv0(self.pool(x)))
         return self.fc(x.mean([2, 3]))
 
 
