@@ -144,7 +144,7 @@ class Runtime(RuntimeBase):
         return outlines(self.family(workload), workload)
 
     def operand(self, shape: Sequence[int], dtype: str, compiler: Eager) -> Operand:
-        numbers = np.random.default_rng().random(shape, np.float32)
+        numbers = 2 * np.random.default_rng().random(shape, np.float32) - 1
         return Operand(jnp.array(numbers, dtype), compiler)
 
     def multiplier(self, a: Operand, b: Operand) -> Callable[[], jax.Array]:

@@ -172,7 +172,7 @@ class Runtime(RuntimeBase):
 
     def operand(self, shape: Sequence[int], dtype: str, compiler: Eager) -> nd.NDArray:
         kind = bfloat16 if dtype == "bfloat16" else dtype
-        return nd.cast(nd.random.uniform(shape=shape, ctx=compiler.device), dtype=kind)
+        return nd.cast(nd.random.uniform(-1, 1, shape=shape, ctx=compiler.device), dtype=kind)
 
     def multiplier(self, a: nd.NDArray, b: nd.NDArray) -> Callable[[], nd.NDArray]:
         """A B', as the dense layer that MXNet has in every precision."""

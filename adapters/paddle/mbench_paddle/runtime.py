@@ -197,7 +197,7 @@ class Runtime(RuntimeBase):
             raise Unsupported(said) from error
 
     def operand(self, shape: Sequence[int], dtype: str, compiler: Eager) -> paddle.Tensor:
-        return paddle.rand(shape).astype(dtype)
+        return paddle.uniform(shape, min=-1, max=1).astype(dtype)
 
     def multiplier(self, a: paddle.Tensor, b: paddle.Tensor) -> Callable[[], paddle.Tensor]:
         return partial(paddle.matmul, a, b)

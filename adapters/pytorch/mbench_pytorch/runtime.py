@@ -157,7 +157,8 @@ class Runtime(RuntimeBase):
             return parameters.named(self.family(workload).build(workload.config))
 
     def operand(self, shape: Sequence[int], dtype: str, compiler: Eager) -> torch.Tensor:
-        return torch.rand(shape, device=compiler.device, dtype=getattr(torch, dtype))
+        numbers = torch.empty(shape, device=compiler.device, dtype=getattr(torch, dtype))
+        return numbers.uniform_(-1, 1)
 
     def multiplier(self, a: torch.Tensor, b: torch.Tensor) -> Callable[[], torch.Tensor]:
         return partial(torch.mm, a, b, out=torch.empty_like(a))

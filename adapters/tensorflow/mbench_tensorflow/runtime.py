@@ -197,7 +197,7 @@ class Runtime(RuntimeBase):
 
     def operand(self, shape: Sequence[int], dtype: str, compiler: Eager) -> tf.Variable:
         with tf.device(compiler.placement):
-            return tf.Variable(tf.random.uniform(shape, dtype=dtype))
+            return tf.Variable(tf.random.uniform(shape, -1, 1, dtype))
 
     def multiplier(self, a: tf.Variable, b: tf.Variable) -> Callable[[], tf.Tensor]:
         return partial(tf.linalg.matmul, a.read_value(), b.read_value())

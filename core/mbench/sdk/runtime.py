@@ -88,7 +88,7 @@ class RuntimeBase:
         raise Unsupported(f"{self.adapter.title}'s adapter builds no model without its memory")
 
     def operand(self, shape: Sequence[int], dtype: str, compiler: Compiler) -> Any:
-        """Random numbers of a type, by its neutral name, on the device."""
+        """Random numbers between -1 and 1 of a type, by its neutral name, on the device."""
         raise Unsupported(f"{self.adapter.title}'s adapter has no probes")
 
     def multiplier(self, a: Any, b: Any) -> Callable[[], Any]:

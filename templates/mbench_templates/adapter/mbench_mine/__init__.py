@@ -72,7 +72,7 @@ class Runtime(RuntimeBase):
         return {name: Native(array, trainable=True) for name, array in model.items()}
 
     def operand(self, shape, dtype, compiler):
-        return np.random.default_rng().random(shape).astype(dtype)
+        return np.random.default_rng().uniform(-1, 1, shape).astype(dtype)
 
     def adder(self, a, b):
         return lambda: np.add(a, b, out=b)
