@@ -97,6 +97,7 @@ def test_processes_of_others_are_counted(driver):
     assert gpu.held_bytes([ours]) == 2**30
     assert gpu.held_bytes([ours, 1]) == 2**30 + 2**20
     assert gpu.held_bytes([2]) is None
+    assert gpu.sample([ours, 2]).held_bytes == 2**30
 
 
 def test_processes_that_cannot_be_seen_from_here_are_not_counted(driver):

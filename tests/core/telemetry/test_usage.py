@@ -47,6 +47,19 @@ def test_counters_are_read_at_the_ends_and_gauges_in_between(sample):
     assert seen.gpu_slowed_by == ("power cap", "heat, by the driver")
 
 
+def test_utilization_is_of_the_block_alone(sample):
+    """NVML's is a mean over up to a second, which the first looks within a block share."""
+    looks = [sample(at, gpu={"utilization": share}) for at, share in
+             ((0, 0.1), (0.1, 0.3), (1.1, 0.9), (2.1, 0.8), (3, 0.1))]  # fmt: skip
+    assert usage(looks).gpu_utilization == pytest.approx(0.85)
+    assert usage([looks[0], looks[1], looks[-1]]).gpu_utilization is None
+
+
+def test_memory_is_the_most_that_was_held(sample):
+    looks = [sample(at, gpu={"held_bytes": held}) for at, held in enumerate((5, 9, 7))]
+    assert usage(looks).gpu_bytes == 9
+
+
 def test_what_is_not_known_stays_unknown(sample):
     seen = usage([sample(0, mhz=1.0), sample(1, mhz=1.0)])
     for name in ("throttled", "memory_stalled", "swapped_bytes", "page_faults", "joules",
