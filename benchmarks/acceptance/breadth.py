@@ -16,7 +16,6 @@ __all__ = ["steps"]
 
 PHASE = "breadth"
 ZOO = ("resnet50", "inception_v3", "vgg16", "densenet121", "bert-base", "gpt2-small", "lstm")
-PROTOCOL = ("--results", "runs", "--format", "json")
 WITHIN = 0.005
 """What mbench may cost beside a bare loop."""
 
@@ -36,8 +35,8 @@ def headline(setting: Setting) -> Iterator[Step]:
             about=f"ResNet-50 v1.5, AMP fp16, batch {batch}: {published} images/s on an A100",
             program=(*setting.tool, "run", setting.frameworks[0], "--models", "resnet50", "--mode",
                      mode, "--batch-size", str(batch), "--precision", "amp-fp16", "--tier",
-                     "advised", *setting.common(), "--processes", "3", "--rounds", "8", *PROTOCOL),
-            judge=measured, seconds=150, budget=0.7, skip=setting.no_gpu,
+                     "advised", *setting.common(), *setting.protocol(processes=3, rounds=8)),
+            judge=measured, seconds=200, budget=0.5, skip=setting.no_gpu,
         )  # fmt: skip
     steps_of = ("--batch-size", "64", "--image-size", "224", "--precision", "amp-fp16", "--steps",
                 "20") if setting.on_gpu else ("--steps", "3")  # fmt: skip
@@ -57,8 +56,8 @@ def against_others(setting: Setting) -> Iterator[Step]:
             name=f"compare {precision}", phase=PHASE, about="the frameworks against each other",
             program=(*setting.tool, "compare", "--frameworks", ",".join(setting.frameworks),
                      "--models", ",".join(setting.models), "--precision", precision,
-                     *setting.small(*setting.models), *setting.common(), "--processes", "3",
-                     "--rounds", "8", *PROTOCOL),
+                     *setting.small(*setting.models), *setting.common(),
+                     *setting.protocol(processes=3, rounds=8)),
             judge=measured, seconds=150, budget=0.8 / len(setting.models) * 0.8,
             skip=setting.alone,
         )  # fmt: skip
@@ -91,20 +90,20 @@ def against_itself(setting: Setting) -> Iterator[Step]:
         name="same", phase=PHASE, about="two of the same, by the default protocol but fewer sets",
         program=(*setting.tool, "compare", "--frameworks", f"{arm},{arm}", "--models", first,
                  "--precision", setting.mixed("amp-fp16"), *setting.small(first),
-                 *setting.common(), "--processes", "3", "--rounds", "15", *PROTOCOL),
+                 *setting.common(), *setting.protocol(processes=3, rounds=15)),
         judge=same(judged=setting.on_gpu), seconds=200, budget=0.8,
     )  # fmt: skip
     yield Step(
         name="four", phase=PHASE, about="four workers side by side on one device",
         program=(*setting.tool, "compare", "--frameworks", ",".join([arm] * 4), "--models", last,
                  "--precision", setting.mixed("amp-bf16"), *setting.small(last), *setting.common(),
-                 "--processes", "2", "--rounds", "8", "--no-mfu", *PROTOCOL),
+                 "--no-mfu", *setting.protocol(processes=2, rounds=8)),
         judge=measured, seconds=150, budget=0.75,
     )  # fmt: skip
     yield Step(
         name="best", phase=PHASE, about="the fastest of a framework's compilers",
         program=(*setting.tool, "run", arm, "--models", first, "--precision",
                  setting.mixed("amp-fp16"), *setting.small(first), "--compiler", "best",
-                 *setting.common(), "--processes", "2", "--rounds", "5", "--no-mfu", *PROTOCOL),
+                 *setting.common(), "--no-mfu", *setting.protocol(processes=2, rounds=5)),
         judge=measured, seconds=130, budget=0.4,
     )  # fmt: skip

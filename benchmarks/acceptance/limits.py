@@ -15,6 +15,7 @@ __all__ = ["GRACE", "Clock", "limit_of"]
 
 GRACE = 10.0
 """Seconds that a process has to end after it was interrupted at its limit."""
+LATER = 0.5
 
 
 @dataclass
@@ -35,13 +36,14 @@ class Clock:
 def limit_of(ahead: Sequence[Step], left: float | None) -> float | None:
     """Seconds for the first of the steps `ahead`; None where they are too few for it.
 
-    Where time is short, all limits shrink alike; what a step does not use goes to those after it.
+    Where time is short, limits shrink alike; what a step does not use goes to those after it. Steps
+    of later phases are worth less, and keep half of theirs.
     """
     step = ahead[0]
     if left is None:
         return step.seconds
     left -= GRACE
-    wanted = sum(one.seconds for one in ahead)
+    wanted = sum(one.seconds * (1 if one.phase == step.phase else LATER) for one in ahead)
     share = min(1.0, left / wanted)
     limit = min(max(step.seconds * share, step.least), left)
     return None if limit < step.least else limit

@@ -22,7 +22,6 @@ def steps(setting: Setting) -> Iterator[Step]:
     yield Step(
         name="doctor", phase=NINE, about="what the machine is, and what disturbs it",
         program=(*tool, "doctor", "--results", "runs", "--format", "json"), judge=ran, seconds=20,
-        least=5,
     )  # fmt: skip
     yield Step(
         name="frameworks", phase=NINE, about="which frameworks are seen, and where they would run",
@@ -48,15 +47,15 @@ def steps(setting: Setting) -> Iterator[Step]:
     yield Step(
         name="calibrate", phase=NINE, about="a framework against itself: the ratio is 1",
         program=(*tool, "calibrate", setting.frameworks[0], "--models", first, "--precision",
-                 setting.mixed("amp-fp16"), *setting.small(first), *common, "--processes", "3",
-                 "--rounds", "8", "--no-mfu", "--results", "runs", "--format", "json"),
+                 setting.mixed("amp-fp16"), *setting.small(first), *common, "--no-mfu",
+                 *setting.protocol(processes=3, rounds=8)),
         judge=same(judged=setting.on_gpu), seconds=110, budget=0.7,
     )  # fmt: skip
     yield Step(
         name="inference", phase=NINE, about="one framework's inference, with MFU",
         program=(*tool, "run", setting.frameworks[0], "--models", last, "--mode", "inference",
                  "--precision", setting.mixed("tf32"), *setting.small(last), *common,
-                 "--processes", "1", "--rounds", "5", "--results", "runs", "--format", "json"),
+                 *setting.protocol(processes=1, rounds=5)),
         judge=measured, seconds=70, budget=0.55,
     )  # fmt: skip
     yield Step(

@@ -17,24 +17,23 @@ __all__ = ["steps"]
 PHASE = "refusals"
 TOO_MUCH = 8192
 """Samples of ResNet-50's training that no GPU holds."""
-PROTOCOL = ("--processes", "1", "--rounds", "3", "--no-mfu", "--results", "runs", "--format",
-            "json")  # fmt: skip
 
 
 def steps(setting: Setting) -> Iterator[Step]:
     tool, common = setting.tool, setting.common()
     first, last = setting.models[0], setting.models[-1]
+    protocol = ("--no-mfu", *setting.protocol(processes=1, rounds=3))
     two = (setting.frameworks * 2)[:2]
     yield Step(
         name="largest batch", phase=PHASE, about="--batch-size max fits both, side by side",
         program=(*tool, "compare", "--frameworks", ",".join(two), "--models", first, "--precision",
-                 "amp-fp16", "--batch-size", "max", *common, *PROTOCOL),
+                 "amp-fp16", "--batch-size", "max", *common, *protocol),
         judge=measured, seconds=170, budget=0.35, skip=setting.no_gpu,
     )  # fmt: skip
     yield Step(
         name="too large", phase=PHASE, about=f"a batch of {TOO_MUCH} is out of memory",
         program=(*tool, "run", setting.frameworks[0], "--models", first, "--batch-size",
-                 str(TOO_MUCH), "--no-verify", *common, *PROTOCOL),
+                 str(TOO_MUCH), "--no-verify", *common, *protocol),
         judge=refused(["oom"]), seconds=120, budget=0.3, skip=setting.no_gpu,
     )  # fmt: skip
     for value, precision, reason in (
@@ -60,7 +59,7 @@ def steps(setting: Setting) -> Iterator[Step]:
     yield Step(
         name="no environment", phase=PHASE, about="a framework that is not there holds up none",
         program=(*tool, "compare", "--frameworks", f"{setting.frameworks[0]},{absent}", "--models",
-                 first, *setting.small(first), *common, *PROTOCOL),
+                 first, *setting.small(first), *common, *protocol),
         judge=goes_on_without(absent), seconds=60, budget=0.5,
         skip="" if absent else "all frameworks are here",
     )  # fmt: skip

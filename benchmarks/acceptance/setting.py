@@ -66,6 +66,11 @@ class Setting:
         """A mixed precision, or what stands for it in a rehearsal, as all frameworks have it."""
         return wanted if self.on_gpu else "fp32"
 
+    def protocol(self, *, processes: int, rounds: int) -> tuple[str, ...]:
+        """Options of what measures; a rehearsal makes do with the fewest rounds."""
+        return ("--processes", str(processes), "--rounds", str(rounds if self.on_gpu else 3),
+                "--results", "runs", "--format", "json")  # fmt: skip
+
     def common(self) -> tuple[str, ...]:
         return ("--device", self.device, "--no-provision")
 
