@@ -36,6 +36,7 @@ import argparse
 import os
 import shlex
 import signal
+import subprocess
 import sys
 import uuid
 from dataclasses import asdict
@@ -128,17 +129,18 @@ def accept(
 ) -> int:
     try:
         seen = conductor.look("--frameworks", ",".join(arguments.frameworks), "--models",
-                              ",".join(models))  # fmt: skip
-    except (OSError, RuntimeError) as error:
+                              ",".join(models), "--device", arguments.device)  # fmt: skip
+    except (OSError, RuntimeError, subprocess.TimeoutExpired) as error:
         parser().error(f"{arguments.python} does not run mbench: {error}")
-    if "wrong" in seen:
-        parser().error(seen["wrong"])
     if arguments.device == "cuda" and seen["gpu"] is None:
         parser().error("no NVIDIA GPU is to be seen; --device cpu rehearses")
+    if "wrong" in seen:
+        parser().error(seen["wrong"])
     setting = Setting(
-        device=arguments.device, frameworks=arguments.frameworks, names=tuple(seen["frameworks"]),
-        models=tuple(seen["models"]), sizes=seen["models"], absent=tuple(seen["absent"]),
-        gpu_uuid=(seen["gpu"] or {}).get("uuid") or "",
+        device=arguments.device, frameworks=arguments.frameworks,
+        names=tuple(seen["names"][text] for text in arguments.frameworks),
+        models=tuple(seen["sizes"]), sizes=seen["sizes"], supported=seen["supported"],
+        absent=tuple(seen["absent"]), gpu_uuid=(seen["gpu"] or {}).get("uuid", ""),
     )  # fmt: skip
     try:
         steps = chosen(setting, minutes=arguments.minutes, named=arguments.steps)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from acceptance.judges import close, measured, same
+from acceptance.setting import HEADLINE
 from acceptance.step import Step
 
 if TYPE_CHECKING:
@@ -29,29 +30,31 @@ def steps(setting: Setting) -> Iterator[Step]:
 
 def headline(setting: Setting) -> Iterator[Step]:
     """ResNet-50 v1.5 as NVIDIA publishes it; its table has an A100 of 80 GB with MXNet."""
+    offered = setting.has(setting.frameworks[0], HEADLINE, "amp-fp16")
+    skip = setting.no_gpu or ("" if offered else f"needs {HEADLINE} in amp-fp16")
     for mode, batch, published in (("train", 512, "3,410"), ("inference", 192, "8,241")):
         yield Step(
             name=f"headline {mode}", phase=PHASE,
             about=f"ResNet-50 v1.5, AMP fp16, batch {batch}: {published} images/s on an A100",
-            program=(*setting.tool, "run", setting.frameworks[0], "--models", "resnet50", "--mode",
+            program=(*setting.tool, "run", setting.frameworks[0], "--models", HEADLINE, "--mode",
                      mode, "--batch-size", str(batch), "--precision", "amp-fp16", "--tier",
                      "advised", *setting.common(), *setting.protocol(processes=3, rounds=8)),
-            judge=measured, seconds=200, budget=0.5, skip=setting.no_gpu,
+            judge=measured, seconds=200, budget=0.5, skip=skip,
         )  # fmt: skip
-    steps_of = ("--batch-size", "64", "--image-size", "224", "--precision", "amp-fp16", "--steps",
-                "20") if setting.on_gpu else ("--steps", "3")  # fmt: skip
+    wanted = ("--batch-size 64 --image-size 224 --precision amp-fp16 --processes 2 --builds 2 "
+              "--rounds 8 --steps 20" if setting.on_gpu else
+              "--image-size 32 --processes 1 --builds 1 --rounds 3 --steps 1")  # fmt: skip
     yield Step(
         name="overhead", phase=PHASE, about="mbench's throughput beside a bare loop of PyTorch's",
         program=("overhead.py", "--frameworks", setting.arm("torch"), "--device", setting.device,
-                 "--processes", "2", "--builds", "2", "--rounds", "8", "--no-provision", *steps_of,
-                 "--format", "json"),
+                 "--no-provision", *wanted.split(), "--format", "json"),
         judge=close(within=WITHIN, judged=setting.on_gpu), seconds=110,
         skip=setting.lacks("torch"),
     )  # fmt: skip
 
 
 def against_others(setting: Setting) -> Iterator[Step]:
-    for precision in setting.precisions("fp32", "tf32", "amp-bf16", "amp-fp16").split(","):
+    for precision in setting.shared("fp32", "tf32", "amp-bf16", "amp-fp16"):
         yield Step(
             name=f"compare {precision}", phase=PHASE, about="the frameworks against each other",
             program=(*setting.tool, "compare", "--frameworks", ",".join(setting.frameworks),
@@ -89,21 +92,21 @@ def against_itself(setting: Setting) -> Iterator[Step]:
     yield Step(
         name="same", phase=PHASE, about="two of the same, by the default protocol but fewer sets",
         program=(*setting.tool, "compare", "--frameworks", f"{arm},{arm}", "--models", first,
-                 "--precision", setting.mixed("amp-fp16"), *setting.small(first),
+                 "--precision", setting.lower("amp-fp16", first), *setting.small(first),
                  *setting.common(), *setting.protocol(processes=3, rounds=15)),
         judge=same(judged=setting.on_gpu), seconds=200, budget=0.8,
     )  # fmt: skip
     yield Step(
         name="four", phase=PHASE, about="four workers side by side on one device",
         program=(*setting.tool, "compare", "--frameworks", ",".join([arm] * 4), "--models", last,
-                 "--precision", setting.mixed("amp-bf16"), *setting.small(last), *setting.common(),
-                 "--no-mfu", *setting.protocol(processes=2, rounds=8)),
+                 "--precision", setting.lower("amp-bf16", last), *setting.small(last),
+                 *setting.common(), "--no-mfu", *setting.protocol(processes=2, rounds=8)),
         judge=measured, seconds=150, budget=0.75,
     )  # fmt: skip
     yield Step(
         name="best", phase=PHASE, about="the fastest of a framework's compilers",
         program=(*setting.tool, "run", arm, "--models", first, "--precision",
-                 setting.mixed("amp-fp16"), *setting.small(first), "--compiler", "best",
+                 setting.lower("amp-fp16", first), *setting.small(first), "--compiler", "best",
                  *setting.common(), "--no-mfu", *setting.protocol(processes=2, rounds=5)),
         judge=measured, seconds=130, budget=0.4,
     )  # fmt: skip

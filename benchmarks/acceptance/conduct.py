@@ -31,6 +31,7 @@ BENCHMARKS = Path(__file__).resolve().parent.parent
 FEWEST_SECONDS = 5.0
 """Of a budget."""
 LOOK_SECONDS = 60
+LOOKS = 3
 
 
 def say(text: str) -> None:
@@ -152,16 +153,22 @@ def skipped(step: Step, reason: str) -> Result:
 
 def nothing_left(conductor: Conductor, before: Iterable[int] | None) -> Result:
     """The last step: no process of ours is on the GPU or on the machine."""
-    outcome, wrong = PASSED, []
+    wrong = []
     if left := child.sweep(conductor.mark):
         wrong.append(f"on the machine: {'; '.join(left.values())}")
-    now = conductor.look()["on_gpu"] if before is not None else None
-    if now is not None and (more := sorted(set(now) - set(before or ()))):
-        wrong.append(f"on the GPU, which were not there before: {more}")
-    if wrong:
-        outcome = FAILED
-    reason = "; ".join(wrong) or ("" if now is not None else "NVML tells no processes here")
+    for _ in range(LOOKS if before is not None else 0):  # the driver takes a moment
+        try:
+            now = conductor.look()["on_gpu"] or ()
+        except (OSError, RuntimeError, subprocess.TimeoutExpired) as error:
+            wrong.append(f"the GPU cannot be looked at any more: {error}")
+            break
+        if not (more := sorted(set(now) - set(before or ()))):
+            break
+    else:
+        if before is not None:
+            wrong.append(f"on the GPU, where they were not before: {more}")
     return Result(
-        name="nothing left", phase="end", about="no process stays behind", outcome=outcome,
-        reason=reason, command="",
+        name="nothing left", phase="end", about="no process stays behind",
+        outcome=FAILED if wrong else PASSED, command="",
+        reason="; ".join(wrong) or ("NVML tells no processes here" if before is None else ""),
     )  # fmt: skip

@@ -35,7 +35,7 @@ def steps(setting: Setting) -> Iterator[Step]:
     yield Step(
         name="bare", phase=NINE, about="PyTorch without mbench: throughput, memory, TF32, clocks",
         program=("-m", "acceptance.bare_torch", "--device", setting.device), judge=probed,
-        seconds=90, skip=setting.lacks("torch"),
+        seconds=90, skip=setting.lacks_here("torch"),
     )  # fmt: skip
     precisions = setting.precisions("fp32", "tf32", "amp-fp16", "amp-bf16")
     yield Step(
@@ -47,14 +47,14 @@ def steps(setting: Setting) -> Iterator[Step]:
     yield Step(
         name="calibrate", phase=NINE, about="a framework against itself: the ratio is 1",
         program=(*tool, "calibrate", setting.frameworks[0], "--models", first, "--precision",
-                 setting.mixed("amp-fp16"), *setting.small(first), *common, "--no-mfu",
+                 setting.lower("amp-fp16", first), *setting.small(first), *common, "--no-mfu",
                  *setting.protocol(processes=3, rounds=8)),
         judge=same(judged=setting.on_gpu), seconds=110, budget=0.7,
     )  # fmt: skip
     yield Step(
         name="inference", phase=NINE, about="one framework's inference, with MFU",
         program=(*tool, "run", setting.frameworks[0], "--models", last, "--mode", "inference",
-                 "--precision", setting.mixed("tf32"), *setting.small(last), *common,
+                 "--precision", setting.lower("tf32", last), *setting.small(last), *common,
                  *setting.protocol(processes=1, rounds=5)),
         judge=measured, seconds=70, budget=0.55,
     )  # fmt: skip

@@ -60,7 +60,8 @@ def lines(document: Row) -> Iterator[str]:
         [(one["name"], key, value) for one in results
          for key, value in flat(one["figures"].get("probe", {}))],
     )  # fmt: skip
-    yield from ("", "## Commands", "", "```text")
+    yield from ("", "## Commands", "", "In the folder of this page, where MBENCH_PROOFS, "
+                "MBENCH_ENVIRONMENTS and MBENCH_CALIBRATIONS name its own.", "", "```text")  # fmt: skip
     yield from (f"{one['name']}: {one['command']}" for one in results if one["command"])
     yield "```"
 

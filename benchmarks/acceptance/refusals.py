@@ -23,11 +23,12 @@ def steps(setting: Setting) -> Iterator[Step]:
     tool, common = setting.tool, setting.common()
     first, last = setting.models[0], setting.models[-1]
     protocol = ("--no-mfu", *setting.protocol(processes=1, rounds=3))
+    has_tf32 = setting.has(setting.frameworks[0], last, "tf32")
     two = (setting.frameworks * 2)[:2]
     yield Step(
         name="largest batch", phase=PHASE, about="--batch-size max fits both, side by side",
         program=(*tool, "compare", "--frameworks", ",".join(two), "--models", first, "--precision",
-                 "amp-fp16", "--batch-size", "max", *common, *protocol),
+                 setting.lower("amp-fp16", first), "--batch-size", "max", *common, *protocol),
         judge=measured, seconds=170, budget=0.35, skip=setting.no_gpu,
     )  # fmt: skip
     yield Step(
@@ -46,7 +47,7 @@ def steps(setting: Setting) -> Iterator[Step]:
             program=(*tool, "verify", "--fresh", "--frameworks", setting.frameworks[0], "--models",
                      last, "--precision", precision, *common, "--format", "json"),
             variables={"NVIDIA_TF32_OVERRIDE": value}, judge=refused(outcomes), seconds=60,
-            skip=setting.no_gpu,
+            skip=setting.no_gpu or ("" if has_tf32 else "needs TF32"),
         )  # fmt: skip
     uuid = "-".join(setting.gpu_uuid.split("-")[:2])  # GPU-3f0c1d2e-...: its first eight digits
     yield Step(

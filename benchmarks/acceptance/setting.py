@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-__all__ = ["MODELS", "Setting"]
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["HEADLINE", "MODELS", "Setting"]
 
 MODELS = {"cuda": ("resnet50", "bert-base"), "cpu": ("squeezenet1_1", "shufflenet_v2_x0_5")}
 """On the CPU it is a rehearsal, which takes what is small."""
 SMALL = {"image_size": 64, "sequence_length": 32}
 BATCH = 2
-PRECISIONS = {
-    "cuda": ("fp32", "tf32", "amp-fp16", "amp-bf16", "bf16", "fp16"),
-    "cpu": ("fp32", "amp-bf16", "bf16"),
-}
-"""Those that a device has at all."""
+HEADLINE = "resnet50"
+"""The model whose throughput is published."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,8 +26,10 @@ class Setting:
     frameworks: tuple[str, ...]
     names: tuple[str, ...]
     models: tuple[str, ...]
-    sizes: dict[str, list[str]] = field(default_factory=dict)
+    sizes: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Of each model, the names of those that can be chosen."""
+    supported: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
+    """Of each framework and model, the precisions that the adapter offers on this device."""
     absent: tuple[str, ...] = ()
     """Adapters whose framework this interpreter has not."""
     gpu_uuid: str = ""
@@ -49,6 +52,11 @@ class Setting:
             return ""
         return f"needs {' or '.join(names)}"
 
+    def lacks_here(self, name: str) -> str:
+        """Why a step is skipped that imports a framework itself."""
+        where = f"needs {name} in the Python that runs it" if name in self.absent else ""
+        return self.lacks(name) or where
+
     @property
     def alone(self) -> str:
         """Why a step that compares frameworks is skipped."""
@@ -58,13 +66,28 @@ class Setting:
         """A framework as it was typed."""
         return self.frameworks[self.names.index(name)] if name in self.names else name
 
-    def precisions(self, *wanted: str) -> str:
-        """Of the wanted, those that the device has."""
-        return ",".join(one for one in wanted if one in PRECISIONS[self.device])
+    def has(self, framework: str, model: str, precision: str) -> bool:
+        return precision in self.supported.get(framework, {}).get(model, ())
 
-    def mixed(self, wanted: str) -> str:
-        """A mixed precision, or what stands for it in a rehearsal, as all frameworks have it."""
-        return wanted if self.on_gpu else "fp32"
+    def precisions(self, *wanted: str, models: Sequence[str] = ()) -> str:
+        """Of the wanted, those that any of the frameworks has here."""
+        return ",".join(
+            one for one in wanted
+            if any(self.has(framework, model, one)
+                   for framework in self.frameworks for model in models or self.models)
+        )  # fmt: skip
+
+    def shared(self, *wanted: str) -> tuple[str, ...]:
+        """Of the wanted, those that all of the frameworks have here."""
+        return tuple(
+            one for one in wanted
+            if all(self.has(framework, model, one)
+                   for framework in self.frameworks for model in self.models)
+        )  # fmt: skip
+
+    def lower(self, wanted: str, model: str) -> str:
+        """A precision below fp32, or fp32 where the first framework has it not here."""
+        return wanted if self.has(self.frameworks[0], model, wanted) else "fp32"
 
     def protocol(self, *, processes: int, rounds: int) -> tuple[str, ...]:
         """Options of what measures; a rehearsal makes do with the fewest rounds."""

@@ -12,8 +12,10 @@ import json
 import random
 import sys
 import time
+from functools import partial
 
 from mbench.contract.case import Case
+from mbench.worker import evidence
 from mbench.worker.clock import time_steps
 from mbench.worker.rotation import Rotation
 
@@ -40,12 +42,14 @@ def main(folder: str, runtime: str, device: str, precision: str, *numbers: str) 
     order = random.Random(seed)
 
     def loop_of_mbench():
-        benchmark = Rotation(adapter.prepare(case, case.resolve()))
-        benchmark.load(case.resolve().parameters(seed=0))
+        workload = case.resolve()
+        benchmark = adapter.prepare(case, workload)
+        evidence.load(benchmark, partial(workload.parameters, seed=0), case)  # as a worker does
+        rotation = Rotation(benchmark)
 
         def seconds(count: int) -> float:
-            benchmark.step()  # untimed: the other loop has left caches cold
-            elapsed = time_steps(benchmark.step, benchmark.synchronize, count=count)
+            rotation.step()  # untimed: the other loop has left caches cold
+            elapsed = time_steps(rotation.step, rotation.synchronize, count=count)
             return elapsed.nanoseconds[0] / 1e9
 
         return seconds

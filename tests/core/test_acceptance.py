@@ -66,9 +66,14 @@ def setting():
     from acceptance.setting import Setting
 
     def setting(**given):
+        device, frameworks = given.get("device", "cuda"), given.get("frameworks", ("torch",))
+        offered = ["fp32", "amp-bf16", "bf16"]
+        offered += ["tf32", "amp-fp16", "fp16"] if device == "cuda" else []
+        models = {"resnet50": offered, "bert-base": offered}
         usual = {
             "device": "cuda", "frameworks": ("torch",), "names": ("torch",),
             "models": ("resnet50", "bert-base"), "absent": ("tf",), "gpu_uuid": "GPU-3f0c1d2e-1-2",
+            "supported": dict.fromkeys(frameworks, models),
             "sizes": {"resnet50": ["image_size"], "bert-base": ["sequence_length"]},
         }  # fmt: skip
         return Setting(**{**usual, **given})
@@ -204,8 +209,10 @@ cuda.nine.steps = lambda setting: [
     of("later", ""),
 ]
 from acceptance.conduct import Conductor
-Conductor.look = lambda *_: {{"frameworks": ["tiny"], "models": {{"tiny-model": []}}, "absent": [],
-                              "gpu": None, "on_gpu": None, "machine": {{}}, "versions": {{}}}}
+Conductor.look = lambda *_: {{
+    "names": {{"torch": "torch"}}, "sizes": {{"m": []}}, "supported": {{}}, "absent": [],
+    "gpu": None, "on_gpu": None, "machine": {{}}, "versions": {{}},
+}}
 sys.exit(cuda.main())
 """
     command = [sys.executable, "-c", code, "--device", "cpu", "--output", str(tmp_path),
@@ -254,9 +261,30 @@ def test_a_gpu_has_all_precisions_and_sizes_as_they_are(setting):
 
 def test_steps_of_other_frameworks_say_what_they_need(setting):
     steps = {step.name: step for step in every(setting(frameworks=("jax",), names=("jax",)))}
+    assert not steps["headline train"].skip
     assert steps["bare"].skip == "needs torch"
     assert steps["verify inductor"].skip == "needs torch"
     assert "jax,jax" in steps["same"].program
+
+
+def test_what_an_adapter_does_not_offer_is_left_out(setting):
+    given = {"frameworks": ("tiny",), "names": ("tiny",), "models": ("tiny-model",)}
+    whole = setting(**given, sizes={}, supported={"tiny": {"tiny-model": ["fp32", "fp64"]}})
+    steps = {step.name: step for step in every(whole)}
+    for name in ("verify", "calibrate", "inference", "same", "four", "largest batch"):
+        program = steps[name].program
+        assert program[program.index("--precision") + 1] == "fp32"
+    assert steps["headline train"].skip == "needs resnet50 in amp-fp16"
+    assert steps["NVIDIA_TF32_OVERRIDE=0"].skip == "needs TF32"
+    assert not steps["too large"].skip
+
+
+def test_frameworks_are_compared_in_the_precisions_that_they_share(setting):
+    models = {"resnet50": ["fp32", "tf32"], "bert-base": ["fp32", "tf32"]}
+    supported = {"torch": models, "jax": {**models, "bert-base": ["fp32"]}}
+    both = setting(frameworks=("torch", "jax"), names=("torch", "jax"), supported=supported)
+    names = {step.name for step in every(both) if not step.skip}
+    assert {name for name in names if name.startswith("compare")} == {"compare fp32"}
 
 
 def test_names_of_steps_are_single_and_phases_known(setting):
