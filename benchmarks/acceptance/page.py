@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 __all__ = ["page_of"]
 
 Row = dict[str, Any]
+WHERE = """In the folder of this page, of whose folders MBENCH_PROOFS, MBENCH_ENVIRONMENTS and
+MBENCH_CALIBRATIONS are told."""
 
 
 def page_of(document: Row) -> str:
@@ -60,8 +62,7 @@ def lines(document: Row) -> Iterator[str]:
         [(one["name"], key, value) for one in results
          for key, value in flat(one["figures"].get("probe", {}))],
     )  # fmt: skip
-    yield from ("", "## Commands", "", "In the folder of this page, where MBENCH_PROOFS, "
-                "MBENCH_ENVIRONMENTS and MBENCH_CALIBRATIONS name its own.", "", "```text")  # fmt: skip
+    yield from ("", "## Commands", "", WHERE, "", "```text")
     yield from (f"{one['name']}: {one['command']}" for one in results if one["command"])
     yield "```"
 
