@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from acceptance.figures import cells_of
-from acceptance.step import FAILED, PASSED, Verdict
+from acceptance.step import FAILED, OUT_OF_TIME, PASSED, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -44,8 +44,9 @@ def measured(ended: Ended, document: Document | None) -> Verdict:
     if document is None:
         return Verdict(FAILED, f"no report, exit code {ended.returncode}: {ended.said}")
     cells = cells_of(document)
-    if wrong := [told(cell) for cell in cells if cell["outcome"] not in ("ok", "unsupported")]:
-        return Verdict(FAILED, "; ".join(wrong))
+    if wrong := [cell for cell in cells if cell["outcome"] not in ("ok", "unsupported")]:
+        short = all(cell["outcome"] == "timeout" for cell in wrong)
+        return Verdict(OUT_OF_TIME if short else FAILED, "; ".join(map(told, wrong)))
     well = {cell["framework"] for cell in cells if cell["outcome"] == "ok"}
     if not well or well != {cell["framework"] for cell in cells}:
         reasons = [told(cell) for cell in cells if cell["framework"] not in well]

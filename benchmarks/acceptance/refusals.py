@@ -61,6 +61,6 @@ def steps(setting: Setting) -> Iterator[Step]:
         name="no environment", phase=PHASE, about="a framework that is not there holds up none",
         program=(*tool, "compare", "--frameworks", f"{setting.frameworks[0]},{absent}", "--models",
                  first, *setting.small(first), *common, *protocol),
-        judge=goes_on_without(absent), seconds=60, budget=0.5,
+        judge=goes_on_without(absent), seconds=90, budget=0.7,
         skip="" if absent else "all frameworks are here",
     )  # fmt: skip

@@ -38,7 +38,7 @@ class Ended:
 
 @dataclass(frozen=True)
 class Verdict:
-    """`outcome` is PASSED or FAILED; `reason` is one line, which a pass may lack."""
+    """`outcome` is PASSED, FAILED or OUT_OF_TIME; `reason` is one line, which a pass may lack."""
 
     outcome: str
     reason: str = ""

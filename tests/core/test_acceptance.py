@@ -341,6 +341,8 @@ def test_every_option_that_steps_give_is_one_of_the_command(setting):
          "jax m train 8 fp32 eager: unsupported: no"),
         ([case(), case(outcome="not-equal", reason="off")], "failed",
          "torch m train 8 fp32 eager: not-equal: off"),
+        ([case(), case(outcome="timeout", reason="no round")], "out of time",
+         "torch m train 8 fp32 eager: timeout: no round"),
         ([], "failed", "nothing was measured: last words"),
     ],
 )  # fmt: skip
