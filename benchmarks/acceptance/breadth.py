@@ -38,7 +38,8 @@ def headline(setting: Setting) -> Iterator[Step]:
             about=f"ResNet-50 v1.5, AMP fp16, batch {batch}: {published} images/s on an A100",
             program=(*setting.tool, "run", setting.frameworks[0], "--models", HEADLINE, "--mode",
                      mode, "--batch-size", str(batch), "--precision", "amp-fp16", "--tier",
-                     "advised", *setting.common(), *setting.protocol(processes=3, rounds=8)),
+                     "advised", *setting.common(),
+                     *setting.protocol(processes=3, rounds=8, mfu=True)),
             judge=measured, seconds=200, budget=0.5, skip=skip,
         )  # fmt: skip
     wanted = ("--batch-size 64 --image-size 224 --precision amp-fp16 --processes 2 --builds 2 "
@@ -60,7 +61,7 @@ def against_others(setting: Setting) -> Iterator[Step]:
             program=(*setting.tool, "compare", "--frameworks", ",".join(setting.frameworks),
                      "--models", ",".join(setting.models), "--precision", precision,
                      *setting.small(*setting.models), *setting.common(),
-                     *setting.protocol(processes=3, rounds=8)),
+                     *setting.protocol(processes=3, rounds=8, mfu=True)),
             judge=measured, seconds=150, budget=0.8 / len(setting.models) * 0.8,
             skip=setting.alone,
         )  # fmt: skip
@@ -100,13 +101,13 @@ def against_itself(setting: Setting) -> Iterator[Step]:
         name="four", phase=PHASE, about="four workers side by side on one device",
         program=(*setting.tool, "compare", "--frameworks", ",".join([arm] * 4), "--models", last,
                  "--precision", setting.lower("amp-bf16", last), *setting.small(last),
-                 *setting.common(), "--no-mfu", *setting.protocol(processes=2, rounds=8)),
+                 *setting.common(), *setting.protocol(processes=2, rounds=8)),
         judge=measured, seconds=150, budget=0.75,
     )  # fmt: skip
     yield Step(
         name="best", phase=PHASE, about="the fastest of a framework's compilers",
         program=(*setting.tool, "run", arm, "--models", first, "--precision",
                  setting.lower("amp-fp16", first), *setting.small(first), "--compiler", "best",
-                 *setting.common(), "--no-mfu", *setting.protocol(processes=2, rounds=5)),
+                 *setting.common(), *setting.protocol(processes=2, rounds=5)),
         judge=measured, seconds=130, budget=0.4,
     )  # fmt: skip

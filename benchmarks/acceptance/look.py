@@ -43,7 +43,21 @@ def asked_for(frameworks: list[str], models: list[str], *, device: str) -> dict[
                 of_model = supported.setdefault(text, {}).setdefault(entry.case.model, [])
                 if entry.support.supported:
                     of_model.append(entry.case.precision)
-    return {"names": names, "sizes": sizes, "supported": supported}
+    return {"names": names, "sizes": sizes, "supported": supported,
+            "absent": absent(plugins, chosen[0], device=device)}  # fmt: skip
+
+
+def absent(plugins: Plugins, model: str, *, device: str) -> list[str]:
+    """Adapters whose framework is not in this Python, those first that could train the model."""
+
+    def lacks(name: str) -> bool:
+        sweep = Sweep(frameworks=(name,), wanted={"model": (model,)}, device=device)
+        return not all(entry.support.supported for one in plan(sweep, plugins)
+                       for entry in one.entries)  # fmt: skip
+
+    found = [name for name, adapter in plugins.adapters.unique().items()
+             if not is_here(adapter, version=None)]  # fmt: skip
+    return sorted(found, key=lacks)
 
 
 def main() -> None:
@@ -60,9 +74,7 @@ def main() -> None:
             found = asked_for(frameworks, models, device=arguments.device)
     except MbenchError as error:
         found = {"wrong": str(error)}
-    there = Plugins().adapters.unique()
     found |= {
-        "absent": [name for name, one in there.items() if not is_here(one, version=None)],
         "machine": asdict(describe_system({})),
         "versions": {name: version for name, version in packages().items()
                      if name.startswith(MATTER)},

@@ -47,7 +47,7 @@ def steps(setting: Setting) -> Iterator[Step]:
     yield Step(
         name="calibrate", phase=NINE, about="a framework against itself: the ratio is 1",
         program=(*tool, "calibrate", setting.frameworks[0], "--models", first, "--precision",
-                 setting.lower("amp-fp16", first), *setting.small(first), *common, "--no-mfu",
+                 setting.lower("amp-fp16", first), *setting.small(first), *common,
                  *setting.protocol(processes=3, rounds=8)),
         judge=same(judged=setting.on_gpu), seconds=110, budget=0.7,
     )  # fmt: skip
@@ -55,7 +55,7 @@ def steps(setting: Setting) -> Iterator[Step]:
         name="inference", phase=NINE, about="one framework's inference, with MFU",
         program=(*tool, "run", setting.frameworks[0], "--models", last, "--mode", "inference",
                  "--precision", setting.lower("tf32", last), *setting.small(last), *common,
-                 *setting.protocol(processes=1, rounds=5)),
+                 *setting.protocol(processes=1, rounds=5, mfu=True)),
         judge=measured, seconds=70, budget=0.55,
     )  # fmt: skip
     yield Step(

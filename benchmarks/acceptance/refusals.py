@@ -22,7 +22,7 @@ TOO_MUCH = 8192
 def steps(setting: Setting) -> Iterator[Step]:
     tool, common = setting.tool, setting.common()
     first, last = setting.models[0], setting.models[-1]
-    protocol = ("--no-mfu", *setting.protocol(processes=1, rounds=3))
+    protocol = setting.protocol(processes=1, rounds=3)
     has_tf32 = setting.has(setting.frameworks[0], last, "tf32")
     two = (setting.frameworks * 2)[:2]
     yield Step(

@@ -13,7 +13,7 @@ __all__ = ["HEADLINE", "MODELS", "Setting"]
 MODELS = {"cuda": ("resnet50", "bert-base"), "cpu": ("squeezenet1_1", "shufflenet_v2_x0_5")}
 """On the CPU it is a rehearsal, which takes what is small."""
 SMALL = {"image_size": 64, "sequence_length": 32}
-BATCH = 2
+BATCH, FEWEST_ROUNDS = 2, 3
 HEADLINE = "resnet50"
 """The model whose throughput is published."""
 
@@ -89,10 +89,12 @@ class Setting:
         """A precision below fp32, or fp32 where the first framework has it not here."""
         return wanted if self.has(self.frameworks[0], model, wanted) else "fp32"
 
-    def protocol(self, *, processes: int, rounds: int) -> tuple[str, ...]:
-        """Options of what measures; a rehearsal makes do with the fewest rounds."""
-        return ("--processes", str(processes), "--rounds", str(rounds if self.on_gpu else 3),
-                "--results", "runs", "--format", "json")  # fmt: skip
+    def protocol(self, *, processes: int, rounds: int, mfu: bool = False) -> tuple[str, ...]:
+        """Options of what measures; a rehearsal makes do with the fewest rounds, and no MFU."""
+        least = () if mfu and self.on_gpu else ("--no-mfu",)
+        rounds = rounds if self.on_gpu else FEWEST_ROUNDS
+        return (*least, "--processes", str(processes), "--rounds", str(rounds), "--results", "runs",
+                "--format", "json")  # fmt: skip
 
     def common(self) -> tuple[str, ...]:
         return ("--device", self.device, "--no-provision")
@@ -101,7 +103,7 @@ class Setting:
         """Options that make cases of these models small where it is a rehearsal."""
         if self.on_gpu:
             return ()
-        options = ["--batch-size", str(BATCH), "--block", "0.1", "--no-mfu"]
+        options = ["--batch-size", str(BATCH), "--block", "0.1"]
         for size, value in SMALL.items():
             if any(size in self.sizes.get(model, ()) for model in models):
                 options += [f"--{size.replace('_', '-')}", str(value)]

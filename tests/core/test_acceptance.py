@@ -12,8 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
+from fake_nvml import FakeGpu, FakeNvml
 
+from mbench.cli import group
 from mbench.plugins import Plugins
+from mbench.telemetry import nvml
 
 ROOT = Path(__file__).parent.parent.parent
 BENCHMARKS = ROOT / "benchmarks"
@@ -327,6 +331,20 @@ def test_every_option_that_steps_give_is_one_of_the_command(setting):
                  for option in (*parameter.opts, *parameter.secondary_opts)}  # fmt: skip
         given = {word for word in arguments if word.startswith("--")}
         assert given <= known, step.name
+
+
+def test_what_is_measured_on_a_gpu_can_be_planned(setting, monkeypatch, tmp_path):
+    monkeypatch.setattr(nvml, "begun", lambda: FakeNvml(FakeGpu()))
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    monkeypatch.chdir(tmp_path)
+    planned = 0
+    for step in every(setting(frameworks=("torch", "tf"), names=("torch", "tf"))):
+        if not step.skip and ("run" in step.program or "compare" in step.program):
+            command = [*step.program[2:], "--budget", "20", "--dry-run"]
+            found = CliRunner().invoke(group, command, obj=Plugins(external=False))
+            assert found.exit_code == 0, (step.name, found.output)
+            planned += 1
+    assert planned > 10
 
 
 @pytest.mark.parametrize(
