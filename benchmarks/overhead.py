@@ -1,6 +1,7 @@
 """Throughput through mbench against a bare hand-written loop of the same framework.
 
 Usage: python benchmarks/overhead.py [--frameworks torch,tf,mxnet,paddle] [--processes 4]
+           [--device cpu|cuda] [--precision fp32|amp-fp16]
 
 Both train ResNet-50 in one process, so that they share its settings and its luck, in blocks that
 alternate in random order. What they do not share is how their memory is laid out, which may make
@@ -18,7 +19,10 @@ import argparse
 import json
 import os
 import subprocess
+import sys
+from functools import partial
 from pathlib import Path
+from statistics import fmean
 
 from mbench.contract.tier import ADVISED
 from mbench.engine.variables import thread_variables
@@ -40,17 +44,26 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=8, help="of each build")
     parser.add_argument("--steps", type=int, default=12, help="per block")
     parser.add_argument("--threads", type=int, default=usable_cores())
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="cuda: torch only")
+    parser.add_argument("--precision", choices=("fp32", "amp-fp16"), default="fp32")
+    parser.add_argument("--batch-size", type=int, default=2)
+    parser.add_argument("--image-size", type=int, default=64)
+    parser.add_argument("--no-provision", action="store_true", help="build no environment")
+    parser.add_argument("--format", choices=("text", "json"), default="text")
     arguments = parser.parse_args()
-    plugins = Plugins()
+    plugins, found = Plugins(), []
+    as_json = arguments.format == "json"
+    tell = partial(print, file=sys.stderr if as_json else sys.stdout, flush=True)
     for text in arguments.frameworks.split(","):
         spec = parse(text)
         adapter = plugins.adapter(spec.name)
-        environment = find(spec, adapter, accelerator="cpu", provision=True, report=print)
+        environment = find(spec, adapter, accelerator=arguments.device,
+                           provision=not arguments.no_provision, report=tell)  # fmt: skip
         paths = [ROOT, ROOT.parent / "core", ROOT.parent / "adapters" / FOLDERS[spec.name]]
         variables = {
             **os.environ,
             **thread_variables(arguments.threads),
-            **adapter.variables(threads=arguments.threads, device="cpu"),
+            **adapter.variables(threads=arguments.threads, device=arguments.device),
             **adapter.tiers[ADVISED].variables,  # as in bare/child.py
             **environment.variables(),
             "PYTHONPATH": os.pathsep.join(map(str, paths)),
@@ -60,12 +73,13 @@ def main() -> None:
         for process in range(arguments.processes):
             command = [
                 str(environment.python), "-m", "bare.child", FOLDERS[spec.name], adapter.runtime,
-                *map(str, (arguments.threads, arguments.builds, arguments.rounds,
-                           arguments.steps, process)),
+                arguments.device, arguments.precision,
+                *map(str, (arguments.batch_size, arguments.image_size, arguments.threads,
+                           arguments.builds, arguments.rounds, arguments.steps, process)),
             ]  # fmt: skip
             answer = subprocess.run(
                 command, env=variables, check=True, stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL, text=True,
+                stderr=None if as_json else subprocess.DEVNULL, text=True,
             )  # fmt: skip
             pairs = []
             for rounds in json.loads(answer.stdout.splitlines()[-1]):
@@ -73,10 +87,18 @@ def main() -> None:
                 bare[build] = {r: 1 / seconds for r, (seconds, _) in enumerate(rounds)}
                 ours[build] = {r: 1 / seconds for r, (_, seconds) in enumerate(rounds)}
                 pairs.append(f"{pair_of(bare[build], ours[build]).total:.4f}")
-            print(f"{text} process {process + 1}: {' '.join(pairs)}", flush=True)
+            tell(f"{text} process {process + 1}: {' '.join(pairs)}")
         total = ratio(bare, ours).interval()
         ends = f"{total.low:.4f} .. {total.high:.4f}" if total.low else "few builds, no interval"
-        print(f"{text}: mbench / bare throughput {total.value:.4f} ({ends})", flush=True)
+        tell(f"{text}: mbench / bare throughput {total.value:.4f} ({ends})")
+        rate = fmean(value for rounds in bare.values() for value in rounds.values())
+        found.append(
+            {"framework": text, "ratio": total.value, "low": total.low, "high": total.high,
+             "builds": len(bare),
+             "bare_images_per_second": rate * arguments.steps * arguments.batch_size}
+        )  # fmt: skip
+        if as_json:
+            print(json.dumps({"ratios": found}), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """In the framework's interpreter: times both loops, prints [[bare, mbench] seconds, ...] per build.
 
-Usage: python -m bare.child FOLDER RUNTIME THREADS BUILDS ROUNDS STEPS SEED
+Usage: python -m bare.child FOLDER RUNTIME DEVICE PRECISION BATCH IMAGE THREADS BUILDS ROUNDS STEPS
+           SEED
 """
 
 from __future__ import annotations
@@ -11,47 +12,54 @@ import json
 import random
 import sys
 import time
+from functools import partial
 
 from mbench.contract.case import Case
+from mbench.worker import evidence
 from mbench.worker.clock import time_steps
 from mbench.worker.rotation import Rotation
 
-BATCH_SIZE, IMAGE_SIZE = 2, 64
 WARMUP_STEPS = 10
 
 
-def main(folder: str, runtime: str, *numbers: str) -> None:
-    threads, builds, rounds, steps, seed = map(int, numbers)
+def main(folder: str, runtime: str, device: str, precision: str, *numbers: str) -> None:
+    batch_size, image_size, threads, builds, rounds, steps, seed = map(int, numbers)
     by_hand = importlib.import_module(f"bare.{folder}")
     case = Case(
         model="resnet50",
         workload="mbench.workloads.resnet:RESNET50",
         mode="train",
-        batch_size=BATCH_SIZE,
-        precision="fp32",
+        batch_size=batch_size,
+        precision=precision,
         tier="advised",  # the layouts and kernels of the loops by hand
         compiler=by_hand.COMPILER,  # the one that does the same
-        device="cpu",
+        device=device,
         threads=threads,
-        sizes={"image_size": IMAGE_SIZE},
+        sizes={"image_size": image_size},
     )
     module, _, name = runtime.partition(":")
-    adapter = getattr(importlib.import_module(module), name)(device="cpu", threads=threads)
+    adapter = getattr(importlib.import_module(module), name)(device=device, threads=threads)
     order = random.Random(seed)
 
     def loop_of_mbench():
-        benchmark = Rotation(adapter.prepare(case, case.resolve()))
-        benchmark.load(case.resolve().parameters(seed=0))
+        workload = case.resolve()
+        benchmark = adapter.prepare(case, workload)
+        evidence.load(benchmark, partial(workload.parameters, seed=0), case)  # as a worker does
+        rotation = Rotation(benchmark)
 
         def seconds(count: int) -> float:
-            benchmark.step()  # untimed: the other loop has left caches cold
-            elapsed = time_steps(benchmark.step, benchmark.synchronize, count=count)
+            rotation.step()  # untimed: the other loop has left caches cold
+            elapsed = time_steps(rotation.step, rotation.synchronize, count=count)
             return elapsed.nanoseconds[0] / 1e9
 
         return seconds
 
     def loop_by_hand():
-        train = by_hand.build(batch_size=BATCH_SIZE, image_size=IMAGE_SIZE, threads=threads)
+        # Those that know the CPU and float32 alone refuse other words.
+        other = {"device": device, "precision": precision} if device != "cpu" else {}
+        train = by_hand.build(
+            batch_size=batch_size, image_size=image_size, threads=threads, **other
+        )
 
         def seconds(count: int) -> float:
             train(1)

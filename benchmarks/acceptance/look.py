@@ -1,0 +1,88 @@
+"""Looks at the machine for the acceptance, in the interpreter that has mbench; prints one JSON.
+
+Usage: python -m acceptance.look [--frameworks LIST] [--models LIST] [--device cuda]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict
+from typing import Any
+
+from acceptance.setting import HEADLINE
+from mbench.contract.precision import PRECISIONS
+from mbench.environments.choice import is_here
+from mbench.environments.probe import packages
+from mbench.errors import MbenchError
+from mbench.plan.plan import Sweep, plan
+from mbench.plan.selection import select
+from mbench.plugins import Plugins
+from mbench.telemetry.nvml import find_gpu
+from mbench.telemetry.system import describe_system
+
+MATTER = ("mbench", "torch", "jax", "flax", "optax", "transformers", "tensorflow", "mxnet",
+          "paddlepaddle", "onnx", "numpy", "nvidia", "triton", "cuda", "cudnn")  # fmt: skip
+"""Beginnings of the names of distributions whose versions are told."""
+
+
+def asked_for(frameworks: list[str], models: list[str], *, device: str) -> dict[str, Any]:
+    """What there is of it; raises UsageError for what there is not."""
+    plugins = Plugins()
+    wanted = {"model": (*models, HEADLINE), "precision": tuple(PRECISIONS)}
+    chosen = select(models, plugins.workloads)
+    names: dict[str, str] = {}
+    sizes: dict[str, list[str]] = {}
+    supported: dict[str, dict[str, list[str]]] = {}
+    for text in frameworks:
+        for comparison in plan(Sweep(frameworks=(text,), wanted=wanted, device=device), plugins):
+            for entry in comparison.entries:
+                names[text] = entry.adapter.name
+                if entry.case.model in chosen:
+                    sizes[entry.case.model] = sorted(entry.case.resolve().sizes)
+                of_model = supported.setdefault(text, {}).setdefault(entry.case.model, [])
+                if entry.support.supported:
+                    of_model.append(entry.case.precision)
+    return {"names": names, "sizes": sizes, "supported": supported,
+            "absent": absent(plugins, chosen[0], device=device)}  # fmt: skip
+
+
+def absent(plugins: Plugins, model: str, *, device: str) -> list[str]:
+    """Adapters whose framework is not in this Python, those first that could train the model."""
+
+    def lacks(name: str) -> bool:
+        sweep = Sweep(frameworks=(name,), wanted={"model": (model,)}, device=device)
+        return not all(entry.support.supported for one in plan(sweep, plugins)
+                       for entry in one.entries)  # fmt: skip
+
+    found = [name for name, adapter in plugins.adapters.unique().items()
+             if not is_here(adapter, version=None)]  # fmt: skip
+    return sorted(found, key=lacks)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--frameworks", default="")
+    parser.add_argument("--models", default="")
+    parser.add_argument("--device", default="cpu")
+    arguments = parser.parse_args()
+    frameworks, models = (text.split(",") if text else []
+                          for text in (arguments.frameworks, arguments.models))  # fmt: skip
+    gpu, found = find_gpu(), {}
+    try:
+        if frameworks:
+            found = asked_for(frameworks, models, device=arguments.device)
+    except MbenchError as error:
+        found = {"wrong": str(error)}
+    found |= {
+        "machine": asdict(describe_system({})),
+        "versions": {name: version for name, version in packages().items()
+                     if name.startswith(MATTER)},
+        "gpu": None if gpu is None else gpu.facts(),
+        "on_gpu": None if gpu is None or gpu.processes() is None else sorted(gpu.processes()),
+    }  # fmt: skip
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()

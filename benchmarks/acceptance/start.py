@@ -1,0 +1,59 @@
+"""How long a worker takes to start, to prepare its case and to end; prints one JSON.
+
+Usage: python -m acceptance.start [--framework torch] [--model resnet50] [--device cuda] [--times 2]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+
+from mbench.engine.launch import launch
+from mbench.environments.locate import find
+from mbench.plan.plan import Sweep, plan
+from mbench.plugins import Plugins
+from mbench.telemetry.system import usable_cores
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--framework", default="torch")
+    parser.add_argument("--model", default="resnet50")
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--times", type=int, default=2)
+    arguments = parser.parse_args()
+    sweep = Sweep(
+        frameworks=(arguments.framework,), device=arguments.device, threads=usable_cores(),
+        wanted={"model": (arguments.model,), "batch_size": (2,)},
+    )  # fmt: skip
+    (comparison,) = plan(sweep, Plugins())
+    (entry,) = comparison.entries
+    environment = find(entry.spec, entry.adapter, accelerator=arguments.device, provision=False,
+                       report=print)  # fmt: skip
+    seconds: dict[str, list[float]] = {"start": [], "prepare": [], "end": []}
+    with TemporaryDirectory(prefix="mbench-") as folder:
+        for number in range(arguments.times):
+            at = [time.monotonic()]
+            worker, info = launch(
+                entry.adapter, environment, entry.case, log=Path(folder, f"{number}.log"),
+                timeout=60,
+            )  # fmt: skip
+            at.append(time.monotonic())
+            try:
+                worker.prepare(entry.case)
+                at.append(time.monotonic())
+            finally:
+                worker.close()
+            at.append(time.monotonic())
+            for name, begin, end in zip(seconds, at, at[1:], strict=False):
+                seconds[name].append(end - begin)
+    found = {f"{name}_seconds": median(some) for name, some in seconds.items()}
+    print(json.dumps({"device": info.device_name, **found}))
+
+
+if __name__ == "__main__":
+    main()
