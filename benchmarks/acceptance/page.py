@@ -62,7 +62,7 @@ def lines(document: Row) -> Iterator[str]:
     yield from table(
         "Probes", ("step", "figure", "value"),
         [(one["name"], key, value) for one in results
-         for key, value in flat(one["figures"].get("probe", {}))],
+         for key, value in flat(one["figures"].get("probe", {})) if value != []],
     )  # fmt: skip
     yield from ("", "## Commands", "", WHERE, "", "```text")
     yield from (f"{one['name']}: {one['command']}" for one in results if one["command"])
