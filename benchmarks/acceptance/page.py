@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 __all__ = ["page_of"]
 
 Row = dict[str, Any]
+FEW = 4
 WHERE = """In the folder of this page, of whose folders MBENCH_PROOFS, MBENCH_ENVIRONMENTS and
 MBENCH_CALIBRATIONS are told."""
 
@@ -28,9 +29,10 @@ def lines(document: Row) -> Iterator[str]:
     yield f"{', '.join(counts)}. Command: `{document['command']}`"
     yield from machine(document)
     yield from table(
-        "Steps", ("step", "outcome", "s", "limit", "rc", "why"),
+        "Steps", ("step", "outcome", "s", "limit", "rc", "what, and why"),
         [(one["name"], one["outcome"], number(one["seconds"], 1), number(one["limit_seconds"], 0),
-          one["returncode"], one["reason"] or one["about"]) for one in results],
+          one["returncode"], "; ".join(filter(None, (one["about"], short(one), one["reason"]))))
+         for one in results],
     )  # fmt: skip
     yield from table(
         "Proofs", ("step", "proof", "outcome", "checks: worst error of its gate"),
@@ -60,11 +62,23 @@ def lines(document: Row) -> Iterator[str]:
     yield from table(
         "Probes", ("step", "figure", "value"),
         [(one["name"], key, value) for one in results
-         for key, value in flat(one["figures"].get("probe", {}))],
+         for key, value in flat(one["figures"].get("probe", {})) if value != []],
     )  # fmt: skip
     yield from ("", "## Commands", "", WHERE, "", "```text")
     yield from (f"{one['name']}: {one['command']}" for one in results if one["command"])
     yield "```"
+
+
+def short(result: Row) -> str:
+    """Its main figures, where they are few."""
+    figures = result["figures"]
+    rates = [f"{row['value']:,.1f} {row['unit']}" for row in figures.get("cases", [])
+             if row["value"] is not None]  # fmt: skip
+    ratios = [f"ratio {row['ratio']:.4f} {ends(row, 4)}".strip()
+              for kind in ("comparisons", "calibrations") for row in figures.get(kind, [])
+              if row["ratio"] is not None]  # fmt: skip
+    found = rates + ratios
+    return ", ".join(found) if len(found) <= FEW else ""
 
 
 def machine(document: Row) -> Iterator[str]:
@@ -73,7 +87,7 @@ def machine(document: Row) -> Iterator[str]:
             for gpu in found.get("gpus", [])]  # fmt: skip
     facts = [
         ("system", found.get("os")), ("processor", found.get("cpu")),
-        ("cores", found.get("usable_cores")), ("memory", gib(found.get("memory_bytes"))),
+        ("cores", found.get("usable_cores")), ("memory, GiB", gib(found.get("memory_bytes"))),
         *(("GPU", gpu) for gpu in gpus), ("Python", found.get("python")),
         ("versions", ", ".join(f"{name} {version}" for name, version in versions.items())),
     ]  # fmt: skip

@@ -347,6 +347,45 @@ def test_what_is_measured_on_a_gpu_can_be_planned(setting, monkeypatch, tmp_path
     assert planned > 10
 
 
+@pytest.fixture
+def made_up_gpu(monkeypatch):
+    """What a program of ours prints on a machine with a GPU."""
+
+    def printed(module, capsys, *arguments):
+        monkeypatch.setattr(nvml, "begun", lambda: FakeNvml(FakeGpu()))
+        monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+        monkeypatch.setattr(sys, "argv", [module.__name__, *arguments])
+        module.main()
+        return json.loads(capsys.readouterr().out)
+
+    return printed
+
+
+def test_gauges_tell_how_long_a_look_takes(made_up_gpu, capsys):
+    from acceptance import gauges
+    from acceptance.figures import figures_of
+
+    found = made_up_gpu(gauges, capsys, "--looks", "3")
+    assert found["gpu"]["name"] == "NVIDIA Made-Up 100"
+    assert 0 < found["look_ms"]["median"] <= found["look_ms"]["highest"]
+    assert figures_of(found) == {"probe": found}
+
+
+def test_a_look_at_the_machine_tells_its_gpu_and_what_adapters_offer_on_it(made_up_gpu, capsys):
+    from acceptance import look
+
+    asked = ("--frameworks", "torch", "--models", "bert-base,resnet18", "--device", "cuda")
+    found = made_up_gpu(look, capsys, *asked)
+    assert found["gpu"]["uuid"] == "GPU-0a2b3c4d-0000"
+    assert found["on_gpu"] == []
+    assert found["names"] == {"torch": "torch"}
+    assert found["sizes"] == {"bert-base": ["predictions", "sequence_length"],
+                              "resnet18": ["image_size"]}  # fmt: skip
+    assert set(found["supported"]["torch"]) == {"bert-base", "resnet18", "resnet50"}
+    assert {"tf32", "amp-fp16"} <= set(found["supported"]["torch"]["bert-base"])
+    assert "mxnet" in found["absent"]
+
+
 @pytest.mark.parametrize(
     ("cells", "outcome", "reason"),
     [
@@ -481,7 +520,7 @@ def test_the_page_shows_steps_figures_and_commands(make, conduct, document, tmp_
     assert "3 passed, 0 failed" in page
     assert "a \\| b" in page
     assert "| compare | flaky / tiny" in page
-    assert "800.0 samples/s" in page
+    assert "it does; 800.0 samples/s, 800.0 samples/s, ratio 1.0000 (1.0000 .. 1.0000); a" in page
     assert "timed 2.0e-07 of 1e-05" in page
     assert "| gauges | look_ms median | 1.25 |" in page
     assert "name H100, uuid GPU-1" in page
