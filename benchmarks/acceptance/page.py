@@ -39,8 +39,9 @@ def lines(document: Row) -> Iterator[str]:
         [(name, row["name"], row["outcome"], errors(row)) for name, row in of(results, "proofs")],
     )  # fmt: skip
     yield from table(
-        "Cases", ("step", "case", "outcome", "throughput", "peak GiB", "MFU", "peak TFLOP/s",
-                  "J/sample", "SM MHz", "slowed by", "disturbances"),
+        "Cases", ("step", "case", "outcome", "throughput", "GiB peak / warm-up / held", "MFU",
+                  "TFLOP/s burst / sustained / sheet", "wait us", "J/sample", "SM MHz",
+                  "slowed by", "disturbances"),
         [(name, *case(row)) for name, row in of(results, "cases")],
     )  # fmt: skip
     yield from table(
@@ -123,14 +124,21 @@ def errors(row: Row) -> str:
 
 def case(row: Row) -> tuple[Any, ...]:
     slowed = row["slowed_by"] or {}
-    flops = row["peak_flops_per_second"]
+    memory = ("peak_memory_bytes", "warmup_peak_memory_bytes", "device_memory_bytes")
+    ceilings = (
+        "peak_flops_per_second",
+        "sustained_flops_per_second",
+        "data_sheet_flops_per_second",
+    )
+    wait = row["synchronize_seconds"]
     return (
         row["name"],
         row["outcome"] if row["outcome"] == "ok" else f"{row['outcome']}: {row['reason']}",
         f"{number(row['value'], 1)} {row['unit'] or ''} {ends(row, 1)}".strip(),
-        gib(row["peak_memory_bytes"]),
+        " / ".join(gib(row[name]) or "-" for name in memory),
         number(row["mfu"], 3),
-        number(flops and flops / 1e12, 1),
+        " / ".join(number(row[name] and row[name] / 1e12, 1) or "-" for name in ceilings),
+        number(wait and wait * 1e6, 1),
         number(row["joules_per_sample"], 4),
         span(row["sm_mhz"]),
         ", ".join(f"{reason} {100 * share:.0f} %" for reason, share in slowed.items()),

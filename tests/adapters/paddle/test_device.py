@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 import paddle
+
 from mbench_paddle.compiler import Eager
 from mbench_paddle.runtime import Runtime
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import torch
-from mbench_pytorch.compiler import Eager
-from mbench_pytorch.runtime import Runtime
 
 from mbench.sdk import runtime
 from mbench.sdk.cuda import CudaDevice
+from mbench_pytorch.compiler import Eager
+from mbench_pytorch.runtime import Runtime
 
 GIB = 2**30
 GPU = CudaDevice(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tensorflow as tf
+
 from mbench_tensorflow.compiler import Eager
 from mbench_tensorflow.runtime import Runtime
 
