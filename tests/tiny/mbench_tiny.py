@@ -147,12 +147,12 @@ class Model(Prepared):
         return array.astype(self.precision.parameters) if array.dtype.kind == "f" else array
 
     def prepare_training(self):
-        if device := self.compiler.gpu:
-            self.update.largest_scale = device.settings.largest_scale
+        if self.compiler.gpu:
+            self.update.largest_scale = self.compiler.gpu.settings.largest_scale
 
     def step(self, at):
-        if device := self.compiler.gpu:
-            self.occupy(device)
+        if self.compiler.gpu:
+            self.occupy(self.compiler.gpu)
         super().step(at)
 
     def occupy(self, device):

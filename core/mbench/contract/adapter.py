@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING
 
+from mbench.contract.older import Protocol, runtime_checkable
 from mbench.contract.place import ALONE
 
 if TYPE_CHECKING:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import typing
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from mbench.contract.older import CHECKS, hints_of
 from mbench.contract.precision import PRECISIONS
 from mbench.contract.tier import FIRST, TIERS
 
@@ -32,8 +32,11 @@ MODES = ("train", "inference")
 DEVICES = ("cpu", "cuda")
 STEADY = "steady"
 STEADINESS = ("usual", STEADY)
-Sizes = Mapping[str, int]
-Variables = Mapping[str, str]
+if TYPE_CHECKING or CHECKS:
+    Sizes = Mapping[str, int]
+    Variables = Mapping[str, str]
+else:
+    Sizes = Variables = Mapping
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,7 +158,7 @@ class Axis:
     @property
     def column(self) -> str:
         """The head of a column for people."""
-        return self.word.removesuffix(" {}") if self.word.endswith(" {}") else self.name
+        return self.word[: -len(" {}")] if self.word.endswith(" {}") else self.name
 
     def of(self, case: Mapping[str, Any] | Axes) -> Any:
         """The value of a case, or of its document."""
@@ -183,7 +186,7 @@ class Axis:
 
 
 def _rows() -> Iterable[Axis]:
-    kinds = typing.get_type_hints(Axes)
+    kinds = hints_of(Axes)
     for row in fields(Axes):
         usual = None if row.default is MISSING else row.default
         if row.default_factory is not MISSING:

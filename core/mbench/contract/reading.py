@@ -6,9 +6,12 @@ import contextlib
 import dataclasses
 import functools
 import math
+import sys
 import types
 import typing
 from collections.abc import Mapping
+
+from mbench.contract.older import CHECKS, hints_of, zipped
 
 __all__ = ["Malformed", "Quantity", "printable", "read_fields"]
 
@@ -42,13 +45,26 @@ def read_fields(
     Raises Malformed. What the data has beyond the fields is wrong, or if `lenient`, passed over.
     A type annotated with a function is read by that function, one with a Quantity held against it.
     """
+    if not CHECKS:
+        return _trusted(kind, body)
     try:
         return _reader(kind, lenient)(body)
     except _Wrong as wrong:
         raise Malformed(f"{where}{wrong}") from None
 
 
-@functools.cache
+def _trusted(kind: type, body: dict[str, object]) -> typing.Any:
+    """The same, unchecked: what an annotation names is looked up where its class was written."""
+    names = vars(sys.modules[kind.__module__])
+    values = dict(body)
+    for field in dataclasses.fields(kind):
+        inner, value = names.get(str(field.type)), values.get(field.name)
+        if dataclasses.is_dataclass(inner) and isinstance(value, dict):
+            values[field.name] = _trusted(typing.cast("type", inner), value)
+    return kind(**values)
+
+
+@functools.lru_cache(maxsize=4096)
 def _reader(hint: typing.Any, lenient: bool) -> Reader:
     """Reads values of that annotation; run files hold hundreds of thousands of them."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
@@ -72,7 +88,7 @@ def _reader(hint: typing.Any, lenient: bool) -> Reader:
 
 
 def _record(kind: type, lenient: bool) -> Reader:
-    hints = typing.get_type_hints(kind, include_extras=True)
+    hints = hints_of(kind)
     fields = {field.name: field for field in dataclasses.fields(kind) if field.init}
     readers = {name: _reader(hints[name], lenient) for name in fields}
     none = dataclasses.MISSING
@@ -81,8 +97,9 @@ def _record(kind: type, lenient: bool) -> Reader:
     def read(body: typing.Any) -> typing.Any:
         if type(body) is not dict:
             raise _Wrong(f" should be {kind.__name__}, not {body!r:.60}")
-        if not lenient and (unknown := sorted(set(body) - set(readers))):
-            raise _Wrong(f" has no field {unknown[0]!r:.60}")
+        unknown = set(body) - set(readers)
+        if unknown and not lenient:
+            raise _Wrong(f" has no field {min(unknown)!r:.60}")
         values = {}
         for name, reader in readers.items():
             if name in body:
@@ -115,7 +132,7 @@ def _row(readers: list[Reader]) -> Reader:
     def read(values: typing.Any) -> typing.Any:
         if len(_list(values)) != len(readers):
             raise _Wrong(f" should be {len(readers)} values, not {values!r:.60}")
-        return tuple(reader(value) for reader, value in zip(readers, values, strict=True))
+        return tuple(reader(value) for reader, value in zipped(readers, values))
 
     return read
 

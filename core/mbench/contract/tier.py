@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
+
+from mbench.contract.older import Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Tells what an interpreter holds without importing it; as a script it serves any Python 3.8+.
+"""Tells what an interpreter holds without importing it; as a script it serves any Python 3.7+.
 
 Usage: python probe.py MODULE...
 """
@@ -10,11 +10,10 @@ import json
 import platform
 import re
 import sys
-from importlib import metadata
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 __all__ = ["missing", "packages"]
 
@@ -33,12 +32,25 @@ def _is_installed(package: str) -> bool:
 def packages() -> dict[str, str]:
     """Versions of the installed distributions by normalized name."""
     found: dict[str, str] = {}
-    for distribution in metadata.distributions():
-        name = distribution.metadata["Name"]
+    for name, version in installed():
         if name:  # what an interrupted uninstall leaves behind has none
             # The first one on sys.path is the one that is imported.
-            found.setdefault(re.sub(r"[-_.]+", "-", name).lower(), distribution.version)
+            found.setdefault(re.sub(r"[-_.]+", "-", name).lower(), version)
     return dict(sorted(found.items()))
+
+
+def installed() -> Iterator[tuple[str, str]]:
+    """Names and versions of all distributions, in the order of sys.path."""
+    try:
+        from importlib import metadata
+    except ImportError:  # before Python 3.8
+        import pkg_resources
+
+        for one in pkg_resources.working_set:
+            yield one.project_name, one.version
+        return
+    for distribution in metadata.distributions():
+        yield distribution.metadata["Name"], distribution.version
 
 
 if __name__ == "__main__":

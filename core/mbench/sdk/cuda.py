@@ -27,7 +27,7 @@ class CudaDevice:
     """The newest CUDA that the driver knows: "13.0"."""
 
 
-@lru_cache
+@lru_cache(maxsize=1)
 def cuda_device() -> CudaDevice | None:
     """Asks the driver's own library; None where it is not there, or finds no device."""
     try:

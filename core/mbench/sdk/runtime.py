@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
 import platform
 from typing import TYPE_CHECKING, Any
 
 from mbench.contract.adapter import FrameworkInfo, Unsupported
+from mbench.contract.older import version_of
 from mbench.contract.place import ALONE
 from mbench.contract.precision import PRECISIONS
 from mbench.contract.tier import tier_of
@@ -208,10 +208,5 @@ class Probe:
 
 def installed(distributions: Iterable[str]) -> dict[str, str]:
     """Versions of those of the distributions that are here."""
-    found = {}
-    for name in distributions:
-        try:
-            found[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            continue
-    return found
+    found = {name: version_of(name) for name in distributions}
+    return {name: version for name, version in found.items() if version is not None}

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from mbench.contract.older import prod
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -88,4 +89,4 @@ def trainable(model: Mapping[str, Native]) -> dict[str, Any]:
 
 
 def trainable_scalars(model: Mapping[str, Native]) -> int:
-    return sum(math.prod(native.shape) for native in model.values() if native.trainable)
+    return sum(prod(native.shape) for native in model.values() if native.trainable)

@@ -7,10 +7,11 @@ numbers: as easy as 1, 2, 3"), but not for its distributions, so bits become num
 from __future__ import annotations
 
 import hashlib
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from mbench.contract.older import prod
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +29,7 @@ def bits(key: str, count: int) -> np.ndarray:
 
 def uniform(key: str, shape: Sequence[int]) -> np.ndarray:
     """float32 in [-1, 1), on a grid of 2**-23, so exact in every wider type."""
-    count = math.prod(shape)
+    count = prod(shape)
     words = bits(key, (count + 1) // 2).view("<u4")[:count]
     drawn: np.ndarray = (words >> np.uint32(8)).astype(np.float32)
     drawn *= np.float32(2**-23)
@@ -38,7 +39,7 @@ def uniform(key: str, shape: Sequence[int]) -> np.ndarray:
 
 def integers(key: str, shape: Sequence[int], *, below: int) -> np.ndarray:
     """int64 in [0, below). The bias of the modulus is under below / 2**64."""
-    drawn: np.ndarray = bits(key, math.prod(shape)) % np.uint64(below)
+    drawn: np.ndarray = bits(key, prod(shape)) % np.uint64(below)
     return drawn.astype(np.int64).reshape(tuple(shape))
 
 

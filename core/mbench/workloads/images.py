@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
+from mbench.contract.older import Protocol, prod
 from mbench.workloads.workload import Config, Optimizer, Size, Tensor, Workload
 
 if TYPE_CHECKING:
@@ -42,12 +43,12 @@ class Convolution:
 
     def tensors(self) -> Iterator[Tensor]:
         # He et al. 2015 (arXiv:1502.01852): a variance of 2 / fan-in keeps activations' size.
-        yield Tensor(f"{self.name}.weight", self.shape, math.sqrt(6 / math.prod(self.shape[1:])))
+        yield Tensor(f"{self.name}.weight", self.shape, math.sqrt(6 / prod(self.shape[1:])))
         if self.bias:
             yield Tensor(f"{self.name}.bias", (self.outputs,), 0.1)
 
     def macs(self) -> int:
-        return self.pixels * math.prod(self.shape)
+        return self.pixels * prod(self.shape)
 
 
 @dataclass(frozen=True)

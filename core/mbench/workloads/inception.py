@@ -11,6 +11,7 @@ import dataclasses
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from mbench.contract.older import zipped
 from mbench.workloads.images import Convolution, ImageWorkload, Linear, Norm, windows
 from mbench.workloads.workload import Size
 
@@ -79,13 +80,13 @@ class InceptionWorkload(ImageWorkload):
         yield from normed("Conv2d_4a_3x3", 80, 192, 3, size)
         size = windows(size, 3, stride=2)
         inputs = 192
-        for letter, pooled in zip("bcd", config.pooled, strict=True):
+        for letter, pooled in zipped("bcd", config.pooled):
             yield from module_a(f"Mixed_5{letter}", inputs, pooled, size)
             inputs = 224 + pooled
         after = windows(size, 3, stride=2)
         yield from module_b("Mixed_6a", inputs, size, after)
         inputs, size = 480 + inputs, after
-        for letter, inner in zip("bcde", config.factorized, strict=True):
+        for letter, inner in zipped("bcde", config.factorized):
             yield from module_c(f"Mixed_6{letter}", inputs, inner, size)
         side = windows(size, 5, stride=3)
         yield from normed("AuxLogits.conv0", inputs, 128, 1, side, auxiliary=True)

@@ -12,6 +12,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from mbench.contract.older import zipped
 from mbench.workloads.images import Convolution, ImageWorkload, Linear, Norm
 
 if TYPE_CHECKING:
@@ -67,9 +68,7 @@ class ResNetWorkload(ImageWorkload):
         yield Norm("bn1", config.stem)
         size = math.ceil(size / 2)
         inputs = config.stem
-        for stage, (blocks, width) in enumerate(
-            zip(config.blocks, config.widths, strict=True), start=1
-        ):
+        for stage, (blocks, width) in enumerate(zipped(config.blocks, config.widths), start=1):
             for block in range(blocks):
                 stride = 2 if stage > 1 and block == 0 else 1
                 yield from self.block(f"layer{stage}.{block}", inputs, width, size, stride)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from mbench.contract.older import zipped
 from mbench.workloads.images import Convolution, ImageWorkload, Linear, Norm, windows
 
 if TYPE_CHECKING:
@@ -49,9 +50,7 @@ class ShuffleNetWorkload(ImageWorkload):
         yield Norm("conv1.1", config.stem)
         size = windows(size, 3, stride=2, padding=1)
         inputs = config.stem
-        for stage, (blocks, width) in enumerate(
-            zip(config.blocks, config.widths, strict=True), start=2
-        ):
+        for stage, (blocks, width) in enumerate(zipped(config.blocks, config.widths), start=2):
             for block in range(blocks):
                 after = size if block else windows(size, 3, stride=2, padding=1)
                 at, half = f"stage{stage}.{block}", width // 2

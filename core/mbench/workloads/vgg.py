@@ -12,6 +12,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from mbench.contract.older import zipped
 from mbench.workloads.images import Convolution, ImageWorkload, Linear, Norm
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class VGGWorkload(ImageWorkload):
         """Numbered as in torchvision, where ReLUs and pooling count too."""
         config = self.config
         at, inputs, size = 0, 3, config.image_size
-        for blocks, width in zip(config.blocks, config.widths, strict=True):
+        for blocks, width in zipped(config.blocks, config.widths):
             for _ in range(blocks):
                 yield Convolution(f"features.{at}", inputs, width, 3, size * size, bias=True)
                 if config.batch_norm:

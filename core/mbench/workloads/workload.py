@@ -6,9 +6,10 @@ NumPy is imported where arrays are made: commands that only list workloads start
 from __future__ import annotations
 
 import dataclasses
-import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
+
+from mbench.contract.older import Protocol, prod
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -36,7 +37,7 @@ class Tensor:
 
     @property
     def size(self) -> int:
-        return math.prod(self.shape)
+        return prod(self.shape)
 
 
 @dataclass(frozen=True, kw_only=True)

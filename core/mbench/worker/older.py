@@ -1,0 +1,65 @@
+"""Dataclasses for workers whose Python is older than 3.10, in which fields cannot be keywords only.
+
+Imported before anything of ours; a framework that is given more than before does not notice.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["teach"]
+
+LACKING = "_lacking"
+plain = dataclasses.dataclass
+
+
+def teach() -> None:
+    """Let `dataclasses.dataclass` take `kw_only` and `slots`, the latter without effect."""
+    dataclasses.dataclass = dataclass
+
+
+def dataclass(
+    kind: type | None = None, *, kw_only: bool = False, slots: bool = False, **settings: bool
+) -> Any:
+    def make(kind: type) -> type:
+        return by_keyword(kind, settings) if kw_only else plain(kind, **settings)
+
+    return make if kind is None else make(kind)
+
+
+def by_keyword(kind: type, settings: dict[str, bool]) -> type:
+    """A dataclass whose fields may have defaults in any order.
+
+    A field without one gets a default that nobody keeps: making an instance without it is refused.
+    """
+    none = dataclasses.MISSING
+    required = set(getattr(kind, LACKING, ()))
+    own = vars(kind)
+    for name in list(own.get("__annotations__", {})):
+        value = own.get(name, none)
+        if value is none:
+            setattr(kind, name, None)
+        elif (
+            isinstance(value, dataclasses.Field) and value.default is value.default_factory is none
+        ):
+            value.default = None
+        else:
+            required.discard(name)
+            continue
+        required.add(name)
+    made: type = plain(kind, **settings)
+    init: Callable[..., None] = made.__init__  # type: ignore[misc]
+
+    def __init__(self: Any, **values: Any) -> None:  # noqa: N807
+        lacking = required - set(values)
+        if lacking:
+            raise TypeError(f"{type(self).__name__} lacks {', '.join(sorted(lacking))}")
+        init(self, **values)
+
+    made.__init__ = __init__  # type: ignore[misc]
+    setattr(made, LACKING, frozenset(required))
+    return made
