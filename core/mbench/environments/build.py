@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from datetime import datetime, timezone
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
     from mbench.environments.interpreters import Interpreter
 
 __all__ = ["create"]
+
+
+VIRTUALENV_SERVES = [3, 9]
+"""The oldest Python for which virtualenv 21 brings pip."""
 
 
 class _BuildFailed(Exception):
@@ -78,9 +83,15 @@ def create(
 
 
 def _make(folder: Path, *, interpreter: Interpreter) -> None:
-    """Make a virtual environment with nothing but pip, taken from virtualenv's own copy."""
+    """Make a virtual environment with nothing but pip, taken from virtualenv's own copy.
+
+    A Python that virtualenv has none for any more makes its own, with the setuptools of its time.
+    """
     import virtualenv
 
+    if interpreter.age < VIRTUALENV_SERVES:
+        _run([str(interpreter.path), "-I", "-m", "venv", str(folder)])
+        return
     arguments = [
         f"--python={interpreter.path}",
         "--no-download",
@@ -94,6 +105,14 @@ def _make(folder: Path, *, interpreter: Interpreter) -> None:
         virtualenv.cli_run(arguments, setup_logging=False, env={**os.environ, **own})
     except RuntimeError as error:
         raise _BuildFailed(f"{interpreter.path} makes no virtual environment: {error}") from error
+
+
+def _run(command: Sequence[str]) -> None:
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    if done.returncode:
+        said = (done.stderr or done.stdout).strip().splitlines()
+        reason = said[-1] if said else f"exit code {done.returncode}"
+        raise _BuildFailed(f"{command[0]} makes no virtual environment: {reason}")
 
 
 def _fill(

@@ -51,6 +51,11 @@ class Interpreter:
         """ "3.11" of "3.11.7"."""
         return ".".join(self.version.split(".")[:2])
 
+    @property
+    def age(self) -> list[int]:
+        """[3, 11, 7]: the older, the less."""
+        return [int(part) for part in self.version.split(".")]
+
 
 @dataclass(frozen=True, kw_only=True)
 class Holdings:
@@ -115,14 +120,10 @@ def satisfying(specifier: str, *, others: bool = True) -> list[Interpreter]:
     from packaging.specifiers import SpecifierSet
 
     running = Interpreter(path=Path(sys.executable), version=platform.python_version())
-    known = [*(sorted(_others(), key=_age) if others else ()), running]
+    known = [*(sorted(_others(), key=lambda one: one.age) if others else ()), running]
     allowed = SpecifierSet(specifier)
     found = {one.minor: one for one in known if allowed.contains(one.version, prereleases=True)}
     return list(found.values())
-
-
-def _age(interpreter: Interpreter) -> list[int]:
-    return [int(part) for part in interpreter.version.split(".")]
 
 
 def _others() -> list[Interpreter]:
