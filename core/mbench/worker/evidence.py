@@ -12,7 +12,7 @@ from mbench.contract.sketch import sketch
 from mbench.contract.wire import Observation, Seen, StepEvidence
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from mbench.contract.adapter import Benchmark
     from mbench.contract.case import Case
@@ -40,25 +40,32 @@ def finite_loss(benchmark: Benchmark) -> float:
 
 
 def load(
-    benchmark: Benchmark, arrays: Callable[[], Iterable[tuple[str, np.ndarray]]], case: Case
+    benchmark: Benchmark,
+    arrays: Callable[[], Iterable[tuple[str, np.ndarray]]],
+    case: Case,
+    *,
+    steps: Sequence[int] = (),
 ) -> None:
     """Load parameters, and where the loss is scaled, find a scale at which no step is skipped.
 
     A scale begins so large that the first steps may overflow. Which ones do is chance, and they
-    update nothing. So steps are made until all batches in turn have updated, and parameters are
-    loaded once more. Raises ValueError where that does not come about.
+    update nothing. So steps are made until those that follow, by their batches, or else all batches
+    in turn have updated, and parameters are loaded once more. No more are made than that: after a
+    step as large as the parameters nothing is finite, at any scale. Raises ValueError where it does
+    not come about.
     """
     benchmark.load_parameters(arrays())
     if case.mode != "train" or not PRECISIONS[case.precision].scales_loss:
         return
+    steps = steps or range(benchmark.batches)
     in_turn, before = 0, 0
-    for step in range(MOST_SKIPPED + benchmark.batches):
-        benchmark.step(step % benchmark.batches)
+    for step in range(MOST_SKIPPED + len(steps)):
+        benchmark.step(steps[step % len(steps)])
         benchmark.synchronize()
         now = skipped(benchmark)
         in_turn = in_turn + 1 if now == before else 0
         before = now
-        if in_turn == benchmark.batches:
+        if in_turn == len(steps):
             benchmark.load_parameters(arrays())
             return
     raise ValueError(f"{before} of {step + 1} steps were skipped: scaled gradients overflow")
@@ -97,12 +104,13 @@ def once(
     benchmark: Benchmark, initial: Mapping[str, np.ndarray], case: Case, request: Observe
 ) -> Observation:
     """The observation from these parameters, in which steps may have been skipped."""
-    load(benchmark, initial.items, case)
+    batches = [at % benchmark.batches if request.in_turn else 0 for at in range(request.steps)]
+    load(benchmark, initial.items, case, steps=batches)
     held = dict(benchmark.parameters()) if request.masked else {}
     shapes: dict[str, list[int]] = {}
     steps = []
-    for at in range(request.steps):
-        benchmark.step(at % benchmark.batches if request.in_turn else 0)
+    for batch in batches:
+        benchmark.step(batch)
         benchmark.synchronize()
         if request.training:
             loss = finite_loss(benchmark)

@@ -178,10 +178,24 @@ def test_gradients_that_overflow_at_every_scale_are_told():
 
 
 def test_a_proof_in_which_a_step_is_skipped_is_made_again():
-    bench = Scaled(lambda at, made: 100.0 if made == 8 else 2.0**12)
+    bench = Scaled(lambda at, made: 100.0 if made == 9 else 2.0**12)
     seen = observe(bench, TINY, SCALED, Observe(seed=0, steps=3, training=True))
     assert bench.loads == 4  # two for a scale, twice
     assert [step.parameters["bias"][0] for step in seen.steps] == pytest.approx([8, 16, 24])
+
+
+def test_no_step_is_made_from_where_bare_descent_leads():
+    """After one step as large as the parameters, gradients overflow at every scale."""
+
+    class Bare(Scaled):
+        def load_parameters(self, arrays):
+            super().load_parameters(arrays)
+            self.start = self.weights["bias"].copy()
+
+    bench = Bare(lambda *_: 2.0**12 if (bench.weights["bias"] == bench.start).all() else 0.0)
+    (step,) = observe(bench, TINY, SCALED, Observe(seed=0, steps=1, training=True)).steps
+    assert bench.scale == 2.0**12
+    assert step.parameters["bias"][0] == pytest.approx(8)
 
 
 def test_a_proof_in_which_steps_are_always_skipped_is_none():
