@@ -8,6 +8,7 @@ from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
 
 from mbench import workloads
+from mbench.cuda import Cuda
 from mbench.hookspecs import hookimpl
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     import click
 
+    from mbench.contract.device import Device
     from mbench.contract.place import Place
     from mbench.engine.program import Program
     from mbench.engine.worker import Launcher, Worker
@@ -115,6 +117,11 @@ def mbench_launchers() -> Mapping[str, Launcher]:
         return worker
 
     return {"local": local}
+
+
+@hookimpl
+def mbench_devices() -> Sequence[Device]:
+    return [Cuda()]
 
 
 @hookimpl

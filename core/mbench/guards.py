@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 
     from mbench.contract.adapter import Adapter
     from mbench.contract.case import Case
+    from mbench.contract.device import Accelerator, Device
+    from mbench.doctor.check import Check
 
-__all__ = ["GuardedAdapter", "checked_name", "guard", "guarded"]
+__all__ = ["GuardedAdapter", "GuardedDevice", "checked_name", "guard", "guarded"]
 
 T = TypeVar("T")
 NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
@@ -156,7 +158,7 @@ def variables(value: Any) -> dict[str, str]:
 
 FACTS: Mapping[str, Callable[[Any], Any]] = {
     "name": checked_name, "title": text, "contract": whole, "imports": texts, "runtime": runtime,
-    "models": text, "compilers": compilers, "switches": texts, "tiers": tiers,
+    "models": text, "compilers": compilers, "devices": texts, "switches": texts, "tiers": tiers,
     "tuned_by": texts,
 }  # fmt: skip
 
@@ -204,3 +206,31 @@ class GuardedAdapter:
 
     def mixed(self, device: str) -> str:
         return self._ask("mixed", precision, device)
+
+
+class GuardedDevice:
+    """A kind of device whose failures are told as its plugin's."""
+
+    def __init__(self, device: Device, plugin: str) -> None:
+        """Raises TypeError for a fact that is none."""
+        self._device, self._plugin = device, plugin
+        self.name, self.title = checked_name(device.name), text(device.title)
+        self.mend, self.sharing = text(device.mend), text(device.sharing)
+
+    def _ask(self, method: str, read: Callable[[Any], T], *given: Any) -> T:
+        with guard(self._plugin, f"{self.name}'s {method}():"):
+            return read(getattr(self._device, method)(*given))
+        raise AssertionError("a guard swallows nothing")
+
+    def all(self) -> list[Accelerator]:
+        return self._ask("all", list)
+
+    def find(self, address: str = "") -> Accelerator | None:
+        found: Accelerator | None = self._ask("find", lambda found: found, address)
+        return found
+
+    def variables(self) -> dict[str, str]:
+        return self._ask("variables", variables)
+
+    def examine(self) -> list[Check]:
+        return self._ask("examine", list)

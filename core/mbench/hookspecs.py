@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     import click
 
     from mbench.contract.adapter import Adapter
+    from mbench.contract.device import Device
     from mbench.engine.worker import Launcher
     from mbench.outlets.outlet import Outlet
     from mbench.reports.report import Report
@@ -34,6 +35,11 @@ else:
 @hookspec
 def mbench_adapters() -> Sequence[Adapter]:  # type: ignore[empty-body]
     """Frameworks that can be measured."""
+
+
+@hookspec
+def mbench_devices() -> Sequence[Device]:  # type: ignore[empty-body]
+    """Kinds of device that frameworks can compute on, beside the machine itself."""
 
 
 @hookspec

@@ -8,13 +8,13 @@ import os
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pluggy
 
 from mbench import hookspecs
 from mbench.errors import PluginFailed, UsageError
-from mbench.guards import GuardedAdapter, checked_name, guard, guarded
+from mbench.guards import GuardedAdapter, GuardedDevice, checked_name, guard, guarded
 from mbench.leaflet import FILE, leaflet
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import click
 
     from mbench.contract.adapter import Adapter
+    from mbench.contract.device import Device
     from mbench.engine.worker import Launcher
     from mbench.outlets.outlet import Outlet
     from mbench.reports.report import Report
@@ -189,6 +190,10 @@ class Plugins:
         return self._collect("launcher", "mbench_launchers", _table)
 
     @cached_property
+    def devices(self) -> Offers:
+        return self._collect("device", "mbench_devices", _device_items)
+
+    @cached_property
     def commands(self) -> Offers:
         return self._collect("command", "mbench_commands", _commands)
 
@@ -255,6 +260,19 @@ def _commands(_: str, answer: Sequence[click.Command]) -> Iterator[tuple[str, cl
     for command in answer:
         assert command.name is not None
         yield command.name, command
+
+
+def _device_items(plugin: str, answer: Sequence[Device]) -> Iterator[tuple[str, Device]]:
+    from mbench.contract.device import HOST, Device
+
+    members = {name for name in dir(Device) if not name.startswith("_")}
+    members |= set(Device.__annotations__)
+    for device in answer:
+        if lacking := sorted(name for name in members if not hasattr(device, name)):
+            raise TypeError(f"{type(device).__name__} lacks {', '.join(lacking)}")
+        if device.name == HOST:
+            raise TypeError(f"{HOST!r} is the machine itself")
+        yield device.name, cast("Device", GuardedDevice(device, plugin))
 
 
 def _adapter_items(plugin: str, answer: Sequence[Adapter]) -> Iterator[tuple[str, GuardedAdapter]]:

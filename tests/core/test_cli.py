@@ -223,7 +223,7 @@ def test_a_device_that_is_not_there_ends_before_anything_begins(
     command, tmp_path, monkeypatch, words
 ):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("mbench.harness.beforehand.find_device", lambda: "cpu")
+    monkeypatch.setattr("mbench.harness.beforehand.accelerator", lambda name: None)
     code, _, err = command(*words, "--device", "cuda")
     assert (code, err.count("\n")) == (2, 1)
     assert "no NVIDIA GPU is to be seen on this machine" in err

@@ -13,6 +13,7 @@ import pytest
 import mbench
 from mbench import builtin, hookspecs
 from mbench.contract import adapter
+from mbench.contract.device import Device
 from mbench.contract.outcome import OUTCOMES
 from mbench.contract.precision import PRECISIONS
 from mbench.equality import gates
@@ -74,7 +75,8 @@ def test_every_format_is_documented(pages):
 
 
 @pytest.mark.parametrize(
-    "protocol", [adapter.Adapter, adapter.Runtime, adapter.Probe, adapter.Benchmark, Workload]
+    "protocol",
+    [adapter.Adapter, adapter.Runtime, adapter.Probe, adapter.Benchmark, Device, Workload],
 )
 def test_every_member_of_the_contract_is_documented(protocol, pages):
     members = {name for name in vars(protocol) if not name.startswith("_")}

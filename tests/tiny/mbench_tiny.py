@@ -202,6 +202,7 @@ class Tiny(AdapterBase):
     runtime = "mbench_tiny:Runtime"
     compilers = {"eager": "NumPy, operation by operation", "imaginary": "for refusals"}  # noqa: RUF012
     tuned_by = ("TINY_",)
+    devices = ("cpu", "cuda", *os.environ.get("TINY_DEVICES", "").split())
 
     lacks = (
         Lack("tiny knows fp32 and fp64 only", precisions=("tf32", "amp-bf16", "bf16", "fp16")),

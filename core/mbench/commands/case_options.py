@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mbench.commands.complete import of_axis
-from mbench.commands.options import COMMAS, SIZE, Commas, apply
-from mbench.contract.axes import AXES, DEVICES, Variables
+from mbench.commands.options import COMMAS, SIZE, Commas, DeviceName, apply
+from mbench.contract.axes import AXES, Variables
 from mbench.errors import UsageError
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ ASKED = [axis for axis in AXES if axis.kind != Variables]
 """The axes that have an option. Variables for all stand around mbench; for one, behind its name."""
 FLAGS = {"model": "--models", "sizes": "--size"}
 TYPES: dict[str, click.ParamType[Any]] = {
-    "batch_size": Numbers("max"), "device": click.Choice(["auto", *DEVICES]), "threads": SIZE,
+    "batch_size": Numbers("max"), "device": DeviceName(), "threads": SIZE,
 }  # fmt: skip
 DEFAULTS = {
     "batch_size": "what suits model and device", "device": "auto", "threads": "the physical cores",

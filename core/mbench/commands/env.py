@@ -9,10 +9,9 @@ import click
 
 from mbench.commands.complete import completer, environments
 from mbench.commands.complete import frameworks as known
-from mbench.commands.options import COMMAS, plugins
+from mbench.commands.options import COMMAS, DeviceName, plugins
 from mbench.commands.output import print_table
 from mbench.console import say
-from mbench.contract.axes import DEVICES
 
 __all__ = ["command"]
 
@@ -42,7 +41,7 @@ def command() -> None:
 )
 @click.option(
     "--device",
-    type=click.Choice(["auto", *DEVICES]),
+    type=DeviceName(),
     default="auto",
     show_default=True,
     help="The device that the frameworks' builds are for.",
@@ -55,17 +54,17 @@ def create(context: click.Context, words: tuple[tuple[str, ...], ...], device: s
     Example:
       mbench env create torch torch==2.12.0
     """
+    from mbench.devices import usual
     from mbench.environments.choice import choose
     from mbench.environments.locate import provide
     from mbench.environments.spec import named, parse
     from mbench.errors import UsageError
     from mbench.harness.progress import open_progress
-    from mbench.telemetry.system import find_device
 
     specs = [parse(text) for text in chain(*words)]
     adapters = [plugins(context).adapter(spec.name) for spec in specs]
     specs = [named(spec, one.name) for spec, one in zip(specs, adapters, strict=True)]
-    accelerator = find_device() if device == "auto" else device
+    accelerator = usual() if device == "auto" else device
     for spec in specs:
         if spec.python is not None:
             raise UsageError(f"{spec.text} names a Python of yours: there is nothing to build")

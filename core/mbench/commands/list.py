@@ -75,11 +75,11 @@ def show(
 
 def frameworks(found: Plugins) -> tuple[list[list[str]], list[str]]:
     """Name, title, where it would run, compilers; and what is wrong with some."""
+    from mbench.devices import usual
     from mbench.environments.locate import home
     from mbench.errors import MbenchError
-    from mbench.telemetry.system import find_device
 
-    device = find_device()
+    device = usual()
     rows, broken = [], []
     for name, adapter in sorted(found.adapters.unique().items()):
         try:

@@ -23,6 +23,7 @@ __all__ = [
     "SIZE",
     "Commas",
     "Decorator",
+    "DeviceName",
     "apply",
     "chosen_outlet",
     "chosen_report",
@@ -69,6 +70,23 @@ class Arms(Commas):
 
     def joined(self, items: Iterable[Any]) -> str:
         return ",".join(str(item).replace(",", ",,") for item in items)
+
+
+class DeviceName(click.Choice[str]):
+    """ "auto", or a kind of device that a plugin has: looked for when it is asked for."""
+
+    def __init__(self) -> None:
+        super().__init__(())
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        from mbench.devices import names
+
+        return ("auto", *names())
+
+    @choices.setter
+    def choices(self, _: object) -> None:
+        """click's own are none."""
 
 
 class Memory(click.ParamType[Any]):

@@ -26,11 +26,12 @@ __all__ = ["protocol_options_of", "sweep_of", "sweeps_of_suite"]
 
 def sweep_of(context: click.Context, frameworks: tuple[str, ...], options: dict[str, Any]) -> Sweep:
     """What command-line options multiply; raises UsageError where toggles contradict."""
+    from mbench.devices import usual
     from mbench.plan.plan import Sweep
-    from mbench.telemetry.system import find_device, usable_cores
+    from mbench.telemetry.system import usable_cores
 
     device = options["device"]
-    device = find_device() if device in (None, "auto") else device
+    device = usual() if device in (None, "auto") else device
     given = {axis.name: options[axis.name] for axis in AXES if axis.many}
     if options["amp"] is not None:
         mixed = mixed_precision(plugins(context), frameworks, device=device)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from mbench.contract.older import Protocol, runtime_checkable
 from mbench.contract.place import ALONE
+from mbench.older import Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -92,6 +92,8 @@ class Adapter(Protocol):
     """Compiler names and one line on each, the plainest first."""
     tiers: Mapping[str, Tier]
     """What is set in the tiers `first` and `advised`; empty where nobody wrote it down."""
+    devices: Sequence[str]
+    """Kinds of device that it computes on, by name: "cpu", "cuda"."""
     switches: Sequence[str]
     """Compilers that have an option of their name on the command line, beside `--compiler`."""
     tuned_by: Sequence[str]

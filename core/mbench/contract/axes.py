@@ -6,13 +6,12 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
-from mbench.contract.older import CHECKS, hints_of
 from mbench.contract.precision import PRECISIONS
 from mbench.contract.tier import FIRST, TIERS
+from mbench.older import CHECKS, hints_of
 
 __all__ = [
     "AXES",
-    "DEVICES",
     "MACHINE",
     "MODES",
     "SETTINGS",
@@ -29,7 +28,6 @@ __all__ = [
 ]
 
 MODES = ("train", "inference")
-DEVICES = ("cpu", "cuda")
 STEADY = "steady"
 STEADINESS = ("usual", STEADY)
 if TYPE_CHECKING or CHECKS:
@@ -92,9 +90,7 @@ class Axes:
             "setting": True,
         }
     )
-    device: str = field(
-        metadata={"says": "Where the frameworks compute.", "known": DEVICES, "machine": True}
-    )
+    device: str = field(metadata={"says": "Where the frameworks compute.", "machine": True})
     threads: int = field(
         metadata={"says": "Threads of each framework.", "word": "threads {}", "machine": True,
                   "quiet": True, "setting": True}

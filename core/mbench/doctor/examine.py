@@ -5,7 +5,8 @@ from __future__ import annotations
 import tempfile
 from typing import TYPE_CHECKING
 
-from mbench.doctor import gpu, memory, processor
+from mbench.devices import kinds
+from mbench.doctor import memory, processor
 from mbench.doctor.check import Check, fail, ok
 
 if TYPE_CHECKING:
@@ -19,7 +20,8 @@ def examine(*, results: Path) -> Iterator[Check]:
     """Look at the machine, and whether runs can be written to `results`."""
     yield from processor.examine()
     yield from memory.examine()
-    yield from gpu.examine()
+    for device in kinds().values():
+        yield from device.examine()
     yield writable(results)
 
 

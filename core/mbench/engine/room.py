@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from mbench.devices import accelerator
 from mbench.engine.memory import SHARE, MemoryWatch, mib
-from mbench.telemetry.nvml import find_gpu
 from mbench.telemetry.sampler import family
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mbench.telemetry.nvml import Gpu
+    from mbench.contract.device import Accelerator
 
 __all__ = ["DeviceRoom", "allocator_bytes", "room_on", "watch"]
 
@@ -28,7 +28,7 @@ class DeviceRoom:
     The same share of it holds where a batch size is searched and where it is measured.
     """
 
-    gpu: Gpu
+    gpu: Accelerator
     free_bytes: int
 
     def limit_bytes(self, asked: int | None, *, workers: int) -> int:
@@ -58,7 +58,7 @@ class DeviceRoom:
 
 def room_on(device: str) -> DeviceRoom | None:
     """Of the device as it is now; None on the CPU, and where the driver does not tell."""
-    gpu = find_gpu() if device != "cpu" else None
+    gpu = accelerator(device)
     memory = gpu.memory() if gpu else None
     return DeviceRoom(gpu, memory[0]) if gpu and memory else None
 

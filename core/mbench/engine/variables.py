@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from mbench.contract.device import HOST
 from mbench.contract.tier import tier_of
+from mbench.devices import kind
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -35,8 +37,7 @@ def of_worker(adapter: Adapter, case: Case) -> dict[str, str]:
     tier = tier_of(adapter, case.tier)
     asked = {**adapter.variables(threads=case.threads, device=case.device)}
     asked |= tier.variables if tier else {}
-    if case.device == "cuda":  # as NVML counts them, so that numbers name the same GPU
-        asked["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"
+    asked |= kind(case.device).variables() if case.device != HOST else {}
     left = {name: value for name, value in asked.items() if name not in os.environ}
     return {**left, **thread_variables(case.threads)}
 

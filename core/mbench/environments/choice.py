@@ -7,7 +7,6 @@ import platform
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mbench.contract.axes import DEVICES
 from mbench.environments import managed, probe
 from mbench.errors import PluginFailed
 
@@ -130,7 +129,7 @@ def framework_version(adapter: Adapter, packages: Mapping[str, str]) -> str | No
     from packaging.requirements import Requirement
     from packaging.utils import canonicalize_name
 
-    names = [Requirement(adapter.requirements(None, device)[0]).name for device in DEVICES]
+    names = [Requirement(adapter.requirements(None, device)[0]).name for device in adapter.devices]
     return next((packages[n] for n in map(canonicalize_name, names) if n in packages), None)
 
 

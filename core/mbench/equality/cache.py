@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 from mbench import workloads
 from mbench.contract.reading import read_fields
 from mbench.contract.tier import tier_of
+from mbench.devices import accelerator
 from mbench.engine.program import package_files
 from mbench.engine.variables import inherited
 from mbench.results.proof import RememberedProof
 from mbench.results.runfile import small_text
-from mbench.telemetry.nvml import find_gpu
 from mbench.telemetry.system import cpu_model
 
 if TYPE_CHECKING:
@@ -58,16 +58,16 @@ def key(adapter: Adapter, environment: Environment, case: Case) -> str:
         sorted(environment.packages.items()),
         inherited([adapter]),
         cpu_model(),
-        gpu_and_driver() if case.device != "cpu" else "",
+        device_and_driver(case.device),
         code_digest(adapter, case.workload, case.model, case.resolve().family),
     ]
     return hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()[:24]
 
 
-def gpu_and_driver() -> str:
-    """Of the GPU that workers will use: another has other kernels, and so has another driver."""
-    gpu = find_gpu()
-    return "" if gpu is None else f"{gpu.name}, {gpu.driver}"
+def device_and_driver(device: str) -> str:
+    """Of the one that workers will use: another has other kernels, and so has another driver."""
+    found = accelerator(device)
+    return "" if found is None else f"{found.name}, {found.driver}"
 
 
 def code_digest(adapter: Adapter, workload: str, model: str, family: str) -> str:

@@ -7,11 +7,12 @@ from functools import cache as once
 from functools import partial
 from typing import TYPE_CHECKING
 
+from mbench.devices import usual
 from mbench.environments.locate import present
 from mbench.equality import cache
 from mbench.equality.proof_case import proof_case
 from mbench.plan.plan import Sweep, plan
-from mbench.telemetry.system import find_device, usable_cores
+from mbench.telemetry.system import usable_cores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -42,7 +43,7 @@ def standings(plugins: Plugins, models: Sequence[str]) -> dict[tuple[str, str], 
     sweep = Sweep(
         frameworks=list(adapters),
         wanted={"model": models},
-        device=find_device(),
+        device=usual(),
         threads=usable_cores(),
     )
     homes = {name: once(partial(present, adapter)) for name, adapter in adapters.items()}

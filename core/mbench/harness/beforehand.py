@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mbench.contract.axes import STEADY
+from mbench.contract.device import HOST
+from mbench.devices import accelerator, kind
 from mbench.engine.steady import lack
 from mbench.errors import UsageError
-from mbench.telemetry.nvml import find_gpu
-from mbench.telemetry.system import find_device, hardware_threads
+from mbench.telemetry.system import hardware_threads
 
 if TYPE_CHECKING:
     from mbench.plan.order import Order
@@ -21,28 +22,28 @@ def check(order: Order) -> list[str]:
     check_device(order.device)
     check_steadiness(order)
     most = max(len(comparison.entries) for comparison in order.comparisons)
-    if order.device == "cuda":
-        check_room(most, side_by_side=order.protocol.side_by_side)
+    check_room(order.device, most, side_by_side=order.protocol.side_by_side)
     return [*filter(None, (order.protocol.doubt(most), crowd(order)))]
 
 
 def check_device(device: str) -> None:
     """Raises UsageError where this machine does not have it."""
-    if device == "cuda" and find_device() != "cuda":
+    if device != HOST and accelerator(device) is None:
+        asked = kind(device)
         raise UsageError(
-            "--device cuda: no NVIDIA GPU is to be seen on this machine; load its driver, see "
-            "what CUDA_VISIBLE_DEVICES names, or give --device cpu",
+            f"--device {device}: no {asked.title} is to be seen on this machine; {asked.mend}, or "
+            f"give --device {HOST}",
             option="--device",
         )
 
 
-def check_room(workers: int, *, side_by_side: bool) -> None:
-    """Raises UsageError where the GPU lets in fewer workers than are to live side by side."""
-    gpu = find_gpu()
-    if gpu is not None and gpu.for_one and side_by_side and workers > 1:
+def check_room(device: str, workers: int, *, side_by_side: bool) -> None:
+    """Raises UsageError where the device lets in fewer workers than are to live side by side."""
+    found = accelerator(device)
+    if found is not None and found.for_one and side_by_side and workers > 1:
         raise UsageError(
-            f"--device cuda: the GPU's compute mode is {gpu.mode}, and {workers} frameworks are to "
-            "stand side by side; sudo nvidia-smi -c 0 lets them",
+            f"--device {device}: its compute mode is {found.mode}, and {workers} frameworks are to "
+            f"stand side by side; {kind(device).sharing} lets them",
             option="--device",
         )
 

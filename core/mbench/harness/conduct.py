@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from mbench.devices import accelerator
 from mbench.engine.outcome import CaseEnded
 from mbench.engine.scratch import scratch
 from mbench.engine.variables import inherited
@@ -21,7 +22,6 @@ from mbench.results import events
 from mbench.results.run import file_of, load_run, pick_run
 from mbench.results.runfile import RunFile
 from mbench.results.store import RunWriter
-from mbench.telemetry.nvml import find_gpu
 from mbench.telemetry.sampler import Sampler
 from mbench.telemetry.system import describe_system
 
@@ -53,7 +53,7 @@ def conduct(order: Order, progress: Progress) -> tuple[RunWriter, bool]:
         homes=homes,
         store=store,
         progress=progress,
-        sampler=Sampler(gpu=find_gpu() if order.device == "cuda" else None),
+        sampler=Sampler(gpu=accelerator(order.device)),
         prove=prover(order, store, progress) if order.verify else None,
         ceilings=Ceilings(store, progress) if order.mfu else None,
         expected={each.comparison.number: each.seconds for each in foreseen(order)},

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar, cast
 
 from mbench.contract import wire
 from mbench.contract.reading import Malformed
+from mbench.devices import accelerator
 from mbench.engine.launch import launch
 from mbench.engine.outcome import CaseEnded
 from mbench.engine.worker import pids_here
@@ -18,7 +19,6 @@ from mbench.harness import facts
 from mbench.harness.trial import most
 from mbench.harness.witness import Witness
 from mbench.results import events
-from mbench.telemetry.nvml import find_gpu
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -179,7 +179,7 @@ class Measurement(ABC, Generic[Constants]):
         self.address = info.device_address
         known = self.sampler.gpu.address if self.sampler.gpu else ""
         if known != self.address:
-            self.sampler.gpu = find_gpu(self.address)
+            self.sampler.gpu = accelerator(self.comparison.entries[0].case.device, self.address)
 
     def block(
         self,

@@ -104,7 +104,7 @@ class Search:
         """They take turns in the same rounds; the time of all searches is that of a measurement."""
         case = entry.case
         if self.comparison.largest_batch:  # a batch of one is no case to be fast at
-            case = replace(case, batch_size=case.resolve().batch_sizes[case.device])
+            case = replace(case, batch_size=case.resolve().usual_batch(case.device))
         cases = {name: replace(case, compiler=name) for name in entry.adapter.compilers}
         answers = {name: supports(entry.adapter, cases[name]) for name in cases}
         if not any(support.supported for support in answers.values()):
@@ -162,7 +162,7 @@ class Search:
             tried.append(trial)
             return trial.outcome == "ok"
 
-        size = largest(fits, start=entry.case.resolve().batch_sizes[entry.case.device])
+        size = largest(fits, start=entry.case.resolve().usual_batch(entry.case.device))
         return self.written(entry, "batch_size", size or None, tried)
 
     def limit_bytes(self, candidates: int) -> int | None:

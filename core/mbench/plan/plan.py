@@ -182,7 +182,7 @@ def products(
             asked["compiler"] = BEST
         workload = workloads[asked["model"]]
         asked["sizes"] = {n: size for n, size in sweep.sizes.items() if n in workload.sizes}
-        for batch_size in wanted["batch_size"] or [workload.batch_sizes[sweep.device]]:
+        for batch_size in wanted["batch_size"] or [workload.usual_batch(sweep.device)]:
             yield {**asked, "batch_size": batch_size}
 
 

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from mbench.contract.adapter import SUPPORTED, Support
-from mbench.contract.axes import DEVICES, MODES
+from mbench.contract.axes import MODES
 from mbench.contract.precision import PRECISIONS
 
 if TYPE_CHECKING:
@@ -66,6 +66,7 @@ class AdapterBase:
     tiers: Mapping[str, Tier] = MappingProxyType({})
     tuned_by: Sequence[str] = ()
     models = ""
+    devices: Sequence[str] = ("cpu", "cuda")
     switches: Sequence[str] = ()
     lacks: Sequence[Lack] = ()
     """What it cannot do. The first that fits a case is the reason that users read."""
@@ -102,7 +103,7 @@ class AdapterBase:
         """Why what `words` name is not there, or does not go together; empty where it does."""
         known = {
             "mode": MODES,
-            "device": DEVICES,
+            "device": self.devices,
             "precision": PRECISIONS,
             "compiler": self.compilers,
         }

@@ -7,10 +7,10 @@ import platform
 from typing import TYPE_CHECKING, Any
 
 from mbench.contract.adapter import FrameworkInfo, Unsupported
-from mbench.contract.older import version_of
 from mbench.contract.place import ALONE
 from mbench.contract.precision import PRECISIONS
 from mbench.contract.tier import tier_of
+from mbench.older import version_of
 from mbench.sdk.checks import require
 from mbench.sdk.compiler import Compiler
 from mbench.sdk.cuda import cuda_device

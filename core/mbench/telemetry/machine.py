@@ -38,6 +38,6 @@ class System:
     load_average: list[float]
     """Load over 1, 5 and 15 minutes."""
     gpus: list[dict[str, str]]
-    """What NVML says of each GPU, as text."""
+    """What drivers say of each GPU, and of other devices, as text."""
     variables: dict[str, str]
     """Variables around mbench that tune what workers do, which inherit them."""

@@ -17,7 +17,7 @@ from mbench.telemetry.sample import Sample
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from mbench.telemetry.nvml import Gpu
+    from mbench.contract.device import Accelerator
 
 __all__ = ["Sampler", "Watch"]
 
@@ -42,7 +42,7 @@ class Sampler:
     second, however many blocks there are in it.
     """
 
-    def __init__(self, *, gpu: Gpu | None = None) -> None:
+    def __init__(self, *, gpu: Accelerator | None = None) -> None:
         self.gpu = gpu
         self._joules = kernel.Joules()
         self._due = 0.0  # when the next look within a block is

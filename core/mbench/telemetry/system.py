@@ -9,11 +9,11 @@ from pathlib import Path
 
 import psutil
 
+from mbench.devices import kinds
 from mbench.telemetry.kernel import HUGE_PAGES, read
 from mbench.telemetry.machine import System
-from mbench.telemetry.nvml import all_gpus, find_gpu
 
-__all__ = ["cpu_model", "describe_system", "find_device", "hardware_threads", "usable_cores"]
+__all__ = ["cpu_model", "describe_system", "hardware_threads", "usable_cores"]
 
 CPUINFO = Path("/proc/cpuinfo")
 KINDS = {"cpu family": "family", "model": "model"}
@@ -35,11 +35,6 @@ def hardware_threads() -> int:
     return os.cpu_count() or 1
 
 
-def find_device() -> str:
-    """ "cuda" where an NVIDIA driver has a GPU for us, else "cpu"."""
-    return "cuda" if find_gpu() else "cpu"
-
-
 def describe_system(variables: dict[str, str]) -> System:
     """Hardware, kernel, the load before the run began, and `variables` that workers inherit."""
     frequency = psutil.cpu_freq()
@@ -56,7 +51,7 @@ def describe_system(variables: dict[str, str]) -> System:
         transparent_huge_pages=read(HUGE_PAGES),
         memory_bytes=psutil.virtual_memory().total,
         load_average=list(os.getloadavg()),
-        gpus=[gpu.facts() for gpu in all_gpus()],
+        gpus=[dict(one.facts()) for kind in kinds().values() for one in kind.all()],
         variables=variables,
     )
 

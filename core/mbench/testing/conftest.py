@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from mbench.devices import usual
 from mbench.engine.scratch import scratch
 from mbench.environments.locate import find
 from mbench.environments.spec import parse
 from mbench.errors import MbenchError
 from mbench.plugins import Plugins
-from mbench.telemetry.system import find_device
 from mbench.testing.subject import Subject
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def subject(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Subject]:
     """The adapter with its framework's interpreter; a managed environment is built on first use."""
-    device = find_device()
+    device = usual()
     environment = find(
         spec_of(request.config), adapter, accelerator=device, provision=True, report=print
     )

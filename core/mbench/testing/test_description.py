@@ -11,11 +11,9 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-import pytest
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
-from mbench.contract.axes import DEVICES
 from mbench.contract.tier import ADVISED, FIRST
 from mbench.environments.spec import parse
 
@@ -82,7 +80,7 @@ def test_tiers_have_a_source_and_compilers_that_there_are(adapter: Adapter) -> N
         assert name in (FIRST, ADVISED), name
         assert tier.says.strip(), name
         assert tier.source.strip(), f"{name}: where does the framework say so?"
-        for device in DEVICES:
+        for device in adapter.devices:
             assert tier.order(device), name
             assert set(tier.order(device)) <= set(adapter.compilers), name
 
@@ -93,11 +91,11 @@ def test_variables_are_those_of_the_framework(adapter: Adapter) -> None:
         assert re.fullmatch(r"[A-Z][A-Z0-9_]{3,}", prefix), f"{prefix!r} fits too much"
 
 
-@pytest.mark.parametrize("accelerator", DEVICES)
-def test_requirements_can_be_installed(adapter: Adapter, accelerator: str) -> None:
-    requirements = [Requirement(text) for text in adapter.requirements(None, accelerator)]
-    assert requirements
-    assert all(requirement.specifier for requirement in requirements), "pin them"
+def test_requirements_can_be_installed(adapter: Adapter) -> None:
+    for accelerator in adapter.devices:
+        requirements = [Requirement(text) for text in adapter.requirements(None, accelerator)]
+        assert requirements
+        assert all(requirement.specifier for requirement in requirements), "pin them"
 
 
 def test_a_version_that_is_asked_for_is_required_or_refused(adapter: Adapter) -> None:
@@ -108,11 +106,11 @@ def test_a_version_that_is_asked_for_is_required_or_refused(adapter: Adapter) ->
 
 def test_python_is_a_specifier_that_a_released_python_meets(adapter: Adapter) -> None:
     specifier = SpecifierSet(adapter.python(None))
-    released = [platform.python_version(), *(f"3.{minor}.0" for minor in range(10, 15))]
+    released = [platform.python_version(), *(f"3.{minor}.0" for minor in range(7, 15))]
     assert any(specifier.contains(version) for version in released)
 
 
-@pytest.mark.parametrize("device", DEVICES)
-def test_environment_is_of_text(adapter: Adapter, device: str) -> None:
-    variables = adapter.variables(threads=3, device=device)
-    assert all(isinstance(part, str) for pair in variables.items() for part in pair)
+def test_environment_is_of_text(adapter: Adapter) -> None:
+    for device in adapter.devices:
+        variables = adapter.variables(threads=3, device=device)
+        assert all(isinstance(part, str) for pair in variables.items() for part in pair)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mbench.contract.adapter import Support
-from mbench.contract.axes import DEVICES, MODES
+from mbench.contract.axes import MODES
 from mbench.contract.precision import PRECISIONS
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def check(answer: Support, case: Case) -> None:
 
 def test_every_case_has_an_answer(adapter: Adapter, subject: Subject) -> None:
     axes = itertools.product(
-        subject.workloads.items(), MODES, PRECISIONS, adapter.compilers, DEVICES
+        subject.workloads.items(), MODES, PRECISIONS, adapter.compilers, adapter.devices
     )
     for (model, workload), mode, precision, compiler, device in axes:
         case = replace(

@@ -61,7 +61,7 @@ if __name__ == "__main__":
     sys.path.pop(0)  # this script's folder holds modules of ours, not top-level ones
     sys.meta_path.insert(0, Located(json.loads(sys.argv[4])))
 
-    from mbench.contract.older import CHECKS
+    from mbench.older import CHECKS
 
     if not CHECKS:
         from mbench.worker.older import teach

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mbench.contract.older import prod
+from mbench.older import prod
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from mbench.contract.older import Protocol, prod
+from mbench.older import Protocol, prod
 from mbench.workloads.workload import Config, Optimizer, Size, Tensor, Workload
 
 if TYPE_CHECKING:

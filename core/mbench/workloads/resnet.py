@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from mbench.contract.older import zipped
+from mbench.older import zipped
 from mbench.workloads.images import Convolution, ImageWorkload, Linear, Norm
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mbench.contract.older import zipped
+from mbench.older import zipped
 from mbench.workloads.images import Convolution, ImageWorkload, Linear, Norm
 
 if TYPE_CHECKING:

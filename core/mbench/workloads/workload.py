@@ -9,7 +9,7 @@ import dataclasses
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from mbench.contract.older import Protocol, prod
+from mbench.older import Protocol, prod
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -125,6 +125,10 @@ class Workload:
     model_files: Mapping[str, str] = field(default_factory=dict)
     """Modules that implement this model, by the name of the framework, for a model that comes with
     its own; elsewhere the adapter's file for the family does."""
+
+    def usual_batch(self, device: str) -> int:
+        """Where none is asked for; on a device that nobody thought of, the largest."""
+        return self.batch_sizes.get(device, max(self.batch_sizes.values()))
 
     def resized(self, **sizes: int) -> Workload:
         """The workload at other sizes; raises ValueError for those that it cannot have."""

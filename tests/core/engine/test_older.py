@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import mbench
-from mbench.contract import older as contract
+from mbench import older as ours
 from mbench.contract.axes import Axes
 from mbench.contract.case import Case
 from mbench.environments.interpreters import satisfying
@@ -21,13 +21,13 @@ OLDEST = (3, 7)
 PACKAGES = ("contract", "sdk", "worker", "workloads")
 HERE = Path(mbench.__file__).parent
 READ = sorted(file for package in PACKAGES for file in (HERE / package).glob("*.py"))
-SCRIPTS = [HERE / name for name in
-           ("environments/orphanless.py", "environments/probe.py", "hookspecs.py")]  # fmt: skip
+SCRIPTS = [
+    HERE / "environments" / "orphanless.py", HERE / "environments" / "probe.py",
+    HERE / "hookspecs.py", HERE / "older.py",
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "file", [*READ, *SCRIPTS], ids=lambda file: file.name
-)
+@pytest.mark.parametrize("file", [*READ, *SCRIPTS], ids=lambda file: file.name)
 def test_what_workers_read_has_the_syntax_of_the_oldest(file):
     ast.parse(file.read_text(encoding="utf-8"), feature_version=OLDEST)
 
@@ -78,8 +78,8 @@ def test_without_types_data_is_taken_as_they_say(monkeypatch):
     )  # fmt: skip
     for message in (wire.Prepare(case=case), wire.Start(runtime="a:B", device="cpu", threads=1)):
         assert wire.decode(wire.encode(message)) == message
-    monkeypatch.setattr(contract, "CHECKS", False)
-    assert contract.hints_of(Axes)["threads"] == "int"
+    monkeypatch.setattr(ours, "CHECKS", False)
+    assert ours.hints_of(Axes)["threads"] == "int"
 
 
 @pytest.mark.parametrize("version", ["3.7", "3.8", "3.9"])

@@ -34,6 +34,7 @@ class ToyAdapter:
     compilers: Mapping[str, str] = field(default_factory=dict)
     tiers: Mapping[str, object] = field(default_factory=dict)
     tuned_by: Sequence[str] = ()
+    devices: Sequence[str] = ("cpu", "cuda")
 
     def requirements(self, version: str | None, accelerator: str) -> Sequence[str]:
         if accelerator == "cuda":

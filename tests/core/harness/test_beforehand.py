@@ -11,7 +11,7 @@ from mbench.harness import beforehand
 from mbench.harness.beforehand import check
 from mbench.plan.order import Order
 from mbench.plan.plan import Sweep, plan
-from mbench.telemetry.nvml import Gpu
+from mbench.telemetry import nvml
 
 
 @pytest.fixture
@@ -65,11 +65,12 @@ def test_more_threads_than_run_at_once_are_told(order, monkeypatch):
 
 
 def test_cuda_without_a_driver_ends_before_anything_begins(order, monkeypatch):
-    monkeypatch.setattr(beforehand, "find_device", lambda: "cpu")
+    monkeypatch.setattr(nvml, "begun", lambda: None)
     with pytest.raises(UsageError, match="no NVIDIA GPU is to be seen") as caught:
         check(order(device="cuda"))
     assert caught.value.option == "--device"
-    monkeypatch.setattr(beforehand, "find_device", lambda: "cuda")
+    monkeypatch.setattr(nvml, "begun", FakeNvml)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     assert check(order(device="cuda")) == []
 
 
@@ -83,9 +84,10 @@ def test_steady_workers_are_refused_where_they_cannot_be(order, monkeypatch):
 
 
 def test_frameworks_cannot_stand_side_by_side_on_a_gpu_for_one(monkeypatch):
-    made = FakeNvml(FakeGpu(0, GetComputeMode=3))
-    monkeypatch.setattr(beforehand, "find_gpu", lambda: Gpu(made, made.gpus[0]))
-    beforehand.check_room(1, side_by_side=True)
-    beforehand.check_room(4, side_by_side=False)
+    monkeypatch.setattr(nvml, "begun", lambda: FakeNvml(FakeGpu(0, GetComputeMode=3)))
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    beforehand.check_room("cuda", 1, side_by_side=True)
+    beforehand.check_room("cuda", 4, side_by_side=False)
+    beforehand.check_room("cpu", 4, side_by_side=True)
     with pytest.raises(UsageError, match=r"exclusive to a process, and 2 frameworks .* nvidia-smi"):
-        beforehand.check_room(2, side_by_side=True)
+        beforehand.check_room("cuda", 2, side_by_side=True)

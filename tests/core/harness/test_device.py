@@ -13,9 +13,10 @@ from fake_nvml import FakeNvml, FolderGpu
 from mbench_tiny_gpu import Settings, holders
 
 import mbench
+from mbench import devices
 from mbench.engine import local
 from mbench.harness import search
-from mbench.telemetry import nvml, system
+from mbench.telemetry import nvml
 
 QUICK = {"models": "tiny-model", "device": "cuda", "precision": "fp32", "threads": 1,
          "processes": 1, "rounds": 2, "block": 0.02, "mfu": False, "quiet": True}  # fmt: skip
@@ -50,7 +51,7 @@ def test_it_is_proven_and_measured_on_the_gpu_that_is_named(gpu):
     gpu(name="NVIDIA Imaginary")
     result = mbench.compare(["tiny", "tiny"], **QUICK)
     assert result.ok, result
-    assert system.find_device() == "cuda"
+    assert devices.usual() == "cuda"
     assert result.document["system"]["gpus"][0]["name"] == "NVIDIA Imaginary"
     for case in result.document["cases"]:
         assert case["equal_work"]["proven"]

@@ -10,6 +10,7 @@ import psutil
 import pytest
 from fake_nvml import FakeGpu, FakeNvml
 
+from mbench import devices
 from mbench.contract.reading import read_fields
 from mbench.telemetry import nvml, system
 from mbench.telemetry.machine import System
@@ -46,7 +47,7 @@ def test_the_device_is_a_gpu_that_workers_may_see(monkeypatch, gpus, visible, de
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     if visible is not None:
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
-    assert system.find_device() == device
+    assert devices.usual() == device
 
 
 def test_gpus_by_name(monkeypatch):

@@ -11,6 +11,7 @@ import sys
 import typing
 from dataclasses import fields
 from functools import partial, reduce
+from importlib import import_module
 from operator import mul
 from typing import TYPE_CHECKING, Any
 
@@ -56,9 +57,7 @@ def version_of(distribution: str) -> str | None:
     try:
         from importlib import metadata
     except ImportError:  # before 3.8
-        import pkg_resources
-
-        known = pkg_resources.working_set.by_key.get(distribution.lower())
+        known = import_module("pkg_resources").working_set.by_key.get(distribution.lower())
         return None if known is None else str(known.version)
     try:
         return metadata.version(distribution)

@@ -1,0 +1,42 @@
+"""NVIDIA GPUs as a kind of device, looked at through NVML."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mbench.doctor.check import Check
+    from mbench.telemetry.nvml import Gpu
+
+__all__ = ["Cuda"]
+
+
+class Cuda:
+    """The Device "cuda"."""
+
+    name = "cuda"
+    title = "NVIDIA GPU"
+    mend = "load its driver, see what CUDA_VISIBLE_DEVICES names"
+
+    sharing = "sudo nvidia-smi -c 0"
+
+    def all(self) -> list[Gpu]:
+        from mbench.telemetry import nvml
+
+        return nvml.all_gpus()
+
+    def find(self, address: str = "") -> Gpu | None:
+        from mbench.telemetry import nvml
+
+        return nvml.find_gpu(address)
+
+    def variables(self) -> dict[str, str]:
+        """As NVML counts them, so that numbers name the same GPU."""
+        return {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
+
+    def examine(self) -> Iterator[Check]:
+        from mbench.doctor import gpu
+
+        return gpu.examine()

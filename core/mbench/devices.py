@@ -1,0 +1,52 @@
+"""The kinds of device that plugins bring, and what this machine has of them."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from mbench.contract.device import HOST
+from mbench.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mbench.contract.device import Accelerator, Device
+
+__all__ = ["accelerator", "kind", "kinds", "names", "usual"]
+
+
+@cache
+def kinds() -> Mapping[str, Device]:
+    """By name, the machine itself left out."""
+    from mbench.plugins import Plugins
+
+    found: dict[str, Device] = Plugins().devices.unique()
+    return found
+
+
+def names() -> list[str]:
+    """What `--device` takes, beside "auto"."""
+    return [HOST, *kinds()]
+
+
+def kind(name: str) -> Device:
+    """Raises UsageError for a name that no plugin has."""
+    from mbench.plugins import nearest
+
+    if name not in kinds():
+        raise UsageError(f"unknown device {name!r}{nearest(name, names())}", option="--device")
+    return kinds()[name]
+
+
+def accelerator(name: str, address: str = "") -> Accelerator | None:
+    """The device of that kind that workers get to see, or the one at an address.
+
+    None for the machine itself, and where there is none.
+    """
+    return None if name == HOST else kind(name).find(address)
+
+
+def usual() -> str:
+    """The kind where none is asked for: the first of which there is one, else the host."""
+    return next((name for name, device in kinds().items() if device.find()), HOST)
