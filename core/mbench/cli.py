@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 import mbench
+from mbench import devices
 from mbench.console import abandon, steady, tell
 from mbench.errors import MbenchError, reason_of
 from mbench.plugins import Plugins
@@ -45,6 +46,7 @@ def plugins_of(context: click.Context) -> Plugins:
     root = context.find_root()
     if root.obj is None:
         root.obj = Plugins()
+        devices.use(root.obj)
     plugins: Plugins = root.obj
     return plugins
 
@@ -52,6 +54,7 @@ def plugins_of(context: click.Context) -> Plugins:
 def without_external(context: click.Context, _: click.Parameter, chosen: bool) -> None:
     if chosen:
         context.obj = Plugins(external=False)
+        devices.use(context.obj)
 
 
 @click.group(cls=PluginGroup, context_settings={"help_option_names": ["-h", "--help"]})

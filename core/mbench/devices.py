@@ -12,8 +12,18 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mbench.contract.device import Accelerator, Device
+    from mbench.plugins import Plugins
 
-__all__ = ["accelerator", "kind", "kinds", "names", "usual"]
+__all__ = ["accelerator", "kind", "kinds", "names", "use", "usual"]
+
+
+_known: list[Plugins] = []
+
+
+def use(plugins: Plugins | None) -> None:
+    """Take kinds from these plugins; from None on, from all that are installed."""
+    _known[:] = [] if plugins is None else [plugins]
+    kinds.cache_clear()
 
 
 @cache
@@ -21,7 +31,7 @@ def kinds() -> Mapping[str, Device]:
     """By name, the machine itself left out."""
     from mbench.plugins import Plugins
 
-    found: dict[str, Device] = Plugins().devices.unique()
+    found: dict[str, Device] = (_known[0] if _known else Plugins()).devices.unique()
     return found
 
 

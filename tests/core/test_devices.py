@@ -11,7 +11,7 @@ import pytest
 from mbench_tiny_gpu import Settings
 
 import mbench
-from mbench import devices, plugins
+from mbench import devices
 from mbench.contract.device import HOST
 from mbench.doctor.check import ok
 from mbench.doctor.examine import examine
@@ -82,13 +82,12 @@ def bring(monkeypatch):
         monkeypatch.setitem(sys.modules, "mbench_kitchen", module)
         entries = [*OURS, EntryPoint("mbench_kitchen", "mbench_kitchen", "mbench")]
         found = Plugins(external=True, entries=entries)
-        monkeypatch.setattr(plugins, "entry_points", lambda group: entries)
-        devices.kinds.cache_clear()
+        devices.use(found)
         return found
 
     monkeypatch.setattr(nvml, "begun", lambda: None)
     yield bring
-    devices.kinds.cache_clear()
+    devices.use(None)
 
 
 def test_our_own_come_through_the_same_hook(bring):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mbench.contract.axes import AXES, Axis, Variables
 from mbench.contract.tier import BEST
+from mbench.devices import names
 from mbench.environments.spec import FrameworkSpec, parse
 from mbench.errors import UsageError
 from mbench.plugins import nearest
@@ -125,7 +126,8 @@ def refused(
     name, equals, value = word.partition("=")
     name, value = (name.replace("-", "_"), value) if equals else ("", word)
     for axis in AXES:
-        if not axis.setting and (axis.name == name or (not equals and word in axis.known)):
+        known = names() if axis.name == "device" else axis.known
+        if not axis.setting and (axis.name == name or (not equals and word in known)):
             option = OPTIONS.get(axis.name, f"--{axis.name.replace('_', '-')}")
             return shared(arm, axis.name, f"{option} {value}")
     if name in sizes:
