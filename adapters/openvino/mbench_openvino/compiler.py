@@ -1,0 +1,63 @@
+"""How OpenVINO compiles a graph for the processor, and what it makes of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import openvino
+
+from mbench.sdk.checks import require
+from mbench.sdk.compiler import Compiler
+
+if TYPE_CHECKING:
+    from mbench.contract.precision import Precision
+
+__all__ = ["COMPILERS", "HALVES", "Latency"]
+
+HINTS = {"float32": "f32", "bfloat16": "bf16"}
+"""Of inference precision, by the type of products."""
+PRODUCTS = ("Convolution", "FullyConnected", "MatMul")
+"""Kinds of layers in what was compiled, in which nearly all the work is."""
+HALVES = ("bf16", "f16")
+
+
+class Latency(Compiler):
+    """One request at a time, on all threads. It is done when the call returns."""
+
+    differences = (
+        "weights are constants of the graph; batch norm is folded into the convolution before it",
+    )
+
+    def compiled(
+        self, model: openvino.Model, *, precision: Precision, threads: int
+    ) -> openvino.CompiledModel:
+        """Raises Unsupported where OpenVINO settles on another precision or number of threads."""
+        hint = HINTS[precision.products]
+        settings = {
+            "PERFORMANCE_HINT": "LATENCY",
+            "INFERENCE_NUM_THREADS": threads,
+            "INFERENCE_PRECISION_HINT": hint,
+        }
+        found = openvino.Core().compile_model(model, "CPU", settings)
+        used = found.get_property("INFERENCE_NUM_THREADS")
+        require(used == threads, f"OpenVINO takes {used} of {threads} threads")
+        kinds = products(found)
+        of = ", ".join(f"{count} in {kind}" for kind, count in sorted(kinds.items()))
+        require(
+            set(kinds) <= {hint}, f"{precision.name} has no full effect here: products are {of}"
+        )
+        return found
+
+
+def products(compiled: openvino.CompiledModel) -> Counter[str]:
+    """How many of the products that will run are in which precision, as OpenVINO says."""
+    layers = (layer.get_rt_info() for layer in compiled.get_runtime_model().get_ops())
+    return Counter(
+        layer["runtimePrecision"].astype(str)
+        for layer in layers
+        if layer["layerType"].astype(str) in PRODUCTS
+    )
+
+
+COMPILERS: dict[str, type[Latency]] = {"latency": Latency}
