@@ -111,7 +111,7 @@ class Net:
 
     def rows(self, of: Value, ids: Value, *, axis: int = 0, each: bool = False) -> Value:
         """Those of an axis; with `each`, of each sample its own."""
-        return ops.gather(of, ids, ops.constant(axis, Type.i64), batch_dims=int(each))
+        return ops.gather(of, ids, self.constant(axis), batch_dims=int(each))
 
     def sum(self, x: Value, y: Value) -> Value:
         return ops.add(x, y)
@@ -157,8 +157,10 @@ class Net:
 
     def layer_norm(self, name: str, x: Value) -> Value:
         shape = (x.shape[-1],)
-        axes = ops.constant([-1], Type.i64)
-        x = ops.mvn(x, axes, True, self.config.epsilon, "INSIDE_SQRT")  # noqa: FBT003
+        x = ops.mvn(
+            x, self.constant([-1]), normalize_variance=True, eps=self.config.epsilon,
+            eps_mode="INSIDE_SQRT",
+        )  # fmt: skip
         x = ops.multiply(x, self.tensor(f"{name}.weight", shape))
         return ops.add(x, self.tensor(f"{name}.bias", shape))
 
@@ -188,11 +190,11 @@ class Net:
         """(B, C, H, W) -> (B, C, count, count): means over as many regions per side."""
         if x.shape[2] == count:
             return x
-        return ops.adaptive_avg_pool(x, ops.constant([count, count], Type.i64))
+        return ops.adaptive_avg_pool(x, self.constant([count, count]))
 
     def mean(self, x: Value) -> Value:
         """(B, C, H, W) -> (B, C)."""
-        return ops.reduce_mean(x, ops.constant([2, 3], Type.i64), keep_dims=False)
+        return ops.reduce_mean(x, self.constant([2, 3]), keep_dims=False)
 
     def flatten(self, x: Value) -> Value:
         return self.reshaped(x, x.shape[0], math.prod(list(x.shape)[1:]))
@@ -202,10 +204,10 @@ class Net:
         return ops.concat(list(parts), 1)
 
     def reshaped(self, x: Value, *shape: int) -> Value:
-        return ops.reshape(x, ops.constant(shape, Type.i64), special_zero=False)
+        return ops.reshape(x, self.constant(shape), special_zero=False)
 
     def transposed(self, x: Value, *axes: int) -> Value:
-        return ops.transpose(x, ops.constant(axes, Type.i64))
+        return ops.transpose(x, self.constant(axes))
 
 
 def bits(array: np.ndarray) -> np.ndarray:
