@@ -30,7 +30,7 @@ class Latency(Compiler):
     def compiled(
         self, model: openvino.Model, *, precision: Precision, threads: int
     ) -> openvino.CompiledModel:
-        """Raises Unsupported where OpenVINO settles on another precision or number of threads."""
+        """Raises Unsupported where OpenVINO settles on another precision."""
         hint = HINTS[precision.products]
         settings = {
             "PERFORMANCE_HINT": "LATENCY",
@@ -38,8 +38,6 @@ class Latency(Compiler):
             "INFERENCE_PRECISION_HINT": hint,
         }
         found = openvino.Core().compile_model(model, "CPU", settings)
-        used = found.get_property("INFERENCE_NUM_THREADS")
-        require(used == threads, f"OpenVINO takes {used} of {threads} threads")
         kinds = sorted(products(found))
         require(kinds in ([], [hint]), f"products are in {kinds} here, and not in {hint} alone")
         return found

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     Value = openvino.Node | openvino.Output
 
-__all__ = ["Net", "bits"]
+__all__ = ["Net", "bits", "ops"]
 
 
 @dataclass(frozen=True)

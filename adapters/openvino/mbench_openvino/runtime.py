@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import openvino
 
+from mbench.contract.precision import PRECISIONS
 from mbench.sdk import tensors
 from mbench.sdk.benchmark import Prepared
 from mbench.sdk.checks import require
 from mbench.sdk.runtime import RuntimeBase
 from mbench_openvino.compiler import COMPILERS, Latency
-from mbench_openvino.layers import Net, bits
+from mbench_openvino.layers import Net, bits, ops
 from mbench_openvino.plugin import OpenVino
 
 if TYPE_CHECKING:
@@ -57,6 +58,9 @@ class Benchmark(Prepared):
         return super().placed({name: batch[name] for name in self.model.inputs})
 
     def loaded(self) -> None:
+        for name, native in self.model.natives.items():
+            if not np.isfinite(native.tensor).all():
+                raise ValueError(f"{name} is not finite, of which OpenVINO's ReLU would make 0")
         net = traced(self.family, self.workload, self.shapes, self.kind, self.model.natives)
         self.compiled = self.compiler.compiled(
             net.graph(), precision=self.precision, threads=self.case.threads
@@ -94,6 +98,14 @@ class Runtime(RuntimeBase):
 
     def set_up(self) -> None:
         self.expect_cuda(built=False, found=False)
+
+    def threads_used(self) -> int:
+        """It takes no more than there are cores for it, as a graph tells once it is compiled."""
+        x = ops.parameter([1], openvino.Type.f32)
+        model = openvino.Model([ops.relu(x)], [x], "threads")
+        single = PRECISIONS["fp32"]
+        found = Latency(self.device).compiled(model, precision=single, threads=self.threads)
+        return int(found.get_property("INFERENCE_NUM_THREADS"))
 
     @staticmethod
     def set_precision(precision: Precision, compiler: Latency) -> None:

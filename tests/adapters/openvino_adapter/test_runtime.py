@@ -15,9 +15,11 @@ pytest.importorskip("openvino", reason="OpenVINO is not installed here")
 import openvino
 from mbench_openvino.compiler import products
 from mbench_openvino.layers import Net, ops
+from mbench_openvino.runtime import Runtime
 
 from mbench.contract.adapter import Unsupported
 from mbench.equality.gates import TIMED
+from mbench.telemetry.system import usable_cores
 
 RESNET = resnet(blocks=(1, 1), widths=(8, 16), stem=8, image_size=32)
 WIDER = replace(BERT, config=replace(BERT.config, hidden=256, intermediate=512))
@@ -63,11 +65,22 @@ def test_outputs_follow_batches_and_parameters(runtime, tier):
     assert apart(infer(benchmark), first) > 1e-4
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-def test_threads_are_as_many_as_asked_for(runtime, threads):
+@pytest.mark.parametrize("threads", [1, 2, 1000])
+def test_threads_are_as_many_as_asked_for_and_there_are(threads):
+    runtime = Runtime(device="cpu", threads=threads)
     compiled = prepare(runtime, RESNET, threads=threads).compiled
-    assert compiled.get_property("INFERENCE_NUM_THREADS") == threads
+    used = runtime.describe().threads
+    assert used == compiled.get_property("INFERENCE_NUM_THREADS")
+    assert used == min(threads, usable_cores())
     assert compiled.get_property("NUM_STREAMS") == 1
+
+
+def test_what_is_not_a_number_is_refused(runtime):
+    """Its ReLU would hide it."""
+    benchmark = prepare(runtime, RESNET)
+    benchmark.natives()["fc.bias"].tensor[0] = np.nan
+    with pytest.raises(ValueError, match=r"fc\.bias is not finite"):
+        benchmark.loaded()
 
 
 def test_single_precision_is_not_what_openvino_would_choose(runtime):
