@@ -13,6 +13,20 @@ if TYPE_CHECKING:
 IGNORED = (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--all", action="store_true", help="also the tests that are marked thorough")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what is thorough, and say so, unless --all is given."""
+    if config.getoption("--all", default=False):
+        return
+    left_out = [item for item in items if item.get_closest_marker("thorough")]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
+
+
 @pytest.fixture(autouse=True, scope="session")
 def children_hear_signals() -> Iterator[None]:
     """Also where `nohup` or a script's `&` started these tests, which make some ignored.

@@ -16,9 +16,10 @@ from mbench.builtin import mbench_workloads
 from mbench.contract.case import Case
 from mbench.environments.environment import Environment
 from mbench.equality.prove import prove
+from mbench.results.proof import SHOWN
 from mbench.telemetry.system import usable_cores
 
-__all__ = ["REPRESENTATIVES", "assert_proven", "in_turn"]
+__all__ = ["REPRESENTATIVES", "assert_proven", "assert_shown", "in_turn"]
 
 REPRESENTATIVES = {
     "alexnet": ("train", "mxnet", "paddle"),
@@ -44,7 +45,27 @@ def in_turn(framework: str) -> list[str]:
 
 def assert_proven(adapter, model, *, folder, monkeypatch):
     """By `adapter` in this Python; logs and the proof go to `folder`."""
-    monkeypatch.setenv("MBENCH_PROOFS", str(folder / "proofs"))
+    mode = REPRESENTATIVES[model][0]
+    proof = made(adapter, model, mode=mode, precision="fp64", folder=folder, patch=monkeypatch)
+    checks = {finding.check for finding in proof.findings}
+    expected = {"parameters", "outputs"}
+    if mode == "train":
+        expected |= {"loss", "updates", "optimizer"}
+    assert expected <= checks
+
+
+def assert_shown(adapter, model, *, folder, monkeypatch):
+    """Likewise where the framework has no float64: inference, in fp32, by the second grade."""
+    proof = made(
+        adapter, model, mode="inference", precision="fp32", folder=folder, patch=monkeypatch
+    )
+    assert proof.grade == SHOWN
+    assert {"parameters", "shown", "timed"} <= {finding.check for finding in proof.findings}
+
+
+def made(adapter, model, *, mode, precision, folder, patch):
+    """A proof that holds, under the first compiler."""
+    patch.setenv("MBENCH_PROOFS", str(folder / "proofs"))
     here = Environment(
         label=adapter.name, python=Path(sys.executable), python_version=platform.python_version(),
         managed=False, digest=None, packages={},
@@ -52,9 +73,9 @@ def assert_proven(adapter, model, *, folder, monkeypatch):
     case = Case(
         model=model,
         workload=mbench_workloads()[model],
-        mode=REPRESENTATIVES[model][0],
+        mode=mode,
         batch_size=1,
-        precision="fp64",
+        precision=precision,
         compiler=next(iter(adapter.compilers)),
         device="cpu",
         threads=usable_cores(),
@@ -62,8 +83,4 @@ def assert_proven(adapter, model, *, folder, monkeypatch):
     log = folder / "worker.log"
     proof = prove(adapter, here, case, log=log, timeout=900, report=print, fresh=True)
     assert proof.proven, (proof.failures, log.read_text()[-2000:])
-    checks = {finding.check for finding in proof.findings}
-    expected = {"parameters", "outputs"}
-    if case.mode == "train":
-        expected |= {"loss", "updates", "optimizer"}
-    assert expected <= checks
+    return proof

@@ -13,7 +13,7 @@ from mbench.builtin import mbench_workloads
 from mbench.contract.case import find_workload
 
 ADAPTERS = Path(__file__).parents[2] / "adapters"
-FUNCTIONS = {"onnxruntime": {"forward"}}
+FUNCTIONS = {"onnxruntime": {"forward"}, "openvino": {"forward"}}
 """Of adapters that do not train: a graph is built by its forward pass."""
 FILES = sorted(file for file in ADAPTERS.glob("*/*/models/*.py") if file.name != "__init__.py")
 

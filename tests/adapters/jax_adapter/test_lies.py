@@ -43,6 +43,7 @@ def follow(benchmark, monkeypatch, spec, *, decaying=True):
     monkeypatch.setattr(benchmark.update, "chain", optax.chain(clip(spec.clip_norm), rule))
 
 
+@pytest.mark.thorough  # and they are caught in four other frameworks
 class TestLies(LiesAreCaught):
     package = "mbench_jax"
     compiler = "eager"

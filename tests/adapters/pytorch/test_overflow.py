@@ -58,6 +58,7 @@ def test_a_proof_goes_on_once_the_scale_is_found(proof_of):
     }
 
 
+@pytest.mark.thorough
 def test_a_step_that_never_updates_is_caught_by_name(proof_of):
     proof = proof_of(Still())
     failed = {finding.check for finding in proof.findings if not finding.passed}

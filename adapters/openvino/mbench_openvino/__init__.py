@@ -1,0 +1,1 @@
+"""OpenVINO's adapter for mbench."""

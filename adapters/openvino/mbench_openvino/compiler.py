@@ -1,0 +1,56 @@
+"""How OpenVINO compiles a graph for the processor, and what it makes of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import openvino
+
+from mbench.sdk.checks import require
+from mbench.sdk.compiler import Compiler
+
+if TYPE_CHECKING:
+    from mbench.contract.precision import Precision
+
+__all__ = ["COMPILERS", "Latency", "products"]
+
+HINTS = {"float32": "f32", "bfloat16": "bf16"}
+"""Of inference precision, by the type of products."""
+PRODUCTS = ("Convolution", "FullyConnected", "MatMul")
+"""Kinds of layers in what was compiled, in which nearly all the work is."""
+
+
+class Latency(Compiler):
+    """One request at a time, on all threads. It is done when the call returns."""
+
+    differences = (
+        "weights are constants of the graph; batch norm is folded into the convolution before it",
+    )
+
+    def compiled(
+        self, model: openvino.Model, *, precision: Precision, threads: int
+    ) -> openvino.CompiledModel:
+        """Raises Unsupported where OpenVINO settles on another precision."""
+        hint = HINTS[precision.products]
+        settings = {
+            "PERFORMANCE_HINT": "LATENCY",
+            "INFERENCE_NUM_THREADS": threads,
+            "INFERENCE_PRECISION_HINT": hint,
+        }
+        found = openvino.Core().compile_model(model, "CPU", settings)
+        kinds = sorted(products(found))
+        require(kinds in ([], [hint]), f"products are in {kinds} here, and not in {hint} alone")
+        return found
+
+
+def products(compiled: openvino.CompiledModel) -> set[str]:
+    """In which precisions products will run, as OpenVINO says."""
+    layers = (layer.get_rt_info() for layer in compiled.get_runtime_model().get_ops())
+    return {
+        layer["runtimePrecision"].astype(str)
+        for layer in layers
+        if layer["layerType"].astype(str) in PRODUCTS
+    }
+
+
+COMPILERS: dict[str, type[Latency]] = {"latency": Latency}

@@ -1,0 +1,1 @@
+"""mbench's models as OpenVINO graphs, one module a family."""

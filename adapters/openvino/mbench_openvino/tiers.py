@@ -1,0 +1,21 @@
+"""What the documentation of OpenVINO shows first, and what it advises for speed."""
+
+from __future__ import annotations
+
+from mbench.contract.tier import ADVISED, FIRST, Tier
+
+__all__ = ["TIERS"]
+
+TIERS = {
+    FIRST: Tier(
+        says="the compiled model is called on NumPy arrays; it copies its outputs",
+        source='OpenVINO, "Python API Advanced Inference", "Direct Inference with CompiledModel"',
+        compilers=("latency",),
+    ),
+    ADVISED: Tier(
+        says="an infer request that shares the memory of inputs and outputs",
+        source='OpenVINO, "Python API Advanced Inference", "Shared Memory on Inputs and Outputs"',
+        compilers=("latency",),
+        settings={"io": "shared"},
+    ),
+}
