@@ -9,18 +9,18 @@ Shapes: B batch, C channels, H W pixels, G groups, P pixels that are put out.
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any, Protocol
 
 import mindspore as ms
+import numpy as np
 from mindspore import Tensor, nn, ops
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = ["AveragePool", "BasicConv2d", "BatchNorm2d", "Conv2d", "Dense", "Dropout", "Embedding",
-           "LayerNorm", "MaxPool", "Normalized", "Projection", "ReLU6", "attend", "flat", "norm",
-           "pixels"]  # fmt: skip
+           "LayerNorm", "MaxPool", "Normalized", "Projection", "ReLU6", "attend", "exact", "flat",
+           "norm", "pixels"]  # fmt: skip
 
 
 class Normalized(Protocol):
@@ -87,7 +87,8 @@ class BatchNorm2d(nn.BatchNorm2d):
 
     def __init__(self, channels: int, *, momentum: float, epsilon: float) -> None:
         super().__init__(channels, eps=epsilon, momentum=1 - momentum)
-        self.share = momentum
+        self.share, self.keep = exact(momentum), exact(1 - momentum)
+        self.exact_epsilon = exact(epsilon)
 
     def construct(self, x: Tensor) -> Tensor:
         """(B, C, H, W) -> (B, C, H, W)."""
@@ -102,14 +103,14 @@ class BatchNorm2d(nn.BatchNorm2d):
             mean = x.mean((0, 2, 3))
             centered = x - mean.reshape(shape)
             variance = (centered * centered).mean((0, 2, 3))
-            unbiased = variance * (count / max(count - 1, 1))
-            keep = 1 - self.share
-            ops.assign(self.moving_mean, self.moving_mean * keep + mean * self.share)
-            ops.assign(self.moving_variance, self.moving_variance * keep + unbiased * self.share)
+            unbiased = variance * count / max(count - 1, 1)
+            ops.assign(self.moving_mean, self.moving_mean * self.keep + mean * self.share)
+            old = self.moving_variance * self.keep
+            ops.assign(self.moving_variance, old + unbiased * self.share)
         else:
             centered = x - self.moving_mean.reshape(shape)
             variance = self.moving_variance
-        scale = self.gamma * ops.rsqrt(variance + self.eps)
+        scale = self.gamma * ops.rsqrt(variance + self.exact_epsilon)
         return centered * scale.reshape(shape) + self.beta.reshape(shape)
 
 
@@ -118,12 +119,14 @@ class LayerNorm(nn.LayerNorm):
 
     def __init__(self, features: int, *, epsilon: float) -> None:
         super().__init__((features,), epsilon=epsilon)
+        self.exact_epsilon = exact(epsilon)
 
     def construct(self, x: Tensor) -> Tensor:
         if x.dtype == ms.float64:
             centered = x - x.mean(-1, keep_dims=True)
             variance = (centered * centered).mean(-1, keep_dims=True)
-            return centered * ops.rsqrt(variance + self.epsilon) * self.gamma + self.beta
+            scale = ops.rsqrt(variance + self.exact_epsilon)
+            return centered * scale * self.gamma + self.beta
         return super().construct(x)
 
 
@@ -203,6 +206,11 @@ class BasicConv2d(nn.Cell):
         return ops.relu(self.bn(self.conv(x)))
 
 
+def exact(number: float) -> Tensor:
+    """In float64: MindSpore takes a plain number as float32, beside a tensor in float64 too."""
+    return Tensor(np.array(number, np.float64))
+
+
 def norm(config: Normalized, channels: int) -> BatchNorm2d:
     return BatchNorm2d(channels, momentum=config.momentum, epsilon=config.epsilon)
 
@@ -219,7 +227,8 @@ def flat(x: Tensor) -> Tensor:
 
 def attend(query: Tensor, key: Tensor, value: Tensor, dropout: nn.Cell, mask: Any = None) -> Tensor:
     """Of (B, heads, L, D): two products around a softmax."""
-    scores = ops.matmul(query / math.sqrt(query.shape[-1]), key.swapaxes(-1, -2))
+    root = ops.sqrt(ops.cast(query.shape[-1], query.dtype))
+    scores = ops.matmul(query / root, key.swapaxes(-1, -2))
     if mask is not None:
         scores = scores + mask.astype(scores.dtype)
     return ops.matmul(dropout(ops.softmax(scores, -1)), value)

@@ -27,7 +27,9 @@ class Update(UpdateBase):
         self.cell = Clipped(self.native, self.spec.clip_norm)
         self.differences = list(self.native.DIFFERENCES)
         if self.spec.clip_norm is not None:
-            self.differences.append("gradients are clipped by MindSpore's operations, as documented")
+            self.differences.append(
+                "gradients are clipped by MindSpore's operations, as documented"
+            )
 
     def reset(self) -> None:
         self.native.restart()

@@ -9,6 +9,7 @@ import numpy as np
 from mindspore import Parameter, Tensor, nn, ops
 
 from mbench.sdk.optimizer import clip_factor
+from mbench_mindspore.layers import exact
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,7 +67,7 @@ class AdamW(nn.Cell):
         self.second = order.clone(prefix="second", init="zeros")
         self.powers = Parameter(Tensor(np.ones(2), ms.float32), name="powers", requires_grad=False)
         self.betas = Tensor(np.array(spec.betas), ms.float32)
-        self.rate, self.epsilon = spec.learning_rate, spec.epsilon
+        self.epsilon = spec.epsilon
         self.beta1, self.beta2 = (Tensor(beta, ms.float32) for beta in spec.betas)
         self.lr = Tensor(spec.learning_rate, ms.float32)
         self.shrinks = tuple(1 - spec.learning_rate * decay for decay in decays)
@@ -98,8 +99,8 @@ class ExactSGD(nn.Cell):
 
     def __init__(self, order: ParameterTuple, spec: Optimizer, decays: Sequence[float]) -> None:
         super().__init__()
-        self.order, self.decays = order, tuple(decays)
-        self.rate, self.momentum = spec.learning_rate, spec.momentum
+        self.order, self.decays = order, tuple(exact(decay) for decay in decays)
+        self.rate, self.momentum = exact(spec.learning_rate), exact(spec.momentum)
         self.moments = order.clone(prefix="moments", init="zeros")
 
     def construct(self, gradients: tuple[Tensor, ...]) -> Tensor:
@@ -121,9 +122,12 @@ class ExactAdamW(nn.Cell):
 
     def __init__(self, order: ParameterTuple, spec: Optimizer, decays: Sequence[float]) -> None:
         super().__init__()
-        self.order, self.decays = order, tuple(decays)
-        self.rate, self.epsilon = spec.learning_rate, spec.epsilon
-        self.beta1, self.beta2 = spec.betas
+        self.order = order
+        self.keeps = tuple(exact(1 - spec.learning_rate * decay) for decay in decays)
+        self.rate, self.epsilon = exact(spec.learning_rate), exact(spec.epsilon)
+        (self.beta1, self.new1), (self.beta2, self.new2) = (
+            (exact(beta), exact(1 - beta)) for beta in spec.betas
+        )
         self.first = order.clone(prefix="first", init="zeros")
         self.second = order.clone(prefix="second", init="zeros")
         self.powers = Parameter(Tensor(np.ones(2), ms.float64), name="powers", requires_grad=False)
@@ -134,12 +138,12 @@ class ExactAdamW(nn.Cell):
         ops.assign(self.powers, powers)
         for i in range(len(self.order)):
             own, gradient = self.order[i], gradients[i]
-            first = self.first[i] * self.beta1 + gradient * (1 - self.beta1)
-            second = self.second[i] * self.beta2 + gradient * gradient * (1 - self.beta2)
+            first = self.first[i] * self.beta1 + gradient * self.new1
+            second = self.second[i] * self.beta2 + gradient * gradient * self.new2
             ops.assign(self.first[i], first)
             ops.assign(self.second[i], second)
             step = first / (1 - powers[0]) / (ops.sqrt(second / (1 - powers[1])) + self.epsilon)
-            ops.assign(own, own * (1 - self.rate * self.decays[i]) - step * self.rate)
+            ops.assign(own, own * self.keeps[i] - step * self.rate)
         return powers[0]
 
     def restart(self) -> None:

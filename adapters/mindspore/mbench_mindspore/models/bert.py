@@ -164,7 +164,9 @@ class Heads(nn.Cell):
         self.predictions = Predictions(config)
         self.seq_relationship = Dense(config.hidden, 2)
 
-    def construct(self, sequence: Tensor, positions: Tensor, words: Tensor, pooled: Tensor) -> tuple:
+    def construct(
+        self, sequence: Tensor, positions: Tensor, words: Tensor, pooled: Tensor
+    ) -> tuple:
         masked = self.predictions(gathered(sequence, positions), words)
         return masked, self.seq_relationship(pooled)
 
