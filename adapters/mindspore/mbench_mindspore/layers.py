@@ -9,14 +9,11 @@ Shapes: B batch, C channels, H W pixels, G groups, P pixels that are put out.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import mindspore as ms
 import numpy as np
 from mindspore import Tensor, nn, ops
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = ["AveragePool", "BasicConv2d", "BatchNorm2d", "Conv2d", "Dense", "Dropout", "Embedding",
            "LayerNorm", "MaxPool", "Normalized", "Projection", "ReLU6", "attend", "exact", "flat",

@@ -56,8 +56,8 @@ class AdamW(nn.Cell):
     """
 
     DIFFERENCES = (
-        "AdamW is the fused kernel of nn.Adam after a decay of its own: nn.AdamWeightDecay does not "
-        "correct the moments' bias",
+        "AdamW is the fused kernel of nn.Adam after a decay: nn.AdamWeightDecay does not correct "
+        "the moments' bias",
     )
 
     def __init__(self, order: ParameterTuple, spec: Optimizer, decays: Sequence[float]) -> None:
@@ -161,15 +161,10 @@ class Clipped(nn.Cell):
 
     def construct(self, gradients: tuple[Tensor, ...]) -> Tensor:
         if self.clip_norm is not None:
-            squares = ()
-            for gradient in gradients:
-                squares = squares + ((gradient * gradient).sum(),)
+            squares = [(gradient * gradient).sum() for gradient in gradients]
             found = ops.sqrt(ops.stack(squares).sum())
             factor = ops.minimum(clip_factor(self.clip_norm, found), ops.ones_like(found))
-            clipped = ()
-            for gradient in gradients:
-                clipped = clipped + (gradient * factor,)
-            return self.rule(clipped)
+            gradients = [gradient * factor for gradient in gradients]
         return self.rule(gradients)
 
 

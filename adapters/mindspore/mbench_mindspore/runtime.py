@@ -13,7 +13,7 @@ os.environ.setdefault("MS_DEV_SAVE_GRAPHS_PATH", tempfile.gettempdir())
 
 import mindspore as ms
 import numpy as np
-from mindspore import ParameterTuple, ops
+from mindspore import ops
 
 from mbench.sdk.benchmark import Prepared
 from mbench.sdk.checks import check_effect
