@@ -1,4 +1,4 @@
-"""Models of families with layers of their own are proven in MindSpore; all are by `mbench verify`."""
+"""Models that stand for their families are proven in MindSpore; all are by `mbench verify`."""
 
 from __future__ import annotations
 
