@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 # Read when it is imported: what a failed compilation leaves goes there, not into the work folder.
-os.environ.setdefault("MS_DEV_SAVE_GRAPHS_PATH", tempfile.gettempdir())
+os.environ.setdefault("MS_OM_PATH", tempfile.gettempdir())
 
 import mindspore as ms
 import numpy as np

@@ -63,7 +63,7 @@ def test_it_says_that_it_has_the_whole_zoo(mode):
 
 
 @pytest.mark.parametrize(
-    ("precision", "compiler"), itertools.product(("fp32", "fp64"), ("pynative", "graph"))
+    ("precision", "compiler"), list(itertools.product(("fp32", "fp64"), ("pynative", "graph")))
 )
 def test_says_yes(precision, compiler):
     answer = MindSpore().supports(
