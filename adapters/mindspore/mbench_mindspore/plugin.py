@@ -34,7 +34,7 @@ class MindSpore(AdapterBase):
     models = "mbench_mindspore.models"
     compilers = COMPILERS
     tiers = TIERS
-    tuned_by = ("DNNL_", "GLOG_", "MS_", "ONEDNN_")
+    tuned_by = ("DNNL_", "GLOG_", "MS_ALLOC_", "MS_DEV_", "MS_ENABLE_", "ONEDNN_")
     lacks = (
         Lack("MindSpore's distribution on the package index is for CPUs", ("cuda",)),
         NO_TF32_ON_CPU,
