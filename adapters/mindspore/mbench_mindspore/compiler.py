@@ -1,0 +1,33 @@
+"""The ways in which MindSpore runs a step: how it is compiled and waited for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import mindspore as ms
+
+from mbench.sdk.compiler import Compiler
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["COMPILERS", "Pynative"]
+
+
+class Pynative(Compiler):
+    """Operations run one by one; they are only enqueued, on CPU too."""
+
+    def synchronize(self) -> None:
+        ms.runtime.synchronize()
+
+
+class Graph(Pynative):
+    """mindspore.jit: compiled once, for a batch whose values are no constants."""
+
+    differences = ("the whole step is one graph of mindspore.jit, the update included",)
+
+    def compile(self, function: Callable) -> Callable:
+        return ms.jit(function)
+
+
+COMPILERS: dict[str, type[Pynative]] = {"pynative": Pynative, "graph": Graph}

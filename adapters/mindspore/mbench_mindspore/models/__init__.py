@@ -1,0 +1,1 @@
+"""mbench's models in MindSpore, one file per family."""

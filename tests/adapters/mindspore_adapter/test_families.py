@@ -1,0 +1,17 @@
+"""Models that stand for their families are proven in MindSpore; all are by `mbench verify`."""
+
+from __future__ import annotations
+
+import pytest
+from families import assert_proven
+
+pytest.importorskip("mbench_mindspore", reason="MindSpore's adapter is not installed here")
+
+from mbench_mindspore.plugin import MindSpore
+
+pytest.importorskip("mindspore", reason="MindSpore is not installed here")
+
+
+@pytest.mark.parametrize("model", ["resnet18", "squeezenet1_0"])
+def test_a_model_is_proven(model, tmp_path, monkeypatch):
+    assert_proven(MindSpore(), model, folder=tmp_path, monkeypatch=monkeypatch)
