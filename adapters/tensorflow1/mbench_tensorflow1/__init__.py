@@ -1,1 +1,1 @@
-"""mbench's adapter for TensorFlow 1, whose workers run on Python 3.7: so does what is written here."""
+"""mbench's adapter for TensorFlow 1, whose workers run on Python 3.7: so do all files here."""

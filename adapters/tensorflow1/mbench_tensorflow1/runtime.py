@@ -14,7 +14,6 @@ from mbench.sdk.checks import check_effect, require
 from mbench.sdk.runtime import Probe, RuntimeBase
 from mbench.sdk.variances import SAMPLE, is_unbiased
 from mbench_tensorflow1.compiler import COMPILERS, Graph
-from mbench_tensorflow1.layers import Net
 from mbench_tensorflow1.optimizer import Update
 from mbench_tensorflow1.parameters import Store
 from mbench_tensorflow1.plugin import TensorFlow1
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
 
     from mbench.sdk.tensors import Native
     from mbench.workloads.workload import Workload
+    from mbench_tensorflow1.layers import Net
 
 __all__ = ["Benchmark", "Runtime"]
 

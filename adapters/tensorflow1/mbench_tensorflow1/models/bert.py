@@ -27,10 +27,9 @@ def forward(net: Net, batch: Tensors) -> Tensors:
     words = net.embedding(f"{at}.word_embeddings", config.vocabulary, config.hidden)
     places = net.embedding(f"{at}.position_embeddings", config.positions, config.hidden)
     types = net.embedding(f"{at}.token_type_embeddings", config.token_types, config.hidden)
-    x = tf.gather(words, batch["input_ids"]) + tf.gather(
-        types, batch["token_type_ids"]
-    )  # (B, L, D)
-    x = net.layer_norm(f"{at}.LayerNorm", x + places[: x.shape[1]])
+    x = tf.gather(words, batch["input_ids"])  # (B, L, D)
+    x += tf.gather(types, batch["token_type_ids"]) + places[: x.shape[1]]
+    x = net.layer_norm(f"{at}.LayerNorm", x)
     x = net.dropout(x, config.dropout)
     for layer in range(config.layers):
         x = encoded(net, f"bert.encoder.layer.{layer}", x)

@@ -53,5 +53,5 @@ def block(net: Net, at: str, x: tf.Tensor) -> tf.Tensor:
 
 
 def gelu(x: tf.Tensor) -> tf.Tensor:
-    """The one by tanh. TensorFlow 1 has none of its own; this one is composed as in GPT-2's code."""
+    """The one by tanh. Composed as in GPT-2's code: TensorFlow 1 has none."""
     return 0.5 * x * (1 + tf.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * tf.pow(x, 3))))
