@@ -1,0 +1,1 @@
+"""Models in TensorFlow 1's operations, one file per family."""

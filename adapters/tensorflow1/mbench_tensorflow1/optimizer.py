@@ -1,0 +1,135 @@
+"""The update of a step: clipping and weight decay around one of tf.train's optimizers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import tensorflow as tf
+
+from mbench.older import zipped
+from mbench.sdk.optimizer import UpdateBase, clip_factor, decays, find_rule
+
+if TYPE_CHECKING:
+    from mbench.workloads.workload import Optimizer
+
+    Pairs = list[tuple[tf.Tensor, tf.Variable]]
+
+__all__ = ["Update"]
+
+
+class Update(UpdateBase):
+    """Makes the operations of an update, which belong to the graph of the step."""
+
+    reset_operation: tf.Operation | None = None
+
+    def build(self) -> None:
+        self.session = None
+        known = decays(self.workload, self.parameters)
+        self.decays = {self.parameters[name]: decay for name, decay in known.items()}
+        self.rule = find_rule(self.workload, RULES)(self.spec)
+        self.differences = list(self.rule.differences)
+
+    def minimize(self, loss: tf.Tensor, session: tf.Session) -> tf.Operation:
+        """What updates all parameters by the gradients of `loss`, all of which come first."""
+        found = self.rule.optimizer.compute_gradients(loss, list(self.decays))
+        # Dense: rows of an embedding that no sample touched have moments and decay too, and the
+        # norm of what touches a row twice is not that of its parts.
+        gradients = [tf.convert_to_tensor(gradient) for gradient, _ in found]
+        if self.spec.clip_norm is not None:
+            norm = tf.linalg.global_norm(gradients)
+            factor = tf.minimum(tf.ones_like(norm), clip_factor(self.spec.clip_norm, norm))
+            gradients = [gradient * factor for gradient in gradients]
+        pairs = list(zipped(gradients, self.decays))
+        operation = self.rule.apply(pairs, self.decays)
+        self.session = session
+        self.reset_operation = tf.variables_initializer(self.rule.variables())
+        return operation
+
+    def reset(self) -> None:
+        if self.session is not None:
+            self.session.run(self.reset_operation)
+
+
+class Rule:
+    """One of tf.train's optimizers, and what the workload's rule has besides.
+
+    Its constants are tensors of float64: numbers would be made ones of float32, in fp64 too.
+    """
+
+    differences: tuple[str, ...] = ()
+    optimizer: tf.train.Optimizer
+
+    def __init__(self, spec: Optimizer) -> None:
+        self.spec = spec
+
+    def apply(self, pairs: Pairs, decays: dict[tf.Variable, float]) -> tf.Operation:
+        raise NotImplementedError("a rule must say how it steps")
+
+    def variables(self) -> list[tf.Variable]:
+        """What it keeps between steps."""
+        found: list[tf.Variable] = self.optimizer.variables()
+        return found
+
+
+class Sgd(Rule):
+    """v = momentum * v + (gradient + weight_decay * w);  w -= learning_rate * v."""
+
+    def __init__(self, spec: Optimizer) -> None:
+        super().__init__(spec)
+        rate = exact(spec.learning_rate)
+        if spec.momentum:
+            self.optimizer = tf.train.MomentumOptimizer(rate, exact(spec.momentum))
+        else:
+            self.optimizer = tf.train.GradientDescentOptimizer(rate)
+
+    def apply(self, pairs: Pairs, decays: dict[tf.Variable, float]) -> tf.Operation:
+        decayed = [
+            (gradient + decays[weight] * weight if decays[weight] else gradient, weight)
+            for gradient, weight in pairs
+        ]
+        return self.optimizer.apply_gradients(decayed)
+
+
+class AdamW(Rule):
+    """Decoupled weight decay, then tf.train's Adam.
+
+    That one's epsilon stands beside the uncorrected second moment: w -= rate' * m / (sqrt(v) +
+    epsilon), with rate' = rate * sqrt(1 - beta2^t) / (1 - beta1^t). So it is given one for each
+    step, epsilon * sqrt(1 - beta2^t), which makes it the workload's.
+    """
+
+    differences = (
+        "AdamW is tf.train.AdamOptimizer after weight decay of its own, with an epsilon that is "
+        "corrected at each step",
+    )
+
+    def __init__(self, spec: Optimizer) -> None:
+        super().__init__(spec)
+        zero = tf.zeros_initializer()
+        self.steps = tf.get_variable(
+            "steps", (), tf.int64, zero, trainable=False, use_resource=True
+        )
+        steps = tf.cast(self.steps.assign_add(1), tf.float64)
+        rate, one, two = (exact(number) for number in (spec.learning_rate, *spec.betas))
+        epsilon = spec.epsilon * tf.sqrt(1 - tf.pow(two, steps))
+        self.optimizer = tf.train.AdamOptimizer(rate, one, two, epsilon)
+
+    def apply(self, pairs: Pairs, decays: dict[tf.Variable, float]) -> tf.Operation:
+        with tf.control_dependencies([gradient for gradient, _ in pairs]):
+            decayed: list[Any] = [
+                weight.assign_sub(self.spec.learning_rate * decay * weight, read_value=False)
+                for weight, decay in decays.items()
+                if decay
+            ]
+        with tf.control_dependencies(decayed):
+            return self.optimizer.apply_gradients(pairs)
+
+    def variables(self) -> list[tf.Variable]:
+        return [self.steps, *super().variables()]
+
+
+def exact(number: float) -> tf.Tensor:
+    return tf.constant(number, tf.float64)
+
+
+RULES = {"sgd": Sgd, "adamw": AdamW}

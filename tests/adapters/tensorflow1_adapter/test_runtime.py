@@ -1,0 +1,116 @@
+"""TensorFlow 1's side of a worker, which has a Python of its own: it is asked as mbench asks it.
+
+The environment is the one that `mbench env create tf1` builds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from cases import make_case
+
+pytest.importorskip("mbench_tensorflow1", reason="TensorFlow 1's adapter is not installed here")
+
+from mbench_tensorflow1.plugin import TensorFlow1
+
+import mbench
+from mbench.builtin import mbench_workloads
+from mbench.contract import wire
+from mbench.engine.scratch import scratch
+from mbench.environments.locate import find
+from mbench.environments.spec import parse
+from mbench.testing.subject import Subject, observe
+
+MODELS = mbench_workloads()
+TRAINED = ("alexnet", "densenet121", "googlenet", "gpt2-small", "lstm", "mnasnet0_5",
+           "mobilenet_v2", "resnext50_32x4d", "shufflenet_v2_x0_5", "squeezenet1_1")  # fmt: skip
+"""One of each family but those of the tests below, in float64."""
+INFERRED = ("inception_v3", "vgg11_bn")
+
+
+@pytest.fixture(scope="module")
+def subject(tmp_path_factory):
+    adapter = TensorFlow1()
+    environment = find(parse("tf1"), adapter, accelerator="cpu", provision=True, report=print)
+    log = tmp_path_factory.mktemp("worker") / "worker.log"
+    with scratch():
+        yield Subject(
+            adapter=adapter, environment=environment, workloads=MODELS, device="cpu", log=log
+        )
+
+
+@pytest.fixture(scope="module")
+def worker(subject):
+    with subject.worker(small()) as worker:
+        yield worker
+
+
+def small(**changes):
+    usual = {
+        "model": "resnet18", "workload": MODELS["resnet18"], "compiler": "graph", "threads": 2,
+        "sizes": {"image_size": 32}, "batch_size": 3, "precision": "fp64",
+    }  # fmt: skip
+    return make_case(**{**usual, **changes})
+
+
+def changes(worker, case):
+    """What three steps make of the model's tensors: sketches by name."""
+    prepared = worker.prepare(case)
+    return prepared, observe(worker, case, steps=3)
+
+
+def test_it_describes_itself(subject):
+    case = small()
+    with subject.worker(case):
+        info = subject.environment
+    assert info.python_version.startswith("3.7.")
+    assert info.packages["tensorflow"] == "1.15.5"
+
+
+@pytest.mark.parametrize("others", [{"compiler": "xla"}, {"tier": "advised"}], ids=str)
+@pytest.mark.parametrize("mode", ["train", "inference"])
+def test_compilers_and_tiers_compute_the_same(worker, mode, others):
+    case = small(mode=mode)
+    _, due = changes(worker, case)
+    _, found = changes(worker, replace(case, **others))
+    for one, other in zip(found.steps, due.steps, strict=True):
+        if mode == "train":
+            assert one.loss == pytest.approx(other.loss, rel=1e-10)
+        for name, sketch in other.outputs.items():
+            assert np.array(one.outputs[name]) == pytest.approx(np.array(sketch), rel=1e-9)
+
+
+def test_a_batch_is_fed_by_its_handle(worker):
+    """Steps take all batches in turn, and each of them has another answer."""
+    worker.prepare(small(mode="inference", precision="fp32"))
+    seen = []
+    for _ in range(3):
+        worker.run(1)
+        seen.append(worker.ask(wire.Look(), wire.Seen))
+    assert [one.batch for one in seen] == [0, 1, 2]
+    sketches = {tuple(one.outputs["logits"]) for one in seen}
+    assert len(sketches) == 3
+
+
+@pytest.mark.parametrize("mode", ["train", "inference"])
+def test_what_it_does_its_own_way_is_said(worker, mode):
+    said = "; ".join(worker.prepare(small(mode=mode)).differences)
+    assert "channels last" in said
+    bert = small(
+        model="bert-base", workload=MODELS["bert-base"], mode=mode, batch_size=1,
+        sizes={"sequence_length": 16},
+    )  # fmt: skip
+    said = "; ".join(worker.prepare(bert).differences)
+    assert ("tf.train.AdamOptimizer" in said) == (mode == "train")
+
+
+@pytest.mark.parametrize(
+    ("model", "mode"),
+    [*((model, "train") for model in TRAINED), *((model, "inference") for model in INFERRED)],
+)
+def test_a_model_is_proven(subject, model, mode, monkeypatch, tmp_path):
+    monkeypatch.setenv("MBENCH_PROOFS", str(tmp_path))
+    result = mbench.verify("tf1", models=model, mode=mode, precision="fp64", quiet=True)
+    assert result.ok, result
