@@ -164,7 +164,10 @@ class Clipped(nn.Cell):
             squares = [(gradient * gradient).sum() for gradient in gradients]
             found = ops.sqrt(ops.stack(squares).sum())
             factor = ops.minimum(clip_factor(self.clip_norm, found), ops.ones_like(found))
-            gradients = [gradient * factor for gradient in gradients]
+            clipped = ()  # no list: nn.Momentum takes a tuple alone
+            for gradient in gradients:
+                clipped = clipped + (gradient * factor,)  # noqa: RUF005, which no graph unpacks
+            return self.rule(clipped)
         return self.rule(gradients)
 
 
