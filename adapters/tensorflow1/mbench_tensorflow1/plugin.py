@@ -35,7 +35,7 @@ class TensorFlow1(AdapterBase):
     compilers = COMPILERS
     switches = ("xla",)
     tiers = TIERS
-    tuned_by = ("TF_", "XLA_")
+    tuned_by = ("TF_AUTO_", "TF_DISABLE_", "TF_ENABLE_", "TF_XLA_", "XLA_")
     lacks = (
         Lack("TensorFlow 1's wheels are for CUDA 10.0, which today's GPUs are newer than",
              devices=("cuda",)),

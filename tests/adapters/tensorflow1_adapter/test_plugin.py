@@ -85,6 +85,14 @@ def test_xla_is_for_the_cpu_too_where_a_session_turns_it_on():
     assert found["TF_XLA_FLAGS"] == "--tf_xla_cpu_global_jit"
 
 
+def test_variables_of_other_tools_are_none_of_its():
+    """Terraform's are TF_ too, and may be secrets."""
+    prefixes = tuple(TensorFlow1().tuned_by)
+    assert "TF_XLA_FLAGS".startswith(prefixes)
+    assert not "TF_CLI_CONFIG_FILE".startswith(prefixes)
+    assert not "TF_VAR_password".startswith(prefixes)
+
+
 @pytest.mark.parametrize("mode", ["train", "inference"])
 def test_it_says_that_it_has_the_whole_zoo(mode):
     for model, workload in mbench_workloads().items():
