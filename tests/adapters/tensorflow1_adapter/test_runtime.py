@@ -100,7 +100,7 @@ def test_what_it_does_its_own_way_is_said(worker, mode):
     assert "channels last" in said
     bert = small(
         model="bert-base", workload=MODELS["bert-base"], mode=mode, batch_size=1,
-        sizes={"sequence_length": 16},
+        sizes={"sequence_length": 32},
     )  # fmt: skip
     said = "; ".join(worker.prepare(bert).differences)
     assert ("tf.train.AdamOptimizer" in said) == (mode == "train")
