@@ -79,7 +79,7 @@ class Measurement(ABC, Generic[Constants]):
         self.calibrated: dict[int, list[float]] = {}
         """Ratios of identical processes, by case, where this machine knows them."""
         self.address = ""
-        """Of the GPU that the first worker uses."""
+        """Of the device that the first worker uses."""
 
     @property
     def limit_bytes(self) -> int | None:
@@ -122,6 +122,7 @@ class Measurement(ABC, Generic[Constants]):
                 if isinstance(fact, events.Calibration):
                     self.calibrated[entry.number] = fact.ratios
         self.progress.phase(entry.label, "preparing")
+        free_before = self.room.free_now() if self.room else 0
         prepared = worker.prepare(entry.case)
         self.progress.phase(entry.label, "warming up")
         witness = Witness(entry, process, worker, self.store, batches=prepared.batches)
@@ -133,7 +134,6 @@ class Measurement(ABC, Generic[Constants]):
                 first.append(witness.look())
             return elapsed
 
-        free_before = self.room.free_now() if self.room else 0
         warmup = warm_up(run)
         if self.room and (limit := self.limit_bytes):
             pids = pids_here(worker)
@@ -164,17 +164,17 @@ class Measurement(ABC, Generic[Constants]):
         return Runner(entry, worker, witness, warmup.step_seconds, seconds)
 
     def watch(self, info: FrameworkInfo) -> None:
-        """The GPU that a worker uses is the one to look at; raises CaseEnded if another has been.
+        """What a worker uses is the one to look at; raises CaseEnded if another device has been.
 
-        Frameworks on different GPUs are not compared.
+        Frameworks on different ones are not compared.
         """
         if not info.device_address or info.device_address == self.address:
             return
         if self.address:
             raise CaseEnded(
                 "failed",
-                f"it uses the GPU at {info.device_address}, and others that at {self.address}: let "
-                "CUDA_VISIBLE_DEVICES name one",
+                f"it uses the device at {info.device_address}, and others that at {self.address}: "
+                "let all of them see the same one first",
             )
         self.address = info.device_address
         known = self.sampler.gpu.address if self.sampler.gpu else ""

@@ -173,8 +173,8 @@ def test_a_worker_on_another_gpu_is_not_compared(gpu, monkeypatch):
     monkeypatch.setattr(local.LocalWorker, "start", elsewhere)
     result = mbench.compare(["tiny", "flaky"], **QUICK, verify=False)
     (lost,) = [case for case in result.document["cases"] if case["outcome"] != "ok"]
-    assert lost["reason"].startswith("it uses the GPU at 0000:0")
-    assert "let CUDA_VISIBLE_DEVICES name one" in lost["reason"]
+    assert lost["reason"].startswith("it uses the device at 0000:0")
+    assert "let all of them see the same one first" in lost["reason"]
 
 
 def test_workers_are_ours_among_those_on_the_gpu(gpu):
