@@ -158,8 +158,8 @@ def variables(value: Any) -> dict[str, str]:
 
 FACTS: Mapping[str, Callable[[Any], Any]] = {
     "name": checked_name, "title": text, "contract": whole, "imports": texts, "runtime": runtime,
-    "models": text, "compilers": compilers, "devices": texts, "switches": texts, "tiers": tiers,
-    "tuned_by": texts,
+    "models": text, "parallel": text, "compilers": compilers, "devices": texts,
+    "switches": texts, "tiers": tiers, "tuned_by": texts,
 }  # fmt: skip
 
 

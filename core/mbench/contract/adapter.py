@@ -94,6 +94,9 @@ class Adapter(Protocol):
     """What is set in the tiers `first` and `advised`; empty where nobody wrote it down."""
     devices: Sequence[str]
     """Kinds of device that it computes on, by name: "cpu", "cuda"."""
+    parallel: str
+    """The framework's own means by which processes train one model together, each on a device and
+    a batch of its own, as its documentation names it; empty: it has none."""
     switches: Sequence[str]
     """Compilers that have an option of their name on the command line, beside `--compiler`."""
     tuned_by: Sequence[str]
@@ -209,11 +212,12 @@ class Runtime(Protocol):
     ) -> None:
         """Import and set up the framework; raises Unsupported if it lacks the device.
 
-        `place` is given only where several processes work on a case together, which none do yet.
-        A Runtime that does not take it serves a case of one process. `device_memory_bytes` is what
-        the framework's allocator may take of the device, by the framework's own means. A Runtime
-        that does not take it, or has no such means, is watched from outside, and ended where it
-        holds more.
+        `place` is given only where several processes work on a case together: in training, each
+        step then updates by the mean of all ranks' gradients, exchanged by the framework's own
+        means. A Runtime that does not take it serves a case of one process.
+        `device_memory_bytes` is what the framework's allocator may take of the device, by the
+        framework's own means. A Runtime that does not take it, or has no such means, is watched
+        from outside, and ended where it holds more.
         """
 
     def describe(self) -> FrameworkInfo:

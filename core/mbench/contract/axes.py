@@ -7,6 +7,7 @@ from dataclasses import MISSING, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from mbench.contract.precision import PRECISIONS
+from mbench.contract.scale import ALONE
 from mbench.contract.tier import FIRST, TIERS
 from mbench.older import CHECKS, hints_of
 
@@ -65,6 +66,14 @@ class Axes:
             "says": "Samples per device and step; max is the largest that fits all frameworks.",
             "word": "batch {}",
         }
+    )
+    scale: str = field(
+        default=ALONE,
+        metadata={
+            "says": "Nodes x devices of each, as in 1x1,1x8,2x8: a process and a batch per device, "
+            "which train one model together.",
+            "word": "on {} devices",
+        },
     )
     precision: str = field(
         metadata={"says": f"{', '.join(PRECISIONS)}.", "known": PRECISIONS, "first": "fp32",

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mbench.contract.axes import Axes
+from mbench.contract.scale import Scale, parse_scale
 from mbench.workloads.given import GIVEN
 
 if TYPE_CHECKING:
@@ -33,7 +34,8 @@ class Case(Axes):
     them without plugins (see `find_workload`). The rest is for proofs: without `dropout`, nothing
     is dropped; `plain_sgd` is the rate of bare gradient descent in the optimizer's place;
     `learning_rate` is one whose updates can be seen; `layers` makes a model less deep that would
-    not fit; `given` puts one in its place whose gradients are given.
+    not fit; `given` puts one in its place whose gradients are given. `part` is the rank whose
+    batches all ranks have; None: each has its own.
     """
 
     workload: str
@@ -43,6 +45,21 @@ class Case(Axes):
     learning_rate: float | None = None
     layers: int | None = None
     given: bool = False
+    part: int | None = None
+
+    @property
+    def places(self) -> Scale:
+        """Raises ValueError where the scale is none."""
+        return parse_scale(self.scale)
+
+    @property
+    def devices(self) -> int:
+        return self.places.devices
+
+    @property
+    def samples_per_step(self) -> int:
+        """Of all devices together."""
+        return self.batch_size * self.devices
 
     def resolve(self) -> Workload:
         """The workload with this case's sizes and switches applied.

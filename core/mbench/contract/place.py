@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 __all__ = ["ALONE", "Place"]
 
@@ -14,9 +14,21 @@ class Place:
     rank: int = 0
     ranks: int = 1
     local_rank: int = 0
-    """Which of its machine's devices is its own."""
-    meet: str = ""
-    """Where the framework's own rendezvous is, "host:port"; empty where nobody is to meet."""
+    """Which of its machine's devices is its own,"""
+    local_ranks: int = 1
+    """and of how many processes on that machine."""
+    peers: list[str] = field(default_factory=list)
+    """Where each rank's framework may listen, "address:port", by rank; empty for one alone."""
+
+    @property
+    def meet(self) -> str:
+        """Where the framework's own rendezvous is: with the first of them."""
+        return self.peers[0] if self.peers else ""
+
+    @property
+    def own(self) -> str:
+        """Where this process may listen."""
+        return self.peers[self.rank] if self.peers else ""
 
 
 ALONE = Place()

@@ -115,10 +115,15 @@ class Probed:
 
 @dataclass(frozen=True, kw_only=True)
 class TimeSteps:
-    """Time `count` steps: as one block, or each synchronised on its own."""
+    """Time `count` steps: as one block, or each synchronised on its own.
+
+    `lead` steps are made before, which are not timed: by them, processes that exchange their
+    gradients leave the line together.
+    """
 
     count: int
     each: bool = False
+    lead: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)

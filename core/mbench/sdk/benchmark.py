@@ -6,6 +6,7 @@ import math
 import os
 from typing import TYPE_CHECKING, Any
 
+from mbench.contract.place import ALONE
 from mbench.sdk import tensors
 from mbench.sdk.settings import building
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from mbench.contract.case import Case
+    from mbench.contract.place import Place
     from mbench.contract.precision import Precision
     from mbench.contract.tier import Tier
     from mbench.sdk.optimizer import UpdateBase
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["Prepared", "batch_count"]
 
 MOST_BATCHES, FEWEST_BATCHES = 8, 2
+PART_SEEDS = 2**32
+"""Between the batches of one rank and those of the next: no rank's are another's."""
 BATCHES_BYTES = 2**30
 """What all batches of a case may take together, if it is more than the fewest do."""
 
@@ -45,8 +49,11 @@ class Prepared:
         compiler: Any,
         precision: Precision,
         tier: Tier,
+        place: Place = ALONE,
     ) -> None:
         self.case = case
+        self.among = place
+        """Where this process stands among those that work on the case."""
         self.workload = workload
         self.family = family
         self.compiler = compiler
@@ -126,12 +133,14 @@ class Prepared:
 
     def place_batches(self) -> None:
         """All batches on the device; `batch` is the first. The same ones in every framework."""
-        first = self.workload.batch(self.case.batch_size, seed=self.case.seed * MOST_BATCHES)
+        part = self.among.rank if self.case.part is None else self.case.part
+        seed = self.case.seed * MOST_BATCHES + part * PART_SEEDS
+        first = self.workload.batch(self.case.batch_size, seed=seed)
         self.batches = batch_count(sum(array.nbytes for array in first.values()))
         self._placed = [self.placed(first)]
         for at in range(1, self.batches):
-            seed = self.case.seed * MOST_BATCHES + at
-            self._placed.append(self.placed(self.workload.batch(self.case.batch_size, seed=seed)))
+            batch = self.workload.batch(self.case.batch_size, seed=seed + at)
+            self._placed.append(self.placed(batch))
         self.batch = self._placed[0]
 
     def placed(self, batch: Mapping[str, np.ndarray]) -> dict[str, Any]:

@@ -31,6 +31,8 @@ class Lack:
     compilers: Sequence[str] = ()
     modes: Sequence[str] = ()
     families: Sequence[str] = ()
+    parallel: bool = False
+    """Only of processes that train one model together."""
 
     def fits(self, words: Mapping[str, str]) -> bool:
         """Whether it speaks of what `words` name: a device, a mode and so on, one of each."""
@@ -41,6 +43,8 @@ class Lack:
             "compiler": self.compilers,
             "family": self.families,
         }
+        if self.parallel and not words.get("parallel"):
+            return False
         return all(not named or words.get(kind) in named for kind, named in rows.items())
 
 
@@ -67,6 +71,7 @@ class AdapterBase:
     tuned_by: Sequence[str] = ()
     models = ""
     devices: Sequence[str] = ("cpu", "cuda")
+    parallel = ""
     switches: Sequence[str] = ()
     lacks: Sequence[Lack] = ()
     """What it cannot do. The first that fits a case is the reason that users read."""
@@ -91,7 +96,11 @@ class AdapterBase:
         """Why `case` of `workload` cannot run; empty where it can, as far as is known here."""
         if not is_there(self.model_file(workload)):
             return f"not provided: {self.title}'s adapter has no {workload.family} model"
+        together = case.devices > 1 and case.mode == "train"
+        if together and not self.parallel:
+            return f"{self.title}'s adapter has no training on several devices"
         return self.lacking(
+            parallel=self.parallel if together else "",
             mode=case.mode,
             device=case.device,
             precision=case.precision,

@@ -57,9 +57,7 @@ class RuntimeBase:
         device_memory_bytes: int | None = None,
     ) -> None:
         """`device_memory_bytes`: what its allocator may take of the device; None: all of it."""
-        require(
-            place.ranks == 1, f"{self.adapter.title}'s adapter has no work for several processes"
-        )
+        self.place = place
         self.device = device
         self.threads = threads
         self.device_memory_bytes = device_memory_bytes
@@ -157,6 +155,7 @@ class RuntimeBase:
             compiler=compiler,
             precision=precision,
             tier=tier,
+            place=self.place,
         )
 
     def matmul(self, size: int, precision: str) -> Probe:

@@ -15,13 +15,23 @@ __all__ = ["time_steps"]
 
 
 def time_steps(
-    step: Callable[[], None], synchronize: Callable[[], None], *, count: int, each: bool = False
+    step: Callable[[], None],
+    synchronize: Callable[[], None],
+    *,
+    count: int,
+    each: bool = False,
+    lead: int = 0,
 ) -> Elapsed:
-    """Time `count` steps between two synchronisations, or each between its own two."""
+    """Time `count` steps between two synchronisations, or each between its own two.
+
+    `lead` steps come before, untimed.
+    """
     # No block pays for the garbage of another. What outlives a collection is set aside: to look
     # through all that a framework has made takes a fifth of a second, and leaves caches cold.
     gc.collect()
     gc.freeze()
+    for _ in range(lead):
+        step()
     synchronize()
     durations = []
     start = begin = perf_counter_ns()

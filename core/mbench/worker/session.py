@@ -59,7 +59,13 @@ class Session:
         if isinstance(message, wire.TimeSteps):
             work = self.probe or self.rotation
             assert work is not None, "prepare comes first"
-            return time_steps(work.step, work.synchronize, count=message.count, each=message.each)
+            return time_steps(
+                work.step,
+                work.synchronize,
+                count=message.count,
+                each=message.each,
+                lead=message.lead,
+            )
         assert self.rotation is not None, "prepare comes first"
         if isinstance(message, wire.TimeWaits):
             return time_steps(nothing, self.rotation.synchronize, count=WAITS, each=True)
@@ -83,11 +89,14 @@ class Session:
     def start(self, message: wire.Start) -> Runtime:
         module, _, name = message.runtime.partition(":")
         settings: dict[str, Any] = {"device": message.device, "threads": message.threads}
-        if message.place.ranks > 1:
-            settings["place"] = message.place
         make = getattr(importlib.import_module(module), name)
+        takes = inspect.signature(make).parameters
+        if message.place.ranks > 1:
+            if "place" not in takes:
+                raise Unsupported("the adapter has no work for several processes")
+            settings["place"] = message.place
         share = message.device_memory_bytes
-        if share is not None and "device_memory_bytes" in inspect.signature(make).parameters:
+        if share is not None and "device_memory_bytes" in takes:
             settings["device_memory_bytes"] = share
         runtime: Runtime = make(**settings)
         self.runtime = runtime

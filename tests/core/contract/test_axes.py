@@ -12,6 +12,7 @@ from mbench.contract.axes import AXES, MACHINE, alike, hushed, key, name
 CASE = make_case(model="resnet50", workload="somewhere:else", threads=2)
 OTHER = {
     "model": "vgg11", "mode": "inference", "sizes": {"image_size": 96}, "batch_size": 16,
+    "scale": "2x8",
     "precision": "tf32", "tier": "advised", "compiler": "graph", "device": "cuda", "threads": 4,
     "variables": {"TF_X": "1"}, "steadiness": "steady", "clip": False,
 }  # fmt: skip
@@ -61,13 +62,13 @@ def test_what_is_usual_is_not_said():
 
 def test_what_is_unusual_is_said():
     assert name(but(**OTHER)) == (
-        "vgg11 inference, image size 96, batch 16, tf32, tier advised, graph, cuda, "
+        "vgg11 inference, image size 96, batch 16, on 2x8 devices, tf32, tier advised, graph, cuda, "
         "threads 4, TF_X=1, steady, without clipping"
     )
 
 
 def test_threads_and_what_is_usual_go_without_saying():
-    usual = {"sizes", "tier", "variables", "steadiness"}
+    usual = {"sizes", "scale", "tier", "variables", "steadiness"}
     assert hushed([CASE, but(batch_size=1)]) == {*usual, "threads", "clip"}
     assert hushed([but(clip=False)]) == {*usual, "threads"}, "alike, but not as usual"
     assert hushed([CASE, but(threads=1)]) == {*usual, "clip"}

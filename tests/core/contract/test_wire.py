@@ -25,7 +25,7 @@ MESSAGES = [
         runtime="a.b:C",
         device="cpu",
         threads=2,
-        place=Place(rank=1, ranks=2, local_rank=1, meet="one:29500"),
+        place=Place(rank=1, ranks=2, local_rank=1, local_ranks=2, peers=["one:29500", "two:29500"]),
     ),
     FrameworkInfo(
         version="1.0", devices=["cpu"], device_name='a "b"\n\u2028', threads=1, versions={"x": "1"}

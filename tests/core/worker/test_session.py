@@ -45,14 +45,33 @@ def test_a_runtime_is_told_its_place_where_there_are_several(monkeypatch, place,
     told = {}
 
     class Runtime(mbench_tiny.Runtime):
-        def __init__(self, *, device, threads, **more):
+        def __init__(self, *, device, threads, place=None):
             super().__init__(device=device, threads=threads)
-            told.update(more)
+            told.update({"place": place} if place else {})
 
     monkeypatch.setattr(mbench_tiny, "Runtime", Runtime)
     session = Session()
     session.answer(dataclasses.replace(START, runtime="mbench_tiny:Runtime", place=place))
     assert told == given
+
+
+def test_a_runtime_that_takes_no_place_serves_one_process(monkeypatch):
+    class Runtime:
+        def __init__(self, *, device, threads):
+            raise AssertionError("it is not made")
+
+    monkeypatch.setattr(mbench_tiny, "Runtime", Runtime)
+    with pytest.raises(Unsupported, match="no work for several processes"):
+        Session().answer(
+            dataclasses.replace(START, runtime="mbench_tiny:Runtime", place=Place(rank=1, ranks=2))
+        )
+
+
+def test_steps_that_lead_are_made_and_not_timed(session):
+    session.answer(wire.Prepare(case=CASE))
+    elapsed = session.answer(wire.TimeSteps(count=2, each=True, lead=3))
+    assert len(elapsed.nanoseconds) == 2
+    assert session.answer(wire.Look()).step == 5
 
 
 def test_prepare_loads_the_canonical_parameters(session):
