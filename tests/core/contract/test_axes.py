@@ -62,8 +62,8 @@ def test_what_is_usual_is_not_said():
 
 def test_what_is_unusual_is_said():
     assert name(but(**OTHER)) == (
-        "vgg11 inference, image size 96, batch 16, on 2x8 devices, tf32, tier advised, graph, cuda, "
-        "threads 4, TF_X=1, steady, without clipping"
+        "vgg11 inference, image size 96, batch 16, on 2x8 devices, tf32, tier advised, graph, "
+        "cuda, threads 4, TF_X=1, steady, without clipping"
     )
 
 
