@@ -1,4 +1,4 @@
-"""Which network interface has an address: what frameworks ask for, to exchange gradients over it."""
+"""Which network interface has an address: what frameworks ask for to exchange gradients by it."""
 
 from __future__ import annotations
 
