@@ -145,10 +145,14 @@ class Turned:
 
 @dataclass(frozen=True, kw_only=True)
 class Elapsed:
-    """`start` is on the machine's monotonic clock; one duration per block, or one per step."""
+    """`start` is on the machine's monotonic clock; one duration per block, or one per step.
+
+    Of several processes they are the slowest one's, and `ranks` has those of each.
+    """
 
     start_nanoseconds: int
     nanoseconds: list[int]
+    ranks: list[list[int]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         if not self.nanoseconds or min(self.nanoseconds) <= 0:
