@@ -203,13 +203,16 @@ class Seen:
 class Observe:
     """Reload the canonical parameters of `seed`, run `steps` steps and report the evidence.
 
-    All are on the first batch, or, `in_turn`, each on the next. `masked` names tensors of which
+    All are on the batch of that number, or, `in_turn`, each on the next. If `apart`, it is that of
+    each rank, the same for so many ranks in a row: rank // apart. `masked` names tensors of which
     it is told where they change; in those of `filled`, every number is the one that is given.
     """
 
     seed: int
     steps: int
     training: bool
+    batch: int = 0
+    apart: int = 0
     in_turn: bool = False
     masked: list[str] = field(default_factory=list)
     filled: dict[str, float] = field(default_factory=dict)
