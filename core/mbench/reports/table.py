@@ -25,8 +25,8 @@ from mbench.reports.text import plain
 
 __all__ = ["render"]
 
-REMARKS = (lacking_lines, outcome_lines, scaling_lines, doubt_lines, disturbance_lines, difference_lines,
-           variables_lines, search_lines)  # fmt: skip
+REMARKS = (lacking_lines, outcome_lines, scaling_lines, doubt_lines, disturbance_lines,
+           difference_lines, variables_lines, search_lines)  # fmt: skip
 SPARE = ("MFU", "peak MiB", "first step s", "version", "step ms")
 """The first is the first to go where a terminal is narrow."""
 
