@@ -159,7 +159,8 @@ def test_every_field_is_documented_with_its_type(document, pages):
     types = documented(pages[PAGE])
     assert gpu <= set(types)
     others = constants(pages[PAGE], of="published protocols")
-    compare(document, types, absent=gpu | others | unmetered(document, types))
+    several = {path for path in types if path.startswith("cases[].ranks.")}
+    compare(document, types, absent=gpu | others | several | unmetered(document, types))
 
 
 def unmetered(document: dict[str, Any], types: dict[str, str]) -> set[str]:
@@ -195,6 +196,19 @@ def test_a_published_protocol_has_constants_of_its_own(tmp_path, pages):
     found = json.loads(text)["protocol"]
     compare({"protocol": found}, types, absent=set(types) - protocol - {"protocol"})
     assert len(protocol) == len(found) == 14
+
+
+def test_the_document_of_several_devices(tmp_path, pages):
+    text = mbench(
+        tmp_path, "run", "tiny", "--models", "tiny-model", "--scale", "1x2", "--processes", "1",
+        "--rounds", "1", "--block", "0.05", "--threads", "1", "--no-verify", "--no-mfu",
+        "--format", "json",
+    )  # fmt: skip
+    types = documented(pages[PAGE])
+    (case,) = json.loads(text)["cases"]
+    ranks = {path for path in types if path.startswith("cases[].ranks")}
+    compare({"cases": [{"ranks": case["ranks"]}]}, types, absent=set(types) - ranks - {"cases"})
+    assert len(ranks) == 3
 
 
 def test_the_document_is_what_the_command_prints(run, document):
