@@ -1,0 +1,121 @@
+"""megengine.module's layers, as the model files make them.
+
+Shapes: B batch, C channels, H W pixels, L sequence, D features of a head.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from megengine import functional as F
+from megengine import module as M
+
+from mbench.older import Protocol
+
+if TYPE_CHECKING:
+    from megengine import Tensor
+
+__all__ = ["AveragePool", "BasicConv2d", "MaxPool", "Normalized", "ReLU6", "attend", "conv",
+           "flat", "norm", "pixels", "regions"]  # fmt: skip
+
+
+class Normalized(Protocol):
+    """What a model's dimensions say of its batch norms; `momentum` weighs the new statistic."""
+
+    @property
+    def epsilon(self) -> float: ...
+
+    @property
+    def momentum(self) -> float: ...
+
+
+def conv(
+    inputs: int,
+    outputs: int,
+    kernel: int | tuple[int, int],
+    *,
+    stride: int = 1,
+    padding: int | tuple[int, int] | None = None,
+    groups: int = 1,
+    bias: bool = False,
+) -> M.Conv2d:
+    """Padded by half its kernel unless told otherwise."""
+    if padding is None:
+        sides = (kernel, kernel) if isinstance(kernel, int) else kernel
+        padding = (sides[0] // 2, sides[1] // 2)
+    return M.Conv2d(inputs, outputs, kernel, stride, padding, groups=groups, bias=bias)
+
+
+def norm(config: Normalized, channels: int) -> M.BatchNorm2d:
+    """Its momentum is the share of the old statistic."""
+    return M.BatchNorm2d(channels, eps=config.epsilon, momentum=1 - config.momentum)
+
+
+class BasicConv2d(M.Module):
+    """A convolution without bias, batch norm and ReLU, as all convolutions of an inception."""
+
+    def __init__(
+        self, config: Normalized, inputs: int, outputs: int, kernel: Any, **options: Any
+    ) -> None:
+        super().__init__()
+        self.conv = conv(inputs, outputs, kernel, **options)
+        self.bn = norm(config, outputs)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.relu(self.bn(self.conv(x)))
+
+
+class MaxPool(M.MaxPool2d):
+    """megengine.module's own, which pads with the least number.
+
+    `ceil` lets the last window jut out. MegEngine's cannot, so images get zeros behind the last
+    pixel. They must come out of a ReLU.
+    """
+
+    def __init__(
+        self, kernel: int, *, stride: int = 2, padding: int = 0, ceil: bool = False
+    ) -> None:
+        super().__init__(kernel, stride, padding)
+        self.ceil = ceil
+
+    def forward(self, x: Tensor) -> Tensor:
+        juts = -(x.shape[2] - self.kernel_size) % self.stride if self.ceil else 0
+        if juts:
+            x = F.nn.pad(x, ((0, 0), (0, 0), (0, juts), (0, juts)))
+        return super().forward(x)
+
+
+class ReLU6(M.Module):
+    """min(max(x, 0), 6)."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.relu6(x)
+
+
+class AveragePool(M.AvgPool2d):
+    """Averages of windows, in which zeros of the padding count."""
+
+    def __init__(self, kernel: int, *, stride: int = 1, padding: int = 0) -> None:
+        super().__init__(kernel, stride, padding, mode="average")
+
+
+def regions(count: int) -> M.AdaptiveAvgPool2d:
+    """(B, C, H, W) -> (B, C, count, count): means over as many regions per side."""
+    return M.AdaptiveAvgPool2d((count, count))
+
+
+def pixels(x: Tensor) -> Tensor:
+    """(B, C, H, W) -> (B, C): the mean over all pixels."""
+    return F.mean(x, axis=(2, 3))
+
+
+def flat(x: Tensor) -> Tensor:
+    """(B, C, H, W) -> (B, C * H * W)."""
+    return F.flatten(x, 1)
+
+
+def attend(query: Tensor, key: Tensor, value: Tensor, dropout: M.Module, *, width: int) -> Tensor:
+    """Of (B, heads, L, D), where D is `width`: two products around a softmax."""
+    scores = F.matmul(query * (1 / math.sqrt(width)), key, transpose_b=True)
+    return F.matmul(dropout(F.softmax(scores, axis=-1)), value)

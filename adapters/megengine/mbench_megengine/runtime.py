@@ -1,0 +1,115 @@
+"""MegEngine in the worker: sets it up, builds cases and runs their steps."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import megengine as mge
+import numpy as np
+from megengine import functional as F
+from megengine.autodiff import GradManager
+
+from mbench.sdk.benchmark import Prepared
+from mbench.sdk.checks import check_effect, require
+from mbench.sdk.runtime import RuntimeBase
+from mbench.sdk.variances import SAMPLE, is_unbiased
+from mbench_megengine import parameters
+from mbench_megengine.compiler import COMPILERS, Eager
+from mbench_megengine.optimizer import Update
+from mbench_megengine.plugin import MegEngine
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from megengine import module as M
+
+    from mbench.sdk.tensors import Native
+
+    Tensors = Mapping[str, mge.Tensor]
+
+__all__ = ["Benchmark", "Runtime"]
+
+
+class Benchmark(Prepared):
+    """A case in MegEngine."""
+
+    updater = Update
+    place = staticmethod(parameters.placed)
+    to_numpy = staticmethod(parameters.to_numpy)
+
+    def build(self) -> M.Module:
+        mge.random.seed(self.case.seed)
+        model = self.family.build(self.workload.config)
+        model.train(self.training)
+        return model
+
+    def check(self) -> None:
+        found = {name: native.tensor.dtype.name for name, native in self.natives().items()}
+        check_effect(self.precision, found, self.precision.parameters)
+        kept = "batch norm keeps biased variances here"
+        require(not self.training or is_unbiased(sample_variance()), kept)
+
+    def prepare_training(self) -> None:
+        model, family, update = self.model, self.family, self.update
+        manager = GradManager().attach(list(update.parameters.values()))
+
+        def compute(batch: Tensors) -> mge.Tensor:
+            with manager:
+                loss = family.loss(family.forward(model, batch), batch)
+                manager.backward(loss)
+            update()
+            return loss
+
+        self.compute = self.compiler.compile(compute)
+
+    def train(self, batch: Tensors) -> mge.Tensor:
+        return self.compute(batch)
+
+    def prepare_inference(self) -> None:
+        self.compute = self.compiler.compile(partial(self.family.forward, self.model))
+
+    def infer(self, batch: Tensors) -> Tensors:
+        return self.compute(batch)
+
+    def natives(self) -> dict[str, Native]:
+        return parameters.named(self.model)
+
+
+class Runtime(RuntimeBase):
+    """MegEngine on the CPU with a number of threads."""
+
+    adapter = MegEngine()
+    compilers = COMPILERS
+    plain = Eager
+    benchmark = Benchmark
+    version = str(mge.__version__)
+    distributions = ("megengine", "numpy")
+    out_of_memory = ("out of memory", "memory allocation", "malloc", "bad_alloc")
+
+    def set_up(self) -> None:
+        self.expect_cuda(built=True, found=mge.is_cuda_available())
+        # A device of so many threads; its usual one, "cpu0", has a single thread.
+        mge.set_default_device(f"multithread{self.threads}:0")
+
+    def threads_used(self) -> int:
+        return int(mge.get_default_device().partition(":")[0].replace("multithread", ""))
+
+    def details(self) -> dict[str, str]:
+        return {"commit": str(mge.version.git_version)}
+
+    def operand(self, shape: Sequence[int], dtype: str, compiler: Eager) -> mge.Tensor:
+        return parameters.placed(np.random.default_rng().uniform(-1, 1, shape))
+
+    def multiplier(self, a: mge.Tensor, b: mge.Tensor) -> Callable[[], mge.Tensor]:
+        return partial(F.matmul, a, b)
+
+    def adder(self, a: mge.Tensor, b: mge.Tensor) -> Callable[[], mge.Tensor]:
+        return partial(type(b).__iadd__, b, a)
+
+
+def sample_variance() -> float:
+    """What batch norm gives to a running variance, of SAMPLE."""
+    norm = mge.module.BatchNorm2d(1, momentum=0.0)
+    norm(parameters.placed(SAMPLE))
+    return float(norm.running_var.numpy().item())
