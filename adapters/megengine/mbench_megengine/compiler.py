@@ -18,6 +18,9 @@ __all__ = ["COMPILERS", "Eager"]
 class Eager(Compiler):
     """Operations run one by one. They are only enqueued, on the CPU too."""
 
+    unlike = 0
+    """How many of the first calls are not like those that follow."""
+
     def synchronize(self) -> None:
         mge._full_sync()  # as the documentation of megengine.device asks for
 
@@ -26,9 +29,11 @@ class Trace(Eager):
     """megengine.jit.trace, whose first call builds the graph and whose second compiles it.
 
     Each call runs the function's Python once more: that checks the graph, and gives it the tensors
-    that it reads. So a batch and loaded parameters are never constants.
+    that it reads. So a batch and loaded parameters are never constants. What is compiled begins its
+    random numbers anew, so that the first two calls drop the same.
     """
 
+    unlike = 2
     differences = (
         "the whole step is one graph of megengine.jit.trace, the update included; its Python runs "
         "at each step",

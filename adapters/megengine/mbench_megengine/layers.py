@@ -8,16 +8,20 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+import megengine as mge
+import numpy as np
 from megengine import functional as F
 from megengine import module as M
+from megengine.core._imperative_rt.core2 import apply
+from megengine.core.ops import builtin
 
-from mbench.older import Protocol
+from mbench.older import Protocol, zipped
 
 if TYPE_CHECKING:
     from megengine import Tensor
 
-__all__ = ["AveragePool", "BasicConv2d", "MaxPool", "Normalized", "ReLU6", "attend", "conv",
-           "flat", "norm", "pixels", "regions"]  # fmt: skip
+__all__ = ["AveragePool", "BasicConv2d", "Dropout", "MaxPool", "Normalized", "ReLU6", "attend",
+           "conv", "flat", "norm", "pixels", "regions", "seed"]  # fmt: skip
 
 
 class Normalized(Protocol):
@@ -64,6 +68,32 @@ class BasicConv2d(M.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         return F.relu(self.bn(self.conv(x)))
+
+
+class Dropout(M.Dropout):
+    """megengine.module's own, by MegEngine's own operation, with a generator of its own.
+
+    Those of megengine.module all share one. In a graph that is traced, each begins at its seed, so
+    that all layers of a shape would drop the same.
+    """
+
+    generator: mge.random.RNG | None = None
+    """`seed` gives one to each."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        if not self.training or not self.drop_prob:
+            return x
+        own = self.generator
+        assert own is not None, "dropout is to be seeded"
+        drop = builtin.Dropout(drop_prob=self.drop_prob, seed=own._seed, handle=own._handle)
+        return apply(drop, x)[0]
+
+
+def seed(model: M.Module, number: int) -> None:
+    """Of all that is random in it."""
+    layers = [module for module in model.modules() if isinstance(module, Dropout)]
+    for layer, own in zipped(layers, np.random.SeedSequence(number).generate_state(len(layers))):
+        layer.generator = mge.random.RNG(int(own))
 
 
 class MaxPool(M.MaxPool2d):

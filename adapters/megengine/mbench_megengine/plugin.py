@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 __all__ = ["MegEngine", "mbench_adapters"]
 
 MEGENGINE = "1.13.0"
-NUMPY = "1.24.4"  # the newest for Python 3.8; MegEngine takes none from 2.0 on
+BESIDE = ("numpy==1.24.4", "setuptools==75.3.2")
+"""The newest for Python 3.8. MegEngine takes no NumPy from 2.0 on, and imports pkg_resources, which
+newer setuptools lack.
+"""
 
 COMPILERS = {
     "eager": "operations run one by one, as MegEngine does by default",
@@ -48,7 +51,7 @@ class MegEngine(AdapterBase):
         version = MEGENGINE if version is None else version
         if not re.match(r"1\.13\.\d+$", version):
             raise ValueError(f"MegEngine {version} is not supported: 1.13 is")
-        return (f"megengine=={version}", f"numpy=={NUMPY}")
+        return (f"megengine=={version}", *BESIDE)
 
     def python(self, version: str | None) -> str:
         return ">=3.8,<3.11"

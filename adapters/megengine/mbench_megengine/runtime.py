@@ -9,12 +9,13 @@ import megengine as mge
 import numpy as np
 from megengine import functional as F
 from megengine.autodiff import GradManager
+from megengine.utils.module_stats import module_stats
 
 from mbench.sdk.benchmark import Prepared
 from mbench.sdk.checks import check_effect, require
 from mbench.sdk.runtime import RuntimeBase
 from mbench.sdk.variances import SAMPLE, is_unbiased
-from mbench_megengine import parameters
+from mbench_megengine import layers, parameters
 from mbench_megengine.compiler import COMPILERS, Eager
 from mbench_megengine.optimizer import Update
 from mbench_megengine.plugin import MegEngine
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Benchmark", "Runtime"]
 
+PRODUCTS = ("Conv2d", "Linear")
+"""Layers that multiply and add, by what module_stats calls them."""
+
 
 class Benchmark(Prepared):
     """A case in MegEngine."""
@@ -41,6 +45,7 @@ class Benchmark(Prepared):
     def build(self) -> M.Module:
         mge.random.seed(self.case.seed)
         model = self.family.build(self.workload.config)
+        layers.seed(model, self.case.seed)
         model.train(self.training)
         return model
 
@@ -62,6 +67,8 @@ class Benchmark(Prepared):
             return loss
 
         self.compute = self.compiler.compile(compute)
+        for _ in range(self.compiler.unlike):
+            self.compute(self.batch)  # whatever it changes is loaded and reset after it
 
     def train(self, batch: Tensors) -> mge.Tensor:
         return self.compute(batch)
@@ -74,6 +81,24 @@ class Benchmark(Prepared):
 
     def natives(self) -> dict[str, Native]:
         return parameters.named(self.model)
+
+    def counted_flops(self) -> float | None:
+        """By megengine.utils.module_stats, of convolutions and linear layers.
+
+        A multiply-add is one there, but each element of a norm is seven. It knows no products but
+        those of layers, so it counts no attention.
+        """
+        if "images" not in self.batch:
+            return None
+        found = module_stats(
+            self.family.build(self.workload.config),
+            inputs=self.sample()["images"].numpy(),
+            cal_params=False,
+            cal_activations=False,
+            logging_to_stdout=False,
+        )[1]
+        known = [one for one in found.flops if one.get("class_name") in PRODUCTS]
+        return 2.0 * sum(one["flops_num"] for one in known)
 
 
 class Runtime(RuntimeBase):

@@ -11,7 +11,7 @@ from megengine import module as M
 
 from mbench.workloads.alexnet import POOLED
 from mbench_megengine.images import forward, loss
-from mbench_megengine.layers import MaxPool, conv, flat, regions
+from mbench_megengine.layers import Dropout, MaxPool, conv, flat, regions
 
 if TYPE_CHECKING:
     from megengine import Tensor
@@ -42,10 +42,10 @@ class AlexNet(M.Module):
         )
         self.avgpool = regions(POOLED)
         self.classifier = M.Sequential(
-            M.Dropout(config.dropout),
+            Dropout(config.dropout),
             M.Linear(fifth * POOLED**2, config.hidden),
             M.ReLU(),
-            M.Dropout(config.dropout),
+            Dropout(config.dropout),
             M.Linear(config.hidden, config.hidden),
             M.ReLU(),
             M.Linear(config.hidden, config.classes),

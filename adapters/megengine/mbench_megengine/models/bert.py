@@ -12,7 +12,7 @@ import numpy as np
 from megengine import functional as F
 from megengine import module as M
 
-from mbench_megengine.layers import attend
+from mbench_megengine.layers import Dropout, attend
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -58,7 +58,7 @@ class Embeddings(M.Module):
         self.position_embeddings = M.Embedding(config.positions, config.hidden)
         self.token_type_embeddings = M.Embedding(config.token_types, config.hidden)
         self.LayerNorm = M.LayerNorm(config.hidden, eps=config.epsilon)
-        self.dropout = M.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
         self.length = config.sequence_length
 
     def forward(self, input_ids: Tensor, types: Tensor) -> Tensor:
@@ -106,7 +106,7 @@ class SelfAttention(M.Module):
         self.query = M.Linear(config.hidden, config.hidden)
         self.key = M.Linear(config.hidden, config.hidden)
         self.value = M.Linear(config.hidden, config.hidden)
-        self.dropout = M.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
         self.length, self.hidden, self.heads = config.sequence_length, config.hidden, config.heads
 
     def forward(self, x: Tensor) -> Tensor:
@@ -136,7 +136,7 @@ class Summed(M.Module):
         super().__init__()
         self.dense = M.Linear(inputs, config.hidden)
         self.LayerNorm = M.LayerNorm(config.hidden, eps=config.epsilon)
-        self.dropout = M.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
 
     def forward(self, y: Tensor, x: Tensor) -> Tensor:
         return self.LayerNorm(x + self.dropout(self.dense(y)))

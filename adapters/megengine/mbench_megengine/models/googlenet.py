@@ -11,7 +11,7 @@ from megengine import functional as F
 from megengine import module as M
 
 from mbench.workloads.googlenet import AUXILIARY_SIDE, AUXILIARY_WEIGHT
-from mbench_megengine.layers import BasicConv2d, MaxPool, flat, pixels, regions
+from mbench_megengine.layers import BasicConv2d, Dropout, MaxPool, flat, pixels, regions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,7 +39,7 @@ class GoogLeNet(M.Module):
                 setattr(self, module.auxiliary, Auxiliary(config, inputs))
         self.maxpool3 = MaxPool(3, stride=2, ceil=True)
         self.maxpool4 = MaxPool(2, stride=2, ceil=True)
-        self.dropout = M.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
         self.fc = M.Linear(inputs, config.classes)
 
     def forward(self, images: Tensor) -> Tensor | tuple[Tensor, ...]:
@@ -88,7 +88,7 @@ class Auxiliary(M.Module):
         self.conv = BasicConv2d(config, inputs, 128, 1)
         self.fc1 = M.Linear(128 * AUXILIARY_SIDE**2, 1024)
         self.fc2 = M.Linear(1024, config.classes)
-        self.dropout = M.Dropout(config.auxiliary_dropout)
+        self.dropout = Dropout(config.auxiliary_dropout)
 
     def forward(self, x: Tensor) -> Tensor:
         x = self.conv(self.pool(x))

@@ -13,7 +13,7 @@ from megengine import module as M
 
 from mbench.older import zipped
 from mbench.workloads.inception import AUXILIARY_WEIGHT, TALL, WIDE
-from mbench_megengine.layers import AveragePool, BasicConv2d, MaxPool, pixels
+from mbench_megengine.layers import AveragePool, BasicConv2d, Dropout, MaxPool, pixels
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,7 +49,7 @@ class InceptionV3(M.Module):
         self.Mixed_7a = ModuleD(config, inputs)
         self.Mixed_7b = ModuleE(config, 512 + inputs)
         self.Mixed_7c = ModuleE(config, 2048)
-        self.dropout = M.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
         self.fc = M.Linear(2048, config.classes)
 
     def forward(self, images: Tensor) -> Tensor | tuple[Tensor, ...]:

@@ -11,7 +11,7 @@ from megengine import module as M
 
 from mbench.workloads.mnasnet import LAST
 from mbench_megengine.images import forward, loss
-from mbench_megengine.layers import conv, norm, pixels
+from mbench_megengine.layers import Dropout, conv, norm, pixels
 
 if TYPE_CHECKING:
     from megengine import Tensor
@@ -40,7 +40,7 @@ class MnasNet(M.Module):
                 inputs = stack.outputs
             layers.append(M.Sequential(*blocks))
         self.layers = M.Sequential(*layers, *normed(config, inputs, LAST, 1), M.ReLU())
-        self.classifier = M.Sequential(M.Dropout(config.dropout), M.Linear(LAST, config.classes))
+        self.classifier = M.Sequential(Dropout(config.dropout), M.Linear(LAST, config.classes))
 
     def forward(self, images: Tensor) -> Tensor:
         """(B, C, H, W) -> (B, K)."""

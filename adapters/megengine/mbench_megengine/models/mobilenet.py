@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from megengine import module as M
 
 from mbench_megengine.images import forward, loss
-from mbench_megengine.layers import ReLU6, conv, norm, pixels
+from mbench_megengine.layers import Dropout, ReLU6, conv, norm, pixels
 
 if TYPE_CHECKING:
     from megengine import Tensor
@@ -33,7 +33,7 @@ class MobileNetV2(M.Module):
         layers.append(activated(config, inputs, config.last, 1))
         self.features = M.Sequential(*layers)
         self.classifier = M.Sequential(
-            M.Dropout(config.dropout), M.Linear(config.last, config.classes)
+            Dropout(config.dropout), M.Linear(config.last, config.classes)
         )
 
     def forward(self, images: Tensor) -> Tensor:

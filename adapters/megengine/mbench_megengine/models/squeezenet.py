@@ -11,7 +11,7 @@ from megengine import functional as F
 from megengine import module as M
 
 from mbench_megengine.images import forward, loss
-from mbench_megengine.layers import MaxPool, conv, pixels
+from mbench_megengine.layers import Dropout, MaxPool, conv, pixels
 
 if TYPE_CHECKING:
     from megengine import Tensor
@@ -34,7 +34,7 @@ class SqueezeNet(M.Module):
                 inputs = 2 * fire.expand
         self.features = M.Sequential(*layers)
         self.classifier = M.Sequential(
-            M.Dropout(config.dropout), conv(inputs, config.classes, 1, bias=True), M.ReLU()
+            Dropout(config.dropout), conv(inputs, config.classes, 1, bias=True), M.ReLU()
         )
 
     def forward(self, images: Tensor) -> Tensor:

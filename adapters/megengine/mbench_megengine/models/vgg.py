@@ -12,7 +12,7 @@ from megengine import module as M
 from mbench.older import zipped
 from mbench.workloads.vgg import HIDDEN, POOLED
 from mbench_megengine.images import forward, loss
-from mbench_megengine.layers import MaxPool, conv, flat, norm, regions
+from mbench_megengine.layers import Dropout, MaxPool, conv, flat, norm, regions
 
 if TYPE_CHECKING:
     from megengine import Tensor
@@ -39,10 +39,10 @@ class VGG(M.Module):
         self.classifier = M.Sequential(
             M.Linear(inputs * POOLED**2, HIDDEN),
             M.ReLU(),
-            M.Dropout(config.dropout),
+            Dropout(config.dropout),
             M.Linear(HIDDEN, HIDDEN),
             M.ReLU(),
-            M.Dropout(config.dropout),
+            Dropout(config.dropout),
             M.Linear(HIDDEN, config.classes),
         )
 
