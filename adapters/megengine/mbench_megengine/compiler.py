@@ -30,7 +30,8 @@ class Trace(Eager):
 
     Each call runs the function's Python once more: that checks the graph, and gives it the tensors
     that it reads. So a batch and loaded parameters are never constants. What is compiled begins its
-    random numbers anew, so that the first two calls drop the same.
+    random numbers anew, so that the first two calls drop the same. Shapes are numbers while it is
+    traced, for those of a case do not change.
     """
 
     unlike = 2
@@ -40,7 +41,7 @@ class Trace(Eager):
     )
 
     def compile(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        return jit.trace(function, symbolic=True)
+        return jit.trace(function, symbolic=True, symbolic_shape=False)
 
 
 COMPILERS: dict[str, type[Eager]] = {"eager": Eager, "trace": Trace}

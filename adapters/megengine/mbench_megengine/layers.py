@@ -16,12 +16,14 @@ from megengine.core._imperative_rt.core2 import apply
 from megengine.core.ops import builtin
 
 from mbench.older import Protocol, zipped
+from mbench.sdk.regions import shares
+from mbench_megengine.parameters import placed
 
 if TYPE_CHECKING:
     from megengine import Tensor
 
-__all__ = ["AveragePool", "BasicConv2d", "Dropout", "MaxPool", "Normalized", "ReLU6", "attend",
-           "conv", "flat", "norm", "pixels", "regions", "seed"]  # fmt: skip
+__all__ = ["AveragePool", "BasicConv2d", "Dropout", "MaxPool", "Normalized", "ReLU6", "Regions",
+           "attend", "conv", "flat", "norm", "pixels", "seed"]  # fmt: skip
 
 
 class Normalized(Protocol):
@@ -130,9 +132,23 @@ class AveragePool(M.AvgPool2d):
         super().__init__(kernel, stride, padding, mode="average")
 
 
-def regions(count: int) -> M.AdaptiveAvgPool2d:
-    """(B, C, H, W) -> (B, C, count, count): means over as many regions per side."""
-    return M.AdaptiveAvgPool2d((count, count))
+class Regions(M.Module):
+    """(B, C, H, W) -> (B, C, count, count): means over as many regions per side.
+
+    By two products. M.AdaptiveAvgPool2d has other regions where `count` does not divide the side,
+    and ends the process where it is more than that. At the usual sizes each region is a pixel.
+    """
+
+    def __init__(self, count: int) -> None:
+        super().__init__()
+        self.count = count
+
+    def forward(self, x: Tensor) -> Tensor:
+        _, _, height, width = x.shape
+        if height == width == self.count:
+            return x
+        down, across = (placed(shares(side, self.count)) for side in (height, width))
+        return F.matmul(F.matmul(down, x), across, transpose_b=True)
 
 
 def pixels(x: Tensor) -> Tensor:

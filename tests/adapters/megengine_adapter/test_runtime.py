@@ -151,7 +151,7 @@ def test_a_window_may_jut_out():
 def test_regions_are_those_of_the_reference():
     """Of 3 pixels, where regions of 6 overlap."""
     images = np.arange(9, dtype=np.float32).reshape(1, 1, 3, 3)
-    found = layers.regions(6)(mge.Tensor(images)).numpy()[0, 0]
+    found = layers.Regions(6)(mge.Tensor(images)).numpy()[0, 0]
     np.testing.assert_allclose(found[0], [0, 0, 1, 1, 2, 2])
     np.testing.assert_allclose(found[:, 0], [0, 0, 3, 3, 6, 6])
 

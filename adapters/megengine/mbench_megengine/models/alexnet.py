@@ -11,7 +11,7 @@ from megengine import module as M
 
 from mbench.workloads.alexnet import POOLED
 from mbench_megengine.images import forward, loss
-from mbench_megengine.layers import Dropout, MaxPool, conv, flat, regions
+from mbench_megengine.layers import Dropout, MaxPool, Regions, conv, flat
 
 if TYPE_CHECKING:
     from megengine import Tensor
@@ -40,7 +40,7 @@ class AlexNet(M.Module):
             M.ReLU(),
             MaxPool(3),
         )
-        self.avgpool = regions(POOLED)
+        self.avgpool = Regions(POOLED)
         self.classifier = M.Sequential(
             Dropout(config.dropout),
             M.Linear(fifth * POOLED**2, config.hidden),

@@ -39,7 +39,7 @@ class DenseNet(M.Module):
             layers[f"denseblock{block}"] = dense_block(config, channels, depth)
             channels += depth * config.growth
         layers["norm5"] = norm(config, channels)
-        self.features = M.Sequential(*layers)
+        self.features = M.Sequential(layers)
         self.classifier = M.Linear(channels, config.classes)
 
     def forward(self, images: Tensor) -> Tensor:

@@ -11,7 +11,7 @@ from megengine import functional as F
 from megengine import module as M
 
 from mbench.workloads.googlenet import AUXILIARY_SIDE, AUXILIARY_WEIGHT
-from mbench_megengine.layers import BasicConv2d, Dropout, MaxPool, flat, pixels, regions
+from mbench_megengine.layers import BasicConv2d, Dropout, MaxPool, Regions, flat, pixels
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -84,7 +84,7 @@ class Inception(M.Module):
 class Auxiliary(M.Module):
     def __init__(self, config: GoogLeNetConfig, inputs: int) -> None:
         super().__init__()
-        self.pool = regions(AUXILIARY_SIDE)
+        self.pool = Regions(AUXILIARY_SIDE)
         self.conv = BasicConv2d(config, inputs, 128, 1)
         self.fc1 = M.Linear(128 * AUXILIARY_SIDE**2, 1024)
         self.fc2 = M.Linear(1024, config.classes)

@@ -12,7 +12,7 @@ from megengine import module as M
 from mbench.older import zipped
 from mbench.workloads.vgg import HIDDEN, POOLED
 from mbench_megengine.images import forward, loss
-from mbench_megengine.layers import Dropout, MaxPool, conv, flat, norm, regions
+from mbench_megengine.layers import Dropout, MaxPool, Regions, conv, flat, norm
 
 if TYPE_CHECKING:
     from megengine import Tensor
@@ -35,7 +35,7 @@ class VGG(M.Module):
                 inputs = width
             layers.append(MaxPool(2))
         self.features = M.Sequential(*layers)
-        self.avgpool = regions(POOLED)
+        self.avgpool = Regions(POOLED)
         self.classifier = M.Sequential(
             M.Linear(inputs * POOLED**2, HIDDEN),
             M.ReLU(),
