@@ -110,7 +110,7 @@ class Runtime(RuntimeBase):
     benchmark = Benchmark
     version = str(mge.__version__)
     distributions = ("megengine", "numpy")
-    out_of_memory = ("out of memory", "memory allocation", "malloc", "bad_alloc")
+    out_of_memory = ("out of memory", "failed to malloc", "bad_alloc")
 
     def set_up(self) -> None:
         self.expect_cuda(built=True, found=mge.is_cuda_available())
@@ -122,6 +122,12 @@ class Runtime(RuntimeBase):
 
     def details(self) -> dict[str, str]:
         return {"commit": str(mge.version.git_version)}
+
+    def is_out_of_memory(self, error: Exception) -> bool:
+        """What fails while it is only enqueued is told later, as the cause of an AsyncError."""
+        cause = error.__cause__
+        told = isinstance(cause, Exception) and super().is_out_of_memory(cause)
+        return told or super().is_out_of_memory(error)
 
     def operand(self, shape: Sequence[int], dtype: str, compiler: Eager) -> mge.Tensor:
         return parameters.placed(np.random.default_rng().uniform(-1, 1, shape))

@@ -173,6 +173,18 @@ def test_precisions_that_it_lacks(runtime, precision):
         prepare(runtime, RESNET, precision=precision)
 
 
+def test_what_does_not_fit_is_out_of_memory(runtime):
+    """MegEngine says so when it is waited for, and the reason is the cause of what it raises."""
+    vast = F.broadcast_to(mge.Tensor(np.float32(1)), (2**20, 2**10, 2**10))
+    with pytest.raises(RuntimeError) as raised:
+        mge._full_sync()
+    del vast
+    assert "malloc" not in str(raised.value)
+    assert runtime.is_out_of_memory(raised.value)
+    assert not runtime.is_out_of_memory(ValueError("of a wrong shape"))
+    assert (mge.Tensor(np.ones(2, np.float32)) + 1).numpy().tolist() == [2.0, 2.0]
+
+
 def test_unknown_rule(runtime):
     strange = dataclasses.replace(SHALLOW.optimizer, rule="lion")
     with pytest.raises(ValueError, match="no optimizer 'lion'"):
