@@ -175,7 +175,7 @@ def test_precisions_that_it_lacks(runtime, precision):
 
 def test_what_does_not_fit_is_out_of_memory(runtime):
     """MegEngine says so when it is waited for, and the reason is the cause of what it raises."""
-    vast = F.broadcast_to(mge.Tensor(np.float32(1)), (2**20, 2**10, 2**10))
+    vast = F.broadcast_to(mge.Tensor(np.float32(1)), (2**20, 2**10, 2**10)) + 1
     with pytest.raises(RuntimeError) as raised:
         mge._full_sync()
     del vast
