@@ -136,6 +136,21 @@ def test_a_family_has_the_names_and_shapes_of_the_reference(runtime, model):
     assert found == {one.name: (one.shape, one.trainable) for one in workload.tensors()}
 
 
+@pytest.mark.parametrize("model", FAMILIES)
+def test_a_family_computes_the_same_as_a_graph(runtime, model):
+    """At the size of its proof, where regions and windows are not those of the usual one."""
+    whole = find_workload(mbench_workloads()[model], model)
+    workload = whole.resized(**whole.proof["sizes"])
+    eager, traced = (
+        infer(prepare(runtime, workload, mode="inference", batch_size=1, compiler=compiler))
+        for compiler in COMPILERS
+    )
+    assert eager.keys() == traced.keys()
+    for name, due in eager.items():
+        assert np.isfinite(due).all()
+        np.testing.assert_allclose(traced[name], due, rtol=1e-3, atol=1e-5 * np.abs(due).max())
+
+
 def test_flops_are_counted_of_images(runtime):
     made = prepare(runtime, RESNET, mode="inference")
     assert made.counted_flops() == pytest.approx(RESNET.forward_flops(), rel=FLOPS)

@@ -53,10 +53,9 @@ class InvertedResidual(M.Module):
     def __init__(self, config: ShuffleNetConfig, width: int) -> None:
         super().__init__()
         self.branch2 = branch(config, width // 2, width // 2, stride=1)
-        self.half = width // 2
 
     def forward(self, x: Tensor) -> Tensor:
-        kept, used = F.split(x, self.half, axis=1)
+        kept, used = F.split(x, 2, axis=1)
         return shuffled(kept, self.branch2(used))
 
 
