@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import small
 from alike import RuntimesAlike
-from small import BERT, losses, resnet
+from small import BERT, infer, losses, resnet
 
 from mbench.builtin import mbench_workloads
 from mbench.contract.adapter import Unsupported
