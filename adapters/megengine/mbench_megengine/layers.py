@@ -1,0 +1,167 @@
+"""megengine.module's layers, as the model files make them.
+
+Shapes: B batch, C channels, H W pixels, L sequence, D features of a head.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import megengine as mge
+import numpy as np
+from megengine import functional as F
+from megengine import module as M
+from megengine.core._imperative_rt.core2 import apply
+from megengine.core.ops import builtin
+
+from mbench.older import Protocol, zipped
+from mbench.sdk.regions import shares
+from mbench_megengine.parameters import placed
+
+if TYPE_CHECKING:
+    from megengine import Tensor
+
+__all__ = ["AveragePool", "BasicConv2d", "Dropout", "MaxPool", "Normalized", "ReLU6", "Regions",
+           "attend", "conv", "flat", "norm", "pixels", "seed"]  # fmt: skip
+
+
+class Normalized(Protocol):
+    """What a model's dimensions say of its batch norms; `momentum` weighs the new statistic."""
+
+    @property
+    def epsilon(self) -> float: ...
+
+    @property
+    def momentum(self) -> float: ...
+
+
+def conv(
+    inputs: int,
+    outputs: int,
+    kernel: int | tuple[int, int],
+    *,
+    stride: int = 1,
+    padding: int | tuple[int, int] | None = None,
+    groups: int = 1,
+    bias: bool = False,
+) -> M.Conv2d:
+    """Padded by half its kernel unless told otherwise."""
+    if padding is None:
+        sides = (kernel, kernel) if isinstance(kernel, int) else kernel
+        padding = (sides[0] // 2, sides[1] // 2)
+    return M.Conv2d(inputs, outputs, kernel, stride, padding, groups=groups, bias=bias)
+
+
+def norm(config: Normalized, channels: int) -> M.BatchNorm2d:
+    """Its momentum is the share of the old statistic."""
+    return M.BatchNorm2d(channels, eps=config.epsilon, momentum=1 - config.momentum)
+
+
+class BasicConv2d(M.Module):
+    """A convolution without bias, batch norm and ReLU, as all convolutions of an inception."""
+
+    def __init__(
+        self, config: Normalized, inputs: int, outputs: int, kernel: Any, **options: Any
+    ) -> None:
+        super().__init__()
+        self.conv = conv(inputs, outputs, kernel, **options)
+        self.bn = norm(config, outputs)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.relu(self.bn(self.conv(x)))
+
+
+class Dropout(M.Dropout):
+    """megengine.module's own, by MegEngine's own operation, with a generator of its own.
+
+    Those of megengine.module all share one. In a graph that is traced, each begins at its seed, so
+    that all layers of a shape would drop the same.
+    """
+
+    generator: mge.random.RNG | None = None
+    """`seed` gives one to each."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        if not self.training or not self.drop_prob:
+            return x
+        own = self.generator
+        assert own is not None, "dropout is to be seeded"
+        drop = builtin.Dropout(drop_prob=self.drop_prob, seed=own._seed, handle=own._handle)
+        return apply(drop, x)[0]
+
+
+def seed(model: M.Module, number: int) -> None:
+    """Of all that is random in it."""
+    layers = [module for module in model.modules() if isinstance(module, Dropout)]
+    for layer, own in zipped(layers, np.random.SeedSequence(number).generate_state(len(layers))):
+        layer.generator = mge.random.RNG(int(own))
+
+
+class MaxPool(M.MaxPool2d):
+    """megengine.module's own, which pads with the least number.
+
+    `ceil` lets the last window jut out. MegEngine's cannot, so images get zeros behind the last
+    pixel. They must come out of a ReLU.
+    """
+
+    def __init__(
+        self, kernel: int, *, stride: int = 2, padding: int = 0, ceil: bool = False
+    ) -> None:
+        super().__init__(kernel, stride, padding)
+        self.ceil = ceil
+
+    def forward(self, x: Tensor) -> Tensor:
+        juts = -(x.shape[2] - self.kernel_size) % self.stride if self.ceil else 0
+        if juts:
+            x = F.nn.pad(x, ((0, 0), (0, 0), (0, juts), (0, juts)))
+        return super().forward(x)
+
+
+class ReLU6(M.Module):
+    """min(max(x, 0), 6)."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.relu6(x)
+
+
+class AveragePool(M.AvgPool2d):
+    """Averages of windows, in which zeros of the padding count."""
+
+    def __init__(self, kernel: int, *, stride: int = 1, padding: int = 0) -> None:
+        super().__init__(kernel, stride, padding, mode="average")
+
+
+class Regions(M.Module):
+    """(B, C, H, W) -> (B, C, count, count): means over as many regions per side.
+
+    By two products. M.AdaptiveAvgPool2d has other regions where `count` does not divide the side,
+    and ends the process where it is more than that. At the usual sizes each region is a pixel.
+    """
+
+    def __init__(self, count: int) -> None:
+        super().__init__()
+        self.count = count
+
+    def forward(self, x: Tensor) -> Tensor:
+        _, _, height, width = x.shape
+        if height == width == self.count:
+            return x
+        down, across = (placed(shares(side, self.count)) for side in (height, width))
+        return F.matmul(F.matmul(down, x), across, transpose_b=True)
+
+
+def pixels(x: Tensor) -> Tensor:
+    """(B, C, H, W) -> (B, C): the mean over all pixels."""
+    return F.mean(x, axis=(2, 3))
+
+
+def flat(x: Tensor) -> Tensor:
+    """(B, C, H, W) -> (B, C * H * W)."""
+    return F.flatten(x, 1)
+
+
+def attend(query: Tensor, key: Tensor, value: Tensor, dropout: M.Module, *, width: int) -> Tensor:
+    """Of (B, heads, L, D), where D is `width`: two products around a softmax."""
+    scores = F.matmul(query * (1 / math.sqrt(width)), key, transpose_b=True)
+    return F.matmul(dropout(F.softmax(scores, axis=-1)), value)

@@ -1,0 +1,1 @@
+"""mbench's models in MegEngine, one file per family."""

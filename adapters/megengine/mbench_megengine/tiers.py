@@ -1,0 +1,20 @@
+"""What MegEngine's documentation shows first, and what it advises for speed."""
+
+from __future__ import annotations
+
+from mbench.contract.tier import ADVISED, FIRST, Tier
+
+__all__ = ["TIERS"]
+
+TIERS = {
+    FIRST: Tier(
+        says="operations one by one, gradients by a GradManager",
+        source='MegEngine Documentation, "Quick Start in 10 Minutes"',
+        compilers=("eager",),
+    ),
+    ADVISED: Tier(
+        says="the whole step as a static graph by megengine.jit.trace, built of symbols",
+        source='MegEngine User Guide, "Convert Dynamic Graphs to Static Ones (Trace)"',
+        compilers=("trace",),
+    ),
+}

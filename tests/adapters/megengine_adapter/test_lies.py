@@ -1,0 +1,177 @@
+"""Lies planted in MegEngine's models and steps must show in fp32: it has no float64."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pytest
+import small
+from lies import LIES, WORKLOADS, Proofs, assert_caught, draws_remembered
+from small import BERT, infer, resnet
+
+pytest.importorskip("mbench_megengine", reason="MegEngine's adapter is not installed here")
+pytest.importorskip("megengine", reason="MegEngine is not installed here")
+
+from mbench_megengine.layers import Dropout
+from megengine import functional as F
+from megengine import module as M
+
+from mbench.contract import wire
+from mbench.contract.case import Case
+from mbench.equality.gates import TIMED
+from mbench.equality.proof_case import proof_case
+from mbench.equality.reference import STEPS
+from mbench.equality.rule import RULE_RATE, judge_rule
+from mbench.worker.session import Session
+
+RESNET = resnet(blocks=(1, 1), widths=(8, 16), stem=8, image_size=32)
+WIDER = replace(BERT, config=replace(BERT.config, hidden=256, intermediate=512))
+"""In which an approximation of GELU shows, as in BERT-Base: there by 3e-4."""
+prepare = partial(small.prepare, mode="inference", compiler="eager")
+
+
+def of(benchmark, kind):
+    return [module for module in benchmark.model.modules() if isinstance(module, kind)]
+
+
+def apart(found, due):
+    return max(
+        float(np.linalg.norm(found[name] - due[name]) / np.linalg.norm(due[name])) for name in due
+    )
+
+
+def swaps_filters(benchmark, monkeypatch):
+    native = benchmark.natives()["layer1.0.conv1.weight"]
+    native.write(native.read()[[1, 0, *range(2, 8)]])
+
+
+def large_epsilon(benchmark, monkeypatch):
+    for module in of(benchmark, (M.BatchNorm2d, M.LayerNorm)):
+        monkeypatch.setattr(module, "eps", 1e-3)
+
+
+def no_second_relu(benchmark, monkeypatch):
+    calls, honest = [], F.relu
+
+    def relu(x):
+        calls.append(x)
+        return x if len(calls) == 2 else honest(x)
+
+    monkeypatch.setattr(F, "relu", relu)
+
+
+def tanh_gelu(benchmark, monkeypatch):
+    root = float(np.sqrt(2 / np.pi))
+    monkeypatch.setattr(
+        F.nn, "gelu", lambda x: 0.5 * x * (1 + F.tanh(root * (x + 0.044715 * x * x * x)))
+    )
+
+
+@pytest.mark.parametrize(
+    ("workload", "lie"),
+    [
+        (RESNET, swaps_filters),
+        (RESNET, large_epsilon),
+        (RESNET, no_second_relu),
+        (WIDER, tanh_gelu),
+        (BERT, large_epsilon),
+    ],
+    ids=["swapped filters", "batch norm's epsilon", "no relu", "tanh", "layer norm's epsilon"],
+)
+def test_a_lie_shows_in_outputs(runtime, workload, lie, monkeypatch):
+    """By more than the gate of the second grade, within which the honest step comes again."""
+    benchmark = prepare(runtime, workload)
+    due = infer(benchmark)
+    assert apart(infer(benchmark), due) == 0
+    lie(benchmark, monkeypatch)
+    assert apart(infer(benchmark), due) > TIMED["fp32"]
+
+
+@pytest.fixture(scope="module")
+def proofs():
+    with pytest.MonkeyPatch.context() as monkeypatch, draws_remembered(monkeypatch):
+        yield Proofs("mbench_megengine.runtime:Runtime", "eager", timed="fp32")
+
+
+def nothing(benchmark, monkeypatch):
+    """The control."""
+
+
+def skips_the_update(benchmark, monkeypatch):
+    monkeypatch.setattr(type(benchmark.update), "__call__", lambda update: None)
+
+
+def forgets_the_classifier(benchmark, monkeypatch):
+    weight = benchmark.update.parameters["fc.weight"]
+    for group in benchmark.update.native.param_groups:
+        kept = [one for one in group["params"] if one is not weight]
+        monkeypatch.setitem(group, "params", kept)
+
+
+def dropout_left_off(benchmark, monkeypatch):
+    for module in of(benchmark, Dropout):
+        monkeypatch.setattr(module, "drop_prob", 0)
+
+
+@pytest.mark.parametrize(
+    ("model", "part", "count", "lie", "expected"),
+    [given for given in LIES if given[1] in ("timed", "dropout")],
+)
+def test_a_lie_shows_in_training(proofs, monkeypatch, model, part, count, lie, expected):
+    """ResNet-50's gradients in fp32, and BERT-Base's dropout."""
+    globals()[lie](proofs.prepare(model, part), monkeypatch)
+    assert_caught(proofs.findings(model, part, count), expected)
+
+
+def no_weight_decay(benchmark, monkeypatch):
+    for group in benchmark.update.native.param_groups:
+        group["weight_decay"] = 0.0
+
+
+def weight_decay_everywhere(benchmark, monkeypatch):
+    for group in benchmark.update.native.param_groups:
+        group["weight_decay"] = benchmark.update.spec.weight_decay
+
+
+def no_clipping(benchmark, monkeypatch):
+    update = benchmark.update
+    monkeypatch.setattr(update, "spec", replace(update.spec, clip_norm=None))
+
+
+def keeps_gradients(benchmark, monkeypatch):
+    native = benchmark.update.native
+    monkeypatch.setattr(type(native), "clear_grad", lambda optimizer: optimizer)
+
+
+@pytest.mark.parametrize(
+    ("model", "lie", "caught"),
+    [
+        ("resnet50", nothing, False),
+        ("resnet50", no_weight_decay, True),
+        ("resnet50", weight_decay_everywhere, True),
+        ("resnet50", keeps_gradients, True),
+        ("resnet50", skips_the_update, True),
+        ("bert-base", nothing, False),
+        ("bert-base", no_weight_decay, True),
+        ("bert-base", weight_decay_everywhere, True),
+        ("bert-base", no_clipping, True),
+        ("bert-base", skips_the_update, True),
+    ],
+)
+def test_a_lie_shows_in_the_optimizer_alone(monkeypatch, model, lie, caught):
+    case = proof_case(
+        Case(
+            model=model, workload=WORKLOADS[model], mode="train", batch_size=1, precision="fp32",
+            compiler="eager", device="cpu", threads=2,
+        )
+    )  # fmt: skip
+    case = replace(case, given=True, sizes={}, batch_size=1, learning_rate=RULE_RATE)
+    session = Session()
+    session.answer(wire.Start(runtime="mbench_megengine.runtime:Runtime", device="cpu", threads=2))
+    session.answer(wire.Prepare(case=case, load=False))
+    lie(session.rotation.benchmark, monkeypatch)
+    seen = session.answer(wire.Observe(seed=0, steps=STEPS, training=True, in_turn=True))
+    finding = judge_rule(seen.steps, case.resolve(), precision="fp32", seed=case.seed)
+    assert finding.passed != caught, finding
