@@ -15,6 +15,7 @@ from mbench_mxnet.rules import RULES, Slot
 if TYPE_CHECKING:
     from mxnet import gluon
 
+    from mbench.contract.place import Place
     from mbench_mxnet.parallel import Exchange
 
 __all__ = ["Update"]
@@ -48,15 +49,15 @@ class Update(UpdateBase):
             together = "one parameter" if aggregate == 1 else f"up to {aggregate} parameters"
             self.differences = [f"a fused kernel updates {together} at a time"]
 
-    def exchange_among(self, ranks: int) -> None:
+    def exchange_among(self, place: Place) -> None:
         """Make it the update of several processes: by the mean of their gradients, which are added
         up between backward and what follows.
         """
         from mbench_mxnet import parallel  # of several processes only
 
         gradients = [slot.gradient for slot in self._slots]
-        self._exchange = parallel.Exchange(gradients, ranks, exact=self._exact)
-        self._share = 1 / ranks
+        self._exchange = parallel.Exchange(gradients, place, exact=self._exact)
+        self._share = 1 / place.ranks
         self.differences += self._exchange.differences
 
     def reset(self) -> None:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import mxnet as mx
+import numpy as np
 from mxnet import nd
 
 from mbench.sdk.network import interface_of, split
@@ -33,8 +34,10 @@ BIG = "MXNET_KVSTORE_BIGARRAY_BOUND"
 BIG_DEFAULT = 1_000_000
 MANTISSA = 24
 """Bits of a whole number that float32 holds exactly."""
-HIGHEST, LOWEST = 32, -96
-"""Powers of two between which a float64 is exchanged exactly; what is below the lowest is lost."""
+PARTS = 3
+"""Whole numbers that a float64 is exchanged as: more bits than it has."""
+LEAST = -500
+"""Of the powers of two by which gradients are scaled: float64 ends at the double of it."""
 
 store: Any = None
 """Of this process: MXNet's network is set up once."""
@@ -96,10 +99,14 @@ class Exchange:
     case is exchanged at a time: the next has the same keys.
     """
 
-    def __init__(self, gradients: Sequence[nd.NDArray], ranks: int, *, exact: bool) -> None:
+    def __init__(self, gradients: Sequence[nd.NDArray], place: Place, *, exact: bool) -> None:
         self.gradients = gradients
-        self.bits = MANTISSA - (ranks - 1).bit_length()
-        sent = [nd.zeros(g.shape, ctx=g.context) for g in gradients] if exact else gradients
+        self.place = place
+        sent = gradients
+        if exact:
+            self.bits = MANTISSA - (place.ranks - 1).bit_length()
+            sent = [nd.zeros(gradient.shape, ctx=gradient.context) for gradient in gradients]
+            sent.append(nd.zeros((place.ranks, len(gradients))))
         self.sent = list(zip(self.known(sent), sent, strict=True))
         bound = os.environ.get(BIG, BIG_DEFAULT)
         self.differences = [
@@ -109,8 +116,8 @@ class Exchange:
         ]
         if exact:
             self.differences.append(
-                f"in fp64 gradients are exchanged as whole numbers of {self.bits} bits in float32, "
-                "for servers may add float64 up in float32"
+                f"in fp64 a gradient is exchanged as {PARTS} whole numbers of {self.bits} bits in "
+                "float32, for servers may add float64 up in float32"
             )
         self.run = self.sum_exactly if exact else self.sum
 
@@ -142,16 +149,28 @@ class Exchange:
         """Of float64, which MXNet's server adds up in float32 where its switch for multiple
         precisions is on: nobody sets it at first (kvstore_dist_server.h), so that is chance.
 
-        What is sent are whole numbers so small that float32 holds their sum: from the highest bits
-        down, a part of each gradient after the other.
+        What is sent are whole numbers so small that float32 holds their sum, from the highest bits
+        down. One gradient is done before the next, for these take several times their memory.
         """
-        for at, (gradient, (key, part)) in enumerate(zip(self.gradients, self.sent, strict=True)):
-            rest, total = gradient.copy(), nd.zeros_like(gradient)
-            for power in range(HIGHEST - self.bits, LOWEST - self.bits, -self.bits):
-                unit = 2.0**power
-                whole = (rest / unit).trunc()
-                rest -= whole * unit
-                part[:] = whole.astype("float32")
-                store.pushpull(key, part, priority=-at)
+        *sent, scales = self.sent
+        powers = self.largest(*scales)
+        for gradient, (key, part), power in zip(self.gradients, sent, powers, strict=True):
+            total = nd.zeros_like(gradient)
+            for number in range(1, PARTS + 1):
+                unit = 2.0 ** (power - number * self.bits)
+                whole = (gradient / unit).trunc()
+                gradient -= whole * unit
+                whole.copyto(part)
+                store.pushpull(key, part)
                 total += part.astype("float64") * unit
-            gradient[:] = total
+            total.copyto(gradient)
+            gradient.wait_to_read()
+
+    def largest(self, key: int, own: nd.NDArray) -> list[int]:
+        """For each gradient, a power of two above all ranks' numbers: each rank adds its row."""
+        found = [gradient.abs().max().asscalar() for gradient in self.gradients]
+        rows = np.zeros(own.shape, np.float32)
+        rows[self.place.rank] = np.maximum(np.frexp(found)[1], LEAST)
+        own[:] = rows
+        store.pushpull(key, own)
+        return [int(power) for power in own.asnumpy().max(axis=0)]

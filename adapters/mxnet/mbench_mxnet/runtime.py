@@ -95,7 +95,7 @@ class Benchmark(Prepared):
     def prepare_training(self) -> None:
         self.objective = self.compiler.compile(Objective(self))
         if self.among.ranks > 1:
-            self.update.exchange_among(self.among.ranks)
+            self.update.exchange_among(self.among)
 
     def train(self, batch: Mapping[str, nd.NDArray]) -> nd.NDArray:
         with autograd.record():
