@@ -10,6 +10,7 @@ import importlib
 import json
 import os
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,8 @@ from ranks import observed
 from mbench.contract.case import Case
 from mbench.contract.place import Place
 from mbench.older import zipped
+
+PATIENCE_SECONDS = 60.0
 
 
 def main(runtime: str, rank: int, folder: Path) -> None:
@@ -30,6 +33,15 @@ def main(runtime: str, rank: int, folder: Path) -> None:
     for at, (fields, steps, batch) in enumerate(jobs):
         found = observed(made, Case(**fields), steps=steps, batch=batch)
         np.savez(folder / f"{at}-{rank}.npz", **found)
+    wait_for_all(folder, rank, len(peers))
+
+
+def wait_for_all(folder: Path, rank: int, ranks: int) -> None:
+    """Until they are done, too: what serves the others, as MXNet does, ends with its rank."""
+    (folder / f"{rank}.done").touch()
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < deadline and len(list(folder.glob("*.done"))) < ranks:
+        time.sleep(0.02)
 
 
 if __name__ == "__main__":
