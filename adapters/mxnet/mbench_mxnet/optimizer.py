@@ -15,6 +15,9 @@ from mbench_mxnet.rules import RULES, Slot
 if TYPE_CHECKING:
     from mxnet import gluon
 
+    from mbench.contract.place import Place
+    from mbench_mxnet.parallel import Exchange
+
 __all__ = ["Update"]
 
 AGGREGATE = {"gpu": 45, "cpu": 1}
@@ -27,6 +30,8 @@ class Update(UpdateBase):
 
     def build(self) -> None:
         self._exact = is_exact(self.precision)
+        self._exchange: Exchange | None = None
+        self._share = 1.0
         rule = find_rule(self.workload, RULES)[self._exact]
         self._slots = [
             slot(self.parameters[name], decay, rule.states(self.spec))
@@ -44,6 +49,17 @@ class Update(UpdateBase):
             together = "one parameter" if aggregate == 1 else f"up to {aggregate} parameters"
             self.differences = [f"a fused kernel updates {together} at a time"]
 
+    def exchange_among(self, place: Place) -> None:
+        """Make it the update of several processes: by the mean of their gradients, which are added
+        up between backward and what follows.
+        """
+        from mbench_mxnet import parallel  # of several processes only
+
+        gradients = [slot.gradient for slot in self._slots]
+        self._exchange = parallel.Exchange(gradients, place, exact=self._exact)
+        self._share = 1 / place.ranks
+        self.differences += self._exchange.differences
+
     def reset(self) -> None:
         """Copies float16 parameters anew, too."""
         for slot in self._slots:
@@ -58,14 +74,16 @@ class Update(UpdateBase):
 
     def __call__(self, loss: nd.NDArray) -> None:
         """Enqueue the update; gradients overwrite those before."""
-        scale: float | nd.NDArray = 1.0
+        scale: float | nd.NDArray = self._share
         if self._scaler is None:
             loss.backward()
         else:
-            scale = 1 / self._scaler.loss_scale
+            scale = self._share / self._scaler.loss_scale
             loss.backward(nd.full((1,), self._scaler.loss_scale, ctx=loss.context))
-            if self._scaler.has_overflow(list(self.parameters.values())):
-                return
+        if self._exchange is not None:
+            self._exchange()
+        if self._scaler is not None and self._scaler.has_overflow(list(self.parameters.values())):
+            return
         if self._clip_norm is not None:
             factor = clip_factor(self._clip_norm, self._norm() * scale)
             scale = factor.clip(0.0, 1.0) * scale

@@ -34,6 +34,7 @@ class MXNet(AdapterBase):
     models = "mbench_mxnet.models"
     compilers = COMPILERS
     tiers = TIERS
+    parallel = "distributed KVStore"
     tuned_by = ("MXNET_",)
     lacks = (
         Lack("MXNet has no switch for TensorFloat-32", precisions=("tf32",)),

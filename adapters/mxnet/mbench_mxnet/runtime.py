@@ -94,6 +94,8 @@ class Benchmark(Prepared):
 
     def prepare_training(self) -> None:
         self.objective = self.compiler.compile(Objective(self))
+        if self.among.ranks > 1:
+            self.update.exchange_among(self.among)
 
     def train(self, batch: Mapping[str, nd.NDArray]) -> nd.NDArray:
         with autograd.record():
@@ -161,6 +163,10 @@ class Runtime(RuntimeBase):
         threads = os.environ.get("OMP_NUM_THREADS")
         mend = f"OMP_NUM_THREADS must be {self.threads}"
         require(threads == str(self.threads), f"MXNet starts with its threads: {mend}")
+        if self.place.ranks > 1:
+            from mbench_mxnet import parallel  # of several processes only
+
+            parallel.join(self.place, self.device)
 
     def details(self) -> dict[str, str]:
         features = mx.runtime.Features().values()
