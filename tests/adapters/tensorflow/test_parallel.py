@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("tensorflow", reason="TensorFlow is not installed here")
 
-from ranks import WORKLOADS, RanksAlike, case
+from ranks import RanksAlike, case
 
 
 class TestRanks(RanksAlike):
@@ -16,4 +16,4 @@ class TestRanks(RanksAlike):
     @classmethod
     def cases(cls, **changes):
         """As graphs, which is usual; one process alone, in which a graph does not pay, is eager."""
-        return [case(model, compiler="graph", **changes) for model in WORKLOADS]
+        return [case(model, compiler="graph", **changes) for model in cls.models]
