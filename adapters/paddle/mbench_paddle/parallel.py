@@ -35,18 +35,18 @@ def join(place: Place, device: str) -> None:
     for name in INTERFACES if interface else ():
         os.environ.setdefault(name, interface)
     address, port = split(place.meet)
-    os.environ.update(
-        PADDLE_TRAINER_ID=str(place.rank),
-        PADDLE_TRAINERS_NUM=str(place.ranks),
-        PADDLE_TRAINER_ENDPOINTS=",".join(place.peers),
-        PADDLE_CURRENT_ENDPOINT=place.own,
-        PADDLE_MASTER=place.meet,
-        MASTER_ADDR=address,  # another launcher's would go before PADDLE_MASTER
-        MASTER_PORT=str(port),
-        PADDLE_DISTRI_BACKEND=BACKENDS[device],
-    )
-    if device == "cuda":
-        os.environ["FLAGS_selected_gpus"] = "0"  # of those that this process sees
+    variables = {
+        "PADDLE_TRAINER_ID": str(place.rank),
+        "PADDLE_TRAINERS_NUM": str(place.ranks),
+        "PADDLE_TRAINER_ENDPOINTS": ",".join(place.peers),
+        "PADDLE_CURRENT_ENDPOINT": place.own,
+        "PADDLE_MASTER": place.meet,
+        "MASTER_ADDR": address,  # another launcher's would go before PADDLE_MASTER
+        "MASTER_PORT": str(port),
+        "PADDLE_DISTRI_BACKEND": BACKENDS[device],
+        "FLAGS_selected_gpus": "0",  # of those that this process sees
+    }
+    os.environ.update(variables)
     paddle.distributed.init_parallel_env()
 
 
@@ -71,9 +71,10 @@ def together(model: nn.Layer, compute: Compute) -> Compute:
     return wrapped
 
 
-def differences(device: str) -> list[str]:
-    """What a reader should know of the exchange."""
+def differences(device: str, *, one_graph: bool) -> list[str]:
+    """What a reader should know; `one_graph`: backward gives all gradients at once."""
+    when = "when backward is done: it is one graph" if one_graph else "while backward goes on"
     return [
         f"gradients are exchanged by paddle.DataParallel over {BACKENDS[device]}, in buckets of "
-        "25 MB, while backward goes on"
+        f"25 MB, {when}"
     ]

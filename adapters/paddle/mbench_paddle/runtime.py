@@ -124,7 +124,8 @@ class Benchmark(Prepared):
         compiled = self.compiler.compile(compute)
         if self.among.ranks > 1:
             compiled = parallel.together(model, compiled)
-            self.differences += parallel.differences(self.case.device)
+            device, one_graph = self.case.device, self.compiler.one_graph
+            self.differences += parallel.differences(device, one_graph=one_graph)
         self.compute = precision.autocast(compiled, self.own)
 
     def train(self, batch: Tensors) -> paddle.Tensor:
