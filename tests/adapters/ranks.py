@@ -29,6 +29,7 @@ __all__ = ["RATE", "WORKLOADS", "RanksAlike", "case", "in_ranks", "observed"]
 RATE = 1e-3
 WORKLOADS = {
     "resnet": resnet(blocks=(1, 1, 1, 1), image_size=32),
+    "resnet18": resnet(blocks=(2, 2, 2, 2), bottleneck=False, image_size=32),
     "narrow": resnet(blocks=(1, 1), widths=(8, 16), stem=8, image_size=32),
     "bert": BERT,
 }

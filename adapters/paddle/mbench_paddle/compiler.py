@@ -29,6 +29,8 @@ class Eager(Compiler):
 
     lowers = False
     """Whether half precision is the compiler's doing, from a model in float32."""
+    one_graph = False
+    """Whether forward and backward pass are one graph each."""
 
     def infer(self, forward: Callable, model: nn.Layer, precision: Precision) -> Callable:
         """The forward pass of a batch without gradients."""
@@ -61,6 +63,7 @@ class Static(Eager):
     """paddle.jit.to_static in its default mode; the optimizer stays as it is."""
 
     differences = ("paddle.jit.to_static in its default mode, the optimizer is not compiled",)
+    one_graph = True
     backend: str | None = None
 
     def compile(self, function: Callable[[Tensors], object]) -> Callable:

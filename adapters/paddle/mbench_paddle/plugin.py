@@ -36,6 +36,7 @@ class PaddlePaddle(AdapterBase):
     models = "mbench_paddle.models"
     compilers = COMPILERS
     tiers = TIERS
+    parallel = "paddle.DataParallel"
     tuned_by = ("CPU_NUM", "FLAGS_")
     lacks = (
         Lack("PaddlePaddle's inference engine does not train: use eager or static",

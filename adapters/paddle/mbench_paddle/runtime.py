@@ -15,7 +15,7 @@ from mbench.contract.precision import PRECISIONS
 from mbench.sdk.benchmark import Prepared
 from mbench.sdk.checks import require
 from mbench.sdk.runtime import RuntimeBase
-from mbench_paddle import blas, parameters, precision
+from mbench_paddle import blas, parallel, parameters, precision
 from mbench_paddle.compiler import COMPILERS, Eager
 from mbench_paddle.layers import BatchNorm2D, layers_of
 from mbench_paddle.optimizer import Update
@@ -121,7 +121,12 @@ class Benchmark(Prepared):
         def compute(batch: Tensors) -> paddle.Tensor:
             return loss(precision.widened(forward(model, batch)), batch)
 
-        self.compute = precision.autocast(self.compiler.compile(compute), self.own)
+        compiled = self.compiler.compile(compute)
+        if self.among.ranks > 1:
+            compiled = parallel.together(model, compiled)
+            device, one_graph = self.case.device, self.compiler.one_graph
+            self.differences += parallel.differences(device, one_graph=one_graph)
+        self.compute = precision.autocast(compiled, self.own)
 
     def train(self, batch: Tensors) -> paddle.Tensor:
         self.statistics.advance()
@@ -174,6 +179,8 @@ class Runtime(RuntimeBase):
             # Read at the first allocation, whose allocator grows as it has to.
             paddle.set_flags({"FLAGS_gpu_memory_limit_mb": self.device_memory_bytes // 2**20})
         paddle.set_device("gpu:0" if self.device == "cuda" else "cpu")
+        if self.place.ranks > 1:
+            parallel.join(self.place, self.device)
 
     def details(self) -> dict[str, str]:
         found = {

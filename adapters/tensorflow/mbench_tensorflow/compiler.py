@@ -9,9 +9,13 @@ import tensorflow as tf
 from mbench.sdk.compiler import Compiler
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["COMPILERS", "Eager"]
+    Backward = Callable[[Mapping[str, tf.Tensor]], tuple[tf.Tensor, list[tf.Tensor]]]
+    Averaged = Callable[[Backward], Backward]
+    Update = Callable[[Sequence[tf.Tensor]], None]
+
+__all__ = ["COMPILERS", "Eager", "in_turn"]
 
 
 class Eager(Compiler):
@@ -22,9 +26,20 @@ class Eager(Compiler):
     takes_cudnn_rnn = True
     """Whether it can run cuDNN's kernels for whole sequences, in which Keras' LSTM is on CUDA."""
 
+    packs = False
+    """Whether gradients of several processes are put together before they are exchanged."""
+    parted: Sequence[str] = ()
+    """What a reader should know of a step with an exchange in it."""
+
     def __init__(self, device: str) -> None:
         super().__init__(device)
         self.placement = "GPU:0" if device == "cuda" else "CPU:0"
+
+    def among_others(self, backward: Backward, averaged: Averaged, update: Update) -> Callable:
+        """What runs in place of a step of one of several processes, which gives the loss;
+        `averaged` makes of `backward` one whose gradients are the means over all of them.
+        """
+        return self.compile(in_turn(averaged(backward), update))
 
     def synchronize(self) -> None:
         # As tf.test.experimental.sync_devices, which launches an operation on every other device
@@ -48,6 +63,7 @@ class Graph(Eager):
     """tf.function: traced once, optimised by Grappler, run by TensorFlow's executor."""
 
     differences = ("the whole step is one tf.function, the update included",)
+    packs = True
 
     def compile(self, function: Callable) -> Callable:
         compiled: Callable = tf.function(function, autograph=False)
@@ -59,10 +75,29 @@ class Xla(Eager):
 
     differences = ("the whole step is compiled by XLA, the update included",)
     takes_cudnn_rnn = False  # in no precision
+    packs = True
+    parted = ("XLA compiles what is before the exchange and what is after it, each by itself",)
 
     def compile(self, function: Callable) -> Callable:
         compiled: Callable = tf.function(function, autograph=False, jit_compile=True)
         return compiled
+
+    def among_others(self, backward: Backward, averaged: Averaged, update: Update) -> Callable:
+        """As a graph around what is compiled: XLA has no exchange between processes on CPUs."""
+        step = in_turn(averaged(self.compile(backward)), self.compile(update))
+        compiled: Callable = tf.function(step, autograph=False)
+        return compiled
+
+
+def in_turn(backward: Backward, update: Update) -> Callable:
+    """A step: the loss and its gradients, the update by them; it gives the loss."""
+
+    def step(batch: Mapping[str, tf.Tensor]) -> tf.Tensor:
+        loss, gradients = backward(batch)
+        update(gradients)
+        return loss
+
+    return step
 
 
 COMPILERS: dict[str, type[Eager]] = {"graph": Graph, "xla": Xla, "eager": Eager}

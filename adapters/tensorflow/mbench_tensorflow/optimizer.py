@@ -49,19 +49,17 @@ class Update(UpdateBase):
         """What to differentiate in place of `loss`."""
         return loss if self._scaler is None else loss * self._scaler.scale
 
-    def __call__(self, gradients: Sequence[tf.Tensor | tf.IndexedSlices]) -> None:
+    def __call__(self, gradients: Sequence[tf.Tensor]) -> None:
         """Apply the gradients of the scaled loss, one for each parameter."""
-        # Dense: rows of an embedding that no sample touched have moments and decay too.
-        dense = [tf.convert_to_tensor(gradient) for gradient in gradients]
         if self._scaler is None:
-            self._apply(dense)
+            self._apply(gradients)
             return
-        finite = tf.reduce_all([tf.reduce_all(tf.math.is_finite(g)) for g in dense])
+        finite = tf.reduce_all([tf.reduce_all(tf.math.is_finite(g)) for g in gradients])
         inverse = 1 / self._scaler.scale
-        tf.cond(finite, lambda: self._apply(dense, inverse), lambda: True)
+        tf.cond(finite, lambda: self._apply(gradients, inverse), lambda: True)
         self._scaler.update(finite)
 
-    def _apply(self, gradients: list[tf.Tensor], factor: tf.Tensor | float = 1.0) -> bool:
+    def _apply(self, gradients: Sequence[tf.Tensor], factor: tf.Tensor | float = 1.0) -> bool:
         """Update by the gradients times `factor`; returns a value for tf.cond's sake."""
         if self._clip_norm is not None:
             norm = factor * tf.linalg.global_norm([wide(gradient) for gradient in gradients])

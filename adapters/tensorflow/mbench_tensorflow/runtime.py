@@ -13,8 +13,8 @@ import tensorflow as tf
 from mbench.sdk.benchmark import Prepared
 from mbench.sdk.checks import check_effect, require
 from mbench.sdk.runtime import RuntimeBase
-from mbench_tensorflow import parameters, precision
-from mbench_tensorflow.compiler import COMPILERS, Eager
+from mbench_tensorflow import parallel, parameters, precision
+from mbench_tensorflow.compiler import COMPILERS, Eager, in_turn
 from mbench_tensorflow.layers import FUSED_NORM, built_when_called
 from mbench_tensorflow.optimizer import Update
 from mbench_tensorflow.plugin import TensorFlow
@@ -86,14 +86,18 @@ class Benchmark(Prepared):
         model, update = self.model, self.update
         variables = [parameter.value for parameter in update.parameters.values()]
 
-        def compute(batch: Tensors) -> tf.Tensor:
+        def backward(batch: Tensors) -> tuple[tf.Tensor, list[tf.Tensor]]:
             with tf.GradientTape() as tape:
                 found = loss(precision.widened(forward(model, batch, training=True)), batch)
                 scaled = update.scaled(found)
-            update(tape.gradient(scaled, variables))
-            return found
+            # Dense: rows of an embedding that no sample touched have moments and decay too.
+            return found, [tf.convert_to_tensor(g) for g in tape.gradient(scaled, variables)]
 
-        self.compute = self.compiler.compile(compute)
+        if self.among.ranks == 1:
+            self.compute = self.compiler.compile(in_turn(backward, update))
+        else:
+            self.compute = self.compiler.among_others(backward, parallel.averaged, update)
+            self.differences += parallel.differences(self.case.device, self.compiler)
 
     def train(self, batch: Tensors) -> tf.Tensor:
         self.statistics.advance()
@@ -164,6 +168,8 @@ class Runtime(RuntimeBase):
         # Whatever the user's keras.json says.
         keras.config.set_floatx("float32")
         keras.config.set_image_data_format("channels_last")
+        if self.place.ranks > 1:
+            parallel.join(self.place, self.device)
 
     def details(self) -> dict[str, str]:
         found = {

@@ -1,0 +1,20 @@
+"""Two processes that train one model together, by paddle.DataParallel."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("paddle", reason="PaddlePaddle is not installed here")
+
+from ranks import RanksAlike, case
+
+
+class TestRanks(RanksAlike):
+    runtime_name = "mbench_paddle.runtime:Runtime"
+    compilers = ("eager", "static")
+
+    @classmethod
+    def cases(cls, **changes):
+        """paddle.vision has no ResNet that is smaller than this one."""
+        known = (("resnet18", "eager"), ("bert", "eager"), ("bert", "static"))
+        return [case(model, compiler=compiler, **changes) for model, compiler in known]
