@@ -126,8 +126,11 @@ class Prover:
 
     @property
     def needed_bytes(self) -> float:
-        """What one of its workers is likely to hold at most."""
-        return FRAMEWORK_BYTES + TIMES_PARAMETERS * 8 * self.workload.parameter_count()
+        """What one of its jobs is likely to hold at most on a machine: an exchange has several
+        processes there.
+        """
+        each = FRAMEWORK_BYTES + TIMES_PARAMETERS * 8 * self.workload.parameter_count()
+        return each * (self.scaled.places.devices_per_node if self.scaled else 1)
 
     def report(self, text: str) -> None:
         with self.lock:
