@@ -6,7 +6,7 @@ import importlib
 
 import pytest
 
-pytest.register_assert_rewrite("alike", "families", "lies")
+pytest.register_assert_rewrite("alike", "families", "lies", "ranks")
 
 
 @pytest.fixture(scope="module")

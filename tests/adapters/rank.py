@@ -1,0 +1,38 @@
+"""One of several processes that train together: what tests/adapters/ranks.py starts.
+
+`rank.py RUNTIME RANK FOLDER`: FOLDER/job.json has the peers, the cases and how many steps are
+made of each. What a case leaves goes to FOLDER/CASE-RANK.npz.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+from ranks import observed
+
+from mbench.contract.case import Case
+from mbench.contract.place import Place
+from mbench.older import zipped
+
+
+def main(runtime: str, rank: int, folder: Path) -> None:
+    job = json.loads((folder / "job.json").read_text())
+    peers = job["peers"]
+    place = Place(rank=rank, ranks=len(peers), local_rank=rank, local_ranks=len(peers), peers=peers)
+    module, _, name = runtime.partition(":")
+    made = getattr(importlib.import_module(module), name)(device="cpu", threads=1, place=place)
+    for at, (fields, steps) in enumerate(zipped(job["cases"], job["steps"])):
+        found = observed(made, Case(**fields), steps=steps)
+        np.savez(folder / f"{at}-{rank}.npz", **found)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), Path(sys.argv[3]))
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)  # as workers leave: frameworks may hang or abort in their exit handlers

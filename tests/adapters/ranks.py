@@ -1,0 +1,189 @@
+"""Several processes that train one model together, and what holds for them in all adapters alike.
+
+A rank's results are a mapping: "losses" of its steps, "differences" that it tells of, and the
+displacement of each tensor since the canonical parameters, by canonical name.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import importlib
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cases import make_case
+from small import BERT, resnet
+
+from mbench.older import zipped
+
+__all__ = ["RATE", "WORKLOADS", "RanksAlike", "case", "in_ranks", "observed"]
+
+RATE = 1e-3
+WORKLOADS = {"resnet": resnet(blocks=(1, 1, 1, 1), image_size=32), "bert": BERT}
+STEPS = 3
+TIMEOUT_SECONDS = 300
+RANK = Path(__file__).with_name("rank.py")
+
+
+def case(model, **changes):
+    """Training of one of `WORKLOADS` in double precision, but for `changes`."""
+    given = {"workload": "ranks:WORKLOADS", "batch_size": 3, "dropout": False, "precision": "fp64"}
+    return make_case(model=model, **{**given, **changes})
+
+
+def observed(runtime, case, *, steps=1):
+    """What that many steps on the first batch leave, from the canonical parameters."""
+    workload = case.resolve()
+    start = dict(workload.parameters(seed=0))
+    benchmark = runtime.prepare(case, workload)
+    benchmark.load_parameters(iter(start.items()))
+    losses = []
+    for _ in range(steps):
+        benchmark.step(0)
+        benchmark.synchronize()
+        losses.append(benchmark.loss())
+    found = {name: array - start[name] for name, array in benchmark.parameters()}
+    return {"losses": np.array(losses), "differences": np.array(benchmark.differences), **found}
+
+
+def in_ranks(runtime, cases, *, ranks=2, steps=1):
+    """What each rank observed of each case: a list of ranks' results for each.
+
+    `runtime` is "module:Class"; `steps` may be a list, by case.
+    """
+    plugin = importlib.import_module(runtime.partition(".")[0] + ".plugin")
+    (adapter,) = plugin.mbench_adapters()
+    variables = adapter.variables(threads=1, device="cpu")
+    paths = os.pathsep.join(path for path in sys.path if path)
+    environment = {**variables, **os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": paths}
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
+        job = {
+            "peers": free_peers(ranks),
+            "cases": [
+                {**dataclasses.asdict(each), "scale": f"1x{ranks}"} for each in cases
+            ],
+            "steps": [steps] * len(cases) if isinstance(steps, int) else steps,
+        }  # fmt: skip
+        (folder / "job.json").write_text(json.dumps(job))
+        logs = [(folder / f"{rank}.log").open("w+") for rank in range(ranks)]
+        started = [
+            subprocess.Popen(
+                [sys.executable, str(RANK), runtime, str(rank), made],
+                env=environment, stdout=log, stderr=subprocess.STDOUT,
+            )
+            for rank, log in enumerate(logs)
+        ]  # fmt: skip
+        try:
+            codes = [process.wait(TIMEOUT_SECONDS) for process in started]
+        finally:
+            for process in started:
+                process.kill()
+                process.wait()
+            said = []
+            for log in logs:
+                log.seek(0)
+                said.append(log.read()[-4000:])
+                log.close()
+        assert not any(codes), "\n".join([f"exit codes {codes}", *said])
+        return [
+            [dict(np.load(folder / f"{at}-{rank}.npz")) for rank in range(ranks)]
+            for at in range(len(cases))
+        ]
+
+
+def free_peers(count):
+    """Addresses of this machine at which nobody listens."""
+    sockets = [socket.socket() for _ in range(count)]
+    for one in sockets:
+        one.bind(("127.0.0.1", 0))
+    peers = [f"127.0.0.1:{one.getsockname()[1]}" for one in sockets]
+    for one in sockets:
+        one.close()
+    return peers
+
+
+class RanksAlike:
+    """An adapter's tests derive it: what two processes leave, against what one alone leaves.
+
+    `compilers` are those that train together; the first is the one that trains alone, too.
+    """
+
+    runtime_name: str
+    compilers: tuple[str, ...]
+
+    @classmethod
+    def cases(cls, **changes):
+        return [
+            case(model, compiler=compiler, **changes)
+            for compiler in cls.compilers
+            for model in WORKLOADS
+        ]
+
+    @classmethod
+    @functools.cache
+    def together(cls):
+        """Cases, and what the ranks left of each; they start once for all tests.
+
+        The first are those in which all ranks have the batches of rank 1.
+        """
+        same = cls.cases(part=1)
+        clipped = [one for one in cls.cases(plain_sgd=RATE) if clip_norm(one) is not None]
+        plain = cls.cases(plain_sgd=RATE, clip=False) + clipped
+        steps = [STEPS] * len(same) + [1] * len(plain)
+        found = list(zipped(same + plain, in_ranks(cls.runtime_name, same + plain, steps=steps)))
+        return found[: len(same)], found[len(same) :]
+
+    def alone(self, runtime, of, **changes):
+        return observed(runtime, dataclasses.replace(of, compiler=self.compilers[0], **changes))
+
+    def test_on_the_same_batches_they_do_what_one_does(self, runtime):
+        """With clipping and the workload's own optimizer, over several steps."""
+        for of, each in self.together()[0]:
+            own = dataclasses.replace(of, compiler=self.compilers[0])
+            expected = observed(runtime, own, steps=STEPS)
+            for found in each:
+                assert found["losses"] == pytest.approx(expected["losses"], rel=1e-9)
+                assert_near(trained(found, of), trained(expected, of), 1e-7)
+
+    def test_on_their_own_batches_they_step_by_the_mean_of_all_gradients(self, runtime):
+        """By plain gradient descent, whose steps are the gradients: a sum would be a factor. What
+        is clipped is the mean.
+        """
+        for of, each in self.together()[1]:
+            parts = [self.alone(runtime, of, part=part, clip=False) for part in range(len(each))]
+            mean = sum(trained(part, of) for part in parts) / len(parts)
+            limit = clip_norm(of)
+            if limit is not None:
+                norm = np.linalg.norm(mean) / RATE
+                assert norm > limit, "nothing would be clipped"
+                mean = mean * limit / (norm + 1e-6)
+            for found, own in zipped(each, parts):
+                assert (trained(found, of) == trained(each[0], of)).all()
+                assert_near(trained(found, of), mean, 1e-9)
+                assert found["losses"] == pytest.approx(own["losses"], rel=1e-9)
+                for tensor in WORKLOADS[of.model].tensors():
+                    if not tensor.trainable:  # a running statistic is each rank's own
+                        assert_near(found[tensor.name], own[tensor.name], 1e-9)
+
+
+def clip_norm(case):
+    return case.resolve().optimizer.clip_norm
+
+
+def trained(found, case):
+    """The displacement of the trainable tensors alone, as one vector."""
+    tensors = WORKLOADS[case.model].tensors()
+    return np.concatenate([found[one.name].ravel() for one in tensors if one.trainable])
+
+
+def assert_near(found, expected, within):
+    assert np.linalg.norm(found - expected) <= within * np.linalg.norm(expected)
