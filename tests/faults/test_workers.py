@@ -14,7 +14,7 @@ from surroundings import PATIENCE, Surroundings, eventually
 from mbench.contract import wire
 from mbench.contract.case import Case
 from mbench.contract.place import ALONE
-from mbench.engine import channel, ending, local
+from mbench.engine import channel, ending, local, single
 from mbench.engine.outcome import CaseEnded
 from mbench.engine.program import Program
 from mbench.results.run import load_run
@@ -153,7 +153,7 @@ def test_who_does_not_answer_is_ended_in_time(start, around, fault):
 
 
 def test_who_closes_the_pipe_and_stays_was_not_killed_by_others(start, monkeypatch):
-    monkeypatch.setattr(local, "GOODBYE_SECONDS", 0.3)
+    monkeypatch.setattr(single, "GOODBYE_SECONDS", 0.3)
     with pytest.raises(CaseEnded, match="failed: the worker closed its pipe, and did not end"):
         start("close_the_replies").run(1)
 

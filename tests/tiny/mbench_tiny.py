@@ -4,8 +4,9 @@
 raise@N, kill@N, hang@N, oom@N, exit@N, slow (10 % slower), silent (does not start), hasty (does
 not wait for its steps), merged (does one step of a block), or, for the proof of equal work, a lie
 about the step: frozen, no-decay, unscaled, nan, extra, kept, or about a tensor: reversed (each row
-of the weight), doubled (the bias). Some lies are told only where a case is timed, and proofs hold:
-memo, stale, forty, second, half, clock.
+of the weight), doubled (the bias). Of several ranks, apart, summed, led, halved are lies about
+their exchange (mbench_tiny_exchange.py). Some lies are told only where a case is timed, and proofs
+hold: memo, stale, forty, second, half, clock.
 """
 
 from __future__ import annotations
@@ -169,7 +170,8 @@ class Model(Prepared):
         if self.update.lie != "unscaled":
             chances /= len(chances)
         features = batch["features"]
-        self.update({"weight": chances.T @ features, "bias": chances.sum(axis=0)})
+        gradients = {"weight": chances.T @ features, "bias": chances.sum(axis=0)}
+        self.update(Eager.exchange.mean(gradients) if Eager.exchange else gradients)
         return found
 
     def natives(self):
@@ -177,9 +179,10 @@ class Model(Prepared):
 
 
 class Eager(Compiler):
-    """`gpu` is the made-up one, where the case is for it."""
+    """`gpu` is the made-up one, where the case is for it; `exchange` is with other ranks."""
 
     gpu = None
+    exchange = None
 
     def peak_memory_bytes(self):
         return self.gpu.peak if self.gpu else super().peak_memory_bytes()
@@ -202,6 +205,7 @@ class Tiny(AdapterBase):
     runtime = "mbench_tiny:Runtime"
     compilers = {"eager": "NumPy, operation by operation", "imaginary": "for refusals"}  # noqa: RUF012
     tuned_by = ("TINY_",)
+    parallel = "a star of sockets"
     devices = ("cpu", "cuda", *os.environ.get("TINY_DEVICES", "").split())
 
     lacks = (
@@ -228,6 +232,9 @@ class Runtime(RuntimeBase):
     out_of_memory = ("outofdevicememory",)
 
     def set_up(self):
+        if self.place.ranks > 1:
+            exchange = importlib.import_module("mbench_tiny_exchange")
+            Eager.exchange = exchange.Exchange(self.place)
         if self.device == "cpu":
             return
         require(GPU in os.environ, CPU_ONLY)
@@ -373,6 +380,8 @@ class FlakyRuntime(Runtime):
         super().set_up()
         self.fault, _, at = os.environ.get("FLAKY", "").partition("@")
         self.at, self.steps = int(at or 0), 0
+        if Eager.exchange:
+            Eager.exchange.lie = self.fault
         if self.fault == "silent":
             time.sleep(3600)
         if self.fault == "clock":

@@ -34,8 +34,8 @@ class Case(Axes):
     them without plugins (see `find_workload`). The rest is for proofs: without `dropout`, nothing
     is dropped; `plain_sgd` is the rate of bare gradient descent in the optimizer's place;
     `learning_rate` is one whose updates can be seen; `layers` makes a model less deep that would
-    not fit; `given` puts one in its place whose gradients are given. `part` is the rank whose
-    batches all ranks have; None: each has its own.
+    not fit; `given` puts one in its place whose gradients are given. With `parts`, every rank
+    has the first batches of so many ranks, by rank, and no others; 0: it has its own.
     """
 
     workload: str
@@ -45,7 +45,7 @@ class Case(Axes):
     learning_rate: float | None = None
     layers: int | None = None
     given: bool = False
-    part: int | None = None
+    parts: int = 0
 
     @property
     def places(self) -> Scale:

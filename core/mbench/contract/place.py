@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-__all__ = ["ALONE", "Place"]
+if TYPE_CHECKING:
+    from mbench.contract.scale import Scale
+
+__all__ = ["ALONE", "Place", "places_of"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,3 +36,12 @@ class Place:
 
 
 ALONE = Place()
+
+
+def places_of(scale: Scale) -> list[Place]:
+    """Of all processes of a case, by rank: those of one node follow each other."""
+    each = scale.devices_per_node
+    return [
+        Place(rank=rank, ranks=scale.devices, local_rank=rank % each, local_ranks=each)
+        for rank in range(scale.devices)
+    ]

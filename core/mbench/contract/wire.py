@@ -145,10 +145,14 @@ class Turned:
 
 @dataclass(frozen=True, kw_only=True)
 class Elapsed:
-    """`start` is on the machine's monotonic clock; one duration per block, or one per step."""
+    """`start` is on the machine's monotonic clock; one duration per block, or one per step.
+
+    Of several processes they are the slowest one's, and `ranks` has those of each.
+    """
 
     start_nanoseconds: int
     nanoseconds: list[int]
+    ranks: list[list[int]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         if not self.nanoseconds or min(self.nanoseconds) <= 0:
@@ -199,13 +203,16 @@ class Seen:
 class Observe:
     """Reload the canonical parameters of `seed`, run `steps` steps and report the evidence.
 
-    All are on the first batch, or, `in_turn`, each on the next. `masked` names tensors of which
+    All are on the batch of that number, or, `in_turn`, each on the next. If `apart`, it is that of
+    each rank, the same for so many ranks in a row: rank // apart. `masked` names tensors of which
     it is told where they change; in those of `filled`, every number is the one that is given.
     """
 
     seed: int
     steps: int
     training: bool
+    batch: int = 0
+    apart: int = 0
     in_turn: bool = False
     masked: list[str] = field(default_factory=list)
     filled: dict[str, float] = field(default_factory=dict)

@@ -113,6 +113,11 @@ class Channel:
         return [descriptor for descriptor, _ in poll.poll(math.ceil(seconds * 1e3))]
 
     @property
+    def awaited(self) -> set[int]:
+        """Descriptors that are readable once something was said, or the other side has ended."""
+        return self._descriptors - {self._sends} | {self._receives} if self._descriptors else set()
+
+    @property
     def closed(self) -> bool:
         return not self._descriptors
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mbench.contract import wire
 from mbench.contract.axes import STEADY
-from mbench.contract.place import ALONE
+from mbench.contract.place import places_of
 from mbench.engine import local, steady
 from mbench.engine.outcome import CaseEnded
 from mbench.engine.program import Program
@@ -54,7 +54,7 @@ def launch(
             steady_threads=case.threads if steadily else 0,
             timeout_seconds=timeout,
         )
-        worker = launcher(program, (ALONE,))
+        worker = launcher(program, places_of(case.places))
     except (CaseEnded, MbenchError) as error:
         raise mended(CaseEnded.of(error), environment) from None
     share = None

@@ -1,58 +1,69 @@
-"""Workers that are one process of this machine, in a group of its own, behind a private pipe."""
+"""Processes of this machine, each in a group of its own, behind a private pipe."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import signal
+import socket
 import subprocess
 import time
-from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
-from mbench.contract import wire
-from mbench.contract.adapter import FrameworkInfo
 from mbench.contract.outcome import speaks_of_memory
-from mbench.contract.reading import Malformed
-from mbench.engine import scratch
+from mbench.engine import scratch, single
 from mbench.engine.channel import Channel
 from mbench.engine.ending import bound, end_of, ending, has_ended, last_line
 from mbench.engine.kin import VARIABLE, Kin
 from mbench.engine.outcome import CaseEnded
+from mbench.engine.ranks import Ranks
+from mbench.engine.share import apart
+from mbench.engine.single import SingleWorker
 from mbench.engine.steady import steadily
 from mbench.engine.together import look
-from mbench.engine.worker import Process, Worker
+from mbench.engine.worker import Process
+from mbench.errors import MbenchError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from mbench.contract.place import Place
     from mbench.engine.program import Program
+    from mbench.engine.worker import Worker
 
 __all__ = ["LocalWorker", "start"]
 
-GOODBYE_SECONDS = 2.0
 KILL_SECONDS = 10.0
 """Of waiting for what cannot be killed while it hangs in the kernel."""
-
-T = TypeVar("T")
-
-
-def start(program: Program, places: Sequence[Place], /) -> LocalWorker:
-    """The launcher "local". More than one place is not there yet."""
-    (place,) = places
-    return LocalWorker(program, place)
+LOOPBACK = "127.0.0.1"
 
 
-class LocalWorker(Worker):
+def start(program: Program, places: Sequence[Place], /) -> Worker:
+    """The launcher "local": all places are on this machine; raises CaseEnded."""
+    if places[-1].local_ranks != len(places):
+        raise MbenchError("the launcher local starts processes of this machine only")
+    workers: list[SingleWorker] = []
+    try:
+        for place in places:
+            workers.append(LocalWorker(program.of(place), place))
+        for worker in workers:
+            worker.greet()
+    except BaseException:  # Ctrl-C too must leave no process
+        for worker in workers:
+            worker.kill()
+        raise
+    return workers[0] if len(workers) == 1 else Ranks(workers)
+
+
+class LocalWorker(SingleWorker):
     """One process. Its number stays ours until it is waited for, which `kill` alone does."""
 
     def __init__(self, program: Program, place: Place) -> None:
-        """Start `program`; raises CaseEnded unless it says hello."""
+        """Start `program`, which is still to be greeted; raises CaseEnded."""
         self.log = program.log
-        self._timeout = program.timeout_seconds
-        self._place = place
-        self._stopped = False
+        self.place = place
+        self.address = f"{LOOPBACK}:{free_port()}" if place.ranks > 1 else ""
+        self.timeout = program.timeout_seconds
         self._kin = Kin()
         program.log.parent.mkdir(parents=True, exist_ok=True)
         worker_reads, requests = os.pipe()
@@ -60,7 +71,7 @@ class LocalWorker(Worker):
         try:
             threads = program.steady_threads
             how = steadily(threads) if threads else contextlib.nullcontext()
-            with program.log.open("ab") as output, how:
+            with program.log.open("ab") as output, apart(place), how:
                 self.process = subprocess.Popen(
                     program.command(str(os.getpid()), str(worker_reads), str(worker_writes)),
                     stdin=subprocess.DEVNULL,
@@ -87,71 +98,17 @@ class LocalWorker(Worker):
             os.close(worker_writes)
         pid = self.process.pid
         self._channel = Channel(
-            sends=requests, receives=replies, ends=end_of(pid), meanwhile=self._meanwhile
+            sends=requests, receives=replies, ends=end_of(pid), meanwhile=self.meanwhile
         )
         self.processes = (Process(pid=pid),)
-        try:
-            with self._answering(self._timeout):
-                self._channel.receive(wire.Hello, seconds=self._timeout)
-        except BaseException:  # Ctrl-C too must leave no process
-            self.kill()
-            raise
 
-    def _meanwhile(self) -> None:
+    def meanwhile(self) -> None:
         bound(self.log)
         look()
 
-    def ask(self, message: object, answer: type[T], *, timeout: float | None = None) -> T:
-        assert not self._stopped, "a stopped worker cannot answer"
-        assert not self._channel.closed, "a worker that was ended cannot answer"
-        limit = self._timeout if timeout is None else timeout
-        with self._answering(limit):
-            self._channel.send(message, seconds=limit)
-            reply = self._channel.receive(answer, seconds=limit)
-        if isinstance(reply, wire.Failure):
-            raise CaseEnded(reply.outcome, reply.reason, log=self.log)
-        return reply
-
-    def ask_all(self, message: object, answer: type[T], *, timeout: float | None = None) -> list[T]:
-        return [self.ask(message, answer, timeout=timeout)]
-
-    def start(self, message: wire.Start) -> FrameworkInfo:
-        return self.ask(replace(message, place=self._place), FrameworkInfo)
-
-    def run(self, count: int, *, each: bool = False, timeout: float | None = None) -> wire.Elapsed:
-        begin = time.perf_counter_ns()
-        message = wire.TimeSteps(count=count, each=each)
-        elapsed = self.ask(message, wire.Elapsed, timeout=timeout)
-        waited = time.perf_counter_ns() - begin
-        due, times = count if each else 1, elapsed.nanoseconds
-        if len(times) != due:
-            raise self._nonsense(f"{len(times)} durations, where {due} are due")
-        if sum(times) > waited:
-            raise self._nonsense("durations longer than the wait for them")
-        return elapsed
-
-    @contextlib.contextmanager
-    def _answering(self, limit: float) -> Iterator[None]:
-        """What goes wrong on the channel ends the worker, by a typed outcome."""
-        try:
-            yield
-        except TimeoutError:
-            raise self._end("timeout", f"no answer within {limit:g} s") from None
-        except Malformed as error:
-            raise self._nonsense(error) from None
-        except EOFError:
-            raise self._gone() from None
-
-    def _end(self, outcome: str, reason: str) -> CaseEnded:
-        self.kill()
-        return CaseEnded(outcome, reason, log=self.log)
-
-    def _nonsense(self, what: object) -> CaseEnded:
-        return self._end("failed", f"the worker answered nonsense: {what}")
-
     def _gone(self) -> CaseEnded:
         """How it ended. It is waited for first: what we kill would not tell."""
-        if not self._ends_within(GOODBYE_SECONDS):
+        if not self._leaves():
             return self._end("failed", "the worker closed its pipe, and did not end")
         self.kill()
         reason = f"the worker {ending(self.process.returncode)}"
@@ -172,16 +129,6 @@ class LocalWorker(Worker):
             self._signal(signal.SIGCONT)
             self._stopped = False
 
-    def close(self) -> None:
-        try:
-            self.resume()
-            if not self._channel.closed:
-                with contextlib.suppress(CaseEnded):
-                    self.ask(wire.Close(), wire.Closed, timeout=GOODBYE_SECONDS)
-                    self._ends_within(GOODBYE_SECONDS)
-        finally:  # whoever presses Ctrl-C again wants no goodbyes
-            self.kill()
-
     def kill(self) -> None:
         self._watcher.kill()  # it knows numbers only, which may soon be another process's
         self._watcher.wait()
@@ -199,11 +146,18 @@ class LocalWorker(Worker):
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     send(self.process.pid, number)
 
-    def _ends_within(self, seconds: float) -> bool:
+    def _leaves(self) -> bool:
         """Whether the process ends by itself; it is not waited for as a child."""
-        deadline = time.monotonic() + seconds
+        deadline = time.monotonic() + single.GOODBYE_SECONDS
         while not has_ended(self.process.pid):
             if time.monotonic() > deadline:
                 return False
             time.sleep(0.01)
         return True
+
+
+def free_port() -> int:
+    """One that nobody listens on now; it is not kept from others until it is used."""
+    with socket.create_server((LOOPBACK, 0)) as taken:
+        port: int = taken.getsockname()[1]
+    return port

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,8 @@ from mbench.errors import MbenchError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    from mbench.contract.place import Place
 
 __all__ = ["Program", "package_files"]
 
@@ -34,6 +36,13 @@ class Program:
     """Of a worker with the same addresses and cores in every process; 0: it is as it comes."""
     timeout_seconds: float
     """Bounds each answer, unless a question says otherwise."""
+
+    def of(self, place: Place) -> Program:
+        """The program of one of several processes: each has a log of its own."""
+        if place.ranks == 1:
+            return self
+        log = self.log.with_stem(f"{self.log.stem}-rank{place.rank}")
+        return replace(self, log=log)
 
     def command(self, *arguments: str) -> list[str]:
         """The command line; `arguments` tell the bootstrap how it is connected."""

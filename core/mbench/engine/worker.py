@@ -67,14 +67,17 @@ class Worker(Protocol):
         told = replace(case, learning_rate=case.resolve().optimizer.learning_rate)
         limit = None
         if case.device == "cpu":
-            held = sum(map(resident_bytes, pids_here(self)))
-            limit = worker_limit_bytes(self.memory_limit_bytes, held=held)
+            here = pids_here(self)
+            held = sum(map(resident_bytes, here))
+            limit = worker_limit_bytes(self.memory_limit_bytes, held=held) // max(1, len(here))
         message = wire.Prepare(case=told, load=load, memory_limit_bytes=limit)
         return self.ask(message, wire.Prepared)
 
     @abstractmethod
-    def run(self, count: int, *, each: bool = False, timeout: float | None = None) -> wire.Elapsed:
-        """Time `count` steps; of several processes, the slowest one's times."""
+    def run(
+        self, count: int, *, each: bool = False, lead: int = 0, timeout: float | None = None
+    ) -> wire.Elapsed:
+        """Time `count` steps after `lead` others; of several processes, the slowest one's times."""
 
     @abstractmethod
     def stop(self) -> None:

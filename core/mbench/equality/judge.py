@@ -37,6 +37,7 @@ CHECKS = {
     "rule": "the timed optimizer's arithmetic on given gradients",
     "masks": "the share of units that dropout drops",
     "dropout": "dropout is active in what is timed",
+    "exchange": "processes that train together update by the mean of all ranks' gradients",
     "shown": "where there is no float64, outputs in fp32, for twenty sets of parameters",
 }
 IN_FLOAT64 = ("outputs", "loss", "updates", "optimizer")

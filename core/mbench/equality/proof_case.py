@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from mbench.contract.axes import AXES
 from mbench.contract.case import Case
+from mbench.contract.scale import ALONE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +28,7 @@ TENSOR_FLOPS = 2e7
 def proof_case(case: Case) -> Case:
     """`case` at its workload's proof sizes, and learning rate, clipped, without dropout, seed 0."""
     proof = {"sizes": {}, **replace(case, sizes={}).resolve().proof}
-    return replace(case, seed=0, dropout=False, clip=True, steadiness="usual", **proof)
+    return replace(case, seed=0, dropout=False, clip=True, steadiness="usual", scale=ALONE, **proof)
 
 
 def exact_case(adapter: Adapter, case: Case) -> Case:

@@ -71,6 +71,8 @@ def prove_all(
         if not quick:
             for prover in provers.values():
                 jobs.once(prover.timed_name, prover.timed_findings)
+                if prover.scaled:
+                    jobs.once(prover.exchange_name, prover.exchange_findings)
         for at, one in enumerate(wanted):
             if at in provers:
                 try:

@@ -12,9 +12,17 @@ from mbench.engine.launch import launch
 from mbench.engine.outcome import CaseEnded
 from mbench.equality import cache, judge
 from mbench.equality.changes import judge_changes, visible_rate
+from mbench.equality.exchange import (
+    CHECK,
+    EXCHANGED,
+    judge_apart,
+    judge_clipped,
+    judge_together,
+    ways_apart,
+)
 from mbench.equality.gates import CHANGES, DRIFT, EXACT, TIMED
 from mbench.equality.masks import judge_masks
-from mbench.equality.proof_case import exact_case, proof_case
+from mbench.equality.proof_case import exact_case, in_float64, proof_case
 from mbench.equality.reference import DRAWN, PLAIN_RATE, SEEDS, STEPS, folder_of, load
 from mbench.equality.rule import RULE_RATE, judge_rule
 from mbench.equality.shown import judge_shown
@@ -101,7 +109,11 @@ class Prover:
             self.notes.append(
                 f"{self.timed.compiler} has no fp64 here: proven under {self.exact.compiler}"
             )
+        self.scaled: Case | None = None
         self.name = cache.key(self.adapter, self.environment, self.timed)
+        if wanted.case.devices > 1 and self.timed.mode == "train":
+            self.scaled = replace(self.timed, scale=wanted.case.scale)
+            self.name += f"-{wanted.case.scale}-{getattr(launcher, '__module__', '')}"
         self.timed_name = f"{self.name} as it is timed"
         self.exact_name = cache.key(self.adapter, self.environment, self.exact)
         if self.grade == SHOWN:  # of which fp32 as it is timed is a part, not the same
@@ -128,6 +140,8 @@ class Prover:
         # Nothing else can be told of another model.
         if findings[0].passed and not (self.quick and exact.failures()):
             findings += jobs.once(self.timed_name, self.timed_findings).result()
+            if self.scaled:
+                findings += jobs.once(self.exchange_name, self.exchange_findings).result()
         return replace(exact, findings=findings, notes=[*exact.notes, *self.notes])
 
     def exact_proof(self) -> judge.Proof:
@@ -147,6 +161,22 @@ class Prover:
         """The part in the timed precision and compiler; nothing where float64 is what is timed."""
         exact = self.timed == self.exact and self.grade == PROVEN
         return [] if exact else list(self.told(self.timed_pass()))
+
+    @property
+    def exchange_name(self) -> str:
+        return f"{self.name} together"
+
+    def exchange_findings(self) -> list[judge.Finding]:
+        """Of several processes, in float64 and as they are timed."""
+        assert self.scaled is not None
+        exact = in_float64(self.adapter, self.scaled)
+        if not (support := self.adapter.supports(exact)).supported:
+            raise CaseEnded("unsupported", f"its exchange cannot be proven: {support.reason}")
+        found = list(self.told(self.exchange_pass(exact, PLAIN_RATE, gate=EXACT)))
+        if exact != self.scaled and all(finding.passed for finding in found):
+            timed = self.exchange_pass(self.scaled, self.visible, gate=EXCHANGED)
+            found += list(self.told(timed))
+        return found
 
     def told(self, findings: Iterable[judge.Finding]) -> Iterator[judge.Finding]:
         """The same, each failure told when it is found; if `quick`, the first is the last."""
@@ -244,6 +274,40 @@ class Prover:
             if number and not finding.passed and observation.steps == seen[0].steps:
                 finding = replace(finding, note="they do not follow the parameters: a kept result")
             yield finding
+
+    def exchange_pass(self, case: Case, rate: float, *, gate: float) -> Iterator[judge.Finding]:
+        """One step of bare descent, by ranks with the same batch, then by each with its own."""
+        ways = ways_apart(case.devices)
+        case = replace(case, plain_sgd=rate, parts=ways[0].parts)
+        unclipped = replace(case, clip=False)
+        self.report(f"proving the exchange of {case.devices} processes in {case.precision}")
+        stem = f"{self.log.stem}-together-{case.precision}"
+        with self.worker(case, self.log.with_stem(stem)) as worker:
+            worker.prepare(case, load=False)
+            together = self.seen_by_all(worker)
+            yield judge_together(together, self.workload, gate=gate)
+            if gate == EXACT:
+                yield judge.judge_trajectory(
+                    together[0], self.reference.plain, self.workload, check=CHECK
+                )
+            clips = case.resolve().optimizer.clip_norm is not None
+            if clips:
+                clipped = self.seen_by_all(worker, apart=1)
+                worker.prepare(unclipped, load=False)
+            single = [self.seen_by_all(worker, batch=part)[0] for part in range(ways[0].parts)]
+            for way in ways:
+                own = self.seen_by_all(worker, apart=way.stride)
+                yield judge_together(own, self.workload, gate=gate)
+                yield from judge_apart(own, single, self.workload, way=way, gate=gate)
+                if clips and way is ways[0]:
+                    yield judge_clipped(clipped, own, self.workload, rate=rate, gate=gate)
+
+    def seen_by_all(
+        self, worker: Worker, *, batch: int = 0, apart: int = 0
+    ) -> list[wire.Observation]:
+        """What one step leaves on each rank."""
+        message = wire.Observe(seed=0, steps=1, training=True, batch=batch, apart=apart)
+        return worker.ask_all(message, wire.Observation)
 
     def timed_pass(self) -> Iterator[judge.Finding]:
         """The timed precision and compiler: outputs or losses, and dropout where there is any."""

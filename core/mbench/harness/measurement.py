@@ -196,11 +196,12 @@ class Measurement(ABC, Generic[Constants]):
         `pace` is that of a core before. Returns samples per second.
         """
         entry = runner.entry
-        runner.witness.approach(steps)
+        lead = 1 if entry.case.devices > 1 and entry.case.mode == "train" else 0
+        runner.witness.approach(lead + steps)
         limit = max(self.protocol.timeout_seconds, 2 * steps * runner.step_seconds)
         with self.sampler.watching(pids_here(runner.worker)) as watch:
             begin = perf_counter_ns()
-            elapsed = runner.worker.run(steps, each=each, timeout=limit)
+            elapsed = runner.worker.run(steps, each=each, lead=lead, timeout=limit)
             waited = perf_counter_ns() - begin
         of_block = events.OfBlock(case=entry.number, process=process, round=round_number, each=each)
         self.store.append(
@@ -209,13 +210,14 @@ class Measurement(ABC, Generic[Constants]):
                 steps=steps,
                 start=elapsed.start_nanoseconds,
                 nanoseconds=elapsed.nanoseconds,
+                ranks=elapsed.ranks,
             )
         )
         self.store.append(
             events.Telemetry(**vars(of_block), cores=watch.cores, samples=watch.samples, pace=pace)
         )
-        runner.witness.see(of_block, steps=steps, waited=waited)
-        return steps * entry.case.batch_size * 1e9 / sum(elapsed.nanoseconds)
+        runner.witness.see(of_block, steps=lead + steps, waited=waited)
+        return steps * entry.case.samples_per_step * 1e9 / sum(elapsed.nanoseconds)
 
     @abstractmethod
     def run(self) -> None:

@@ -73,7 +73,7 @@ class Sequential(Measurement[Counted]):
                 rate = self.block(runner, process, epoch, steps=steps, each=each)
             self.progress.throughput(runner.entry.label, rate)
             left -= steps
-            seconds += steps * runner.entry.case.batch_size / rate
+            seconds += steps * runner.entry.case.samples_per_step / rate
 
 
 def warm_up(run: Callable[[int], int], *, steps: int) -> Warmup:

@@ -23,6 +23,8 @@ __all__ = ["Witness"]
 CHANGES_AT = (4, 16)
 """Steps after which all processes' changes of parameters are looked at: two turns of all batches,
 and a few steps, which the slowest cases reach too."""
+APART = 1e-3
+"""By which ranks' changes may differ, as a part of the largest number of a sketch."""
 MOST_STEPS = 1000
 """After so many, parameters are loaded anew: small steps add up, and a loss that is learnt by heart
 is other work."""
@@ -134,7 +136,17 @@ class Witness:
         return idle
 
     def look(self, *, changes: bool = False) -> wire.Seen:
-        return self.worker.ask(wire.Look(changes=changes), wire.Seen)
+        """What the first rank tells; raises Malformed where another has another model."""
+        first, *others = self.worker.ask_all(wire.Look(changes=changes), wire.Seen)
+        for rank, seen in enumerate(others, start=1):
+            if (seen.step, seen.skipped) != (first.step, first.skipped):
+                raise Malformed(f"rank {rank} made other steps than rank 0")
+            if changes and (name := unlike(first.changes, seen.changes)):
+                raise Malformed(
+                    f"after {counted(seen.step, 'step')}, {name} is not the same on rank {rank} as "
+                    "on rank 0: they do not train one model"
+                )
+        return first
 
     def see_changes(self) -> None:
         seen = self.look(changes=True)
@@ -171,3 +183,17 @@ class Witness:
 def sketches(told: Mapping[str, Sequence[float]]) -> dict[str, Sketch]:
     """As they are kept; of another length they could not be read back."""
     return {name: cast("Sketch", tuple(sketch)) for name, sketch in told.items()}
+
+
+def unlike(one: Mapping[str, Sequence[float]], other: Mapping[str, Sequence[float]]) -> str:
+    """The first tensor whose change differs; empty where none does.
+
+    Ranks that add the same gradients in another order differ by their rounding.
+    """
+    if set(one) != set(other):
+        return "a set of tensors"
+    for name, sketch in one.items():
+        size = max(map(abs, (*sketch, *other[name])), default=0.0)
+        if any(abs(a - b) > APART * size for a, b in zip(sketch, other[name], strict=True)):
+            return name
+    return ""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from mbench.contract.adapter import Support
 from mbench.contract.axes import AXES, MACHINE, name
 from mbench.contract.case import Case
+from mbench.contract.scale import parse_scale
 from mbench.contract.tier import BEST, TIERS, tier_of
 from mbench.environments.spec import named
 from mbench.errors import PluginFailed, UsageError, about
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from mbench.contract.adapter import Adapter
     from mbench.contract.axes import Axis
+    from mbench.contract.scale import Scale
     from mbench.environments.spec import FrameworkSpec
     from mbench.plugins import Plugins
     from mbench.workloads.workload import Workload
@@ -228,6 +230,9 @@ def values_of(sweep: Sweep, adapters: Sequence[Adapter]) -> dict[str, list[Any]]
     for axis in AXES:
         if axis.many and axis.known:
             _check(axis.name, found[axis.name], axis.known)
+    with about("--scale"):
+        for word in found["scale"]:
+            _scale(word)
     compilers = {name for adapter in adapters for name in adapter.compilers}
     _check("compiler", found["compiler"], {*compilers, DEFAULT, BEST})
     if BEST in found["tier"] and (given := set(found["compiler"]) - {DEFAULT, BEST}):
@@ -301,6 +306,14 @@ def _check(kind: str, values: Sequence[str], known: Collection[str]) -> None:
     for value in values:
         if value not in known:
             raise UsageError(f"unknown {kind} {value!r}{nearest(value, known)}", option=f"--{kind}")
+
+
+def _scale(word: str) -> Scale:
+    """Raises UsageError."""
+    try:
+        return parse_scale(word)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
 
 
 def _check_size(name: str, workloads: Mapping[str, Workload]) -> None:

@@ -80,7 +80,8 @@ SELECT row_number() OVER (ORDER BY c.filename, c."case") - 1 AS row, c.filename,
     r.id AS run, r.started, r.system.hostname AS host, r.system.cpu AS cpu, r.mbench,
     r.protocol.name AS protocol, r.protocol.claims_interval AS claims_interval,
     r.protocol.half_width_goal IS NOT NULL AS stopped,
-    c.comparison, c."case", c.label, c.framework, f.version, c.axes, c.samples, o.outcome
+    c.comparison, c."case", c.label, c.framework, f.version, c.axes, c.samples, o.outcome,
+    list_product(list_transform(string_split(c.axes.scale, 'x'), n -> n::BIGINT))::BIGINT AS devices
 FROM events c
 JOIN (SELECT filename, first(id) AS id, first(started) AS started, first(mbench) AS mbench,
              first(system) AS system, first(protocol) AS protocol

@@ -298,11 +298,14 @@ class Block(OfBlock):
     start: Instant
     """When it began."""
     nanoseconds: list[Nanoseconds]
-    """Duration of the block, or of each of its steps."""
+    """Duration of the block, or of each of its steps; of several ranks, the slowest one's."""
+    ranks: list[list[Nanoseconds]] = field(default_factory=list)
+    """The same of each rank, where there are several."""
 
     def __post_init__(self) -> None:
-        if len(self.nanoseconds) != (self.steps if self.each else 1):
-            raise Malformed(f"a block of {self.steps} steps with {len(self.nanoseconds)} durations")
+        for times in (self.nanoseconds, *self.ranks):
+            if len(times) != (self.steps if self.each else 1):
+                raise Malformed(f"a block of {self.steps} steps with {len(times)} durations")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -28,7 +28,7 @@ def rate(case: CaseRecord, blocks: Sequence[Block]) -> float:
     for block in blocks:
         steps += block.steps
         nanoseconds += sum(block.nanoseconds)
-    return steps * case.axes.batch_size / (nanoseconds / 1e9)
+    return steps * case.axes.samples_per_step / (nanoseconds / 1e9)
 
 
 def speeds(case: CaseRecord) -> list[float]:
@@ -73,7 +73,7 @@ def throughput(case: CaseRecord, *, level: float | None) -> dict[str, Any] | Non
     values = speeds(case)
     if not values:
         return None
-    batch = case.axes.batch_size
+    batch = case.axes.samples_per_step
     single = steps_one_by_one(case)
     return {
         **center(values, level=level),

@@ -20,7 +20,9 @@ Document = dict[str, Any]
 POINTS = """
 SELECT c.run, c.started, c.protocol, c.claims_interval, c.stopped, c.host, c.cpu, c.label,
     c.framework, c.version, c.axes, c.samples || '/s' AS unit,
-    list(p.steps * c.axes.batch_size * 1e9 / p.nanoseconds ORDER BY p.process) AS processes
+    list(
+        p.steps * c.axes.batch_size * c.devices * 1e9 / p.nanoseconds ORDER BY p.process
+    ) AS processes
 FROM (
     -- The blocks timed whole; where a process has none, those timed step by step.
     SELECT filename, "case", process, coalesce(

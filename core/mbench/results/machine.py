@@ -151,7 +151,7 @@ def energy(case: CaseRecord) -> Document | None:
             if found and spent:
                 joules += spent
                 seconds += found.seconds
-                samples += seen.block.steps * case.axes.batch_size
+                samples += seen.block.steps * case.axes.samples_per_step
     if not samples:
         return None
     return {

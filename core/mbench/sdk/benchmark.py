@@ -132,14 +132,18 @@ class Prepared:
     # What follows is the same everywhere.
 
     def place_batches(self) -> None:
-        """All batches on the device; `batch` is the first. The same ones in every framework."""
-        part = self.among.rank if self.case.part is None else self.case.part
-        seed = self.case.seed * MOST_BATCHES + part * PART_SEEDS
-        first = self.workload.batch(self.case.batch_size, seed=seed)
-        self.batches = batch_count(sum(array.nbytes for array in first.values()))
-        self._placed = [self.placed(first)]
+        """All batches on the device; `batch` is the first. The same ones in every framework, and
+        for each rank others.
+        """
+        first, parts = self.case.seed * MOST_BATCHES, self.case.parts
+        step = PART_SEEDS if parts else 1
+        if not parts:
+            first += self.among.rank * PART_SEEDS
+        batch = self.workload.batch(self.case.batch_size, seed=first)
+        self.batches = parts or batch_count(sum(array.nbytes for array in batch.values()))
+        self._placed = [self.placed(batch)]
         for at in range(1, self.batches):
-            batch = self.workload.batch(self.case.batch_size, seed=seed + at)
+            batch = self.workload.batch(self.case.batch_size, seed=first + at * step)
             self._placed.append(self.placed(batch))
         self.batch = self._placed[0]
 

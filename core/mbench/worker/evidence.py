@@ -84,7 +84,9 @@ def check_type(name: str, array: np.ndarray) -> None:
         raise ValueError(f"{name} is {what}, where float32 or float64 is due")
 
 
-def observe(benchmark: Benchmark, workload: Workload, case: Case, request: Observe) -> Observation:
+def observe(
+    benchmark: Benchmark, workload: Workload, case: Case, request: Observe, *, rank: int = 0
+) -> Observation:
     """Run `request.steps` steps from the canonical parameters and report each.
 
     Training: the loss, and of every tensor the sketch of its change since the start. Inference:
@@ -94,17 +96,23 @@ def observe(benchmark: Benchmark, workload: Workload, case: Case, request: Obser
     for name, value in request.filled.items():
         initial[name].fill(value)
     for _ in range(MOST_REPEATS):
-        observation = once(benchmark, initial, case, request)
+        observation = once(benchmark, initial, case, request, rank=rank)
         if not skipped(benchmark):
             return observation
     raise ValueError(f"in each of {MOST_REPEATS} tries, scaled gradients overflow in a step")
 
 
 def once(
-    benchmark: Benchmark, initial: Mapping[str, np.ndarray], case: Case, request: Observe
+    benchmark: Benchmark,
+    initial: Mapping[str, np.ndarray],
+    case: Case,
+    request: Observe,
+    *,
+    rank: int,
 ) -> Observation:
     """The observation from these parameters, in which steps may have been skipped."""
-    batches = [at % benchmark.batches if request.in_turn else 0 for at in range(request.steps)]
+    first = rank // request.apart if request.apart else request.batch
+    batches = [(first + at * request.in_turn) % benchmark.batches for at in range(request.steps)]
     load(benchmark, initial.items, case, steps=batches)
     held = dict(benchmark.parameters()) if request.masked else {}
     shapes: dict[str, list[int]] = {}

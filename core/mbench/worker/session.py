@@ -41,6 +41,7 @@ class Session:
         self.workload: Workload | None = None
         self.rotation: Rotation | None = None
         self.probe: Probe | None = None
+        self.rank = 0
 
     def answer(self, message: object) -> object:
         """Do what `message` asks; returns the reply. What the framework raises passes through."""
@@ -83,7 +84,9 @@ class Session:
             return memory_used(self.rotation.benchmark, anew=message.anew)
         if isinstance(message, wire.Observe):
             self.rotation.observed(message.steps)
-            return evidence.observe(self.rotation.benchmark, self.workload, self.case, message)
+            return evidence.observe(
+                self.rotation.benchmark, self.workload, self.case, message, rank=self.rank
+            )
         raise Malformed(f"a worker does not take {type(message).__name__}")
 
     def start(self, message: wire.Start) -> Runtime:
@@ -91,6 +94,7 @@ class Session:
         settings: dict[str, Any] = {"device": message.device, "threads": message.threads}
         make = getattr(importlib.import_module(module), name)
         takes = inspect.signature(make).parameters
+        self.rank = message.place.rank
         if message.place.ranks > 1:
             if "place" not in takes:
                 raise Unsupported("the adapter has no work for several processes")

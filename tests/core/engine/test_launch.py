@@ -61,7 +61,7 @@ def test_a_launcher_is_given_a_program_and_the_places(launched, tmp_path):
     worker = Worker(INFO)
     assert launched(worker, memory_limit_bytes=2**20) == (worker, INFO)
     program = launched.program
-    assert launched.places == (ALONE,)
+    assert launched.places == (ALONE,), "a list of one"
     assert (program.python, program.log, program.timeout_seconds) == (
         Path("python"), tmp_path / "log", 7.0,
     )  # fmt: skip

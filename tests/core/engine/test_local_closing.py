@@ -14,7 +14,7 @@ from workers import PATIENCE, eventually, is_stopped, living, prepared
 
 from mbench.contract import wire
 from mbench.contract.adapter import FrameworkInfo
-from mbench.engine import local
+from mbench.engine import local, single
 
 
 def test_ending_a_worker_does_not_wait_for_ever(start, monkeypatch):
@@ -22,7 +22,7 @@ def test_ending_a_worker_does_not_wait_for_ever(start, monkeypatch):
     worker = start()
     with monkeypatch.context() as deaf:
         deaf.setattr(worker, "_signal", lambda number: None)
-        deaf.setattr(local, "GOODBYE_SECONDS", 0.2)
+        deaf.setattr(single, "GOODBYE_SECONDS", 0.2)
         deaf.setattr(worker, "ask", lambda *arguments, **named: None)
         worker.close()
         assert worker.process.returncode is None
@@ -47,7 +47,7 @@ def test_closing_a_stopped_worker(start):
 
 
 def test_closing_a_worker_that_does_not_listen(start, monkeypatch):
-    monkeypatch.setattr(local, "GOODBYE_SECONDS", 0.2)
+    monkeypatch.setattr(single, "GOODBYE_SECONDS", 0.2)
     worker = prepared(start(FLAKY="hang@1"))
     worker._channel.send(wire.TimeSteps(count=1), seconds=PATIENCE)
     worker.close()

@@ -11,7 +11,7 @@ import pytest
 from workers import CASE, PATIENCE, end_of, framework, living, prepared
 
 from mbench.contract import wire
-from mbench.engine import channel, local
+from mbench.engine import channel, single
 from mbench.engine.outcome import CaseEnded
 
 
@@ -106,7 +106,7 @@ def test_times_that_cannot_be_end_the_worker(start, times, reason):
 def test_what_we_kill_is_not_said_to_be_killed_by_others(
     start, monkeypatch, fault, outcome, reason
 ):
-    monkeypatch.setattr(local, "GOODBYE_SECONDS", 0.5 if fault == "mute" else PATIENCE)
+    monkeypatch.setattr(single, "GOODBYE_SECONDS", 0.5 if fault == "mute" else PATIENCE)
     worker = start(FAULT=fault)
     end = end_of(worker, lambda: worker.start(framework("rogues:Stumbler")))
     assert end.outcome == outcome

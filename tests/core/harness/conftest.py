@@ -103,7 +103,7 @@ class FakeWorker(SilentWorker):
             wire.Prepared(seconds=0.5, differences=["none"], trainable_parameters=7, batches=8)
         )
 
-    def run(self, count, *, each=False, timeout=None):
+    def run(self, count, *, each=False, lead=0, timeout=None):
         self.check_alone()
         self.world.fault(self.label, self.number, "run" if not each else "each")
         self.steps += count - (self.world.skips == self.label)

@@ -37,7 +37,7 @@ class SilentWorker(Worker):
     def start(self, message):
         raise AssertionError(f"nobody expected {message}")
 
-    def run(self, count, *, each=False, timeout=None):
+    def run(self, count, *, each=False, lead=0, timeout=None):
         raise AssertionError(f"nobody expected {count} steps")
 
     def stop(self):

@@ -31,7 +31,7 @@ class Worker(SilentWorker):
         self.seconds = amount(message.kind, message.size, message.precision) / rate
         return wire.Probed()
 
-    def run(self, count, *, each=False, timeout=None):
+    def run(self, count, *, each=False, lead=0, timeout=None):
         return wire.Elapsed(start_nanoseconds=0, nanoseconds=[round(count * self.seconds * 1e9)])
 
 

@@ -1,0 +1,142 @@
+"""What holds for a worker of one process, wherever it runs: questions, answers, and its end."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from abc import abstractmethod
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
+
+from mbench.contract import wire
+from mbench.contract.adapter import FrameworkInfo
+from mbench.contract.reading import Malformed
+from mbench.engine.outcome import CaseEnded
+from mbench.engine.worker import Worker
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from mbench.contract.place import Place
+    from mbench.engine.channel import Channel
+
+__all__ = ["SingleWorker"]
+
+GOODBYE_SECONDS = 2.0
+
+T = TypeVar("T")
+
+
+class SingleWorker(Worker):
+    """One process behind a channel. Where it runs is for its heirs to say."""
+
+    place: Place
+    address: str
+    """Where its framework may listen for others, "address:port"."""
+    _channel: Channel
+    timeout: float
+    """Bounds each answer, unless a question says otherwise."""
+    _stopped = False
+
+    def greet(self) -> None:
+        """Wait for its first words; raises CaseEnded. Whatever ends the wait ends the process."""
+        try:
+            with self._answering(self.timeout):
+                self._channel.receive(wire.Hello, seconds=self.timeout)
+        except BaseException:  # Ctrl-C too must leave no process
+            self.kill()
+            raise
+
+    def tell(self, message: object, *, timeout: float | None = None) -> None:
+        """Send, and do not wait for the answer, which `hear` gives."""
+        assert not self._stopped, "a stopped worker cannot answer"
+        assert not self.over, "a worker that was ended cannot answer"
+        limit = self.timeout if timeout is None else timeout
+        with self._answering(limit):
+            self._channel.send(message, seconds=limit)
+
+    def hear(self, answer: type[T], *, timeout: float | None = None) -> T:
+        """The answer to what was told last; raises CaseEnded."""
+        limit = self.timeout if timeout is None else timeout
+        with self._answering(limit):
+            reply = self._channel.receive(answer, seconds=limit)
+        if isinstance(reply, wire.Failure):
+            raise CaseEnded(reply.outcome, reply.reason, log=self.log)
+        return reply
+
+    def ask(self, message: object, answer: type[T], *, timeout: float | None = None) -> T:
+        self.tell(message, timeout=timeout)
+        return self.hear(answer, timeout=timeout)
+
+    def ask_all(self, message: object, answer: type[T], *, timeout: float | None = None) -> list[T]:
+        return [self.ask(message, answer, timeout=timeout)]
+
+    def start(self, message: wire.Start) -> FrameworkInfo:
+        return self.ask(replace(message, place=self.place), FrameworkInfo)
+
+    def run(
+        self, count: int, *, each: bool = False, lead: int = 0, timeout: float | None = None
+    ) -> wire.Elapsed:
+        begin = time.perf_counter_ns()
+        message = wire.TimeSteps(count=count, each=each, lead=lead)
+        elapsed = self.ask(message, wire.Elapsed, timeout=timeout)
+        self.check(elapsed, due=count if each else 1, waited=time.perf_counter_ns() - begin)
+        return elapsed
+
+    def check(self, elapsed: wire.Elapsed, *, due: int, waited: int) -> None:
+        """Raises CaseEnded, and ends the worker, where its times cannot be."""
+        times = elapsed.nanoseconds
+        if len(times) != due:
+            raise self._nonsense(f"{len(times)} durations, where {due} are due")
+        if sum(times) > waited:
+            raise self._nonsense("durations longer than the wait for them")
+
+    @property
+    def over(self) -> bool:
+        """Whether it was ended."""
+        return self._channel.closed
+
+    @property
+    def awaited(self) -> Collection[int]:
+        """Descriptors that are readable once it has answered, or ended."""
+        return self._channel.awaited
+
+    @contextlib.contextmanager
+    def _answering(self, limit: float) -> Iterator[None]:
+        """What goes wrong on the channel ends the worker, by a typed outcome."""
+        try:
+            yield
+        except TimeoutError:
+            raise self._end("timeout", f"no answer within {limit:g} s") from None
+        except Malformed as error:
+            raise self._nonsense(error) from None
+        except EOFError:
+            raise self._gone() from None
+
+    def _end(self, outcome: str, reason: str) -> CaseEnded:
+        self.kill()
+        return CaseEnded(outcome, reason, log=self.log)
+
+    def _nonsense(self, what: object) -> CaseEnded:
+        return self._end("failed", f"the worker answered nonsense: {what}")
+
+    @abstractmethod
+    def _gone(self) -> CaseEnded:
+        """How it ended, which is over by itself."""
+
+    def meanwhile(self) -> None:
+        """What is done now and then while an answer is awaited."""
+
+    @abstractmethod
+    def _leaves(self) -> bool:
+        """Whether it ends by itself, in a moment."""
+
+    def close(self) -> None:
+        try:
+            self.resume()
+            if not self.over:
+                with contextlib.suppress(CaseEnded):
+                    self.ask(wire.Close(), wire.Closed, timeout=GOODBYE_SECONDS)
+                    self._leaves()
+        finally:  # whoever presses Ctrl-C again wants no goodbyes
+            self.kill()
