@@ -1,7 +1,7 @@
 """One of several processes that train together: what tests/adapters/ranks.py starts.
 
 `rank.py RUNTIME RANK FOLDER`: FOLDER/job.json has the peers, the cases and how many steps are
-made of each. What a case leaves goes to FOLDER/CASE-RANK.npz.
+made of each on which batch. What a case leaves goes to FOLDER/CASE-RANK.npz.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ def main(runtime: str, rank: int, folder: Path) -> None:
     place = Place(rank=rank, ranks=len(peers), local_rank=rank, local_ranks=len(peers), peers=peers)
     module, _, name = runtime.partition(":")
     made = getattr(importlib.import_module(module), name)(device="cpu", threads=1, place=place)
-    for at, (fields, steps) in enumerate(zipped(job["cases"], job["steps"])):
-        found = observed(made, Case(**fields), steps=steps)
+    jobs = zipped(job["cases"], job["steps"], job["batches"])
+    for at, (fields, steps, batch) in enumerate(jobs):
+        found = observed(made, Case(**fields), steps=steps, batch=batch)
         np.savez(folder / f"{at}-{rank}.npz", **found)
 
 

@@ -27,7 +27,12 @@ from mbench.older import zipped
 __all__ = ["RATE", "WORKLOADS", "RanksAlike", "case", "in_ranks", "observed"]
 
 RATE = 1e-3
-WORKLOADS = {"resnet": resnet(blocks=(1, 1, 1, 1), image_size=32), "bert": BERT}
+WORKLOADS = {
+    "resnet": resnet(blocks=(1, 1, 1, 1), image_size=32),
+    "narrow": resnet(blocks=(1, 1), widths=(8, 16), stem=8, image_size=32),
+    "bert": BERT,
+}
+RANKS = 2
 STEPS = 3
 TIMEOUT_SECONDS = 300
 RANK = Path(__file__).with_name("rank.py")
@@ -39,25 +44,25 @@ def case(model, **changes):
     return make_case(model=model, **{**given, **changes})
 
 
-def observed(runtime, case, *, steps=1):
-    """What that many steps on the first batch leave, from the canonical parameters."""
+def observed(runtime, case, *, steps=1, batch=0):
+    """What that many steps on the batch of that number leave, from the canonical parameters."""
     workload = case.resolve()
     start = dict(workload.parameters(seed=0))
     benchmark = runtime.prepare(case, workload)
     benchmark.load_parameters(iter(start.items()))
     losses = []
     for _ in range(steps):
-        benchmark.step(0)
+        benchmark.step(batch)
         benchmark.synchronize()
         losses.append(benchmark.loss())
     found = {name: array - start[name] for name, array in benchmark.parameters()}
     return {"losses": np.array(losses), "differences": np.array(benchmark.differences), **found}
 
 
-def in_ranks(runtime, cases, *, ranks=2, steps=1):
+def in_ranks(runtime, cases, *, ranks=2, steps=1, batch=0):
     """What each rank observed of each case: a list of ranks' results for each.
 
-    `runtime` is "module:Class"; `steps` may be a list, by case.
+    `runtime` is "module:Class"; `steps` and `batch` may be lists, by case.
     """
     plugin = importlib.import_module(runtime.partition(".")[0] + ".plugin")
     (adapter,) = plugin.mbench_adapters()
@@ -72,6 +77,7 @@ def in_ranks(runtime, cases, *, ranks=2, steps=1):
                 {**dataclasses.asdict(each), "scale": f"1x{ranks}"} for each in cases
             ],
             "steps": [steps] * len(cases) if isinstance(steps, int) else steps,
+            "batches": [batch] * len(cases) if isinstance(batch, int) else batch,
         }  # fmt: skip
         (folder / "job.json").write_text(json.dumps(job))
         logs = [(folder / f"{rank}.log").open("w+") for rank in range(ranks)]
@@ -115,17 +121,19 @@ class RanksAlike:
     """An adapter's tests derive it: what two processes leave, against what one alone leaves.
 
     `compilers` are those that train together; the first is the one that trains alone, too.
+    `models` are of `WORKLOADS`: not all adapters make a ResNet as narrow as they please.
     """
 
     runtime_name: str
     compilers: tuple[str, ...]
+    models: tuple[str, ...] = ("narrow", "bert")
 
     @classmethod
     def cases(cls, **changes):
         return [
             case(model, compiler=compiler, **changes)
             for compiler in cls.compilers
-            for model in WORKLOADS
+            for model in cls.models
         ]
 
     @classmethod
@@ -135,21 +143,26 @@ class RanksAlike:
 
         The first are those in which all ranks have the batches of rank 1.
         """
-        same = cls.cases(part=1)
+        same = cls.cases(parts=RANKS)
         clipped = [one for one in cls.cases(plain_sgd=RATE) if clip_norm(one) is not None]
         plain = cls.cases(plain_sgd=RATE, clip=False) + clipped
-        steps = [STEPS] * len(same) + [1] * len(plain)
-        found = list(zipped(same + plain, in_ranks(cls.runtime_name, same + plain, steps=steps)))
+        left = in_ranks(
+            cls.runtime_name, same + plain, ranks=RANKS,
+            steps=[STEPS] * len(same) + [1] * len(plain),
+            batch=[1] * len(same) + [0] * len(plain),
+        )  # fmt: skip
+        found = list(zipped(same + plain, left))
         return found[: len(same)], found[len(same) :]
 
-    def alone(self, runtime, of, **changes):
-        return observed(runtime, dataclasses.replace(of, compiler=self.compilers[0], **changes))
+    def alone(self, runtime, of, **steps):
+        """What one process does with the batches of all ranks, by rank."""
+        own = dataclasses.replace(of, compiler=self.compilers[0], parts=RANKS)
+        return observed(runtime, own, **steps)
 
     def test_on_the_same_batches_they_do_what_one_does(self, runtime):
         """With clipping and the workload's own optimizer, over several steps."""
         for of, each in self.together()[0]:
-            own = dataclasses.replace(of, compiler=self.compilers[0])
-            expected = observed(runtime, own, steps=STEPS)
+            expected = self.alone(runtime, of, steps=STEPS, batch=1)
             for found in each:
                 assert found["losses"] == pytest.approx(expected["losses"], rel=1e-9)
                 assert_near(trained(found, of), trained(expected, of), 1e-7)
@@ -159,7 +172,8 @@ class RanksAlike:
         is clipped is the mean.
         """
         for of, each in self.together()[1]:
-            parts = [self.alone(runtime, of, part=part, clip=False) for part in range(len(each))]
+            bare = dataclasses.replace(of, clip=False)
+            parts = [self.alone(runtime, bare, batch=rank) for rank in range(RANKS)]
             mean = sum(trained(part, of) for part in parts) / len(parts)
             limit = clip_norm(of)
             if limit is not None:

@@ -12,3 +12,4 @@ from ranks import RanksAlike
 class TestRanks(RanksAlike):
     runtime_name = "mbench_pytorch.runtime:Runtime"
     compilers = ("eager",)
+    models = ("resnet", "bert")
