@@ -48,9 +48,17 @@ def sweep_of(context: click.Context, frameworks: tuple[str, ...], options: dict[
         },
         sizes=options["sizes"],
         device=device,
-        threads=options["threads"] or usable_cores(),
+        threads=options["threads"] or max(1, usable_cores() // most_on_a_node(given["scale"])),
         seed=options["seed"],
     )
+
+
+def most_on_a_node(scales: tuple[str, ...] | None) -> int:
+    """Devices that share a machine's cores: at each scale, a device has as many threads."""
+    from mbench.plan.plan import scale_of
+
+    with about("--scale"):
+        return max((scale_of(word).devices_per_node for word in scales or ()), default=1)
 
 
 def mixed_precision(found: Plugins, frameworks: tuple[str, ...], *, device: str) -> str:

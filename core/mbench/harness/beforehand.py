@@ -57,7 +57,8 @@ def check_steadiness(order: Order) -> None:
 
 def crowd(order: Order) -> str:
     """More threads than can run at once; empty where there are not."""
-    threads = max(e.case.threads for c in order.comparisons for e in c.entries)
+    cases = [entry.case for comparison in order.comparisons for entry in comparison.entries]
+    threads = max(case.threads * case.places.devices_per_node for case in cases)
     there = hardware_threads()
     if threads <= there:
         return ""

@@ -29,7 +29,17 @@ if TYPE_CHECKING:
     from mbench.plugins import Plugins
     from mbench.workloads.workload import Workload
 
-__all__ = ["BEST", "LARGEST", "Comparison", "Entry", "Sweep", "plan", "plan_all", "supports"]
+__all__ = [
+    "BEST",
+    "LARGEST",
+    "Comparison",
+    "Entry",
+    "Sweep",
+    "plan",
+    "plan_all",
+    "scale_of",
+    "supports",
+]
 
 LARGEST = "max"
 """Instead of a batch size: the largest one that fits every framework of the comparison."""
@@ -232,7 +242,7 @@ def values_of(sweep: Sweep, adapters: Sequence[Adapter]) -> dict[str, list[Any]]
             _check(axis.name, found[axis.name], axis.known)
     with about("--scale"):
         for word in found["scale"]:
-            _scale(word)
+            scale_of(word)
     compilers = {name for adapter in adapters for name in adapter.compilers}
     _check("compiler", found["compiler"], {*compilers, DEFAULT, BEST})
     if BEST in found["tier"] and (given := set(found["compiler"]) - {DEFAULT, BEST}):
@@ -308,8 +318,8 @@ def _check(kind: str, values: Sequence[str], known: Collection[str]) -> None:
             raise UsageError(f"unknown {kind} {value!r}{nearest(value, known)}", option=f"--{kind}")
 
 
-def _scale(word: str) -> Scale:
-    """Raises UsageError."""
+def scale_of(word: str) -> Scale:
+    """Raises UsageError for a word that is none."""
     try:
         return parse_scale(word)
     except ValueError as error:

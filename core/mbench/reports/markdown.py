@@ -17,12 +17,13 @@ from mbench.reports.remarks import (
     variables_lines,
     verdict_lines,
 )
+from mbench.reports.scaling import scaling_lines
 from mbench.reports.text import escape, rows_of
 
 __all__ = ["render"]
 
-REMARKS = (lacking_lines, outcome_lines, doubt_lines, disturbance_lines, difference_lines,
-           variables_lines, search_lines)  # fmt: skip
+REMARKS = (lacking_lines, outcome_lines, scaling_lines, doubt_lines, disturbance_lines,
+           difference_lines, variables_lines, search_lines)  # fmt: skip
 
 
 def render(document: dict[str, Any]) -> str:

@@ -19,13 +19,14 @@ from mbench.reports.remarks import (
     variables_lines,
     verdict_lines,
 )
+from mbench.reports.scaling import scaling_lines
 from mbench.reports.terminal import folded, terminal_width
 from mbench.reports.text import plain
 
 __all__ = ["render"]
 
-REMARKS = (lacking_lines, outcome_lines, doubt_lines, disturbance_lines, difference_lines,
-           variables_lines, search_lines)  # fmt: skip
+REMARKS = (lacking_lines, outcome_lines, scaling_lines, doubt_lines, disturbance_lines,
+           difference_lines, variables_lines, search_lines)  # fmt: skip
 SPARE = ("MFU", "peak MiB", "first step s", "version", "step ms")
 """The first is the first to go where a terminal is narrow."""
 

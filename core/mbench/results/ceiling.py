@@ -91,8 +91,9 @@ def mfu(case: CaseRecord, speed: Document | None, highest: float | None) -> floa
     """Model FLOPs utilisation (Chowdhery et al. 2022): FLOPs of the model per second, of the peak.
 
     The FLOPs are the workload's, so what a framework recomputes or saves does not count. The peak
-    is the machine's: a framework whose own products are slow does not look better for it.
+    is the machine's: a framework whose own products are slow does not look better for it. Of
+    several devices, it is each one's while all are at it.
     """
     if speed is None or not highest:
         return None
-    return float(case.planned.flops_per_sample * speed["value"] / highest)
+    return float(case.planned.flops_per_sample * speed["value"] / (highest * case.axes.devices))

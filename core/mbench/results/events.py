@@ -9,6 +9,7 @@ from typing import Annotated
 from mbench.contract import case as contract
 from mbench.contract.adapter import FrameworkInfo
 from mbench.contract.reading import Malformed
+from mbench.contract.scale import parse_scale
 from mbench.plan.presets import written_down
 from mbench.plan.protocol import Protocol
 from mbench.quantities import Bytes, Count, Flops, Instant, Nanoseconds, Number, Seconds, Steps
@@ -144,6 +145,10 @@ class Case(OfCase):
     def __post_init__(self) -> None:
         if self.axes.batch_size < 1:
             raise Malformed("a batch of nothing")
+        try:
+            parse_scale(self.axes.scale)
+        except ValueError as error:
+            raise Malformed(str(error)) from None
 
 
 @dataclass(frozen=True, kw_only=True)

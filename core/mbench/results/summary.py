@@ -66,6 +66,7 @@ def summarize_case(run: Run, case: CaseRecord) -> Document:
         "version": case.info.version if case.info else None,
         **{axis.name: axis.of(case.axes) for axis in AXES},
         "seed": case.axes.seed,
+        "devices": case.axes.devices,
         "standard": planned.standard,
         "outcome": ended.outcome if ended else "ok" if measured else "failed",
         "reason": ended.reason if ended else "" if measured else unmeasured,
@@ -92,6 +93,7 @@ def summarize_case(run: Run, case: CaseRecord) -> Document:
         }
         if first
         else None,
+        "ranks": ranks(case),
         "processes": len(processes),
         "rounds": len({(b.process, b.round) for p in processes for b in p.blocks}),
         "telemetry": telemetry(case),
@@ -111,6 +113,22 @@ def summarize_case(run: Run, case: CaseRecord) -> Document:
 
 def most(values: Iterable[int | None]) -> int | None:
     return max((value for value in values if value is not None), default=None)
+
+
+def ranks(case: CaseRecord) -> Document | None:
+    """How ranks' times of the same block lie apart, by the median of blocks, and how often each was
+    the slowest; None where there is one alone.
+    """
+    blocks = [b for p in case.processes.values() for b in p.blocks if b.ranks]
+    if not blocks:
+        return None
+    times = [[sum(of_rank) for of_rank in block.ranks] for block in blocks]
+    slowest = [one.index(max(one)) for one in times]
+    count = case.axes.devices
+    return {
+        "spread": median(max(one) / min(one) - 1 for one in times),
+        "slowest": [slowest.count(rank) / len(times) for rank in range(count)],
+    }
 
 
 def waiting(processes: Sequence[Process]) -> float | None:

@@ -74,7 +74,8 @@ def test_an_unusual_size_is_said(document):
 
 def comparison(**changes):
     return {
-        "model": "m", "mode": "train", "sizes": {}, "batch_size": 8, "precision": "fp32",
+        "model": "m", "mode": "train", "sizes": {}, "batch_size": 8, "scale": "1x1",
+        "precision": "fp32",
         "tier": "first", "device": "cpu", "threads": 1, "variables": {}, "steadiness": "usual",
         "clip": True,
         "compilers": {"new": "graph", "old": "eager"}, "setup": "first",

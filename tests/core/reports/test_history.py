@@ -10,7 +10,7 @@ POINT = {
     "label": "tiny", "protocol": "adaptive", "cpu": "EPYC", "model": "m", "mode": "train",
     "sizes": {}, "batch_size": 8, "precision": "fp32", "tier": "first",
     "compiler": "eager", "device": "cpu",
-    "threads": 1, "variables": {}, "steadiness": "usual", "clip": True,
+    "threads": 1, "variables": {}, "steadiness": "usual", "scale": "1x1", "clip": True,
 }  # fmt: skip
 
 

@@ -61,7 +61,8 @@ def point(day, processes, low=None, high=None):
         "label": "tiny", "protocol": "adaptive", "cpu": "made-up", "change": None,
         "model": "m", "mode": "train", "sizes": {}, "batch_size": 8, "precision": "fp32",
         "tier": "first", "compiler": "eager",
-        "device": "cpu", "threads": 1, "variables": {}, "steadiness": "usual", "clip": True,
+        "scale": "1x1", "device": "cpu", "threads": 1, "variables": {}, "steadiness": "usual",
+        "clip": True,
         "throughput": {"value": 10.0, "low": low, "high": high, "unit": "samples/s",
                        "processes": processes},
     }  # fmt: skip

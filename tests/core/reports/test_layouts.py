@@ -51,8 +51,8 @@ def case(**given):
     return {
         "framework_title": "Tiny", "label": "tiny", "version": "1.2", "model": "resnet50",
         "mode": "train",
-        "batch_size": 8, "precision": "fp32", "tier": "first",
-        "compiler": "eager", "device": "cuda", "devices": 1,
+        "batch_size": 8, "scale": "1x1", "precision": "fp32", "tier": "first",
+        "compiler": "eager", "device": "cuda",
         "threads": 1, "sizes": {}, "variables": {}, "steadiness": "usual", "clip": True,
         "outcome": "ok", "reason": "",
         "throughput": {"value": rate, "unit": "images/s"} if rate else None,
@@ -73,7 +73,7 @@ def test_published_throughputs_give_the_printed_speedups_but_for_the_misprints(n
     full, published = PUBLISHED[name]
     made = made_of(
         *(
-            case(precision=precision, devices=row[0], rate=rate)
+            case(precision=precision, scale=f"1x{row[0]}", rate=rate)
             for row in published
             for precision, rate in (("amp-fp16", row[1]), (full, row[2]))
         )
@@ -147,7 +147,7 @@ def test_dlperf_is_framework_by_precision_and_batch_with_footnotes():
 
 
 def test_dlperf_scales_over_one_device_of_the_same_batch_per_device():
-    made = made_of(case(rate=100.0), case(devices=8, rate=720.0))
+    made = made_of(case(rate=100.0), case(scale="1x8", rate=720.0))
     one, eight = tables(dlperf, made)
     assert "fp32 speedup bsz=8" not in one["rows"][0]
     assert eight["rows"][0]["fp32 speedup bsz=8"] == 7.2

@@ -21,7 +21,7 @@ from mbench.reports.layouts.select import (
 
 __all__ = ["render"]
 
-WITHIN = ("batch_size", "precision", "compiler", "variables")
+WITHIN = ("batch_size", "scale", "precision", "compiler", "variables")
 """The axes of a table's columns and rows; there is a table for each value of the others."""
 
 
@@ -29,9 +29,9 @@ def render(document: dict[str, Any], /, *, format_: str) -> str:
     cases, grids = document["cases"], []
     for table in grouped(cases, lambda case: axes.key(case, less=WITHIN)):
         what = title(table[0], cases, less=WITHIN)
-        for count in sorted({devices(case) for case in table}):
-            several = f" x{count}" if count > 1 else ""
-            members = [case for case in table if devices(case) == count]
+        for members in grouped(sorted(table, key=devices), lambda case: case["scale"]):
+            count = devices(members[0])
+            several = f", {members[0]['scale']} = {count} devices" if count > 1 else ""
             grids.append(grid(what + several, members, document))
     return write(grids, format_=format_)
 
@@ -76,11 +76,13 @@ def grid(what: str, cases: list[Case], document: dict[str, Any]) -> Grid:
 
 
 def on_one_device(document: dict[str, Any], like: Case | None) -> Case | None:
-    """The case that differs from `like` in the number of devices alone."""
+    """The case that differs from `like` in its scale alone."""
     if like is None:
         return None
+    less = {"scale"}
     for case in document["cases"]:
-        same = case["label"] == like["label"] and axes.key(case) == axes.key(like)
+        same = case["label"] == like["label"]
+        same = same and axes.key(case, less=less) == axes.key(like, less=less)
         if same and devices(case) == 1:
             return dict(case)
     return None

@@ -20,7 +20,7 @@ from mbench.reports.layouts.select import (
 
 __all__ = ["render"]
 
-WITHIN = ("batch_size", "precision")
+WITHIN = ("batch_size", "scale", "precision")
 """The axes of a table's columns and rows; there is a table for each value of the others."""
 
 LATENCIES = {"Avg": "latency_mean", "50%": "p50", "90%": "p90", "95%": "p95", "99%": "p99"}
@@ -59,15 +59,18 @@ def training(what: str, cases: list[Case], *, full: str | None, reduced: str | N
     grids = []
     for of_batch in grouped(cases, lambda case: case["batch_size"]):
         batch = of_batch[0]["batch_size"]
-        at = {(case["precision"], devices(case)): case for case in of_batch}
+        at = {(case["precision"], case["scale"]): case for case in of_batch}
+        scales = {case["scale"]: devices(case) for case in sorted(of_batch, key=devices)}
+        alone = next((scale for scale, count in scales.items() if count == 1), "")
+        unique = len(set(scales.values())) == len(scales)
         grid = Grid(f"{what}, batch {batch} per device, {unit(of_batch)}", tuple(columns))
-        for count in sorted({devices(case) for case in of_batch}):
-            found = [at.get((precision, count)) for precision in shown]
-            row: list[Cell] = [count, *(rate(grid, case) for case in found)]
+        for scale, count in scales.items():
+            found = [at.get((precision, scale)) for precision in shown]
+            row: list[Cell] = [count if unique else scale, *(rate(grid, case) for case in found)]
             if reduced and full:
                 row.append(speedup(throughput(found[0]), throughput(found[1])))
             for precision, case in zip(shown, found, strict=True):
-                row.append(speedup(throughput(case), throughput(at.get((precision, 1)))))
+                row.append(speedup(throughput(case), throughput(at.get((precision, alone)))))
             grid.rows.append(row)
         if any(cell is not None for row in grid.rows for cell in row[1:]):
             grids.append(grid)
@@ -87,9 +90,10 @@ def inference(what: str, cases: list[Case], *, full: str | None, reduced: str | 
         columns.append(f"{ranked} latency (ms) - {main}")
         columns += [f"{ranked} latency - speedup"] if both else []
     grids = []
-    for count in sorted({devices(case) for case in cases}):
-        at = {(c["precision"], c["batch_size"]): c for c in cases if devices(c) == count}
-        several = f", {count} devices" if count > 1 else ""
+    for of_scale in grouped(sorted(cases, key=devices), lambda case: case["scale"]):
+        at = {(case["precision"], case["batch_size"]): case for case in of_scale}
+        count = devices(of_scale[0])
+        several = f", {of_scale[0]['scale']} = {count} devices" if count > 1 else ""
         grid = Grid(f"{what}{several}, {unit(cases)}", tuple(columns))
         for batch in sorted({batch for _, batch in at}):
             case, base = at.get((str(main), batch)), at.get((str(full), batch))

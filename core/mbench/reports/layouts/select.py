@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from mbench.contract import axes
 from mbench.contract.precision import PRECISIONS
+from mbench.contract.scale import parse_scale
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -31,8 +32,8 @@ FULL = tuple(name for name, precision in PRECISIONS.items() if not precision.hal
 
 
 def devices(case: Case) -> int:
-    """How many devices worked on it together; documents may not say so, which means one."""
-    return int(case.get("devices") or 1)
+    """How many worked on it together."""
+    return parse_scale(case["scale"]).devices
 
 
 def is_reduced(precision: str) -> bool:

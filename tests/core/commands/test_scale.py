@@ -1,0 +1,81 @@
+"""Several devices that train one model, as a user meets them: real processes of this machine."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+
+import pytest
+from comparing import MBENCH, QUICK, compare, documents, one_line, start, wait_for
+
+SCALES = [*QUICK, "--scale", "1x1,1x2"]
+
+
+def test_scales_are_proven_measured_and_reported(surroundings):
+    result = compare("--frameworks", "tiny,flaky", *SCALES, "--format", "json")
+    assert result.returncode == 0, result.stderr
+    document, _ = documents(result)
+    by_scale = {}
+    for case in document["cases"]:
+        by_scale.setdefault(case["scale"], []).append(case)
+        exchanged = [f for f in case["equal_work"]["findings"] if f["check"] == "exchange"]
+        assert all(finding["passed"] for finding in exchanged)
+        assert bool(exchanged) is (case["scale"] == "1x2")
+        ((samples, milliseconds),) = [(case["throughput"]["value"], case["step_time_ms"]["mean"])]
+        assert samples == pytest.approx(64e3 * case["devices"] / milliseconds, rel=0.5)
+    assert [case["devices"] for case in by_scale["1x2"]] == [2, 2]
+    assert by_scale["1x1"][0]["ranks"] is None
+    ranks = by_scale["1x2"][0]["ranks"]
+    assert ranks["spread"] >= 0
+    assert sum(ranks["slowest"]) == pytest.approx(1)
+    shown = subprocess.run(
+        [*MBENCH, "show", "--layout", "dlperf"], capture_output=True, text=True, check=True
+    ).stdout
+    assert "1x2 = 2 devices" in shown
+    assert "speedup" in shown
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [("apart", "ranks do not train one model"), ("summed", "off by"), ("led", "off by"),
+     ("halved", "it is the mean of some ranks")],
+)  # fmt: skip
+def test_lies_about_the_exchange_are_told(surroundings, fault, said):
+    result = subprocess.run(
+        [*MBENCH, "verify", "flaky", "--models", "tiny-model", "--mode", "train", "--scale", "1x4"],
+        env={**os.environ, "FLAKY": fault}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert result.returncode == 1, result.stderr
+    assert "NOT PROVEN" in result.stderr
+    assert "exchange: " in result.stdout
+    assert said in result.stdout
+
+
+def test_a_rank_that_dies_has_a_typed_outcome(surroundings):
+    result = compare(
+        "--frameworks", "tiny,flaky", *QUICK, "--scale", "1x2", "--no-verify", "--format", "json",
+        fault="kill@9",
+    )  # fmt: skip
+    assert result.returncode == 1
+    _, cases = documents(result)
+    assert cases["tiny"]["outcome"] == "ok"
+    assert cases["flaky"]["outcome"] == "crashed"
+    assert "of 2: the worker was killed by SIGKILL" in cases["flaky"]["reason"]
+
+
+def test_ctrl_c_ends_all_ranks(surroundings):
+    process = start("--frameworks", "tiny,tiny", *QUICK, "--scale", "1x3", "--rounds", "10000",
+                    "--no-verify")  # fmt: skip
+    wait_for(process, "measuring")
+    os.killpg(process.pid, signal.SIGINT)
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "--resume" in said
+
+
+@pytest.mark.parametrize("word", ["2", "0x2", "2x", "two"])
+def test_what_is_no_scale_has_one_line(surroundings, word):
+    result = compare("--frameworks", "tiny,tiny", *QUICK, "--scale", word)
+    assert result.returncode == 2
+    assert f"{word!r} is no scale: nodes x devices of each is, as in 2x8" in one_line(result)
