@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 from jax import lax
+from jax.experimental import multihost_utils
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
@@ -47,6 +48,8 @@ def join(place: Place, device: str) -> None:
         coordinator_bind_address=place.meet,
         heartbeat_timeout_seconds=LONG_SECONDS,
     )
+    # gloo connects at the first exchange, and waits 30 s for the others: no time to compile in.
+    multihost_utils.sync_global_devices("joined")
 
 
 def listen_at(interface: str) -> None:

@@ -170,12 +170,12 @@ class Runtime(RuntimeBase):
     set_precision = staticmethod(precision.set_flags)
 
     def set_up(self) -> None:
+        if share := self.memory_share():  # read when the backend is made
+            os.environ.setdefault("XLA_CLIENT_MEM_FRACTION", f"{share:.4f}")
         if self.place.ranks > 1:
             from mbench_jax import parallel
 
             parallel.join(self.place, self.device)
-        if share := self.memory_share():  # read when the backend is made
-            os.environ.setdefault("XLA_CLIENT_MEM_FRACTION", f"{share:.4f}")
         self.expect_cuda(built=True, found=jax.default_backend() == "gpu")
         # A first step is a first step, whatever the user's variables name.
         jax.config.update("jax_enable_compilation_cache", False)
