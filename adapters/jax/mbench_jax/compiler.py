@@ -36,7 +36,7 @@ class Eager(Compiler):
 
     def peak_memory_bytes(self) -> int | None:
         if self.device == "cuda":
-            return int(jax.devices()[0].memory_stats()["peak_bytes_in_use"])
+            return int(jax.local_devices()[0].memory_stats()["peak_bytes_in_use"])
         return super().peak_memory_bytes()
 
 

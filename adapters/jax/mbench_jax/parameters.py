@@ -7,12 +7,29 @@ from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 
+from mbench.sdk import tensors
 from mbench.sdk.tensors import Native
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import jax
     import numpy as np
 
-__all__ = ["Tensor"]
+__all__ = ["Tensor", "local", "to_numpy"]
+
+
+def local(array: jax.Array) -> jax.Array:
+    """This process's part of an array that lies on the devices of several."""
+    return array if array.is_fully_addressable else array.addressable_data(0)
+
+
+def to_numpy(array: jax.Array) -> np.ndarray:
+    return tensors.to_numpy(local(array))
+
+
+def itself(array: jax.Array) -> jax.Array:
+    return array
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,6 +38,8 @@ class Tensor(Native):
 
     place: dict[str, Any] = field(default_factory=dict)
     name: str = ""
+    put: Callable = itself
+    """Makes of the array one that a step takes."""
 
     def assign(self, array: np.ndarray) -> None:
-        self.place[self.name] = jnp.array(array, self.tensor.dtype)
+        self.place[self.name] = self.put(jnp.array(array, self.tensor.dtype))

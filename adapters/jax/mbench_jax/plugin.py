@@ -31,12 +31,15 @@ class Jax(AdapterBase):
     models = "mbench_jax.models"
     compilers = COMPILERS
     tiers = TIERS
+    parallel = "jax.distributed and shard_map"
     tuned_by = ("JAX_", "XLA_")
     lacks = (
         NO_TF32_ON_CPU,
         Lack("JAX has no fast float16 on CPU: use bf16", ("cpu",), ("fp16",)),
         Lack("JAX scales no loss by itself: use amp-bf16", (), ("amp-fp16",)),
-    )
+        Lack("JAX exchanges gradients within a jitted step: use jit",
+             compilers=("eager",), parallel=True),
+    )  # fmt: skip
 
     def requirements(self, version: str | None, accelerator: str) -> Sequence[str]:
         version = JAX if version is None else version

@@ -34,7 +34,8 @@ def set_flags(precision: Precision, compiler: Eager) -> None:
     """Set what holds for the process; raises Unsupported where the device lacks the precision."""
     jax.config.update("jax_enable_x64", precision.parameters == "float64")
     if compiler.device == "cuda":
-        check_capability(precision, tuple(map(int, jax.devices()[0].compute_capability.split("."))))
+        own = jax.local_devices()[0]
+        check_capability(precision, tuple(map(int, own.compute_capability.split("."))))
         # By default float32 products are TensorFloat-32 there.
         product = "tensorfloat32" if precision.tf32 else "highest"
         jax.config.update("jax_default_matmul_precision", product)

@@ -16,11 +16,11 @@ from mbench.sdk.runtime import RuntimeBase
 from mbench_jax import precision
 from mbench_jax.compiler import COMPILERS, Eager
 from mbench_jax.optimizer import Update
-from mbench_jax.parameters import Tensor
+from mbench_jax.parameters import Tensor, local, to_numpy
 from mbench_jax.plugin import Jax
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from types import ModuleType
 
     from mbench.sdk.tensors import Native
@@ -35,25 +35,50 @@ class Benchmark(Prepared):
 
     updater = Update
     precision_differences = staticmethod(precision.differences)
+    to_numpy = staticmethod(to_numpy)
 
     def build(self) -> Net:
-        self.key = jax.random.key(self.case.seed)
+        self.ranks = self.joined()
+        self.key = self.shared(jax.random.key(self.case.seed))
         self.outlines = outlines(self.family, self.workload)
         self.params: dict[str, jax.Array] = {}
         self.stats: dict[str, jax.Array] = {}
         for name, native in self.outlines.items():
             zeros = np.zeros(native.tensor.shape, jnp.dtype(self.precision.parameters))
-            (self.params if native.trainable else self.stats)[name] = jnp.array(zeros)
+            if native.trainable:
+                self.params[name] = self.shared(jnp.array(zeros))
+            else:
+                self.stats[name] = self.own(jnp.array(zeros))
         return self.family.build(self.workload.config)
+
+    def joined(self) -> Any:
+        """Those that train together with this process; None where it is alone."""
+        if self.among.ranks == 1 or not self.training:
+            return None
+        from mbench_jax.parallel import Ranks
+
+        return Ranks(self.among)
+
+    def shared(self, tree: Any) -> Any:
+        """Arrays as a step takes them that are the same on all ranks,"""
+        return tree if self.ranks is None else self.ranks.shared(tree)
+
+    def own(self, tree: Any) -> Any:
+        """and those that are each rank's own."""
+        return tree if self.ranks is None else self.ranks.own(tree)
+
+    def sample(self) -> Tensors:
+        return {name: local(array)[:1] for name, array in self.batch.items()}
 
     def place(self, array: np.ndarray) -> jax.Array:
         """Images are channels last."""
         kind = self.precision.parameters if array.dtype.kind == "f" else None
-        return jnp.array(channels_last(array), kind)
+        return self.own(jnp.array(channels_last(array), kind))
 
     def check(self) -> None:
         """The outputs come from matrix products, so their type is that of the products."""
-        outputs = jax.eval_shape(self.forward, self.params, self.stats, self.sample())
+        params, stats = jax.tree.map(local, (self.params, self.stats))
+        outputs = jax.eval_shape(self.forward, params, stats, self.sample())
         found = {name: str(output.dtype) for name, output in outputs.items()}
         check_effect(self.precision, found, self.precision.products)
         found = {name: str(array.dtype) for name, array in (self.params | self.stats).items()}
@@ -68,11 +93,13 @@ class Benchmark(Prepared):
 
     def prepare_training(self) -> None:
         family, model, update = self.family, self.model, self.update
-        products = self.precision.products
+        products, ranks = self.precision.products, self.ranks
 
         def compute(state: tuple, batch: Tensors) -> tuple:
             params, stats, moments, key = state
             key, own = jax.random.split(key)
+            if ranks is not None:
+                own = ranks.differing(own)
 
             def objective(params: Tensors) -> tuple:
                 net = replace(model, params=params, stats=dict(stats), training=True,
@@ -81,9 +108,14 @@ class Benchmark(Prepared):
                 return family.loss(precision.wide(outputs), batch), net.stats
 
             (loss, stats), gradients = jax.value_and_grad(objective, has_aux=True)(params)
+            if ranks is not None:
+                gradients = ranks.mean(gradients)
             params, moments = update(gradients, moments, params)
             return (params, stats, moments, key), loss
 
+        if ranks is not None:
+            compute = ranks.step(compute)
+            self.differences += ranks.differences
         donated = self.settings.get("buffers") == "donated"
         self.compute = self.compiler.compile(compute, donate=(0,) if donated else ())
 
@@ -102,8 +134,15 @@ class Benchmark(Prepared):
         found = {}
         for name, native in self.outlines.items():
             place = self.params if native.trainable else self.stats
-            found[name] = Tensor(place[name], native.trainable, native.axes, place, name)
+            put = self.shared if native.trainable else self.own
+            tensor = local(place[name])
+            found[name] = Tensor(tensor, native.trainable, native.axes, place, name, put)
         return found
+
+    def load_parameters(self, arrays: Iterable[tuple[str, np.ndarray]]) -> None:
+        super().load_parameters(arrays)
+        if self.ranks is not None:
+            self.update.state = self.shared(self.update.state)
 
     def counted_flops(self) -> float | None:
         """By XLA's analysis, which counts elementwise operations as well.
@@ -133,6 +172,10 @@ class Runtime(RuntimeBase):
     def set_up(self) -> None:
         if share := self.memory_share():  # read when the backend is made
             os.environ.setdefault("XLA_CLIENT_MEM_FRACTION", f"{share:.4f}")
+        if self.place.ranks > 1:
+            from mbench_jax import parallel
+
+            parallel.join(self.place, self.device)
         self.expect_cuda(built=True, found=jax.default_backend() == "gpu")
         # A first step is a first step, whatever the user's variables name.
         jax.config.update("jax_enable_compilation_cache", False)

@@ -26,6 +26,8 @@ class Eager(Compiler):
 
     layouts = True
     """Whether tensors lie in memory as they are placed."""
+    compiles = False
+    """Whether torch.compile does."""
 
     def __init__(self, device: str) -> None:
         self.device = torch.device(device)
@@ -60,6 +62,7 @@ class Inductor(Eager):
     """torch.compile in its default mode; the optimizer's kernels stay as they are."""
 
     differences = ("torch.compile is in its default mode and compiles no optimizer",)
+    compiles = True
     mode: str | None = None
     freezes = False
 

@@ -38,6 +38,7 @@ class PyTorch(AdapterBase):
     models = "mbench_pytorch.models"
     compilers = COMPILERS
     tiers = TIERS
+    parallel = "DistributedDataParallel"
     switches = ("xla",)
     tuned_by = ("ATEN_", "PYTORCH_", "THP_MEM_ALLOC_ENABLE", "TORCH", "XLA_")
     lacks = (
@@ -49,6 +50,8 @@ class PyTorch(AdapterBase):
         Lack("inductor packs frozen weights by oneDNN, which has no float64: use inductor",
              ("cpu",), ("fp64",), ("freezing",)),
         Lack("PyTorch/XLA has no CUDA since its release 2.8", ("cuda",), compilers=("xla",)),
+        Lack("PyTorch/XLA trains on several devices by means of its own, which the adapter has not",
+             compilers=("xla",), parallel=True),
     )  # fmt: skip
 
     def requirements(self, version: str | None, accelerator: str) -> Sequence[str]:

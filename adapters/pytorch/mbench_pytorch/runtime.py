@@ -39,7 +39,7 @@ class Benchmark(Prepared):
     to_numpy = staticmethod(parameters.to_numpy)
 
     def build(self) -> nn.Module:
-        torch.manual_seed(self.case.seed)
+        torch.manual_seed(self.case.seed + self.among.rank)  # each rank drops what it will
         model = self.family.build(self.workload.config)
         model.train(self.training)
         # Shapes do not change, so the search pays.
@@ -85,6 +85,13 @@ class Benchmark(Prepared):
             return loss(precision.widened(forward(model, batch)), batch)
 
         self.compute = self.autocast(self.compiler.compile(compute))
+        if self.among.ranks > 1:
+            from mbench_pytorch import parallel
+
+            self.compute = parallel.together(self.model, self.compute, self.compiler.device)
+            self.differences += parallel.differences(
+                self.compiler.device, split=self.compiler.compiles
+            )
 
     def train(self, batch: Tensors) -> torch.Tensor:
         self.update.zero_gradients()
@@ -139,6 +146,10 @@ class Runtime(RuntimeBase):
             torch.cuda.set_per_process_memory_fraction(share)
         torch.set_num_threads(self.threads)
         import_torchvision()
+        if self.place.ranks > 1:
+            from mbench_pytorch import parallel
+
+            parallel.join(self.place, self.device)
 
     def details(self) -> dict[str, str]:
         lines = [line.strip(" -") for line in torch.__config__.show().splitlines()[1:]]

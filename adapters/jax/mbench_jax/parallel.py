@@ -1,0 +1,119 @@
+"""Several processes that train one model together: jax.distributed, a mesh of all their devices,
+and `shard_map` with `pmean` over gloo or NCCL.
+
+As JAX's documentation has it: "Introduction to multi-controller JAX", and "Manual parallelism with
+shard_map".
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import jax
+import numpy as np
+from jax import lax
+from jax.experimental import multihost_utils
+from jax.sharding import Mesh, NamedSharding
+from jax.sharding import PartitionSpec as P
+
+from mbench.sdk.network import interface_of, split
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mbench.contract.place import Place
+
+__all__ = ["Ranks", "join"]
+
+AXIS = "ranks"
+LONG_SECONDS = 24 * 60 * 60
+"""Workers are stopped while others have their turn: one that says nothing is not dead for that. Who
+started the processes watches them."""
+LAYOUT = P(), P(AXIS), P(), P()
+"""Of what a step goes on from: parameters, running statistics, the optimizer's state and a key.
+What is `P(AXIS)` is each rank's own, side by side along the first axis."""
+
+
+def join(place: Place, device: str) -> None:
+    """Meet the other processes; JAX must not have looked for devices yet."""
+    jax.config.update("jax_cpu_collectives_implementation", "gloo")
+    if interface := interface_of(split(place.own)[0]):
+        listen_at(interface)
+    jax.distributed.initialize(
+        place.meet,
+        num_processes=place.ranks,
+        process_id=place.rank,
+        local_device_ids=[0],
+        coordinator_bind_address=place.meet,
+        heartbeat_timeout_seconds=LONG_SECONDS,
+    )
+    # gloo connects at the first exchange, and waits 30 s for the others: no time to compile in.
+    multihost_utils.sync_global_devices("joined")
+
+
+def listen_at(interface: str) -> None:
+    """gloo is to use that one. JAX 0.10 has no setting for it, and lets gloo look up the machine's
+    name; its function that makes collectives takes an interface.
+    """
+    from jax._src import distributed, xla_bridge
+    from jaxlib import _jax
+
+    def client() -> Any:
+        known = distributed.global_state.client
+        made = _jax.make_gloo_tcp_collectives(distributed_client=known, interface=interface)
+        return xla_bridge.make_cpu_client(collectives=made)
+
+    xla_bridge.register_backend_factory("cpu", client, priority=0, fail_quietly=False)
+
+
+class Ranks:
+    """The processes that train together, each with one device of a mesh."""
+
+    differences = (
+        "gradients are averaged by pmean within shard_map, over gloo on the CPU and NCCL on CUDA; "
+        "XLA chooses what it sends together and when",
+    )
+
+    def __init__(self, place: Place) -> None:
+        firsts: dict[int, Any] = {}
+        for device in jax.devices():
+            firsts.setdefault(device.process_index, device)
+        self.mesh = Mesh([firsts[rank] for rank in range(place.ranks)], (AXIS,))
+
+    def shared(self, tree: Any) -> Any:
+        """Arrays of which all ranks have the same."""
+        return jax.tree.map(partial(self.made, P()), tree)
+
+    def own(self, tree: Any) -> Any:
+        """Arrays of which each rank has one of its own."""
+        return jax.tree.map(partial(self.made, P(AXIS)), tree)
+
+    def made(self, spec: P, array: Any) -> jax.Array:
+        if spec == P() and jax.dtypes.issubdtype(array.dtype, jax.dtypes.prng_key):
+            data = self.made(spec, jax.random.key_data(array))
+            return jax.jit(jax.random.wrap_key_data)(data)
+        return jax.make_array_from_process_local_data(
+            NamedSharding(self.mesh, spec), np.asarray(array)
+        )
+
+    def mean(self, gradients: Any) -> Any:
+        """Over all ranks, within a step."""
+        return lax.pmean(gradients, AXIS)
+
+    def differing(self, key: jax.Array) -> jax.Array:
+        """Another key on each rank, within a step: its masks are its own."""
+        return jax.random.fold_in(key, lax.axis_index(AXIS))
+
+    def step(self, compute: Callable) -> Callable:
+        """`compute` of a state and a batch on each rank."""
+
+        def each(state: tuple, batch: Any) -> tuple:
+            state, loss = compute(state, batch)
+            return state, loss[None]
+
+        # Loops of models begin with constants, which the check takes for the same on all ranks.
+        return jax.shard_map(
+            each, mesh=self.mesh, in_specs=(LAYOUT, P(AXIS)), out_specs=(LAYOUT, P(AXIS)),
+            check_vma=False,
+        )  # fmt: skip
