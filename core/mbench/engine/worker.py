@@ -99,7 +99,11 @@ class Worker(Protocol):
 
 
 class Launcher(Protocol):
-    """A way to start processes: on this machine, or by a cluster's own means."""
+    """A way to start processes: on this machine, or by a cluster's own means.
+
+    One that takes hold of several nodes has `open(*, nodes, hosts, accelerators)` besides: it gives
+    another that is called, with a `close()`, or raises UsageError where so many are not to be had.
+    """
 
     def __call__(self, program: Program, places: Sequence[Place], /) -> Worker:
         """A process at each place, all of which have said hello; raises CaseEnded."""
