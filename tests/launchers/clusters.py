@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psutil
-from network import BRIDGE, ENTER, PARENT, PREFIX, Host, run
+from network import ENTER, PARENT, PREFIX, Host
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -114,8 +114,14 @@ def slurm(folder: Path, hosts: Sequence[Host]) -> Iterator[dict[str, str]]:
     def daemon(*words: str) -> None:
         log = (folder / "daemons.log").open("ab")
         started.append(
-            subprocess.Popen(words, env=variables, stdin=subprocess.DEVNULL, stdout=log,
-                             stderr=log, start_new_session=True)  # fmt: skip
+            subprocess.Popen(
+                words,
+                env=variables,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
         )
         log.close()
 
@@ -167,7 +173,8 @@ def ray(folder: Path, hosts: Sequence[Host]) -> Iterator[dict[str, str]]:
 
     try:
         start(binary, "start", "--head", f"--node-ip-address={PARENT}", "--port=9379",
-              "--include-dashboard=false", "--num-cpus=0", f"--temp-dir={mark}", *common)  # fmt: skip
+              "--include-dashboard=false", "--num-cpus=0", f"--temp-dir={mark}",
+              *common)  # fmt: skip
         for host in hosts:
             start(*host.command(binary, "start", f"--address={PARENT}:9379", "--num-cpus=4",
                                 f"--node-ip-address={host.address}", *common))  # fmt: skip
@@ -180,4 +187,44 @@ def ray(folder: Path, hosts: Sequence[Host]) -> Iterator[dict[str, str]]:
         shutil.rmtree(mark, ignore_errors=True)
 
 
-__all__ = ["BRIDGE", "kill_all", "mpi_variables", "of_mark", "ray", "run", "slurm", "until"]
+@contextlib.contextmanager
+def mpi(folder: Path, hosts: Sequence[Host]) -> Iterator[dict[str, str]]:
+    """MPI has no daemons: what is needed is a way to enter hosts."""
+    yield mpi_variables(folder)
+
+
+def made(
+    name: str, folder: Path, hosts: Sequence[Host]
+) -> contextlib.AbstractContextManager[dict[str, str]]:
+    return {"mpi": mpi, "slurm": slurm, "ray": ray}[name](folder, hosts)
+
+
+def children() -> set[psutil.Process]:
+    found = set()
+    for process in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.Error):
+            if process.status() != psutil.STATUS_ZOMBIE:
+                found.add(process)
+    return found
+
+
+def keeping() -> list[psutil.Process]:
+    """Keepers and workers of these tests, wherever they are: namespaces hide no process."""
+    found = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            words = process.cmdline()
+            ours = "mbench.engine.keeper" in words or any("bootstrap.py" in word for word in words)
+            if ours and process.status() != psutil.STATUS_ZOMBIE and on_a_host(process.pid):
+                found.append(process)
+    return found
+
+
+def workers() -> list[psutil.Process]:
+    return [process for process in keeping() if "mbench.engine.keeper" not in process.cmdline()]
+
+
+def on_a_host(pid: int) -> bool:
+    with contextlib.suppress(OSError):
+        return os.readlink(f"/proc/{pid}/ns/net") != os.readlink("/proc/self/ns/net")
+    return False

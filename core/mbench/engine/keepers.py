@@ -73,10 +73,8 @@ class Keepers:
 
     def trouble(self, nodes: Sequence[Node]) -> str:
         """Why these are of no use any more, in words; empty where they are."""
-        lost = [f"{node.host}: {node.trouble}" for node in nodes if node.trouble]
+        lost = [node.trouble for node in nodes if node.trouble]
         ended = self._job.ended() if self._job else ""
-        if lost and self._job and not ended:  # it may be the cause, and about to end
-            ended = self._job.ended()
         return "; ".join([*lost[:1], *([ended] if ended else [])])
 
     def _start(self) -> None:

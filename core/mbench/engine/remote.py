@@ -105,6 +105,11 @@ class RemoteWorker(SingleWorker):
             poll.register(descriptor, select.POLLIN)
         return bool(poll.poll(0))
 
+    def _end(self, outcome: str, reason: str) -> CaseEnded:
+        """Of several, it is told who it was; one alone tells where it ran."""
+        alone = self.place.ranks == 1
+        return super()._end(outcome, f"on {self._node.host}: {reason}" if alone else reason)
+
     def _gone(self) -> CaseEnded:
         if not self._leaves() and not self._node.trouble:
             return self._end("failed", "the worker closed its connection, and did not end")
