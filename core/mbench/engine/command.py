@@ -28,6 +28,7 @@ class Engine(Protocol):
     """A cluster's own means to start one process on each of some nodes."""
 
     name: str
+    """Of what runs here, in words."""
 
     def command(self, nodes: int, keeper: Sequence[str], named: Sequence[str]) -> Sequence[str]:
         """The words that start `keeper` on each node; it needs our variables of these names."""
@@ -38,9 +39,9 @@ class Command:
     as it finds its parent gone.
     """
 
-    def __init__(self, words: Sequence[str], variables: Mapping[str, str]) -> None:
+    def __init__(self, name: str, words: Sequence[str], variables: Mapping[str, str]) -> None:
         """Raises OSError."""
-        self.name = Path(words[0]).name
+        self.name = name
         self._folder = tempfile.mkdtemp(prefix="mbench-")
         self.log = Path(self._folder, "engine.log")
         self._kin = Kin()

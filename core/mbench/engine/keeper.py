@@ -50,8 +50,10 @@ __all__ = ["NUMBERS", "Keeper", "main"]
 ALIVE_SECONDS = 1.0
 LOOK_SECONDS = 0.5
 ACCEPT_SECONDS = 20.0
-NUMBERS = ("MBENCH_NODE", "OMPI_COMM_WORLD_RANK", "SLURM_NODEID")
-"""Variables in which an engine says which node this is."""
+NUMBERS = ("MBENCH_NODE", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID")
+"""Variables in which an engine says which of its tasks this is, of one on each node."""
+ENGINES = ("MBENCH_NODE", "OMPI_", "PMI_", "PMIX_", "PRTE_", "RAY_", "SLURM_")
+"""How the names of engines' own variables begin. Frameworks take them for a cluster of theirs."""
 
 
 class Keeper:
@@ -176,6 +178,9 @@ class Keeper:
 def main() -> int:
     """The exit code: 0 once the parent has said goodbye or is gone, 1 where it does not want us."""
     environment = dict(os.environ)
+    for name in environment:
+        if name.startswith(ENGINES):
+            del os.environ[name]
     try:  # no worker gets to see them
         token = os.environ.pop(dialling.TOKEN)
         places = dialling.split(os.environ.pop(dialling.PARENT))

@@ -88,7 +88,7 @@ class Keepers:
             self.count, [sys.executable, "-m", "mbench.engine.keeper"], passed
         )
         try:
-            self._job = Command(words, variables)
+            self._job = Command(self.engine.name, words, variables)
         except OSError as error:
             raise MbenchError(f"{self.engine.name} does not start: {reason_of(error)}") from None
 

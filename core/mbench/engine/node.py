@@ -96,12 +96,14 @@ class Node:
         except OSError as error:
             self.lose(f"the connection to its keeper broke: {error.strerror or error}")
 
-    def obey(self, key: int, what: str) -> str:
-        """Let it stop, resume or kill a worker, and wait until it has; the last words of who was
-        killed. A node in trouble does nothing.
-        """
+    def tell(self, key: int, what: str) -> int:
+        """Let it stop, resume or kill a worker; the number by which `done` waits for that."""
         number = next(self._numbers)
         self.send(Signal(number=number, key=key, what=what))
+        return number
+
+    def done(self, number: int, what: str) -> str:
+        """Wait until it has; the last words of who was killed. A node in trouble does nothing."""
         limit = OBEY_SECONDS + (KILL_SECONDS if what == "kill" else 0)
         deadline = time.monotonic() + limit
         while not self.trouble:
@@ -109,7 +111,7 @@ class Node:
             if (done := self._done.pop(number, None)) is not None:
                 return done.said
             if time.monotonic() > deadline:
-                self.lose(f"its keeper did not {what} a worker within {limit:g} s")
+                self.lose(f"its keeper did not {what} its worker within {limit:g} s")
             elif not self.trouble:
                 self._wait(0.05)
         return ""

@@ -153,9 +153,13 @@ class Ranks(Worker):
 
     def stop(self) -> None:
         for worker in self.workers:
+            worker.foretell("stop")
+        for worker in self.workers:
             worker.stop()
 
     def resume(self) -> None:
+        for worker in self.workers:
+            worker.foretell("resume")
         for worker in self.workers:
             worker.resume()
 
@@ -169,6 +173,8 @@ class Ranks(Worker):
             self.kill()
 
     def kill(self) -> None:
+        for worker in self.workers:
+            worker.foretell("kill")
         for worker in self.workers:
             worker.kill()
 

@@ -27,7 +27,7 @@ class Ray:
     """A process of ours that asks Ray for the nodes: Ray's own threads stay out of mbench."""
 
     accelerators: int
-    name = "Ray"
+    name = "Ray's driver"
 
     def command(self, nodes: int, keeper: Sequence[str], named: Sequence[str]) -> Sequence[str]:
         return [sys.executable, "-m", MODULE, "keep", str(nodes), str(self.accelerators),

@@ -41,6 +41,7 @@ class RemoteWorker(SingleWorker):
         self._node, self._keepers = node, keepers
         self._over = False
         self._connected = False
+        self._told = ("", 0)
         program.log.parent.mkdir(parents=True, exist_ok=True)
         program.log.touch()
         files = package_files(program.modules)
@@ -127,14 +128,27 @@ class RemoteWorker(SingleWorker):
             self._node.look(now=True)
         return self._node.ended(self.key) is not None
 
+    def foretell(self, what: str) -> None:
+        due = {"stop": not self._stopped, "resume": self._stopped, "kill": not self._over}[what]
+        if due and self._node.ended(self.key) is None:
+            self._told = (what, self._node.tell(self.key, what))
+
+    def _obeyed(self, what: str) -> str:
+        """What its keeper says once it has done that, of which it may have been told before."""
+        told, number = self._told
+        self._told = ("", 0)
+        if told != what:
+            number = self._node.tell(self.key, what)
+        return self._node.done(number, what)
+
     def stop(self) -> None:
         if not self._stopped:
-            self._node.obey(self.key, "stop")
+            self._obeyed("stop")
             self._stopped = True
 
     def resume(self) -> None:
         if self._stopped:
-            self._node.obey(self.key, "resume")
+            self._obeyed("resume")
             self._stopped = False
 
     def kill(self) -> None:
@@ -143,7 +157,7 @@ class RemoteWorker(SingleWorker):
         self._over = True
         try:
             ended = self._node.ended(self.key)
-            said = ended.said if ended else self._node.obey(self.key, "kill")
+            said = ended.said if ended else self._obeyed("kill")
             if said:
                 with self.log.open("a") as file:
                     file.write(f"[mbench: the end of what it wrote on {self._node.host}]\n{said}")

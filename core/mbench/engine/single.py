@@ -127,6 +127,11 @@ class SingleWorker(Worker):
     def _gone(self) -> CaseEnded:
         """How it ended, which is over by itself."""
 
+    def foretell(self, what: str) -> None:
+        """Say that `stop`, `resume` or `kill` comes next, where that takes its time: of several
+        workers, all are told before one is waited for.
+        """
+
     def meanwhile(self) -> None:
         """What is done now and then while an answer is awaited."""
 

@@ -23,7 +23,7 @@ sys.exit(max(map(abs, codes)))
 class Here:
     """Each "node" is a process of this machine."""
 
-    name = "here"
+    name = "spread"
 
     def __init__(self, script=SPREAD):
         self.script = script

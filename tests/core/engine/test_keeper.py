@@ -187,8 +187,7 @@ def test_an_engine_that_is_killed(start):
     worker.resume()
     end = ended(worker, lambda: worker.run(10**7))
     assert end.outcome == "crashed"
-    assert "python" in end.reason
-    assert "was killed by SIGKILL" in end.reason
+    assert "spread was killed by SIGKILL" in end.reason
 
 
 ORPHAN = """
