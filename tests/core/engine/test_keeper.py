@@ -225,10 +225,13 @@ def test_who_never_dials_in(cluster, tmp_path, monkeypatch):
 
 def test_a_worker_that_never_dials_in(cluster, tmp_path, monkeypatch):
     monkeypatch.setattr(remote, "CONNECT_SECONDS", 1.0)
-    monkeypatch.setattr(keepers.Keepers, "_worker", lambda self, key, line: line.close())
+    lost = []
+    monkeypatch.setattr(keepers.Keepers, "_worker", lambda self, key, line: lost.append(line))
     with pytest.raises(CaseEnded, match=r"rank 0 of 2 on .*did not dial in within 1 s") as caught:
         cluster(2)(hosts.program(tmp_path / "log"), hosts.places(2, 1))
     assert caught.value.outcome == "timeout"
+    for line in lost:
+        line.close()
 
 
 def test_an_engine_that_ends_at_once_says_why(cluster, tmp_path):
