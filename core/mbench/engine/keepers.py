@@ -74,7 +74,8 @@ class Keepers:
     def trouble(self, nodes: Sequence[Node]) -> str:
         """Why these are of no use any more, in words; empty where they are."""
         lost = [node.trouble for node in nodes if node.trouble]
-        ended = self._job.ended() if self._job else ""
+        job = self._job
+        ended = job.ended() if job else ""
         return "; ".join([*lost[:1], *([ended] if ended else [])])
 
     def _start(self) -> None:

@@ -6,11 +6,14 @@ import os
 import sys
 from pathlib import Path
 
+import mbench_tiny
+
+import mbench
 from mbench.contract.place import Place
 from mbench.engine.program import Program
 
 HERE = Path(__file__).parent
-ROOT = HERE.parents[2]
+TESTS = HERE.parents[1]
 SPREAD = """
 import os, subprocess, sys
 nodes = [subprocess.Popen(sys.argv[2:], env={**os.environ, "MBENCH_NODE": str(at)})
@@ -34,8 +37,8 @@ class Here:
 
 
 def importable():
-    """PYTHONPATH as keepers need it, to find what these tests find."""
-    folders = (ROOT / "core", ROOT / "tests" / "tiny", ROOT / "tests", HERE)
+    """PYTHONPATH as keepers need it, to find what these tests find, and no other copy."""
+    folders = (Path(mbench.__file__).parents[1], Path(mbench_tiny.__file__).parent, TESTS, HERE)
     return os.pathsep.join(map(str, folders))
 
 
