@@ -154,6 +154,9 @@ def slurm(folder: Path, hosts: Sequence[Host]) -> Iterator[dict[str, str]]:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(5)
         kill_all(of_mark(str(folder)))
+        for process in started:
+            process.kill()
+            process.wait()
 
 
 @contextlib.contextmanager
