@@ -47,7 +47,10 @@ def run(subject: str | PathLike[str], **options: Option) -> Result:
 def verify(frameworks: str | Sequence[str], **options: Option) -> Proofs:
     """Prove that frameworks do equal work, as `mbench verify` does; see `compare`."""
     asked = typed(verify_command.command, {"frameworks": frameworks, **options})
-    results, interrupted = verify_command.proven(asked.context)
+    try:
+        results, interrupted = verify_command.proven(asked.context)
+    finally:
+        asked.context.close()
     proofs = Proofs({"schema": 1, "proofs": results})
     if interrupted:
         raise Interrupted("interrupted; the same call goes on from here", proofs)
@@ -91,7 +94,10 @@ def measured(order: Order, asked: Asked) -> Result:
     from mbench.harness.progress import open_progress
 
     progress = open_progress(verbosity=asked.context.params["verbosity"])
-    store, interrupted = carry_out(replace(order, command=asked.words), progress)
+    try:
+        store, interrupted = carry_out(replace(order, command=asked.words), progress)
+    finally:
+        asked.context.close()
     result = read(store.folder)
     if interrupted:
         raise Interrupted(

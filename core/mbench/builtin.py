@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mbench import workloads
 from mbench.cuda import Cuda
+from mbench.errors import MbenchError
 from mbench.hookspecs import hookimpl
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ FORMATS = ("table", "json", "csv", "markdown", "html")
 GRIDS = ("table", "json", "csv", "markdown")
 LAYOUTS = {"dlperf": GRIDS, "nvidia": GRIDS, "superbench": (*GRIDS, "jsonl")}
 OUTLETS = ("mlflow",)
+LAUNCHERS = ("mpi", "slurm", "ray")
 COMMANDS = (
     "compare",
     "run",
@@ -64,6 +66,21 @@ class LateOutlet:
     def __call__(self, document: dict[str, Any], folder: Path, /) -> str:
         where: str = import_module(self.module).send(document, folder)
         return where
+
+
+@dataclass(frozen=True)
+class LateLauncher:
+    """A launcher over several nodes, whose module is imported when it is opened."""
+
+    name: str
+
+    def open(self, *, nodes: int, hosts: str, accelerators: int) -> Launcher:
+        module = import_module(f"mbench.engine.{self.name}")
+        opened: Launcher = module.open(nodes=nodes, hosts=hosts, accelerators=accelerators)
+        return opened
+
+    def __call__(self, program: Program, places: Sequence[Place], /) -> Worker:
+        raise MbenchError(f"the launcher {self.name} is opened for its nodes before it starts any")
 
 
 @hookimpl
@@ -116,7 +133,7 @@ def mbench_launchers() -> Mapping[str, Launcher]:
         worker: Worker = import_module("mbench.engine.local").start(program, places)
         return worker
 
-    return {"local": local}
+    return {"local": local, **{name: LateLauncher(name) for name in LAUNCHERS}}
 
 
 @hookimpl

@@ -218,7 +218,7 @@ class GuardedDevice:
         self.mend, self.sharing = text(device.mend), text(device.sharing)
 
     def _ask(self, method: str, read: Callable[[Any], T], *given: Any) -> T:
-        with guard(self._plugin, f"{self.name}'s {method}():"):
+        with guard(self._plugin, f"{self.name}'s {method}():", passing=(MbenchError,)):
             return read(getattr(self._device, method)(*given))
         raise AssertionError("a guard swallows nothing")
 
@@ -231,6 +231,9 @@ class GuardedDevice:
 
     def variables(self) -> dict[str, str]:
         return self._ask("variables", variables)
+
+    def visible(self, local_rank: int) -> dict[str, str]:
+        return self._ask("visible", variables, local_rank)
 
     def examine(self) -> list[Check]:
         return self._ask("examine", list)

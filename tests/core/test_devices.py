@@ -68,6 +68,9 @@ class Ovens:
     def variables(self):
         return {"OVEN_DOOR": "shut"}
 
+    def visible(self, local_rank):
+        return {"OVEN_PLATE": str(local_rank)}
+
     def examine(self):
         return [ok("oven", f"{one.name} is warm") for one in self.there]
 

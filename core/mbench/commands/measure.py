@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mbench.commands.defaults import of_files, outdone, tell_defaults
 from mbench.commands.foresee import foresee
+from mbench.commands.launching import launcher_of
 from mbench.commands.options import chosen_outlet, chosen_report, plugins
 from mbench.commands.output import check_writable, emit
 from mbench.console import tell
@@ -33,10 +34,11 @@ def order_of(context: click.Context, sweeps: Sequence[Sweep], options: dict[str,
 
     options = {**options, **dict.fromkeys(outdone(context))}
     tell_defaults(context)
+    comparisons = tuple(plan_all(sweeps, plugins(context)))
     return Order(
-        comparisons=tuple(plan_all(sweeps, plugins(context))),
+        comparisons=comparisons,
         protocol=protocol_of(options["protocol_name"], options),
-        launcher=plugins(context).launcher("local"),
+        launcher=launcher_of(context, comparisons, options),
         command=("mbench", *sys.argv[1:], *of_files(context)[1]),
         results=options["results"],
         resume=options.get("resume"),

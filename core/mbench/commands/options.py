@@ -187,6 +187,17 @@ timeout_option = click.option(
     help="Longest wait for a worker's answer, in seconds.",
 )  # fmt: skip
 
+launcher_option = click.option(
+    "--launcher", default=None, metavar="NAME",
+    help="What starts the processes: local, mpi, slurm, ray.  [default: local for one node, else "
+         "what is found around mbench]",
+)  # fmt: skip
+
+hosts_option = click.option(
+    "--hosts", default=None, metavar="A,B|@FILE",
+    help="Hosts of MPI, one for each node; or a file that names one in each line.",
+)  # fmt: skip
+
 provision_option = click.option(
     "--provision/--no-provision", default=True, show_default=True,
     help="Build a framework's environment where there is none.",

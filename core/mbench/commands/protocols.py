@@ -12,6 +12,8 @@ from mbench.commands.options import (
     Percent,
     Whole,
     apply,
+    hosts_option,
+    launcher_option,
     provision_option,
     timeout_option,
 )
@@ -81,6 +83,8 @@ protocol_options = apply(
                      help="Most memory of a worker, on CUDA of the GPU's, like 6GiB.  "
                           "[default: nearly all that is free, on CUDA its share of it]"),
         provision_option,
+        launcher_option,
+        hosts_option,
         click.option("--mfu/--no-mfu", default=None,
                      help="Measure what the machine can do at most, which MFU is a share of.  "
                           "[default: mfu, but not with --fast]"),

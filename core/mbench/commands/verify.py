@@ -12,8 +12,11 @@ from mbench.commands.case_options import case_options
 from mbench.commands.complete import arms
 from mbench.commands.defaults import tell_defaults
 from mbench.commands.formats import format_options
+from mbench.commands.launching import launcher_of
 from mbench.commands.named import frameworks_options
 from mbench.commands.options import (
+    hosts_option,
+    launcher_option,
     plugins,
     provision_option,
     timeout_option,
@@ -36,6 +39,8 @@ __all__ = ["command", "proven"]
 @case_options
 @provision_option
 @timeout_option
+@launcher_option
+@hosts_option
 @click.option("--fresh", is_flag=True, help="Prove anew what is remembered as proven.")
 @click.option("--quick", is_flag=True,
               help="Prove in fp64 alone, up to the first check that fails, while you write an "
@@ -104,7 +109,7 @@ def proven(context: click.Context) -> Verification:
     return verify(
         comparisons, progress, device=sweep.device, provision=options["provision"],
         timeout=options["timeout"], fresh=options["fresh"], quick=quick,
-        locate=bool(options["locate"]),
+        locate=bool(options["locate"]), launcher=launcher_of(context, comparisons, options),
     )  # fmt: skip
 
 

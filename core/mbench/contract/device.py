@@ -78,5 +78,10 @@ class Device(Protocol):
     def variables(self) -> Mapping[str, str]:
         """What every worker on it gets, unless the user has set it."""
 
+    def visible(self, local_rank: int) -> Mapping[str, str]:
+        """What lets the process of that number on its machine see a device of its own, and no
+        other's: it finds it as the first.
+        """
+
     def examine(self) -> Iterable[Check]:
         """What `mbench doctor` says of it; nothing where there is none."""

@@ -59,7 +59,7 @@ class Channel:
     def send(self, message: object, *, seconds: float) -> None:
         """Raises Malformed where something was said unasked: the next answer would be another's."""
         if not self._received and self._receives in self._ready(self._readable, 0):
-            self._received += os.read(self._receives, CHUNK_BYTES)
+            self._received += self._read()
         if self._received:
             raise Malformed(f"unasked: {bytes(self._received[:80])!r}")
         deadline = time.monotonic() + seconds
@@ -70,7 +70,7 @@ class Channel:
                 left = left[os.write(self._sends, left) :]
             except BlockingIOError:
                 continue
-            except BrokenPipeError:
+            except OSError:  # a pipe whose reader is gone; or a connection broke
                 raise EOFError from None
 
     def receive(self, answer: type[T], *, seconds: float) -> T | wire.Failure:
@@ -86,7 +86,7 @@ class Channel:
             searched = len(self._received)
             if self._receives not in self._wait(self._readable, deadline):
                 raise EOFError  # what was said before the end has been read by now
-            if not (chunk := os.read(self._receives, CHUNK_BYTES)):
+            if not (chunk := self._read()):
                 raise EOFError
             self._received += chunk
             if len(self._received) > LONGEST_LINE:
@@ -94,6 +94,13 @@ class Channel:
         line = bytes(self._received[:end])
         del self._received[: end + 1]
         return line
+
+    def _read(self) -> bytes:
+        """What has come; nothing once the other side is gone, or the connection to it broke."""
+        try:
+            return os.read(self._receives, CHUNK_BYTES)
+        except OSError:
+            return b""
 
     def _wait(self, poll: select.poll, deadline: float) -> list[int]:
         """The descriptors that are ready; raises TimeoutError.

@@ -11,7 +11,7 @@ from mbench.engine import local, steady
 from mbench.engine.outcome import CaseEnded
 from mbench.engine.program import Program
 from mbench.engine.room import allocator_bytes
-from mbench.engine.variables import of_worker
+from mbench.engine.variables import inherited, of_worker
 from mbench.errors import MbenchError
 
 if TYPE_CHECKING:
@@ -52,6 +52,8 @@ def launch(
             },
             log=log,
             steady_threads=case.threads if steadily else 0,
+            device=case.device,
+            around=inherited([adapter]),
             timeout_seconds=timeout,
         )
         worker = launcher(program, places_of(case.places))

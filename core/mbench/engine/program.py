@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import importlib.util
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import mbench
+from mbench.contract.device import HOST
 from mbench.errors import MbenchError
 
 if TYPE_CHECKING:
@@ -34,6 +35,11 @@ class Program:
     """Where to its output is appended."""
     steady_threads: int = 0
     """Of a worker with the same addresses and cores in every process; 0: it is as it comes."""
+    device: str = HOST
+    """What kind it computes on: each of several processes is shown its own."""
+    around: Mapping[str, str] = field(default_factory=dict)
+    """Those of the variables around mbench that tune what it does: what is started on another
+    machine is given them too."""
     timeout_seconds: float
     """Bounds each answer, unless a question says otherwise."""
 

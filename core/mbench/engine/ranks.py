@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from mbench.engine.single import SingleWorker
 
-__all__ = ["Ranks"]
+__all__ = ["Ranks", "named"]
 
 LOOK_SECONDS = 0.3
 GRACE_SECONDS = 5.0
@@ -55,7 +55,7 @@ class Ranks(Worker):
         for worker, info in zip(self.workers, found, strict=True):
             if difference := unlike(found[0], info):
                 self.kill()
-                raise self._of(worker, CaseEnded("failed", difference))
+                raise of(worker, CaseEnded("failed", difference))
         return found[0]
 
     def run(
@@ -67,7 +67,7 @@ class Ranks(Worker):
         found = self.ask_all(message, wire.Elapsed, timeout=timeout)
         waited = time.perf_counter_ns() - begin
         for worker, elapsed in zip(self.workers, found, strict=True):
-            with self._named(worker):
+            with named(worker):
                 try:
                     worker.check(elapsed, due=count if each else 1, waited=waited)
                 except CaseEnded:
@@ -90,7 +90,7 @@ class Ranks(Worker):
         answered = False
         try:
             for worker in self.workers:
-                with self._named(worker):
+                with named(worker):
                     worker.tell(message(worker), timeout=limit)
             found, ends = self._hear(answer, limit)
             answered = True
@@ -100,7 +100,7 @@ class Ranks(Worker):
         if ends:
             alike = len({end.reason for _, end in ends}) == 1 and not found
             worker, end = ends[0]
-            raise end if alike else self._of(worker, end)
+            raise end if alike else of(worker, end)
         return [found[at] for at in range(len(self.workers))]
 
     def _hear(
@@ -126,39 +126,40 @@ class Ranks(Worker):
                 except CaseEnded as end:
                     if worker.over:
                         cause, end = failed[0] if failed else (worker, end)
-                        raise self._of(cause, end) from None
+                        raise of(cause, end) from None
                     failed.append((worker, end))
                     deadline = min(deadline, time.monotonic() + GRACE_SECONDS)
             if unheard and time.monotonic() > deadline:
-                raise self._of(*failed[0]) if failed else self._late(unheard, limit)
+                raise of(*failed[0]) if failed else self._late(unheard, limit)
             for worker in self.workers:
-                worker.meanwhile()
+                with named(worker):
+                    worker.meanwhile()
             look()
         return found, failed
 
     def _late(self, unheard: Collection[int], limit: float) -> CaseEnded:
-        who = "no rank" if len(unheard) == len(self.workers) else f"not rank {min(unheard)}"
-        log = self.workers[min(unheard)].log
-        return CaseEnded("timeout", f"no answer within {limit:g} s: {who} has answered", log=log)
+        first = self.workers[min(unheard)]
+        who = "no rank" if len(unheard) == len(self.workers) else f"not {title(first)}"
+        reason = f"no answer within {limit:g} s: {who} has answered"
+        return CaseEnded("timeout", reason, log=first.log)
 
-    @contextmanager
-    def _named(self, worker: SingleWorker) -> Iterator[None]:
-        try:
-            yield
-        except CaseEnded as end:
-            raise self._of(worker, end) from None
-
-    def _of(self, worker: SingleWorker, end: CaseEnded) -> CaseEnded:
-        """The same, with who it was."""
-        host = worker.processes[0].host
-        who = f"rank {worker.place.rank} of {len(self.workers)}" + (f" on {host}" if host else "")
-        return CaseEnded(end.outcome, f"{who}: {end.reason}", log=end.log)
+    def room_bytes(self) -> int:
+        """On the machine that has least for each."""
+        if not any(process.host for process in self.processes):
+            return super().room_bytes()
+        least = min(worker.room_bytes() for worker in self.workers)
+        asked = self.memory_limit_bytes
+        return least if asked is None else min(asked, least)
 
     def stop(self) -> None:
+        for worker in self.workers:
+            worker.foretell("stop")
         for worker in self.workers:
             worker.stop()
 
     def resume(self) -> None:
+        for worker in self.workers:
+            worker.foretell("resume")
         for worker in self.workers:
             worker.resume()
 
@@ -173,7 +174,32 @@ class Ranks(Worker):
 
     def kill(self) -> None:
         for worker in self.workers:
+            worker.foretell("kill")
+        for worker in self.workers:
             worker.kill()
+
+
+@contextmanager
+def named(worker: SingleWorker) -> Iterator[None]:
+    """Whatever ends it within tells which rank it was."""
+    try:
+        yield
+    except CaseEnded as end:
+        raise of(worker, end) from None
+
+
+def of(worker: SingleWorker, end: CaseEnded) -> CaseEnded:
+    """The same, with who it was."""
+    if worker.place.ranks == 1:
+        return end
+    who = f"rank {worker.place.rank} of {worker.place.ranks}"
+    return CaseEnded(end.outcome, f"{title(worker, who)}: {end.reason}", log=end.log)
+
+
+def title(worker: SingleWorker, who: str = "") -> str:
+    """Which rank it is, and on which machine, where that is another."""
+    host = worker.processes[0].host
+    return (who or f"rank {worker.place.rank}") + (f" on {host}" if host else "")
 
 
 def unlike(one: FrameworkInfo, other: FrameworkInfo) -> str:

@@ -37,6 +37,8 @@ class SingleWorker(Worker):
     timeout: float
     """Bounds each answer, unless a question says otherwise."""
     _stopped = False
+    _leaving = False
+    """Whether it was told to leave: that it ends is no surprise."""
 
     def greet(self) -> None:
         """Wait for its first words; raises CaseEnded. Whatever ends the wait ends the process."""
@@ -51,6 +53,7 @@ class SingleWorker(Worker):
         """Send, and do not wait for the answer, which `hear` gives."""
         assert not self._stopped, "a stopped worker cannot answer"
         assert not self.over, "a worker that was ended cannot answer"
+        self._leaving = isinstance(message, wire.Close)
         limit = self.timeout if timeout is None else timeout
         with self._answering(limit):
             self._channel.send(message, seconds=limit)
@@ -123,6 +126,11 @@ class SingleWorker(Worker):
     @abstractmethod
     def _gone(self) -> CaseEnded:
         """How it ended, which is over by itself."""
+
+    def foretell(self, what: str) -> None:
+        """Say that `stop`, `resume` or `kill` comes next, where that takes its time: of several
+        workers, all are told before one is waited for.
+        """
 
     def meanwhile(self) -> None:
         """What is done now and then while an answer is awaited."""

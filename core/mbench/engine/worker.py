@@ -65,13 +65,15 @@ class Worker(Protocol):
         then it fails by itself instead of making the machine swap.
         """
         told = replace(case, learning_rate=case.resolve().optimizer.learning_rate)
-        limit = None
-        if case.device == "cpu":
-            here = pids_here(self)
-            held = sum(map(resident_bytes, here))
-            limit = worker_limit_bytes(self.memory_limit_bytes, held=held) // max(1, len(here))
+        limit = self.room_bytes() if case.device == "cpu" else None
         message = wire.Prepare(case=told, load=load, memory_limit_bytes=limit)
         return self.ask(message, wire.Prepared)
+
+    def room_bytes(self) -> int:
+        """What each process may hold in all of its machine's memory, as that is now."""
+        here = pids_here(self)
+        held = sum(map(resident_bytes, here))
+        return worker_limit_bytes(self.memory_limit_bytes, held=held) // max(1, len(here))
 
     @abstractmethod
     def run(
@@ -97,7 +99,11 @@ class Worker(Protocol):
 
 
 class Launcher(Protocol):
-    """A way to start processes: on this machine, or by a cluster's own means."""
+    """A way to start processes: on this machine, or by a cluster's own means.
+
+    One that takes hold of several nodes has `open(*, nodes, hosts, accelerators)` besides: it gives
+    another that is called, with a `close()`, or raises UsageError where so many are not to be had.
+    """
 
     def __call__(self, program: Program, places: Sequence[Place], /) -> Worker:
         """A process at each place, all of which have said hello; raises CaseEnded."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from statistics import median
 from time import perf_counter_ns
@@ -199,7 +199,9 @@ class Measurement(ABC, Generic[Constants]):
         lead = 1 if entry.case.devices > 1 and entry.case.mode == "train" else 0
         runner.witness.approach(lead + steps)
         limit = max(self.protocol.timeout_seconds, 2 * steps * runner.step_seconds)
-        with self.sampler.watching(pids_here(runner.worker)) as watch:
+        here = pids_here(runner.worker)
+        # What this machine does says nothing of processes that are all on others.
+        with self.sampler.watching(here) if here else nullcontext() as watch:
             begin = perf_counter_ns()
             elapsed = runner.worker.run(steps, each=each, lead=lead, timeout=limit)
             waited = perf_counter_ns() - begin
@@ -213,9 +215,12 @@ class Measurement(ABC, Generic[Constants]):
                 ranks=elapsed.ranks,
             )
         )
-        self.store.append(
-            events.Telemetry(**vars(of_block), cores=watch.cores, samples=watch.samples, pace=pace)
-        )
+        if watch:
+            self.store.append(
+                events.Telemetry(
+                    **vars(of_block), cores=watch.cores, samples=watch.samples, pace=pace
+                )
+            )
         runner.witness.see(of_block, steps=lead + steps, waited=waited)
         return steps * entry.case.samples_per_step * 1e9 / sum(elapsed.nanoseconds)
 

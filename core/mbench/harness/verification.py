@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mbench.console import printable
+from mbench.engine import local
 from mbench.engine.ending import last_words
 from mbench.engine.outcome import CaseEnded
 from mbench.engine.scratch import scratch
@@ -22,6 +23,7 @@ from mbench.harness.proving import prove_entries
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mbench.engine.worker import Launcher
     from mbench.harness.progress import Progress
     from mbench.plan.plan import Comparison, Entry
     from mbench.results.proof import ProofRecord
@@ -46,6 +48,7 @@ def verify(
     fresh: bool,
     quick: bool = False,
     locate: bool = False,
+    launcher: Launcher = local.start,
 ) -> Verification:
     """Prove each case, or find it proven before unless `fresh`; if `quick`, until a check fails.
 
@@ -66,7 +69,7 @@ def verify(
                 progress.comparison(comparison.title, [e.label for e in comparison.entries])
                 prove_comparison(
                     comparison, homes, progress, results, timeout=timeout, fresh=fresh, quick=quick,
-                    log=lambda entry: Path(logs, f"{entry.number}.log"),
+                    launcher=launcher, log=lambda entry: Path(logs, f"{entry.number}.log"),
                 )  # fmt: skip
                 if locate:
                     tell_where(comparison, homes, progress, results, timeout=timeout)

@@ -6,11 +6,14 @@ import os
 import signal
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
+import psutil
 import pytest
 from workers import (
     CASE,
     PATIENCE,
+    PYTHON,
     eventually,
     framework,
     is_stopped,
@@ -20,7 +23,11 @@ from workers import (
 )
 
 from mbench.contract import wire
+from mbench.contract.place import places_of
+from mbench.contract.scale import Scale
+from mbench.engine import local, process
 from mbench.engine.outcome import CaseEnded
+from mbench.engine.program import Program
 
 
 def test_a_worker_answers(start):
@@ -115,3 +122,21 @@ def test_a_worker_that_left_its_group_stops_and_ends_all_the_same(start):
     eventually(lambda: is_stopped(pid), "stopped")
     worker.kill()
     assert worker.process.returncode == -signal.SIGKILL
+
+
+def test_each_of_several_sees_a_device_of_its_own(tmp_path, monkeypatch):
+    asked = SimpleNamespace(visible=lambda local_rank: {"ONLY": str(local_rank)})
+    monkeypatch.setattr(process, "kind", lambda name: asked)
+    program = Program(
+        python=PYTHON, modules=["mbench_tiny"], variables={}, log=tmp_path / "log",
+        timeout_seconds=PATIENCE, device="oven",
+    )  # fmt: skip
+    worker = local.start(program, places_of(Scale(nodes=1, devices_per_node=2)))
+    try:
+        seen = [psutil.Process(one.pid).environ()["ONLY"] for one in worker.processes]
+        assert seen == ["0", "1"]
+    finally:
+        worker.kill()
+    alone = local.start(program, places_of(Scale(nodes=1, devices_per_node=1)))
+    assert "ONLY" not in psutil.Process(alone.processes[0].pid).environ()
+    alone.kill()

@@ -14,14 +14,14 @@ from workers import PATIENCE, eventually, is_stopped, living, prepared
 
 from mbench.contract import wire
 from mbench.contract.adapter import FrameworkInfo
-from mbench.engine import local, single
+from mbench.engine import process, single
 
 
 def test_ending_a_worker_does_not_wait_for_ever(start, monkeypatch):
-    monkeypatch.setattr(local, "KILL_SECONDS", 0.2)
+    monkeypatch.setattr(process, "KILL_SECONDS", 0.2)
     worker = start()
     with monkeypatch.context() as deaf:
-        deaf.setattr(worker, "_signal", lambda number: None)
+        deaf.setattr(worker.body, "signal", lambda number: None)
         deaf.setattr(single, "GOODBYE_SECONDS", 0.2)
         deaf.setattr(worker, "ask", lambda *arguments, **named: None)
         worker.close()

@@ -1,0 +1,74 @@
+"""By what means a command starts its workers: on this machine, or by a cluster's own."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from mbench.commands.options import plugins
+from mbench.contract.device import HOST
+from mbench.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import click
+
+    from mbench.engine.worker import Launcher
+    from mbench.plan.plan import Comparison
+
+__all__ = ["launcher_of"]
+
+LOCAL, WITH_HOSTS = "local", "mpi"
+SIGNS = {"SLURM_JOB_ID": "slurm", "RAY_ADDRESS": "ray"}
+"""Variables around mbench that tell of a cluster, with its launcher."""
+
+
+def launcher_of(
+    context: click.Context, comparisons: Sequence[Comparison], options: dict[str, Any]
+) -> Launcher:
+    """What is asked for, or fits what is to be measured; raises UsageError where it cannot be had.
+
+    One that holds nodes gives them back when the command ends.
+    """
+    scales = [entry.case.places for one in comparisons for entry in one.entries]
+    nodes = max(scale.nodes for scale in scales)
+    devices = max(scale.devices_per_node for scale in scales)
+    device = next(entry.case.device for one in comparisons for entry in one.entries)
+    name, hosts = options["launcher"], options["hosts"]
+    if name is None:
+        name = chosen(nodes, hosts)
+    if hosts and name != WITH_HOSTS:
+        raise UsageError(f"--hosts goes with --launcher {WITH_HOSTS}, not {name}", option="--hosts")
+    if name == LOCAL and nodes > 1:
+        raise UsageError(
+            f"--launcher {LOCAL} starts processes of this machine, and --scale asks for {nodes}; "
+            "give another launcher, or 1 node",
+            option="--launcher",
+        )
+    launcher = plugins(context).launcher(name)
+    opens = getattr(launcher, "open", None)
+    if opens is None:
+        return launcher
+    opened: Launcher = opens(
+        nodes=nodes, hosts=hosts or "", accelerators=0 if device == HOST else devices
+    )
+    context.call_on_close(opened.close)  # type: ignore[attr-defined]
+    return opened
+
+
+def chosen(nodes: int, hosts: str | None) -> str:
+    """The launcher where none is named; raises UsageError where nothing tells of one."""
+    if hosts:
+        return WITH_HOSTS
+    if nodes == 1:
+        return LOCAL
+    for variable, name in SIGNS.items():
+        if os.environ.get(variable):
+            return name
+    raise UsageError(
+        f"--scale asks for {nodes} nodes, and nothing tells where they are: start mbench within a "
+        "job of Slurm (salloc, sbatch), give MPI's --hosts a,b or --hosts @FILE, set RAY_ADDRESS, "
+        "or keep to this machine with 1 node, as in --scale 1x2",
+        option="--scale",
+    )

@@ -1,0 +1,133 @@
+"""A node as the parent sees it: by its keeper, who is told what to do and heard every second."""
+
+from __future__ import annotations
+
+import select
+import threading
+import time
+from itertools import count
+from typing import TYPE_CHECKING
+
+from mbench.contract.reading import Malformed
+from mbench.engine.dialogue import Alive, Done, Ended, Goodbye, Launched, Signal
+from mbench.engine.process import KILL_SECONDS
+
+if TYPE_CHECKING:
+    from mbench.engine.dialogue import Here, Line
+
+__all__ = ["Node"]
+
+SILENT_SECONDS = 5.0
+"""Of a keeper, after which its node is given up."""
+AWAY_SECONDS = 2.0
+"""Who has not looked for so long cannot tell silence from words that it did not hear."""
+RARELY_SECONDS = 0.02
+OBEY_SECONDS = 5.0
+
+
+class Node:
+    """One keeper's end of the line that is ours. Once in trouble, it stays so."""
+
+    def __init__(self, line: Line, here: Here, number: int) -> None:
+        self.here, self.number = here, number
+        self.host = here.host
+        self.free_bytes = here.free_bytes
+        """Of memory, a second ago or less."""
+        self.trouble = ""
+        """Why nothing can be had of it any more, in words."""
+        self._line = line
+        self._lock = threading.RLock()
+        self._numbers = count(1)
+        self._launched: dict[int, Launched] = {}
+        self._ended: dict[int, Ended] = {}
+        self._done: dict[int, Done] = {}
+        self._heard = self._looked = time.monotonic()
+
+    def look(self, *, now: bool = False) -> None:
+        """Take what has been said; without `now`, not more often than is of use."""
+        with self._lock:
+            at = time.monotonic()
+            if self.trouble or (at - self._looked < RARELY_SECONDS and not now):
+                return
+            if at - self._looked > AWAY_SECONDS:
+                self._heard = at
+            self._looked = at
+            try:
+                for message in self._line.pending():
+                    self._heard = at
+                    self._take(message)
+            except Malformed as error:
+                self.lose(f"its keeper speaks nonsense: {error}")
+            except EOFError:
+                self.lose("its keeper is gone")
+            except OSError as error:
+                self.lose(f"the connection to its keeper broke: {error.strerror or error}")
+            else:
+                if at - self._heard > SILENT_SECONDS:
+                    self.lose(f"its keeper was not heard for {SILENT_SECONDS:g} s")
+
+    def _take(self, message: object) -> None:
+        if isinstance(message, Alive):
+            self.free_bytes = message.free_bytes
+        elif isinstance(message, Launched):
+            self._launched[message.key] = message
+        elif isinstance(message, Ended):
+            self._ended[message.key] = message
+        elif isinstance(message, Done):
+            self._done[message.number] = message
+
+    def launched(self, key: int) -> Launched | None:
+        return self._launched.get(key)
+
+    def ended(self, key: int) -> Ended | None:
+        """How a worker ended by itself, as far as that was heard."""
+        return self._ended.get(key)
+
+    def forget(self, key: int) -> None:
+        self._launched.pop(key, None)
+        self._ended.pop(key, None)
+
+    def send(self, message: object) -> None:
+        """If it cannot be sent, the node is in trouble."""
+        if self.trouble:
+            return
+        try:
+            self._line.send(message)
+        except OSError as error:
+            self.lose(f"the connection to its keeper broke: {error.strerror or error}")
+
+    def tell(self, key: int, what: str) -> int:
+        """Let it stop, resume or kill a worker; the number by which `done` waits for that."""
+        number = next(self._numbers)
+        self.send(Signal(number=number, key=key, what=what))
+        return number
+
+    def done(self, number: int, what: str) -> str:
+        """Wait until it has; the last words of who was killed. A node in trouble does nothing."""
+        limit = OBEY_SECONDS + (KILL_SECONDS if what == "kill" else 0)
+        deadline = time.monotonic() + limit
+        while not self.trouble:
+            self.look(now=True)
+            if (done := self._done.pop(number, None)) is not None:
+                return done.said
+            if time.monotonic() > deadline:
+                self.lose(f"its keeper did not {what} its worker within {limit:g} s")
+            elif not self.trouble:
+                self._wait(0.05)
+        return ""
+
+    def _wait(self, seconds: float) -> None:
+        poll = select.poll()
+        poll.register(self._line.socket, select.POLLIN)
+        poll.poll(1e3 * seconds)
+
+    def lose(self, trouble: str) -> None:
+        """Give it up. Its keeper ends all that it has, once it finds that it was hung up on."""
+        with self._lock:
+            if not self.trouble:
+                self.trouble = trouble
+                self._line.close()
+
+    def close(self) -> None:
+        self.send(Goodbye())
+        self.lose("it was told goodbye")

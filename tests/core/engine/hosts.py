@@ -1,0 +1,60 @@
+"""An "engine" that starts keepers as plain children of this machine, which dial in by loopback."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import mbench_tiny
+
+import mbench
+from mbench.contract.place import Place
+from mbench.engine.program import Program
+
+HERE = Path(__file__).parent
+TESTS = HERE.parents[1]
+SPREAD = """
+import os, subprocess, sys
+nodes = [subprocess.Popen(sys.argv[2:], env={**os.environ, "MBENCH_NODE": str(at)})
+         for at in range(int(sys.argv[1]))]
+codes = [node.wait() for node in nodes]
+sys.exit(max(map(abs, codes)))
+"""
+
+
+class Here:
+    """Each "node" is a process of this machine."""
+
+    name = "spread"
+
+    def __init__(self, script=SPREAD):
+        self.script = script
+
+    def command(self, nodes, keeper, named):
+        self.named = named
+        return [sys.executable, "-c", self.script, str(nodes), *keeper]
+
+
+def importable():
+    """PYTHONPATH as keepers need it, to find what these tests find, and no other copy."""
+    folders = (Path(mbench.__file__).parents[1], Path(mbench_tiny.__file__).parent, TESTS, HERE)
+    return os.pathsep.join(map(str, folders))
+
+
+def places(nodes, each):
+    ranks = nodes * each
+    return [
+        Place(rank=rank, ranks=ranks, local_rank=rank % each, local_ranks=each)
+        for rank in range(ranks)
+    ]
+
+
+def program(log, *, timeout=20.0, **variables):
+    return Program(
+        python=Path(sys.executable),
+        modules=["mbench_tiny", "rogues"],
+        variables=variables,
+        log=log,
+        timeout_seconds=timeout,
+    )
