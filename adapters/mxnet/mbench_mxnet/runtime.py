@@ -54,7 +54,7 @@ class Benchmark(Prepared):
     to_numpy = staticmethod(parameters.to_numpy)
 
     def build(self) -> gluon.HybridBlock:
-        mx.random.seed(self.case.seed)
+        mx.random.seed(self.seed)
         model: gluon.HybridBlock = self.family.build(self.workload.config)
         model.cast(self.precision.parameters)
         model.initialize(mx.init.Zero(), ctx=self.compiler.device)

@@ -55,7 +55,7 @@ class Benchmark(Prepared):
         return [f"the engine takes a float32 model down to {kind.products} where it can"]
 
     def build(self) -> nn.Layer:
-        paddle.seed(self.case.seed)
+        paddle.seed(self.seed)
         if self.case.device == "cuda":
             # Shapes do not change, so the search pays.
             search = self.settings.get("cudnn") == "search"

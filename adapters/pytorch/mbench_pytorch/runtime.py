@@ -39,7 +39,7 @@ class Benchmark(Prepared):
     to_numpy = staticmethod(parameters.to_numpy)
 
     def build(self) -> nn.Module:
-        torch.manual_seed(self.case.seed + self.among.rank)  # each rank drops what it will
+        torch.manual_seed(self.seed)
         model = self.family.build(self.workload.config)
         model.train(self.training)
         # Shapes do not change, so the search pays.

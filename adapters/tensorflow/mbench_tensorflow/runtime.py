@@ -46,7 +46,7 @@ class Benchmark(Prepared):
 
     def build(self) -> keras.Model:
         """Its variables are made when it is first called."""
-        keras.utils.set_random_seed(self.case.seed)
+        keras.utils.set_random_seed(self.seed)
         model = built_when_called(self.family.build(self.workload.config))
         recurrent = [one for one in model._flatten_layers() if isinstance(one, keras.layers.LSTM)]
         if recurrent and not self.compiler.takes_cudnn_rnn:

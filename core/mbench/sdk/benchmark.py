@@ -131,6 +131,11 @@ class Prepared:
 
     # What follows is the same everywhere.
 
+    @property
+    def seed(self) -> int:
+        """Of what the framework draws by itself: each rank drops what it will."""
+        return self.case.seed + self.among.rank
+
     def place_batches(self) -> None:
         """All batches on the device; `batch` is the first. The same ones in every framework, and
         for each rank others.
