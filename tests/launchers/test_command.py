@@ -52,3 +52,12 @@ def test_more_nodes_than_there_are(command):
     assert code == 2
     assert said.count("\n") == 1
     assert "3 are asked for" in said or "3 nodes are asked for" in said
+
+
+def test_environments_are_built_on_each_node(command, tmp_path):
+    code, said = command("env", "create", "tiny", "--nodes", "2")
+    assert code == 0, said
+    assert said.count(f"tiny: {tmp_path / 'environments'}") == 2
+    code, said = command("env", "create", "tiny==0.0.0", "--nodes", "2")
+    assert code == 1
+    assert "Traceback" not in said

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from functools import partial
 from itertools import chain
 
@@ -9,7 +10,13 @@ import click
 
 from mbench.commands.complete import completer, environments
 from mbench.commands.complete import frameworks as known
-from mbench.commands.options import COMMAS, DeviceName, plugins
+from mbench.commands.options import (
+    COMMAS,
+    DeviceName,
+    hosts_option,
+    launcher_option,
+    plugins,
+)
 from mbench.commands.output import print_table
 from mbench.console import say
 
@@ -46,14 +53,29 @@ def command() -> None:
     show_default=True,
     help="The device that the frameworks' builds are for.",
 )
+@click.option(
+    "--nodes",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Build them on each of so many machines, where these share no folder.",
+)
+@launcher_option
+@hosts_option
 @click.pass_context
-def create(context: click.Context, words: tuple[tuple[str, ...], ...], device: str) -> None:
+def create(
+    context: click.Context, /, words: tuple[tuple[str, ...], ...], device: str, nodes: int | None,
+    **where: str | None,
+) -> None:  # fmt: skip
     """Build environments now, so that the first comparison need not.
 
     \b
-    Example:
+    Examples:
       mbench env create torch torch==2.12.0
+      mbench env create torch --nodes 2 --hosts a,b
     """
+    if nodes is not None:
+        create_on_nodes(context, [*chain(*words), "--device", device], where, nodes=nodes)
+        return
     from mbench.devices import usual
     from mbench.environments.choice import choose
     from mbench.environments.locate import provide
@@ -83,6 +105,24 @@ def create(context: click.Context, words: tuple[tuple[str, ...], ...], device: s
         progress.close()
         for line in built:
             say(line)
+
+
+def create_on_nodes(
+    context: click.Context, words: list[str], where: dict[str, str | None], *, nodes: int
+) -> None:
+    """The same command on each node."""
+    from mbench.commands.launching import opened
+    from mbench.errors import UsageError
+
+    launcher = opened(context, where, nodes=nodes, accelerators=0)
+    do = getattr(launcher, "do", None)
+    if do is None:
+        raise UsageError(
+            "this launcher starts workers only; leave --nodes out, or give mpi, slurm or ray",
+            option="--launcher",
+        )
+    for line in do([sys.executable, "-m", "mbench", "env", "create", *words]).splitlines():
+        say(line)
 
 
 @command.command("list")

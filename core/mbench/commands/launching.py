@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mbench.engine.worker import Launcher
     from mbench.plan.plan import Comparison
 
-__all__ = ["launcher_of"]
+__all__ = ["launcher_of", "opened"]
 
 LOCAL, WITH_HOSTS = "local", "mpi"
 SIGNS = {"SLURM_JOB_ID": "slurm", "RAY_ADDRESS": "ray"}
@@ -35,6 +35,13 @@ def launcher_of(
     nodes = max(scale.nodes for scale in scales)
     devices = max(scale.devices_per_node for scale in scales)
     device = next(entry.case.device for one in comparisons for entry in one.entries)
+    return opened(context, options, nodes=nodes, accelerators=0 if device == HOST else devices)
+
+
+def opened(
+    context: click.Context, options: dict[str, Any], *, nodes: int, accelerators: int
+) -> Launcher:
+    """The launcher of so many nodes, with so many accelerators each; raises UsageError."""
     name, hosts = options["launcher"], options["hosts"]
     if name is None:
         name = chosen(nodes, hosts)
@@ -42,19 +49,17 @@ def launcher_of(
         raise UsageError(f"--hosts goes with --launcher {WITH_HOSTS}, not {name}", option="--hosts")
     if name == LOCAL and nodes > 1:
         raise UsageError(
-            f"--launcher {LOCAL} starts processes of this machine, and --scale asks for {nodes}; "
-            "give another launcher, or 1 node",
+            f"--launcher {LOCAL} starts processes of this machine, and {nodes} nodes are asked "
+            "for; give another launcher, or 1 node",
             option="--launcher",
         )
     launcher = plugins(context).launcher(name)
     opens = getattr(launcher, "open", None)
     if opens is None:
         return launcher
-    opened: Launcher = opens(
-        nodes=nodes, hosts=hosts or "", accelerators=0 if device == HOST else devices
-    )
-    context.call_on_close(opened.close)  # type: ignore[attr-defined]
-    return opened
+    found: Launcher = opens(nodes=nodes, hosts=hosts or "", accelerators=accelerators)
+    context.call_on_close(found.close)  # type: ignore[attr-defined]
+    return found
 
 
 def chosen(nodes: int, hosts: str | None) -> str:
@@ -67,7 +72,7 @@ def chosen(nodes: int, hosts: str | None) -> str:
         if os.environ.get(variable):
             return name
     raise UsageError(
-        f"--scale asks for {nodes} nodes, and nothing tells where they are: start mbench within a "
+        f"{nodes} nodes are asked for, and nothing tells where they are: start mbench within a "
         "job of Slurm (salloc, sbatch), give MPI's --hosts a,b or --hosts @FILE, set RAY_ADDRESS, "
         "or keep to this machine with 1 node, as in --scale 1x2",
         option="--scale",

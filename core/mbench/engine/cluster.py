@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import atexit
+import time
 from typing import TYPE_CHECKING
 
-from mbench.engine.keepers import Keepers
+from mbench.engine.command import Command
+from mbench.engine.ending import last_words
+from mbench.engine.keepers import Keepers, passed
 from mbench.engine.ranks import Ranks, named
 from mbench.engine.remote import RemoteWorker
-from mbench.errors import MbenchError
+from mbench.engine.together import look
+from mbench.errors import MbenchError, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,6 +24,8 @@ if TYPE_CHECKING:
     from mbench.engine.worker import Worker
 
 __all__ = ["Cluster"]
+
+TICK_SECONDS = 0.2
 
 
 class Cluster:
@@ -48,6 +54,25 @@ class Cluster:
                 worker.kill()
             raise
         return Ranks(workers) if len(workers) > 1 else workers[0]
+
+    def do(self, words: Sequence[str]) -> str:
+        """Run a command of ours once on each node, without keepers, and wait for it; gives what it
+        said. Raises MbenchError where it fails on one.
+        """
+        engine = self.keepers.engine
+        try:
+            job = Command(engine.name, engine.command(self.keepers.count, words, passed({})), {})
+        except OSError as error:
+            raise MbenchError(f"{engine.name} does not start: {reason_of(error)}") from None
+        try:
+            while not (ended := job.ended()):
+                look()
+                time.sleep(TICK_SECONDS)
+            if job.process.returncode:
+                raise MbenchError(ended)
+            return last_words(job.log)
+        finally:
+            job.close()
 
     def close(self) -> None:
         """Send the keepers away. May be called more than once."""

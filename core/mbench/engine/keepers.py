@@ -22,11 +22,11 @@ from mbench.engine.together import look
 from mbench.errors import MbenchError, reason_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from mbench.engine.command import Engine
 
-__all__ = ["Keepers"]
+__all__ = ["Keepers", "passed"]
 
 DIAL_IN_SECONDS = 60.0
 """Of all keepers, from the engine's start on."""
@@ -84,9 +84,8 @@ class Keepers:
             threading.Thread(target=self._admit, args=(listener,), daemon=True).start()
         where = ",".join(dialling.join(one.getsockname()[:2]) for one in self._listeners)
         variables = {dialling.PARENT: where, dialling.TOKEN: self._token}
-        passed = [*variables, *(name for name in ("PYTHONPATH",) if name in os.environ)]
         words = self.engine.command(
-            self.count, [sys.executable, "-m", "mbench.engine.keeper"], passed
+            self.count, [sys.executable, "-m", "mbench.engine.keeper"], passed(variables)
         )
         try:
             self._job = Command(self.engine.name, words, variables)
@@ -207,6 +206,14 @@ class Keepers:
             self._job.close()
         self._listeners, self._job, self._refused = [], None, ""
         self._nodes, self._lines, self._knocks = {}, {}, []
+
+
+def passed(variables: Iterable[str]) -> list[str]:
+    """Names of what a process of ours needs on a node: `variables`, and those around mbench that
+    say where our own things lie.
+    """
+    around = ("PYTHONPATH", "MBENCH_ENVIRONMENTS")
+    return [*variables, *(name for name in around if name in os.environ)]
 
 
 def listening(address: str) -> socket.socket:

@@ -48,7 +48,7 @@ def task(number: int, words: Sequence[str], variables: Mapping[str, str]) -> int
 
 
 def keep(nodes: int, accelerators: int, words: Sequence[str], variables: Mapping[str, str]) -> str:
-    """Run a keeper on each node until one ends; what was wrong, in words."""
+    """Run a command on each node until all have ended, or one has failed; what went wrong."""
     import ray
     from ray.util.placement_group import placement_group, remove_placement_group
     from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
@@ -72,10 +72,12 @@ def keep(nodes: int, accelerators: int, words: Sequence[str], variables: Mapping
             .remote(number, list(words), dict(variables))
             for number in range(nodes)
         ]
-        first, _ = ray.wait(held, num_returns=1)
-        code = ray.get(first[0])
-        ray.wait(held, num_returns=nodes, timeout=2.0)  # the others, if all were told goodbye
-        return f"a keeper exited with code {code}" if code else ""
+        while held:
+            (first,), held = ray.wait(held, num_returns=1)
+            if code := ray.get(first):
+                ray.wait(held, num_returns=len(held), timeout=2.0)  # the others, if they leave too
+                return f"what ran on a node exited with code {code}"
+        return ""
     finally:
         remove_placement_group(group)
 

@@ -93,7 +93,7 @@ def test_several_nodes_are_those_of_ray(launcher, monkeypatch):
     [
         ("2x1", None, None, r"nothing tells where they are: start mbench within a job of Slurm "
          r"\(salloc, sbatch\), give MPI's --hosts a,b or --hosts @FILE, set RAY_ADDRESS, or keep"),
-        ("2x1", "local", None, "--scale asks for 2; give another launcher, or 1 node"),
+        ("2x1", "local", None, "2 nodes are asked for; give another launcher, or 1 node"),
         ("2x1", "slurm", "a,b", "--hosts goes with --launcher mpi, not slurm"),
         ("1x1", "local", "a", "--hosts goes with --launcher mpi, not local"),
         ("2x1", "mpi", None, "takes the hosts: --hosts a,b, or --hosts @FILE"),

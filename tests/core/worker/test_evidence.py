@@ -201,6 +201,5 @@ def test_no_step_is_made_from_where_bare_descent_leads():
 def test_a_proof_in_which_steps_are_always_skipped_is_none():
     bench = Scaled(lambda at, made: 2.0**40)
     bench.skipped_steps = lambda: len(bench.weights)  # so it says, whatever it does
-    bench.batches = 0
     with pytest.raises(ValueError, match="in each of 5 tries"):
         observe(bench, TINY, CASE, Observe(seed=0, steps=1, training=True))
