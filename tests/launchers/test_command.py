@@ -15,13 +15,23 @@ ONCE = ("--models", "tiny-model", "--processes", "1", "--rounds", "1", "--block"
         "--no-mfu")  # fmt: skip
 
 
+REAL = "MBENCH_TORCH"
+"""Names the Python of a framework that people train with; tox sets it."""
+
+
+@pytest.fixture(scope="session")
+def kept(tmp_path_factory):
+    """What is there for all engines: environments, and proofs, but for those of an exchange."""
+    return tmp_path_factory.mktemp("kept")
+
+
 @pytest.fixture
-def command(around, tmp_path):
+def command(around, tmp_path, kept):
     """Runs mbench where the engine is found; gives its exit code, and what it said."""
     if "mbench_tiny" not in entry_points(group="mbench").names:
         pytest.skip("the tiny framework is not installed in this Python")
-    folders = ("CALIBRATIONS", "ENVIRONMENTS", "PROOFS", "RESULTS")
-    own = {f"MBENCH_{name}": str(tmp_path / name.lower()) for name in folders}
+    folders = {"CALIBRATIONS": kept, "ENVIRONMENTS": kept, "PROOFS": kept, "RESULTS": tmp_path}
+    own = {f"MBENCH_{name}": str(folder / name.lower()) for name, folder in folders.items()}
 
     def command(*words):
         named = ("--hosts", "mbh1,mbh2") if around == "mpi" else ()
@@ -54,10 +64,28 @@ def test_more_nodes_than_there_are(command):
     assert "3 are asked for" in said or "3 nodes are asked for" in said
 
 
-def test_environments_are_built_on_each_node(command, tmp_path):
+def test_environments_are_built_on_each_node(command, kept):
     code, said = command("env", "create", "tiny", "--nodes", "2")
     assert code == 0, said
-    assert said.count(f"tiny: {tmp_path / 'environments'}") == 2
-    code, said = command("env", "create", "tiny==0.0.0", "--nodes", "2")
-    assert code == 1
-    assert "Traceback" not in said
+    assert said.count(f"tiny: {kept / 'environments'}") == 2
+
+
+def test_a_real_framework_trains_over_two_hosts(command, tmp_path):
+    python = os.environ.get(REAL, "")
+    if not os.access(python, os.X_OK):
+        pytest.skip(f"{REAL} names no Python: {python or 'it is not set'}")
+    code, said = command(
+        "run", f"torch@{python}", "--models", "resnet18", "--image-size", "64", "--batch-size",
+        "2", "--threads", "1", *ONCE[2:], "--scale", "2x1", "--format", "json",
+    )  # fmt: skip
+    assert code == 0, said
+    assert "proving the exchange of 2 processes in fp64" in said
+    (file,) = (tmp_path / "results").glob("*/run.jsonl")
+    events = [json.loads(line) for line in file.read_text().splitlines()]
+    (proof,) = [event for event in events if event["event"] == "equal_work"]
+    assert proof["proven"]
+    assert {"exchange", "updates"} <= {finding["check"] for finding in proof["findings"]}
+    (process,) = [event for event in events if event["event"] == "process"]
+    assert any("DistributedDataParallel" in line for line in process["differences"])
+    blocks = [event for event in events if event["event"] == "block"]
+    assert [len(block["ranks"]) for block in blocks] == [2] * len(blocks)

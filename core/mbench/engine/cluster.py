@@ -33,6 +33,7 @@ class Cluster:
 
     def __init__(self, engine: Engine, nodes: int) -> None:
         self.keepers = Keepers(engine, nodes)
+        self.name = engine.name
         atexit.register(self.close)
 
     def __call__(self, program: Program, places: Sequence[Place], /) -> Worker:

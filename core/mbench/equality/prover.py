@@ -113,7 +113,7 @@ class Prover:
         self.name = cache.key(self.adapter, self.environment, self.timed)
         if wanted.case.devices > 1 and self.timed.mode == "train":
             self.scaled = replace(self.timed, scale=wanted.case.scale)
-            self.name += f"-{wanted.case.scale}-{getattr(launcher, '__module__', '')}"
+            self.name += f"-{wanted.case.scale}-{getattr(launcher, 'name', 'local')}"
         self.timed_name = f"{self.name} as it is timed"
         self.exact_name = cache.key(self.adapter, self.environment, self.exact)
         if self.grade == SHOWN:  # of which fp32 as it is timed is a part, not the same

@@ -33,5 +33,7 @@ def test_where_one_fails_that_is_told(cluster):
 
 def test_an_engine_that_is_not_there(cluster, monkeypatch):
     monkeypatch.setattr(cluster.keepers.engine, "command", lambda *_: ["/no/such/engine"])
-    with pytest.raises(MbenchError, match="spread does not start: /no/such/engine: No such file or directory"):
+    with pytest.raises(
+        MbenchError, match="spread does not start: /no/such/engine: No such file or directory"
+    ):
         cluster.do([sys.executable, "-c", SAYS])
