@@ -81,7 +81,7 @@ SELECT row_number() OVER (ORDER BY c.filename, c."case") - 1 AS row, c.filename,
     r.protocol.name AS protocol, r.protocol.claims_interval AS claims_interval,
     r.protocol.half_width_goal IS NOT NULL AS stopped,
     c.comparison, c."case", c.label, c.framework, f.version, c.axes, c.samples, o.outcome,
-    list_product(list_transform(string_split(c.axes.scale, 'x'), n -> n::BIGINT))::BIGINT AS devices
+    split_part(c.axes.scale, 'x', 1)::BIGINT * split_part(c.axes.scale, 'x', 2)::BIGINT AS devices
 FROM events c
 JOIN (SELECT filename, first(id) AS id, first(started) AS started, first(mbench) AS mbench,
              first(system) AS system, first(protocol) AS protocol
