@@ -223,7 +223,7 @@ def test_an_lstm_without_cudnn_is_told_where_others_have_it(compiler, device, to
     made = Benchmark.__new__(Benchmark)
     made.case = make_case(model="lstm", device=device, compiler=compiler)
     made.compiler, made.workload = COMPILERS[compiler](device), LSTM
-    made.family, made.differences = lstm, []
+    made.family, made.differences, made.among = lstm, [], Place()
     made.build()
     said = "LSTMs are a loop: XLA cannot compile cuDNN's kernel"
     assert made.differences == [said] * told
