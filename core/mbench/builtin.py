@@ -50,8 +50,8 @@ COMMANDS = (
 )
 
 
-SHARED = ("generator", "given", "images", "workload")
-"""Modules of `mbench.workloads` that have no models to measure."""
+SHARED = ("generator", "given", "images", "operators", "workload")
+"""Modules of `mbench.workloads` that have no models to measure, or more than can be listed."""
 
 
 @dataclass(frozen=True)

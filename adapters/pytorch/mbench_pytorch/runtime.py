@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from mbench.sdk.benchmark import Prepared
+from mbench.sdk import tensors
+from mbench.sdk.benchmark import GRADIENT, Prepared, direction_of
 from mbench.sdk.checks import check_effect
 from mbench.sdk.runtime import RuntimeBase
 from mbench_pytorch import parameters, precision
@@ -100,6 +101,24 @@ class Benchmark(Prepared):
         loss = loss.detach()
         self.compiler.flush()
         return loss
+
+    def prepare_gradients(self) -> None:
+        self.compute = self.autocast(self.compiler.compile(self.family.forward))
+        self.leaves = tensors.trainable(self.natives())
+        for batch in self.placed_batches:
+            for name in self.differentiable:
+                batch[name].requires_grad_()
+
+    def differentiate(self, batch: Tensors) -> Tensors:
+        leaves = {**{name: batch[name] for name in self.differentiable}, **self.leaves}
+        outputs = self.compute(self.model, batch)
+        along = [batch[direction_of(name)].to(found.dtype) for name, found in outputs.items()]
+        gradients = torch.autograd.grad(list(outputs.values()), list(leaves.values()), along)
+        self.compiler.flush()
+        return {
+            **{name: output.detach() for name, output in outputs.items()},
+            **{GRADIENT + name: found for name, found in zip(leaves, gradients, strict=True)},
+        }
 
     def prepare_inference(self) -> None:
         compiled = self.autocast(self.compiler.compile(self.family.forward))

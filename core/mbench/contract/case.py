@@ -79,4 +79,12 @@ class Case(Axes):
         config = workload.config if self.dropout else workload.config.without_dropout()
         if self.layers is not None:
             config = dataclasses.replace(config, layers=self.layers)  # type: ignore[type-var]
-        return dataclasses.replace(workload, optimizer=optimizer, config=config)
+        made = dataclasses.replace(workload, optimizer=optimizer, config=config)
+        return made.suited(batch_size=self.batch_size, mode=self.mode)
+
+    @property
+    def updates(self) -> bool:
+        """Whether its steps change parameters, by which they are judged; others by what they put
+        out.
+        """
+        return self.mode == "train" and self.resolve().updates

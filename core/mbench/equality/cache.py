@@ -114,7 +114,8 @@ def in_package(path: Path, package: tuple[str, ...]) -> bool:
 
 @functools.cache
 def is_family(name: str) -> bool:
-    return Path(workloads.__path__[0], f"{name}.py").exists()
+    found = Path(workloads.__path__[0], name)
+    return found.is_dir() or found.with_suffix(".py").exists()
 
 
 @functools.cache

@@ -127,7 +127,7 @@ def judge_parameters(observation: Observation, workload: Workload) -> Finding:
         return shapes
     counted, wanted = observation.trainable_parameters, workload.parameter_count()
     where = shapes.where if counted == wanted else f"{counted:,} trainable, not {wanted:,}:"
-    return Finding("parameters", abs(counted - wanted) / wanted, 0.0, where)
+    return Finding("parameters", abs(counted - wanted) / max(wanted, 1), 0.0, where)
 
 
 def judge_shapes(found: Mapping[str, Sequence[int]], workload: Workload) -> Finding:
@@ -265,6 +265,8 @@ def along_parameters(
 def judge_flops(counted: float | None, workload: Workload) -> Finding:
     if counted is None:
         return Finding("flops", None, FLOPS, note="the framework counted none")
+    if not workload.forward_flops():
+        return Finding("flops", None, FLOPS, note="there are no matrix products to count")
     error = abs(counted - workload.forward_flops()) / workload.forward_flops()
     return Finding("flops", error, FLOPS, f"{counted / 1e9:.4g} GFLOP forward per sample")
 

@@ -23,7 +23,16 @@ from mbench.equality.exchange import (
 from mbench.equality.gates import CHANGES, DRIFT, EXACT, TIMED
 from mbench.equality.masks import judge_masks
 from mbench.equality.proof_case import exact_case, in_float64, proof_case
-from mbench.equality.reference import DRAWN, PLAIN_RATE, SEEDS, STEPS, folder_of, load
+from mbench.equality.reference import (
+    DRAWN,
+    PLAIN_RATE,
+    SEEDS,
+    STEPS,
+    Computed,
+    Reference,
+    batch_of,
+    find,
+)
 from mbench.equality.rule import RULE_RATE, judge_rule
 from mbench.equality.shown import judge_shown
 from mbench.results.proof import PROVEN, SHOWN
@@ -39,7 +48,6 @@ if TYPE_CHECKING:
     from mbench.engine.together import Jobs
     from mbench.engine.worker import Launcher, Worker
     from mbench.environments.environment import Environment
-    from mbench.equality.reference import Reference
     from mbench.results.proof import ProofRecord
     from mbench.workloads.given import GivenWorkload
     from mbench.workloads.workload import Workload
@@ -92,18 +100,17 @@ class Prover:
         self.notes: list[str] = []
         if not wanted.case.clip and self.workload.optimizer.clip_norm is not None:
             self.notes.append("proven with clipping, which the timed step leaves out")
-        path = folder_of(wanted.case.workload) / f"{self.workload.name}.npz"
-        self.reference: Reference = load(path, self.workload)
         self.exact = exact_case(self.adapter, self.timed)
         self.grade = PROVEN if self.exact.precision == "fp64" else SHOWN
+        self.known = find(self.timed, drawn=self.grade == SHOWN)
         if self.grade == SHOWN:
             lack = f"{self.adapter.title} has no float64 for {self.workload.name} here"
-            if len(self.reference.outputs) < len(DRAWN):
+            if len(self.known.outputs) < len(DRAWN):
                 mend = f"python -m mbench.equality.regenerate FRAMEWORK {self.workload.name}"
                 reason = f"{lack}, and its fingerprint has too few outputs to do without: {mend}"
                 raise CaseEnded("unsupported", reason)
             self.notes.append(lack)
-            if self.timed.mode == "train":
+            if self.timed.updates:
                 self.notes.append(f"updates are compared in {self.timed.precision} alone")
         elif self.exact.compiler != self.timed.compiler:
             self.notes.append(
@@ -111,13 +118,19 @@ class Prover:
             )
         self.scaled: Case | None = None
         self.name = cache.key(self.adapter, self.environment, self.timed)
-        if wanted.case.devices > 1 and self.timed.mode == "train":
+        if wanted.case.devices > 1 and self.timed.updates:
             self.scaled = replace(self.timed, scale=wanted.case.scale)
             self.name += f"-{wanted.case.scale}-{getattr(launcher, 'name', 'local')}"
         self.timed_name = f"{self.name} as it is timed"
         self.exact_name = cache.key(self.adapter, self.environment, self.exact)
         if self.grade == SHOWN:  # of which fp32 as it is timed is a part, not the same
             self.exact_name += "-shown"
+
+    @property
+    def reference(self) -> Reference:
+        """Of a model that is trained, which is told by a fingerprint."""
+        assert isinstance(self.known, Reference)
+        return self.known
 
     @cached_property
     def visible(self) -> float:
@@ -209,10 +222,16 @@ class Prover:
         **more: Any,
     ) -> list[wire.Observation]:
         worker.prepare(case, load=False)
-        training = case.mode == "train"
+        computed = isinstance(self.known, Computed)
         return [
             worker.ask(
-                wire.Observe(seed=seed, steps=steps, training=training, **more),
+                wire.Observe(
+                    seed=seed,
+                    steps=steps,
+                    training=case.updates,
+                    batch=batch_of(seed) if computed else 0,
+                    **more,
+                ),
                 wire.Observation,
             )
             for seed in seeds
@@ -226,7 +245,9 @@ class Prover:
         precise = "float64" if self.grade == PROVEN else "fp32"
         with self.worker(exact, self.log.with_stem(f"{self.log.stem}-{precise}")) as worker:
             self.report(f"proving outputs in {precise}")
-            inference = exact_case(self.adapter, replace(exact, mode="inference"))
+            inference = exact
+            if exact.updates:
+                inference = exact_case(self.adapter, replace(exact, mode="inference"))
             seeds = SEEDS if self.grade == PROVEN else tuple(DRAWN)
             seen = self.observe(worker, inference, seeds=seeds, steps=1)
             parameters = judge.judge_parameters(seen[0], self.workload)
@@ -238,9 +259,9 @@ class Prover:
             if self.grade == PROVEN:
                 yield from self.judge_seeds(seen, gate=EXACT, check="outputs")
             else:
-                yield from judge_shown(seen, self.reference.outputs)
+                yield from judge_shown(seen, self.known.outputs)
             yield judge.judge_flops(seen[0].counted_flops, self.workload)
-            if exact.mode != "train" or self.grade == SHOWN:
+            if not exact.updates or self.grade == SHOWN:
                 return
             # One step of bare descent is the gradient; what steps do in turn shows in the other.
             for name, check, steps in (("plain", "updates", 1), ("own", "optimizer", STEPS)):
@@ -272,7 +293,7 @@ class Prover:
     ) -> Iterator[judge.Finding]:
         """Outputs for each set of parameters."""
         for number, (seed, observation) in enumerate(zip(SEEDS, seen, strict=True)):
-            expected = self.reference.outputs[seed]
+            expected = self.known.outputs[seed]
             finding = judge.judge_outputs(observation, expected, gate=gate, check=check)
             if number and not finding.passed and observation.steps == seen[0].steps:
                 finding = replace(finding, note="they do not follow the parameters: a kept result")
@@ -317,7 +338,7 @@ class Prover:
         case, gate = self.timed, TIMED[self.timed.precision]
         self.report(f"proving {case.precision} under {case.compiler}")
         with self.worker(case, self.log) as worker:
-            if case.mode == "inference":
+            if not case.updates:
                 seen = self.observe(worker, case, seeds=SEEDS, steps=1)
                 yield from self.judge_seeds(seen, gate=gate, check="timed")
                 return

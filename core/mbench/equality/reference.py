@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mbench.contract.sketch import sketch
 from mbench.equality.gates import UPDATE_FLOOR
 from mbench.errors import MbenchError
+from mbench.workloads.workload import Workload
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from mbench.contract.case import Case
     from mbench.contract.wire import Observation
-    from mbench.workloads.workload import Workload
 
-__all__ = ["DRAWN", "PLAIN_RATE", "SEEDS", "STEPS", "Reference", "Trajectory", "folder_of", "load",
-           "save"]  # fmt: skip
+__all__ = ["DRAWN", "PLAIN_RATE", "SEEDS", "STEPS", "Computed", "Reference", "Trajectory",
+           "batch_of", "find", "folder_of", "load", "save"]  # fmt: skip
 
 STEPS = 3
 PLAIN_RATE = 1e-3
@@ -55,6 +58,26 @@ class Reference:
     plain: Trajectory
     own: Trajectory
     made: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Computed:
+    """The right answers of a workload that can compute them, in place of a fingerprint.
+
+    The outputs are of the parameters of a seed and of its batch. There are no losses.
+    """
+
+    workload: Workload
+    seeds: Sequence[int]
+
+    @cached_property
+    def outputs(self) -> Mapping[int, Mapping[str, np.ndarray]]:
+        return {seed: self.sketches(seed) for seed in self.seeds}
+
+    def sketches(self, seed: int) -> dict[str, np.ndarray]:
+        found = self.workload.answers(seed=seed, batch=batch_of(seed))
+        assert found is not None
+        return {name: np.array(sketch(name, array)) for name, array in found.items()}
 
 
 def scales(tensors: np.ndarray, workload: Workload) -> np.ndarray:
@@ -124,6 +147,24 @@ def save(path: Path, reference: Reference) -> None:
     arrays["made"] = np.frombuffer(made, dtype=np.uint8)
     path.parent.mkdir(exist_ok=True)
     np.savez(path, **arrays)  # type: ignore[arg-type]
+
+
+def batch_of(seed: int) -> int:
+    """Which batch a set of parameters meets where answers are computed: what keeps no parameters
+    shows by its inputs that it keeps no results.
+    """
+    return min(seed, 1)  # of two at least
+
+
+def find(case: Case, *, drawn: bool) -> Reference | Computed:
+    """Of the proof's case, for the seeds of DRAWN if `drawn`, as far as there are outputs of them.
+
+    Raises MbenchError where its fingerprint is missing or damaged.
+    """
+    workload = case.resolve()
+    if type(workload).answers is not Workload.answers:
+        return Computed(workload, DRAWN if drawn else SEEDS)
+    return load(folder_of(case.workload) / f"{workload.name}.npz", workload)
 
 
 def load(path: Path, workload: Workload) -> Reference:

@@ -54,7 +54,7 @@ def cases(comparison: Comparison) -> Iterator[events.Case]:
 
 def gates(case: Case) -> Gates:
     """How far what is timed may lie apart, of two frameworks or of one in two processes."""
-    training = case.mode == "train"
+    training = case.updates
     drawn = case.resolve().config != replace(case, dropout=False).resolve().config
     norm, direction = CHANGED.get(case.precision, (None, None)) if training else (None, None)
     shows = training and case.precision in STATISTICS

@@ -73,7 +73,7 @@ def try_case(
             worker.prepare(case)
             seconds = [worker.run(1).nanoseconds[0] / 1e9 for _ in range(2)][1]
             # What a measurement looks at takes memory, too.
-            worker.ask(wire.Look(changes=case.mode == "train"), wire.Seen)
+            worker.ask(wire.Look(changes=case.updates), wire.Seen)
             used = worker.ask_all(wire.Memory(), wire.MemoryUsed)
             watched.look()
         if watched.reason:

@@ -40,7 +40,7 @@ class Witness:
         self.process = process
         self.worker = worker
         self.store = store
-        self.training = entry.case.mode == "train"
+        self.training = entry.case.updates
         self.optimizer = entry.case.resolve().optimizer
         self.steps = 0
         """Since parameters were loaded."""

@@ -16,7 +16,7 @@ from mbench.contract.tier import BEST, TIERS, tier_of
 from mbench.environments.spec import named
 from mbench.errors import PluginFailed, UsageError, about
 from mbench.plan.arm import label, parse_arm, settings
-from mbench.plan.selection import load_workload, select
+from mbench.plan.selection import load_workload, reference_of, select
 from mbench.plugins import nearest
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def plan(sweep: Sweep, plugins: Plugins) -> list[Comparison]:
     wanted = values_of(sweep, adapters)
     with about("--models"):
         wanted["model"] = select(wanted["model"], plugins.workloads)
-        references = {model: plugins.workloads.get(model) for model in wanted["model"]}
+        references = {model: reference_of(model, plugins.workloads) for model in wanted["model"]}
     workloads = {model: load_workload(reference, model) for model, reference in references.items()}
     for size in sweep.sizes:
         _check_size(size, workloads)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from mbench.contract.case import find_workload
 from mbench.errors import MbenchError, UsageError
 from mbench.plugins import nearest
+from mbench.workloads.operators.operator import PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -15,8 +16,10 @@ if TYPE_CHECKING:
     from mbench.plugins import Offers
     from mbench.workloads.workload import Workload
 
-__all__ = ["ZOO", "load_workload", "select"]
+__all__ = ["ZOO", "load_workload", "reference_of", "select"]
 
+OPERATORS = "mbench.workloads.operators:OPERATORS"
+"""Where operators are made of their names; they are too many to be listed."""
 ZOO = "zoo"
 """All models of mbench's own, as one word."""
 
@@ -24,8 +27,8 @@ ZOO = "zoo"
 def select(words: Iterable[str], offers: Offers) -> list[str]:
     """Every model that a word stands for, once, in the order of the words and of the listing.
 
-    A word is a model's name; `zoo`; a pattern with * or ?; or a family, which is all models of
-    one architecture: "vgg". Raises UsageError for a word that stands for nothing.
+    A word is a model's or an operator's name; `zoo`; a pattern with * or ?; or a family, which is
+    all models of one architecture: "vgg". Raises UsageError for a word that stands for nothing.
     """
     found: dict[str, None] = {}
     for word in words:
@@ -36,6 +39,8 @@ def select(words: Iterable[str], offers: Offers) -> list[str]:
 def matching(word: str, offers: Offers) -> list[str]:
     if word in offers.by_name:
         return [word]
+    if word.startswith(PREFIX):
+        return [operator(word)]
     unique = offers.unique()
     if word == ZOO:
         return [name for name, reference in unique.items() if reference.startswith("mbench.")]
@@ -48,6 +53,22 @@ def matching(word: str, offers: Offers) -> list[str]:
         return models
     known = [*unique, *{f for f in families.values() if f}, ZOO]
     raise UsageError(f"unknown model {word!r}{nearest(word, known, listing='mbench list models')}")
+
+
+def operator(name: str) -> str:
+    """The name, if it is one of an operator; raises UsageError, which says how they are typed."""
+    from mbench.workloads.operators import OPERATORS
+
+    try:
+        return OPERATORS[name].name
+    except ValueError as error:
+        raise UsageError(f"{error}; mbench list operators shows them") from None
+
+
+def reference_of(model: str, offers: Offers) -> str:
+    """Where the workload of a model that was selected is found; raises UsageError."""
+    reference: str = OPERATORS if model.startswith(PREFIX) else offers.get(model)
+    return reference
 
 
 def family(name: str, reference: str) -> str:

@@ -6,6 +6,9 @@ import math
 import os
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from mbench.contract.adapter import Unsupported
 from mbench.contract.place import ALONE
 from mbench.sdk import tensors
 from mbench.sdk.settings import building
@@ -13,8 +16,6 @@ from mbench.sdk.settings import building
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from types import ModuleType
-
-    import numpy as np
 
     from mbench.contract.case import Case
     from mbench.contract.place import Place
@@ -24,9 +25,12 @@ if TYPE_CHECKING:
     from mbench.sdk.tensors import Native
     from mbench.workloads.workload import Workload
 
-__all__ = ["Prepared", "batch_count"]
+__all__ = ["GRADIENT", "Prepared", "batch_count", "direction_of"]
 
 MOST_BATCHES, FEWEST_BATCHES = 8, 2
+GRADIENT, DIRECTION = "gradient.", "direction"
+"""How the names of gradients begin, among outputs, and those of directions in a batch."""
+IMAGE_AXES = 4
 PART_SEEDS = 2**32
 """Between the batches of one rank and those of the next: no rank's are another's."""
 BATCHES_BYTES = 2**30
@@ -36,9 +40,13 @@ BATCHES_BYTES = 2**30
 class Prepared:
     """A Benchmark whose author writes down what is the framework's own.
 
-    `family` is the model file, with `build(config)`, `forward` and `loss`. What `natives`, `train`
-    and `infer` use is made by the methods above them, which run once and in their order here.
+    `family` is the model file, with `build(config)`, `forward` and `loss`. What `natives`, `train`,
+    `infer` and `differentiate` use is made by the methods above them, which run once and in their
+    order here.
     """
+
+    channels_last = False
+    """Whether images and what becomes of them have their channels last here."""
 
     def __init__(
         self,
@@ -60,6 +68,7 @@ class Prepared:
         self.precision = precision
         self.settings = tier.settings
         self.training = case.mode == "train"
+        self.updates = self.training and workload.updates
         self.differences = [
             *told(tier),
             *self.precision_differences(precision),
@@ -70,11 +79,13 @@ class Prepared:
             self.model = self.build()
         self.place_batches()
         self.check()
-        if self.training:
+        if self.updates:
             parameters = tensors.trainable(self.natives())
             self.update = self.updater(workload, parameters, precision, compiler, self.settings)
             self.prepare_training()
             self.differences += self.update.differences
+        elif self.training:
+            self.prepare_gradients()
         else:
             self.prepare_inference()
 
@@ -102,6 +113,10 @@ class Prepared:
     def prepare_training(self) -> None:
         """Compile what `train` calls beside `update`."""
 
+    def prepare_gradients(self) -> None:
+        """Compile what `differentiate` calls."""
+        raise Unsupported(f"the adapter has no gradients of {self.workload.family}")
+
     def prepare_inference(self) -> None:
         """Compile what `infer` calls."""
 
@@ -115,6 +130,13 @@ class Prepared:
         """Enqueue one forward pass; gives the outputs."""
         found: Mapping[str, Any] = self.family.forward(self.model, batch)
         return found
+
+    def differentiate(self, batch: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Enqueue a forward pass in training, and the gradients of its outputs along the batch's
+        directions: "direction.0" is that of "output.0". Gives the outputs, and the gradients by all
+        other floats of the batch and by all trainable parameters: "gradient.x.0".
+        """
+        raise NotImplementedError(f"{type(self).__name__} must differentiate")
 
     def natives(self) -> Mapping[str, Native]:
         """All parameters and running statistics by canonical name."""
@@ -145,24 +167,35 @@ class Prepared:
         if not parts:
             first += self.among.rank * PART_SEEDS
         batch = self.workload.batch(self.case.batch_size, seed=first)
+        self.floats = [name for name, array in batch.items() if array.dtype.kind == "f"]
         self.batches = parts or batch_count(sum(array.nbytes for array in batch.values()))
-        self._placed = [self.placed(batch)]
+        self.placed_batches = [self.placed(batch)]
         for at in range(1, self.batches):
             batch = self.workload.batch(self.case.batch_size, seed=first + at * step)
-            self._placed.append(self.placed(batch))
-        self.batch = self._placed[0]
+            self.placed_batches.append(self.placed(batch))
+        self.batch = self.placed_batches[0]
 
     def placed(self, batch: Mapping[str, np.ndarray]) -> dict[str, Any]:
         return {name: self.place(array) for name, array in batch.items()}
 
+    @property
+    def differentiable(self) -> list[str]:
+        """The names of what outputs are differentiated by, beside parameters: all floats."""
+        return [name for name in self.floats if not name.startswith(DIRECTION)]
+
     def sample(self) -> dict[str, Any]:
-        """The first sample of the first batch."""
+        """The first sample of the first batch; of what has none, all of it."""
+        if not self.workload.separable:
+            return self.batch
         return {name: tensor[:1] for name, tensor in self.batch.items()}
 
     def step(self, at: int) -> None:
         """What runs takes its batch as an argument: none is ever a constant of what is compiled."""
-        batch = self._placed[at]
-        self._result = self.train(batch) if self.training else self.infer(batch)
+        batch = self.placed_batches[at]
+        if self.updates:
+            self._result = self.train(batch)
+        else:
+            self._result = self.differentiate(batch) if self.training else self.infer(batch)
 
     def synchronize(self) -> None:
         self.compiler.synchronize()
@@ -170,7 +203,7 @@ class Prepared:
     def load_parameters(self, arrays: Iterable[tuple[str, np.ndarray]]) -> None:
         tensors.load(self.natives(), arrays)
         self.loaded()
-        if self.training:
+        if self.updates:
             self.update.reset()
             self._scale, self._skipped = self.update.loss_scale(), 0
 
@@ -181,12 +214,23 @@ class Prepared:
         return tensors.trainable_scalars(self.natives())
 
     def loss(self) -> float:
-        assert self.training, "inference has no loss"
+        assert self.updates, "what updates nothing has no loss"
         return float(self.to_numpy(self._result).item())
 
     def outputs(self) -> dict[str, np.ndarray]:
-        assert not self.training, "training keeps no outputs"
-        return {name: self.to_numpy(output) for name, output in self._result.items()}
+        assert not self.updates, "training keeps no outputs"
+        known = self.natives() if self.training else {}
+        return {
+            name: self.canonical(self.to_numpy(output), known.get(name[len(GRADIENT) :]))
+            for name, output in self._result.items()
+        }
+
+    def canonical(self, array: np.ndarray, native: Native | None) -> np.ndarray:
+        """An output in the canonical layout; the gradient by a parameter has that one's axes."""
+        if native is not None:
+            return array.transpose(np.argsort(native.axes)) if native.axes else array
+        images = self.channels_last and array.ndim == IMAGE_AXES
+        return array.transpose(0, 3, 1, 2) if images else array
 
     def peak_memory_bytes(self) -> int | None:
         found: int | None = self.compiler.peak_memory_bytes()
@@ -197,11 +241,16 @@ class Prepared:
 
     def skipped_steps(self) -> int:
         """By how often the scale was halved since it was looked at before."""
-        if not self.precision.scales_loss or not self.training:
+        if not self.precision.scales_loss or not self.updates:
             return 0
         before, self._scale = self._scale, self.update.loss_scale()
         self._skipped += max(0, round(math.log2(before / self._scale)))
         return self._skipped
+
+
+def direction_of(output: str) -> str:
+    """The name in the batch of the direction along which an output is differentiated."""
+    return output.replace("output", DIRECTION)
 
 
 def told(tier: Tier) -> list[str]:

@@ -97,6 +97,8 @@ class AdapterBase:
         if not is_there(self.model_file(workload)):
             return f"not provided: {self.title}'s adapter has no {workload.family} model"
         together = case.devices > 1 and case.mode == "train"
+        if together and not workload.updates:
+            return f"{workload.name} updates nothing that several devices could share"
         if together and not self.parallel:
             return f"{self.title}'s adapter has no training on several devices"
         return self.lacking(

@@ -55,7 +55,7 @@ def load(
     not come about.
     """
     benchmark.load_parameters(arrays())
-    if case.mode != "train" or not PRECISIONS[case.precision].scales_loss:
+    if not case.updates or not PRECISIONS[case.precision].scales_loss:
         return
     steps = steps or range(benchmark.batches)
     in_turn, before = 0, 0
@@ -141,10 +141,18 @@ def once(
         shapes = {name: list(array.shape) for name, array in benchmark.parameters()}
     return Observation(
         trainable_parameters=benchmark.trainable_parameters(),
-        counted_flops=None if request.training else benchmark.counted_flops(),
+        counted_flops=None if case.mode == "train" else counted_flops(benchmark, case),
         shapes=shapes,
         steps=steps,
     )
+
+
+def counted_flops(benchmark: Benchmark, case: Case) -> float | None:
+    """Of one sample, by the framework's own counter."""
+    counted = benchmark.counted_flops()
+    if counted is None or case.resolve().separable:
+        return counted
+    return counted / case.batch_size
 
 
 def where_moved(array: np.ndarray, start: np.ndarray) -> str:
@@ -157,7 +165,7 @@ def where_moved(array: np.ndarray, start: np.ndarray) -> str:
 
 def look(rotation: Rotation, workload: Workload, case: Case, request: Look) -> Seen:
     """What the last timed step left; see wire.Seen. Raises ValueError for what is not finite."""
-    benchmark, training = rotation.benchmark, case.mode == "train"
+    benchmark, training = rotation.benchmark, workload.updates and case.mode == "train"
     outputs = {}
     if not training:
         for name, array in benchmark.outputs().items():

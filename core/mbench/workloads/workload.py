@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-__all__ = ["Config", "Optimizer", "Size", "Tensor", "Workload"]
+__all__ = ["NO_UPDATE", "Config", "Optimizer", "Size", "Tensor", "Workload"]
+
+NO_UPDATE = "none"
+"""The update rule of what is trained by nobody: a step computes gradients, and gives them out."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,7 @@ class Optimizer:
     "sgd": v = momentum * v + (gradient + weight_decay * w);  w -= learning_rate * v.
     "adamw" (Loshchilov and Hutter 2019): w -= learning_rate * weight_decay * w, then
     w -= learning_rate * m_hat / (sqrt(v_hat) + epsilon), both moments bias-corrected.
+    "none": gradients are computed, and nothing is updated by them.
     `clip_norm`: gradients are scaled by min(1, clip_norm / (norm + 1e-6)), norm over all of them.
 
     Learning rates of timed steps are small: an update is some tens of units in the last place of
@@ -125,6 +129,28 @@ class Workload:
     model_files: Mapping[str, str] = field(default_factory=dict)
     """Modules that implement this model, by the name of the framework, for a model that comes with
     its own; elsewhere the adapter's file for the family does."""
+
+    separable: bool = True
+    """Whether each tensor of a batch can be cut into samples. What cannot has FLOPs counted for all
+    of a batch together."""
+
+    @property
+    def updates(self) -> bool:
+        """Whether training changes parameters, rather than to give gradients out."""
+        return self.optimizer.rule != NO_UPDATE
+
+    def suited(self, *, batch_size: int, mode: str) -> Workload:
+        """The workload as a case needs it, where its tensors or data depend on more than sizes.
+
+        Raises ValueError where it cannot be had so.
+        """
+        return self
+
+    def answers(self, *, seed: int, batch: int) -> dict[str, np.ndarray] | None:
+        """The outputs of a step by their definition, float64: of the parameters of a seed and the
+        batch of a number. None where a fingerprint tells.
+        """
+        return None
 
     def usual_batch(self, device: str) -> int:
         """Where none is asked for; on a device that nobody thought of, the largest."""

@@ -1,0 +1,105 @@
+"""Operators as PyTorch's own layers and functions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from mbench.workloads.operators import Kind
+
+__all__ = ["build", "forward"]
+
+
+class MatMul(nn.Module):
+    def __init__(self, kind: Any) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(kind.k, kind.n))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.mm(x, self.weight)
+
+
+class Attention(nn.Module):
+    """Of (b, l, heads by width)."""
+
+    def __init__(self, kind: Any) -> None:
+        super().__init__()
+        self.shape = (kind.b, kind.l, kind.heads, kind.width)
+
+    def forward(self, *tensors: torch.Tensor) -> torch.Tensor:
+        query, key, value = (tensor.view(self.shape).transpose(1, 2) for tensor in tensors)
+        found = functional.scaled_dot_product_attention(query, key, value)
+        return found.transpose(1, 2).flatten(2)
+
+
+class LSTM(nn.LSTM):
+    def __init__(self, kind: Any) -> None:
+        super().__init__(kind.features, kind.hidden, batch_first=True)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        states, _ = super().forward(x)
+        return states
+
+
+class Function(nn.Module):
+    def __init__(self, function: Callable[..., torch.Tensor], **settings: Any) -> None:
+        super().__init__()
+        self.function = function
+        self.settings = settings
+
+    def forward(self, *tensors: torch.Tensor) -> torch.Tensor:
+        return self.function(*tensors, **self.settings)
+
+
+def mean_pool(x: torch.Tensor) -> torch.Tensor:
+    return functional.adaptive_avg_pool2d(x, 1).flatten(1)
+
+
+LAYERS: dict[str, Callable[[Any], nn.Module]] = {
+    "matmul": MatMul,
+    "bmm": lambda kind: Function(torch.bmm),
+    "linear": lambda kind: nn.Linear(kind.features, kind.units),
+    "conv2d": lambda kind: nn.Conv2d(
+        kind.c, kind.filters, kind.kernel, kind.stride, kind.padding, groups=kind.groups, bias=False
+    ),
+    "attention": Attention,
+    "batch_norm": lambda kind: nn.BatchNorm2d(kind.c, kind.epsilon, kind.momentum),
+    "layer_norm": lambda kind: nn.LayerNorm(kind.features, kind.epsilon),
+    "cross_entropy": lambda kind: Function(functional.cross_entropy),
+    "relu": lambda kind: Function(functional.relu),
+    "gelu": lambda kind: Function(functional.gelu),
+    "add": lambda kind: Function(torch.add),
+    "max_pool": lambda kind: Function(
+        functional.max_pool2d, kernel_size=kind.kernel, stride=kind.stride, padding=kind.padding
+    ),
+    "mean_pool": lambda kind: Function(mean_pool),
+    "embedding": lambda kind: nn.Embedding(kind.vocabulary, kind.features),
+    "lstm": LSTM,
+}
+
+
+class Calls(nn.Module):
+    """So many calls, each with weights of its own."""
+
+    def __init__(self, kind: Kind) -> None:
+        super().__init__()
+        self.inputs = [one.name for one in kind.inputs()]
+        self.calls = nn.ModuleList(LAYERS[kind.kind](kind) for _ in range(kind.calls))
+
+
+def build(kind: Kind) -> Calls:
+    return Calls(kind)
+
+
+def forward(model: Calls, batch: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """The output of each call: "output.0"."""
+    return {
+        f"output.{at}": call(*(batch[f"{name}.{at}"] for name in model.inputs))
+        for at, call in enumerate(model.calls)
+    }

@@ -1,0 +1,41 @@
+"""Operators: the smallest models, made from their names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from mbench.workloads.operators.norms import BatchNorm, CrossEntropy, LayerNorm
+from mbench.workloads.operators.operator import PREFIX, Kind, Operator, of_text
+from mbench.workloads.operators.pointwise import Add, Gelu, MaxPool, MeanPool, Relu
+from mbench.workloads.operators.products import Attention, BatchedMatMul, Conv2d, Linear, MatMul
+from mbench.workloads.operators.sequences import LSTM, Embedding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["KINDS", "OPERATORS", "PREFIX", "Kind", "Operator"]
+
+KINDS: Mapping[str, type[Kind]] = {
+    kind.kind: kind
+    for kind in (
+        MatMul, BatchedMatMul, Linear, Conv2d, Attention, BatchNorm, LayerNorm, CrossEntropy, Relu,
+        Gelu, Add, MaxPool, MeanPool, Embedding, LSTM,
+    )
+}  # fmt: skip
+
+
+class Operators(Mapping):  # type: ignore[type-arg]
+    """Every operator that can be named; what it goes through is how each kind is typed."""
+
+    def __getitem__(self, name: str) -> Operator:
+        return of_text(name, KINDS)
+
+    def __iter__(self) -> Iterator[str]:
+        return (kind.usage() for kind in KINDS.values())
+
+    def __len__(self) -> int:
+        return len(KINDS)
+
+
+OPERATORS = Operators()

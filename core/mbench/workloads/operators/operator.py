@@ -1,0 +1,242 @@
+"""An operation as the smallest model: each call of it in a step has operands of its own.
+
+In inference a step computes the outputs of its calls. In training it computes the gradients by all
+operands besides, for given directions, and nothing is updated. So a batch is so many calls, and two
+batch sizes take what a call costs apart from what a step costs beside its calls.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+from dataclasses import MISSING, dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from mbench.older import prod, zipped
+from mbench.workloads.workload import NO_UPDATE, Optimizer, Size, Tensor, Workload
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy as np
+
+    Arrays = Mapping[str, np.ndarray]
+
+__all__ = ["PREFIX", "Kind", "Operand", "Operator", "of_text"]
+
+PREFIX = "op:"
+"""How the names of operators begin, among models."""
+PROOF_CALLS = 2
+FLOAT_BYTES = 4
+
+
+@dataclass(frozen=True)
+class Operand:
+    """An input: float32 of unit variance, or whole numbers from 0 to less than `below`."""
+
+    name: str
+    shape: tuple[int, ...]
+    below: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kind:
+    """What is computed: a class for each operation, whose fields are its sizes.
+
+    In the name of an operator, `dims` come first, as in 64x128x32, and others follow by their
+    `letters`: -k3-s2. `proof_sizes` are the most that proofs take of some of them.
+    """
+
+    kind: ClassVar[str]
+    dims: ClassVar[tuple[str, ...]]
+    letters: ClassVar[Mapping[str, str]] = {}
+    says: ClassVar[str]
+    proof_sizes: ClassVar[Mapping[str, int]] = {}
+
+    calls: int = 1
+    """In a step."""
+    gradients: bool = False
+    """Whether they are computed."""
+
+    def without_dropout(self) -> Kind:
+        return self
+
+    def check(self) -> None:
+        """Raises ValueError for sizes that do not go together."""
+
+    def inputs(self) -> Sequence[Operand]:
+        """What a call takes from the batch."""
+        raise NotImplementedError(f"{type(self).__name__} must name its inputs")
+
+    def weights(self) -> Sequence[Tensor]:
+        """What a call has of its own, as a layer has."""
+        return ()
+
+    def outputs(self) -> tuple[int, ...]:
+        """The shape of a call's output."""
+        raise NotImplementedError(f"{type(self).__name__} must know its output")
+
+    def macs(self) -> int:
+        """Multiply-adds of a call's matrix products."""
+        return 0
+
+    def forward(self, x: Arrays, *, training: bool) -> Any:
+        """The output by its definition, float64; `x` has inputs and weights by name."""
+        raise NotImplementedError(f"{type(self).__name__} must be defined")
+
+    def backward(self, x: Arrays, direction: np.ndarray) -> dict[str, np.ndarray]:
+        """The gradients of the sum of output by `direction`, by operand, float64."""
+        raise NotImplementedError(f"{type(self).__name__} must have gradients")
+
+    @classmethod
+    def usage(cls) -> str:
+        """How it is typed: op:conv2d/NxCxHxW-oFILTERS-kKERNEL[-sSTRIDE]."""
+        usual = {field.name for field in dataclasses.fields(cls) if field.default != MISSING}
+        typed = f"{PREFIX}{cls.kind}/" + "x".join(dim.upper() for dim in cls.dims)
+        for letter, name in cls.letters.items():
+            part = f"-{letter}{name.upper()}"
+            typed += f"[{part}]" if name in usual else part
+        return typed
+
+
+@dataclass(frozen=True, kw_only=True)
+class Operator(Workload):
+    """One kind of operation at some sizes."""
+
+    config: Kind
+
+    def suited(self, *, batch_size: int, mode: str) -> Workload:
+        self.config.check()
+        config = dataclasses.replace(self.config, calls=batch_size, gradients=mode == "train")
+        return dataclasses.replace(self, config=config)
+
+    def tensors(self) -> list[Tensor]:
+        return [
+            dataclasses.replace(tensor, name=f"calls.{call}.{tensor.name}")
+            for call in range(self.config.calls)
+            for tensor in self.config.weights()
+        ]
+
+    def batch(self, size: int, *, seed: int) -> dict[str, np.ndarray]:
+        """Each input of each call, "x.0"; where there are gradients, "direction.0" besides."""
+        import numpy as np
+
+        from mbench.workloads import generator
+
+        found = {}
+        wanted = list(self.config.inputs())
+        if self.config.gradients:
+            wanted.append(Operand("direction", self.config.outputs()))
+        for call in range(size):
+            for one in wanted:
+                name = f"{one.name}.{call}"
+                key = f"data/{seed}/{name}"
+                if one.below:
+                    found[name] = generator.tokens(key, one.shape, below=one.below)
+                else:
+                    drawn = generator.uniform(key, one.shape)
+                    found[name] = np.asarray(drawn * np.float32(math.sqrt(3)))
+        return found
+
+    def forward_flops(self) -> float:
+        return 2.0 * self.config.macs()
+
+    def moved_bytes(self, mode: str) -> float:
+        """What a call must read and write at least, in float32: its operands and its output, and in
+        training the direction and the gradients besides.
+        """
+        config = self.config
+        operands = sum(prod(one.shape) for one in config.inputs())
+        operands += sum(tensor.size for tensor in config.weights() if tensor.trainable)
+        once = operands + prod(config.outputs())
+        return FLOAT_BYTES * float(once if mode != "train" else 2 * once + operands)
+
+    def answers(self, *, seed: int, batch: int) -> dict[str, np.ndarray]:
+        """The outputs of a step, and its gradients, by their definitions: float64.
+
+        `seed` is that of parameters, `batch` that of the inputs.
+        """
+        import numpy as np
+
+        inputs, found = self.batch(self.config.calls, seed=batch), {}
+        weights = dict(self.parameters(seed=seed))
+        trained = {tensor.name for tensor in self.config.weights() if tensor.trainable}
+        for call in range(self.config.calls):
+            x = {
+                one.name: array if one.below else array.astype(np.float64)
+                for one in self.config.inputs()
+                for array in [inputs[f"{one.name}.{call}"]]
+            }
+            differentiable = {one.name for one in self.config.inputs() if not one.below}
+            for tensor in self.config.weights():
+                x[tensor.name] = weights[f"calls.{call}.{tensor.name}"].astype(np.float64)
+            found[f"output.{call}"] = self.config.forward(x, training=self.config.gradients)
+            if self.config.gradients:
+                direction = inputs[f"direction.{call}"].astype(np.float64)
+                for name, gradient in self.config.backward(x, direction).items():
+                    if name in differentiable:
+                        found[f"gradient.{name}.{call}"] = gradient
+                    elif name in trained:
+                        found[f"gradient.calls.{call}.{name}"] = gradient
+        return found
+
+
+def of_text(name: str, kinds: Mapping[str, type[Kind]]) -> Operator:
+    """The operator of that name: op:matmul/64x128x32. Raises ValueError, which tells why."""
+    kind, _, sizes = name[len(PREFIX) :].partition("/")
+    if kind not in kinds:
+        raise ValueError(f"there is no operator {kind!r}: {', '.join(kinds)} are")
+    made = kinds[kind]
+    fields = read_sizes(sizes, made)
+    if fields is None:
+        raise ValueError(f"{name!r} should be like {made.usage()}, each a whole number")
+    config: Any = made(**fields)  # type: ignore[arg-type]
+    config.check()
+    whole = {
+        field.name: getattr(config, field.name)
+        for field in dataclasses.fields(config)
+        if field.name not in ("calls", "gradients")
+    }
+    return Operator(
+        name=name,
+        title=f"{made.says} {sizes}",
+        family="operators",
+        samples="calls",
+        batch_sizes={"cpu": 4, "cuda": 16},
+        config=config,
+        optimizer=Optimizer(rule=NO_UPDATE, learning_rate=0.0),
+        proof={"batch_size": PROOF_CALLS, "sizes": small_sizes(config, whole)},
+        sizes={field: Size(standard=value, least=0) for field, value in whole.items()},
+        separable=False,
+    )
+
+
+def small_sizes(config: Kind, whole: Mapping[str, int]) -> dict[str, int]:
+    """Sizes of proofs; the whole ones where small ones do not go together with the others."""
+    most = config.proof_sizes
+    small = {field: min(value, most[field]) for field, value in whole.items() if field in most}
+    try:
+        dataclasses.replace(config, **small).check()  # type: ignore[arg-type]
+    except ValueError:
+        return {}
+    return small
+
+
+def read_sizes(text: str, kind: type[Kind]) -> dict[str, int] | None:
+    """Fields by name; None for a text that does not fit."""
+    shape, *others = text.split("-")
+    numbers = shape.split("x")
+    whole = all(re.fullmatch("[1-9][0-9]{0,9}", number) for number in numbers)
+    if len(numbers) != len(kind.dims) or not whole:
+        return None
+    found = {name: int(number) for name, number in zipped(kind.dims, numbers)}
+    for other in others:
+        letter, number = other[:1], other[1:]
+        if letter not in kind.letters or not re.fullmatch("[0-9]{1,9}", number):
+            return None
+        if kind.letters[letter] in found:
+            return None
+        found[kind.letters[letter]] = int(number)
+    needed = [field.name for field in dataclasses.fields(kind) if field.default == MISSING]
+    return None if any(name not in found for name in needed) else found

@@ -1,0 +1,52 @@
+"""Operators are what their definitions say, in float64: what holds for every adapter alike."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from cases import make_case
+
+__all__ = ["NAMES", "OperatorsAlike"]
+
+NAMES = (
+    "op:matmul/5x7x6", "op:bmm/2x5x7x6", "op:linear/5x16x6", "op:conv2d/2x8x9x7-o6-k3-s2-p1-g2",
+    "op:conv2d/2x8x9x9-o16-k1", "op:conv2d/2x8x9x9-o8-k3-p1-g8", "op:attention/2x5x3x4",
+    "op:batch_norm/3x4x5x5", "op:layer_norm/5x16", "op:cross_entropy/5x9", "op:relu/5x9",
+    "op:gelu/5x9", "op:add/5x9", "op:max_pool/2x4x9x9-k3-s2-p1", "op:max_pool/2x4x8x8-k2-s2",
+    "op:mean_pool/2x4x6x6", "op:embedding/9x12x8", "op:lstm/2x5x6x8",
+)  # fmt: skip
+GATE = 1e-12
+
+
+class OperatorsAlike:
+    """An adapter's tests derive it. `compilers` are tried with each operator, the `slow` ones with
+    one in training.
+    """
+
+    compilers: tuple[str, ...]
+    slow: tuple[str, ...] = ()
+
+    @pytest.mark.filterwarnings("ignore::DeprecationWarning")
+    @pytest.mark.parametrize("mode", ["train", "inference"])
+    @pytest.mark.parametrize("name", NAMES)
+    def test_it_is_its_definition(self, runtime, name, mode):
+        slow = self.slow if (name, mode) == (NAMES[3], "train") else ()
+        for compiler in (*self.compilers, *slow):
+            case = make_case(
+                model=name, workload="mbench.workloads.operators:OPERATORS", batch_size=2,
+                mode=mode, precision="fp64", compiler=compiler, threads=2,
+            )  # fmt: skip
+            workload = case.resolve()
+            benchmark = runtime.prepare(case, workload)
+            for seed, batch in ((0, 0), (1, 1), (1, 0)):
+                benchmark.load_parameters(workload.parameters(seed=seed))
+                benchmark.step(batch)
+                benchmark.synchronize()
+                found = benchmark.outputs()
+                expected = workload.answers(seed=seed, batch=batch)
+                assert set(found) == set(expected), compiler
+                for output, array in expected.items():
+                    assert found[output].shape == array.shape, f"{output} under {compiler}"
+                    assert found[output].dtype == np.float64
+                    error = np.abs(found[output] - array).max() / np.abs(array).max()
+                    assert error <= GATE, f"{output} under {compiler} of batch {batch}"

@@ -1,0 +1,151 @@
+"""Operators: what their names say, and that their gradients are those of their definitions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from cases import make_case
+
+from mbench.workloads.operators import KINDS, OPERATORS
+
+SMALL = {
+    "matmul": "op:matmul/3x4x5",
+    "bmm": "op:bmm/2x3x4x5",
+    "linear": "op:linear/3x4x5",
+    "conv2d": "op:conv2d/2x4x7x6-o6-k3-s2-p1-g2",
+    "attention": "op:attention/2x3x2x4",
+    "batch_norm": "op:batch_norm/3x2x3x2",
+    "layer_norm": "op:layer_norm/3x5",
+    "cross_entropy": "op:cross_entropy/3x5",
+    "relu": "op:relu/3x5",
+    "gelu": "op:gelu/3x5",
+    "add": "op:add/3x5",
+    "max_pool": "op:max_pool/2x2x7x7-k3-s2-p1",
+    "mean_pool": "op:mean_pool/2x3x4x4",
+    "embedding": "op:embedding/6x4x3",
+    "lstm": "op:lstm/2x3x4x5",
+}
+STEP = 1e-6
+
+
+def case(name, *, batch_size=1, mode="train"):
+    return make_case(
+        model=name,
+        workload="mbench.workloads.operators:OPERATORS",
+        batch_size=batch_size,
+        mode=mode,
+    )
+
+
+def operands(kind):
+    """By name, float64, and which of them are differentiated."""
+    drawn = np.random.default_rng(0)
+    found, floats = {}, []
+    for one in kind.inputs():
+        if one.below:
+            found[one.name] = drawn.integers(one.below, size=one.shape)
+        else:
+            found[one.name] = drawn.normal(size=one.shape)
+            floats.append(one.name)
+    for tensor in kind.weights():
+        found[tensor.name] = tensor.center + tensor.scale * drawn.uniform(-1, 1, tensor.shape)
+        floats += [tensor.name] if tensor.trainable else []
+    return found, floats
+
+
+def test_every_kind_is_tried():
+    assert SMALL.keys() == KINDS.keys()
+
+
+@pytest.mark.parametrize("name", SMALL.values())
+def test_gradients_are_those_of_the_definition(name):
+    kind = OPERATORS[name].config
+    x, floats = operands(kind)
+    direction = np.random.default_rng(1).normal(size=kind.outputs())
+    gradients = kind.backward(x, direction)
+    assert set(gradients) >= set(floats)
+    for operand in floats:
+        slopes = np.empty(x[operand].shape)
+        for at in np.ndindex(*slopes.shape):
+            ends = []
+            for step in (STEP, -STEP):
+                moved = x[operand].copy()
+                moved[at] += step
+                output = kind.forward({**x, operand: moved}, training=True)
+                assert output.shape == kind.outputs()
+                ends.append((output * direction).sum())
+            slopes[at] = (ends[0] - ends[1]) / (2 * STEP)
+        assert gradients[operand] == pytest.approx(slopes, rel=1e-6, abs=1e-7), operand
+
+
+def test_each_call_has_operands_of_its_own():
+    workload = case(SMALL["linear"], batch_size=3).resolve()
+    assert [tensor.name for tensor in workload.tensors()] == [
+        f"calls.{call}.{leaf}" for call in range(3) for leaf in ("weight", "bias")
+    ]
+    batch = workload.batch(3, seed=0)
+    assert list(batch) == [f"{leaf}.{call}" for call in range(3) for leaf in ("x", "direction")]
+    answers = workload.answers(seed=0, batch=0)
+    first, second = answers["output.0"], answers["output.1"]
+    assert np.abs(first - second).max() > 0.1
+    assert answers["gradient.calls.2.weight"].shape == (5, 4)
+
+
+def test_inference_has_no_gradients():
+    workload = case(SMALL["linear"], mode="inference").resolve()
+    assert list(workload.batch(1, seed=0)) == ["x.0"]
+    assert list(workload.answers(seed=0, batch=0)) == ["output.0"]
+
+
+def test_batch_norm_infers_by_its_running_statistics():
+    kind = OPERATORS[SMALL["batch_norm"]].config
+    x, _ = operands(kind)
+    shifted = {**x, "running_mean": x["running_mean"] + 1}
+    assert kind.forward(shifted, training=True) == pytest.approx(kind.forward(x, training=True))
+    gap = kind.forward(x, training=False) - kind.forward(shifted, training=False)
+    assert (gap / x["weight"][:, None, None] > 0.9).all()
+
+
+def test_proofs_are_small_and_keep_what_an_operator_is():
+    workload = OPERATORS["op:conv2d/32x64x56x56-o64-k3-s2-p1-g32"]
+    proof = workload.resized(**workload.proof["sizes"]).config
+    assert (proof.n, proof.h, proof.w) == (2, 14, 14)
+    whole = replace(proof, n=32, h=56, w=56)
+    assert whole == workload.config
+
+
+def test_a_proof_of_what_cannot_be_small_is_whole():
+    workload = OPERATORS["op:conv2d/1x1x32x32-o1-k31"]
+    assert workload.proof["sizes"] == {}
+
+
+def test_work_is_counted():
+    product = OPERATORS["op:matmul/2x3x5"]
+    assert product.forward_flops() == 60
+    assert product.flops("train") == 180
+    assert product.moved_bytes("inference") == 4 * (6 + 15 + 10)
+    assert product.moved_bytes("train") == 4 * (2 * (6 + 15 + 10) + 6 + 15)
+    assert OPERATORS["op:conv2d/2x4x8x8-o6-k3-p1-g2"].forward_flops() == 2 * 2 * 6 * 64 * 2 * 9
+    assert OPERATORS["op:relu/3x5"].forward_flops() == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("op:magic/3", "there is no operator 'magic'"),
+        ("op:matmul/3x4", "should be like op:matmul/MxKxN"),
+        ("op:matmul/3x4x0", "each a whole number"),
+        ("op:matmul/3x4x5-k2", "should be like"),
+        ("op:conv2d/1x3x8x8-k3", "should be like op:conv2d/NxCxHxW-oFILTERS-kKERNEL.-sSTRIDE"),
+        ("op:conv2d/1x3x8x8-o4-k3-k3", "should be like"),
+        ("op:conv2d/1x3x8x8-o4-k3-g2", "3 channels and 4 filters make no 2 groups"),
+        ("op:conv2d/1x3x8x8-o4-k9", "a kernel of 9 does not fit 8x8"),
+        ("op:conv2d/1x3x8x8-o4-k3-s0", "must be 1 or more"),
+        ("op:max_pool/1x3x8x8-k3-p2", "more than half of 3"),
+    ],
+)
+def test_a_name_that_is_none_says_why(name, said):
+    with pytest.raises(ValueError, match=said):
+        OPERATORS[name]
