@@ -241,16 +241,22 @@ def through(layers: Iterable[Layer], x: tf.Tensor) -> tf.Tensor:
 
 
 def max_pool(
-    x: tf.Tensor, size: int, *, strides: int = 2, padding: int = 0, ceil: bool = False
+    x: tf.Tensor,
+    size: int,
+    *,
+    strides: int = 2,
+    padding: int = 0,
+    ceil: bool = False,
+    outside: float = 0.0,
 ) -> tf.Tensor:
-    """Of square images that come out of a ReLU: padding with 0 stands for padding with -inf.
+    """Of square images, padded by `outside`: after a ReLU, 0 stands for -inf.
 
     `ceil` lets the last window jut out. At stride 2 it does so by one pixel or not at all, and one
     pixel is what "same" adds, behind the last.
     """
     if padding:
         margin = (padding, padding)
-        x = tf.pad(x, ((0, 0), margin, margin, (0, 0)))
+        x = tf.pad(x, ((0, 0), margin, margin, (0, 0)), constant_values=outside)
     juts = ceil and (x.shape[1] - size) % strides > 0
     return tf.nn.max_pool2d(x, size, strides, "SAME" if juts else "VALID")
 
