@@ -10,13 +10,19 @@ from typing import TYPE_CHECKING
 import keras
 import tensorflow as tf
 
+from mbench.contract.adapter import Unsupported
 from mbench.sdk import tensors
 from mbench.sdk.benchmark import GRADIENT, Prepared, direction_of
 from mbench.sdk.checks import check_effect, require
 from mbench.sdk.runtime import RuntimeBase
 from mbench_tensorflow import parallel, parameters, precision
 from mbench_tensorflow.compiler import COMPILERS, Eager, in_turn
-from mbench_tensorflow.layers import FUSED_NORM, built_when_called
+from mbench_tensorflow.layers import (
+    FUSED_NORM,
+    Convolution,
+    built_when_called,
+    grouped_gradient,
+)
 from mbench_tensorflow.optimizer import Update
 from mbench_tensorflow.plugin import TensorFlow
 from mbench_tensorflow.statistics import Statistics
@@ -77,6 +83,8 @@ class Benchmark(Prepared):
             require(output.device.endswith(self.compiler.placement), elsewhere)
         found = {variable.path: variable.dtype for variable in self.model.weights}
         check_effect(self.precision, found, self.precision.parameters)
+        if self.training:
+            self.check_groups()
         self.statistics = Statistics(self.model)
         self.differences += [
             *self.statistics.differences,
@@ -84,6 +92,21 @@ class Benchmark(Prepared):
         ]
         if self.settings.get("layers") == "keras":
             self.differences = [said for said in self.differences if FUSED_NORM not in said]
+
+    def check_groups(self) -> None:
+        """Raises Unsupported where TensorFlow lacks gradients that the model needs."""
+        convolutions = [one for one in self.model._flatten_layers() if isinstance(one, Convolution)]
+        kind = self.precision.products
+        if kind == "float64" or all(one.groups == 1 or one.depthwise for one in convolutions):
+            return
+        try:
+            with tf.device(self.compiler.placement):
+                self.compiler.compile(grouped_gradient)(kind)
+        except tf.errors.InvalidArgumentError as error:
+            raise Unsupported(
+                f"TensorFlow has no gradients of convolutions in groups in {kind} on this CPU: try "
+                "xla, or TF_ENABLE_ONEDNN_OPTS=1"
+            ) from error
 
     def prepare_training(self) -> None:
         forward, loss = self.family.forward, self.family.loss
