@@ -39,6 +39,7 @@ COMMANDS = (
     "show",
     "report",
     "diff",
+    "explain",
     "history",
     "export",
     "list",

@@ -67,6 +67,9 @@ class Comparison(Event):
     """Number of the comparison in the run."""
     title: str
     """The comparison in a few words."""
+    times: Count | None = None
+    """How often this operator stands in the model of the run's first comparison; None where it is
+    no part of it."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -71,6 +71,8 @@ class CaseRecord:
 @dataclass
 class ComparisonRecord:
     title: str
+    times: int | None = None
+    """How often it stands in the first one, which is taken apart."""
     reason: str | None = None
     """Why measuring stopped; None where it has not."""
     set_seconds: float | None = None
@@ -120,7 +122,7 @@ class Run:
 
     @take.register
     def _(self, event: events.Comparison) -> None:
-        self.comparisons[event.comparison] = ComparisonRecord(event.title)
+        self.comparisons[event.comparison] = ComparisonRecord(event.title, event.times)
 
     @take.register
     def _(self, event: events.ComparisonEnd) -> None:
