@@ -45,6 +45,7 @@ COMMANDS = (
     "env",
     "calibrate",
     "doctor",
+    "disk",
     "new",
     "help",
 )
