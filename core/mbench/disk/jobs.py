@@ -56,7 +56,8 @@ JOBS = {
 def words(job: Job, *, size: int, seconds: float, seed: int, direct: bool) -> list[str]:
     """fio's options for one round of a job, in a file of `size` bytes.
 
-    Each round has a `seed` of its own: with one for all, its places would lie in the drive's cache.
+    They are SuperBench's, but for the `seed`, which each round has of its own: the places of an
+    earlier round may lie in the drive's cache.
     """
     found = {
         "name": job.name,
@@ -71,7 +72,7 @@ def words(job: Job, *, size: int, seconds: float, seed: int, direct: bool) -> li
         "ramp_time": f"{max(1, round(1000 * seconds * RAMP))}ms",
         "runtime": f"{max(1, round(1000 * seconds))}ms",
         "thread": 1,
-        "randrepeat": 1,
+        "randrepeat": 0,  # with 1, the seed counts for nothing
         "randseed": seed,
         "norandommap": 1,
         "lat_percentiles": 1,

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+
+from fake_fio import needs_fio
+
 from mbench.disk.jobs import JOBS, words
 
 
@@ -39,3 +43,23 @@ def test_a_sixth_goes_before_untimed():
 def test_a_round_has_a_seed_and_a_way_through_the_cache():
     found = options("rand_read", seed=7, direct=False)
     assert (found["randseed"], found["direct"]) == ("7", "0")
+
+
+@needs_fio
+def test_rounds_of_the_real_one_read_other_places_and_each_can_be_made_again(tmp_path):
+    (tmp_path / "file").write_bytes(bytes(2**20))
+
+    def places(seed):
+        log = tmp_path / "log"
+        given = words(JOBS["rand_read"], size=2**20, seconds=0.1, seed=seed, direct=False)
+        told = [word for word in given if not word.startswith(("--time_based", "--numjobs"))]
+        more = [f"--filename={tmp_path / 'file'}", f"--write_iolog={log}", "--number_ios=10"]
+        subprocess.run(["fio", *told, *more], capture_output=True, check=True, timeout=60)
+        found = [line.split() for line in log.read_text().splitlines()]
+        log.unlink()
+        return [words[-2] for words in found if "read" in words]
+
+    first = places(1)
+    assert len(first) >= 10
+    assert places(1)[:10] == first[:10]
+    assert places(2)[:10] != first[:10]
