@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import resource
 import shutil
-import subprocess
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from mbench.contract.reading import Malformed, read_fields
+from mbench.disk.call import called
 from mbench.disk.jobs import words
 from mbench.disk.outcome import DiskEnded
 from mbench.stats import steps_for
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from mbench.disk.jobs import Job
 
 __all__ = ["Fio", "Flow", "Round", "find"]
 
 SPARE_SECONDS = 60.0
 """For fio to begin and to end, and for a disk to answer what was asked of it last."""
-KILL_SECONDS = 10.0
 RANKS = {"p50": 50.0, "p95": 95.0, "p99": 99.0, "p99.9": 99.9}
 BLOCK_BYTES = 512
 """In which the kernel counts what a process made it read."""
@@ -102,36 +98,6 @@ def find() -> Fio:
     if path is None:
         raise DiskEnded("unsupported", "fio is not installed: apt-get install fio")
     return Fio(path=path, version=called([path, "--version"], limit=SPARE_SECONDS).strip())
-
-
-def called(command: Sequence[str], *, limit: float, descriptors: Sequence[int] = ()) -> str:
-    """What a command says on stdout; raises DiskEnded. It is killed where we are interrupted."""
-    try:
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            pass_fds=descriptors,
-            start_new_session=True,  # Ctrl-C is ours to hear
-        )
-    except OSError as error:
-        raise DiskEnded("failed", f"{command[0]} does not start: {error.strerror}") from None
-    with process:
-        try:
-            out, err = (text.decode(errors="replace") for text in process.communicate(None, limit))
-        except BaseException as error:
-            process.kill()
-            with contextlib.suppress(subprocess.TimeoutExpired):  # it may hang in the kernel
-                process.wait(KILL_SECONDS)
-            if not isinstance(error, subprocess.TimeoutExpired):
-                raise
-            raise DiskEnded("timeout", f"no answer from fio within {limit:g} s") from None
-    if code := process.returncode:
-        said = " ".join((err or out).split())[:300]
-        ends = f"exited with code {code}" if code > 0 else f"was killed by signal {-code}"
-        raise DiskEnded("failed", f"fio {ends}" + (f", saying: {said}" if said else ""))
-    return out
 
 
 def parse(said: str, job: Job) -> dict[str, Flow]:

@@ -84,7 +84,7 @@ def test_its_last_words_are_the_reason(fake_fio):
 
 def test_one_that_is_killed_says_so(fake_fio):
     fake_fio("os.kill(os.getpid(), 9)")
-    with pytest.raises(DiskEnded, match="fio was killed"):
+    with pytest.raises(DiskEnded, match="fio was killed by SIGKILL"):
         run()
 
 
