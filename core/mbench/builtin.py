@@ -46,6 +46,7 @@ COMMANDS = (
     "env",
     "calibrate",
     "doctor",
+    "disk",
     "new",
     "help",
 )
