@@ -21,6 +21,8 @@ from mbench.console import tell
 from mbench.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from mbench.plan.order import Order
     from mbench.plan.plan import Comparison
     from mbench.plugins import Plugins
@@ -38,6 +40,11 @@ PROTOCOL = "apart"
 @protocol_options
 @results_option
 @format_options("table", "markdown", "csv", "json")
+@click.option(
+    "--kernels",
+    is_flag=True,
+    help="Let one untimed step of each framework tell which kernels its libraries call.",
+)
 @screen_options
 @click.pass_context
 def command(context: click.Context, /, subjects: tuple[tuple[str, ...], ...], **_: Any) -> None:
@@ -64,16 +71,20 @@ def command(context: click.Context, /, subjects: tuple[tuple[str, ...], ...], **
     else:
         run = stored(context, named[0] if named else None)
         if run.header.protocol.together:
+            if options["kernels"]:
+                raise UsageError("kernels are told while a step is taken apart: name frameworks")
             show(run, options)
             return
         order = rest_of(context, run)
+    from mbench.harness.kernels import kernels
     from mbench.harness.progress import open_progress
     from mbench.results.run import load_run
 
     progress = open_progress(verbosity=options["verbosity"], color=context.color)
     store, interrupted = carry_out(order, progress)
     failures = store.failures
-    show(load_run(store.folder), options)
+    seen = [] if interrupted or not options["kernels"] else kernels(order, store, progress)
+    show(load_run(store.folder), options, kernels=seen)
     if interrupted:
         tell(f"interrupted; what was measured is in {store.folder}")
         context.exit(130)
@@ -82,12 +93,13 @@ def command(context: click.Context, /, subjects: tuple[tuple[str, ...], ...], **
     context.exit(1 if failures else 0)
 
 
-def show(run: Run, options: dict[str, Any]) -> None:
+def show(run: Run, options: dict[str, Any], *, kernels: Sequence[dict[str, Any]] = ()) -> None:
     from mbench.reports.apart import FORMATS
     from mbench.results.apart import explain
 
     format_ = options["format_"]
-    deliver(FORMATS[format_](explain(run)), options["output"], format_=format_)
+    document = {**explain(run), "kernels": list(kernels)}
+    deliver(FORMATS[format_](document), options["output"], format_=format_)
 
 
 def stored(context: click.Context, name: str | None) -> Run:

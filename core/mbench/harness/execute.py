@@ -45,7 +45,8 @@ def execute(comparisons: Sequence[Comparison], bench: Bench) -> None:
         if comparison.settled and (earlier is None or not is_written(earlier, comparison)):
             write_cases(comparison, bench)
     missing = [c for c in comparisons if earlier is None or not is_done(earlier, c)]
-    bench.progress.plan([bench.expected.get(comparison.number) for comparison in missing])
+    turns = bench.protocol.processes if bench.protocol.together else 1
+    bench.progress.plan([bench.expected.get(comparison.number) for comparison in missing] * turns)
     if bench.protocol.together:
         measure_together(missing, bench)
         return

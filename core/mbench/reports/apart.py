@@ -97,6 +97,28 @@ def tables(found: Document, *, most: int | None = MOST) -> list[Grid]:
     return [by_kind, by_name]
 
 
+def of_kernels(document: Document) -> list[Grid]:
+    """Which kernels one step of each framework calls, the most frequent first."""
+    found = []
+    for one in document["kernels"]:
+        libraries = ", ".join(f"{name} {version}" for name, version in one["libraries"].items())
+        title = f"{one['label']}: kernels of one step, by {libraries or 'no library that tells'}"
+        columns = ("primitive", "propagation", "implementation", "calls", "MB in reorders")
+        made = Grid(title, columns)
+        rows: dict[tuple[str, ...], list[float]] = {}
+        for kernel in one["kernels"]:
+            name = (kernel["primitive"], kernel["propagation"], kernel["implementation"])
+            row = rows.setdefault(name, [0, 0.0])
+            row[0] += kernel["count"]
+            row[1] += (kernel["moved_bytes"] or 0.0) / 1e6
+        for words, (calls, moved) in sorted(rows.items(), key=lambda item: -item[1][0]):
+            made.rows.append([*words, int(calls), moved or None])
+        if one["reason"]:
+            made.note(one["reason"])
+        found.append(made)
+    return found
+
+
 def by_size(parts: list[Document]) -> list[Document]:
     return sorted(parts, key=lambda one: -abs(one["difference_ms"]["value"]))
 
@@ -124,6 +146,7 @@ def headline(document: Document) -> list[str]:
 def table(document: Document) -> str:
     width = terminal_width()
     made = [grid for found in document["differences"] for grid in tables(found)]
+    made += of_kernels(document)
     last = [*notes(document), f"run {document['run']}, {document['status']}"]
     parts = [plain("\n".join(folded(headline(document), width)))]
     parts += [grids.table([one]) for one in made]
@@ -132,15 +155,15 @@ def table(document: Document) -> str:
 
 def markdown(document: Document) -> str:
     made = [grid for found in document["differences"] for grid in tables(found)]
+    made += of_kernels(document)
     said = "\n".join(f"- {text}" for text in headline(document))
     rest = "\n".join(f"- {text}" for text in notes(document))
     return "\n\n".join([said, *([grids.markdown(made).rstrip()] if made else []), rest]) + "\n"
 
 
 def as_csv(document: Document) -> str:
-    return grids.as_csv(
-        [grid for found in document["differences"] for grid in tables(found, most=None)]
-    )
+    made = [grid for found in document["differences"] for grid in tables(found, most=None)]
+    return grids.as_csv([*made, *of_kernels(document)])
 
 
 FORMATS = {"table": table, "markdown": markdown, "csv": as_csv, "json": json.render}
