@@ -18,6 +18,7 @@ from mbench.errors import MbenchError
 from mbench.harness.beforehand import check_device
 from mbench.harness.homes import Homes
 from mbench.harness.locating import tell_where
+from mbench.harness.machines import machines
 from mbench.harness.proving import prove_entries
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def verify(
 
     If `locate`, the last framework tells in which tensor the others' outputs go wrong.
     """
-    check_device(device)
+    check_device(device, machines(launcher))
     homes = Homes(
         comparisons=[replace(c, entries=(entry,)) for c in comparisons for entry in c.entries],
         accelerator=device, provision=provision, progress=progress,

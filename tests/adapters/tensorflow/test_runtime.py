@@ -16,6 +16,7 @@ from cases import make_case
 from small import BERT, losses, resnet
 
 from mbench.contract.adapter import Unsupported
+from mbench.contract.place import Place
 from mbench.contract.precision import PRECISIONS
 from mbench.workloads.lstm import MODELS, LSTMConfig
 from mbench.workloads.resnet import RESNET50
