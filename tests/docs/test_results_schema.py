@@ -161,7 +161,7 @@ def constants(page: str, *, of: str) -> set[str]:
 def test_every_field_is_documented_with_its_type(document, pages):
     clock = {"GetApplicationsClock": 1500, "GetMigMode": [1, 1]}
     facts = Gpu(FakeNvml(), FakeGpu(**clock)).facts()
-    gpu = {f"system.gpus[].{name}" for name in facts}
+    gpu = {f"{at}system.gpus[].{name}" for at in ("", "cases[].nodes[].") for name in facts}
     types = documented(pages[PAGE])
     assert gpu <= set(types)
     others = constants(pages[PAGE], of="published protocols")

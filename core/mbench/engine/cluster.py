@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from mbench.engine.command import Command
+from mbench.engine.descriptors import OF_REMOTE, allow
 from mbench.engine.ending import last_words
 from mbench.engine.keepers import Keepers, passed
 from mbench.engine.ranks import Ranks, named
@@ -43,6 +44,7 @@ class Cluster:
         if needed > self.keepers.count:
             raise MbenchError(f"{needed} nodes are needed, and there are {self.keepers.count}")
         nodes = self.keepers.nodes()
+        allow(len(places), each=OF_REMOTE)
         workers: list[SingleWorker] = []
         try:
             for place in places:

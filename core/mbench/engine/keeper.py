@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 import mbench
 from mbench.contract.reading import Malformed
 from mbench.engine import dialling
+from mbench.engine.descriptors import OF_KEPT, allow
 from mbench.engine.dialogue import (
     Accepted,
     Alive,
@@ -160,6 +161,7 @@ class Keeper:
             variables=message.variables, steady_threads=message.steady_threads, timeout_seconds=0,
             log=Path(variables()["TMPDIR"], f"{message.key}.log"),
         )  # fmt: skip
+        allow(1, each=OF_KEPT)
         own = dialling.dial(self._parent, self._token, key=message.key).socket
         try:
             reads, writes = own.fileno(), os.dup(own.fileno())

@@ -217,8 +217,14 @@ def passed(variables: Iterable[str]) -> list[str]:
 
 
 def listening(address: str) -> socket.socket:
+    """At a port that the system picks; raises MbenchError where there is none."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    return socket.create_server((address, 0), family=family, backlog=256)
+    try:
+        return socket.create_server((address, 0), family=family, backlog=256)
+    except OSError as error:
+        raise MbenchError(
+            f"mbench cannot listen for nodes at {address}: {error.strerror}"
+        ) from None
 
 
 def unlike(here: Here) -> str:

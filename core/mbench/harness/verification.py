@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import sys
-import tempfile
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mbench.console import printable
 from mbench.engine import local
 from mbench.engine.ending import last_words
 from mbench.engine.outcome import CaseEnded
-from mbench.engine.scratch import scratch
+from mbench.engine.scratch import folder, scratch
 from mbench.equality.proof_case import PROVEN_AXES
 from mbench.errors import MbenchError
 from mbench.harness.beforehand import check_device
@@ -63,17 +61,19 @@ def verify(
 
     results: list[dict[str, Any]] = []
     interrupted = False
-    with tempfile.TemporaryDirectory(prefix="mbench-") as logs, scratch():
+    with folder() as logs, scratch():
         try:
             progress.plan([None] * len(comparisons))
             for comparison in comparisons:
                 progress.comparison(comparison.title, [e.label for e in comparison.entries])
                 prove_comparison(
                     comparison, homes, progress, results, timeout=timeout, fresh=fresh, quick=quick,
-                    launcher=launcher, log=lambda entry: Path(logs, f"{entry.number}.log"),
+                    launcher=launcher, log=lambda entry: logs / f"{entry.number}.log",
                 )  # fmt: skip
                 if locate:
-                    tell_where(comparison, homes, progress, results, timeout=timeout)
+                    tell_where(
+                        comparison, homes, progress, results, timeout=timeout, launcher=launcher
+                    )
         except KeyboardInterrupt:
             interrupted = True
         finally:
