@@ -222,9 +222,8 @@ def listening(address: str) -> socket.socket:
     try:
         return socket.create_server((address, 0), family=family, backlog=256)
     except OSError as error:
-        raise MbenchError(
-            f"mbench cannot listen for nodes at {address}: {error.strerror}"
-        ) from None
+        told = reason_of(error)
+        raise MbenchError(f"mbench cannot listen for nodes at {address}: {told}") from None
 
 
 def unlike(here: Here) -> str:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbench.contract import wire
-from mbench.contract.scale import ALONE
 from mbench.engine import local
 from mbench.engine.launch import launch
 from mbench.engine.outcome import CaseEnded
@@ -68,7 +67,7 @@ def locate(
     with ExitStack() as stack:
         workers = []
         for adapter, environment, case, log in (new, proven):
-            exact = in_float64(adapter, replace(proof_case(case), mode="inference", scale=ALONE))
+            exact = in_float64(adapter, replace(proof_case(case), mode="inference"))
             worker, _ = launch(
                 adapter, environment, exact, log=log, timeout=timeout, launcher=launcher
             )
