@@ -244,8 +244,9 @@ def unlike(here: Here) -> str:
 
 
 def name_apart(nodes: Sequence[Node]) -> None:
-    """By their addresses, where they have the same name."""
-    names = [node.here.host for node in nodes]
-    for node in nodes:
-        alone = names.count(node.here.host) == 1
-        node.host = node.here.host if alone else f"{node.here.host} ({node.here.address})"
+    """By their addresses, where they have the same name; by their numbers, where those are too."""
+    places = [(node.here.host, node.here.address) for node in nodes]
+    for node, place in zip(nodes, places, strict=True):
+        said = [node.here.address] if [host for host, _ in places].count(place[0]) > 1 else []
+        said += [f"node {node.number}"] if places.count(place) > 1 else []
+        node.host = f"{node.here.host} ({', '.join(said)})" if said else node.here.host
