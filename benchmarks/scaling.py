@@ -98,6 +98,8 @@ class ByHand:
 
     def signal(self, number: signal.Signals) -> None:
         """To the launcher and all that it has started, in whatever groups."""
+        if self.process.poll() is not None:
+            return
         launcher = psutil.Process(self.process.pid)
         for process in (launcher, *launcher.children(recursive=True)):
             with contextlib.suppress(psutil.NoSuchProcess):

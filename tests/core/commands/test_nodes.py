@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+from pathlib import Path
 
+import psutil
 import pytest
-from comparing import MBENCH, QUICK, compare, documents, one_line
+from comparing import (
+    MBENCH,
+    QUICK,
+    assert_no_workers,
+    compare,
+    documents,
+    one_line,
+    start,
+    wait_for,
+)
+from workers import eventually
 
 MPIRUN = f"""#!{sys.executable}
 import os, subprocess, sys
@@ -93,3 +106,59 @@ def test_a_device_is_looked_for_where_it_is_to_compute(hosts):
     hosts()
     said = one_line(compare("tiny", "tiny", *NODES, "--device", "cuda"))
     assert "no NVIDIA GPU is to be seen on a" in said
+
+
+def texts():
+    """The lines of the one run that there is, or will be."""
+    return [line for file in Path("mbench-results").glob("*/run.jsonl")
+            for line in file.read_text().splitlines()]  # fmt: skip
+
+
+def is_block(line):
+    return '"event":"block"' in line
+
+
+def runs():
+    """Its events."""
+    return list(map(json.loads, texts()))
+
+
+def test_what_was_finished_before_a_kill_is_kept_and_the_rest_is_measured(hosts, surroundings):
+    """Of the command itself: keepers notice, and the run goes on where it was."""
+    hosts()
+    words = ["tiny", "flaky", *NODES, "--processes", "3", "--rounds", "3"]
+    run = start(*words, "-v")
+    wait_for(run, "process 2")
+    run.kill()
+    run.communicate()
+    assert_no_workers(surroundings)
+    before = [event for event in runs() if event["event"] == "block"]
+    assert before
+    (folder,) = Path("mbench-results").glob("*/")
+    hosts(CORES)
+    refused = compare(*words, "--resume", folder.name)
+    assert refused.returncode == 2
+    assert "cannot be resumed: a: usable_cores was" in one_line(refused)
+    hosts()
+    result = compare(*words, "--resume", folder.name)
+    assert result.returncode == 0, result.stderr
+    blocks = [event for event in runs() if event["event"] == "block"]
+    assert blocks[: len(before)] == before
+    assert {(block["case"], block["process"]) for block in blocks} == {
+        (case, process) for case in (0, 1) for process in (0, 1, 2)
+    }
+
+
+def test_a_keeper_that_is_killed_ends_its_case_and_the_next_has_new_ones(hosts):
+    hosts()
+    words = ["tiny", *NODES, "--batch-size", "4,8", "--processes", "1", "--rounds", "40"]
+    run = subprocess.Popen([*MBENCH, "run", *words])
+    eventually(lambda: sum(map(is_block, texts())) > 1, "timed")
+    keeper = next(one for one in psutil.Process(run.pid).children(recursive=True)
+                  if one.environ().get("OMPI_COMM_WORLD_RANK") == "1")  # fmt: skip
+    keeper.kill()
+    assert run.wait(120) == 1
+    outcomes = [event for event in runs() if event["event"] == "outcome"]
+    assert [(one["case"], one["outcome"]) for one in outcomes] == [(0, "crashed")]
+    assert "rank 1 of 2 on b: " in outcomes[0]["reason"]
+    assert {event["case"] for event in runs() if event["event"] == "block"} == {0, 1}
