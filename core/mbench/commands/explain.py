@@ -10,7 +10,7 @@ import click
 from mbench.commands.case_options import case_options
 from mbench.commands.complete import arms
 from mbench.commands.formats import format_options
-from mbench.commands.measure import carry_out, order_of
+from mbench.commands.measure import carry_out, order_for, order_of
 from mbench.commands.options import ARMS, plugins, results_option
 from mbench.commands.output import check_writable, deliver
 from mbench.commands.protocols import protocol_options
@@ -129,8 +129,8 @@ def protocol(context: click.Context) -> str:
 def rest_of(context: click.Context, run: Run) -> Order:
     """What a run's first comparison lacks to be taken apart."""
     options = {**context.params, "protocol_name": protocol(context)}
-    order = order_of(context, [], options)
-    return apart(order, comparison_of(run, plugins(context)))
+    whole = comparison_of(run, plugins(context))
+    return apart(order_for(context, (whole,), options), whole)
 
 
 def comparison_of(run: Run, plugins: Plugins) -> Comparison:

@@ -74,11 +74,11 @@ class CaseRecord:
 @dataclass
 class ComparisonRecord:
     title: str
-    times: int | None = None
-    """How often it stands in the first one, which is taken apart."""
     reason: str | None = None
     """Why measuring stopped; None where it has not."""
     set_seconds: float | None = None
+    times: int | None = None
+    """How often it stands in the first one, which is taken apart."""
 
 
 @dataclass
@@ -125,7 +125,7 @@ class Run:
 
     @take.register
     def _(self, event: events.Comparison) -> None:
-        self.comparisons[event.comparison] = ComparisonRecord(event.title, event.times)
+        self.comparisons[event.comparison] = ComparisonRecord(event.title, times=event.times)
 
     @take.register
     def _(self, event: events.ComparisonEnd) -> None:
