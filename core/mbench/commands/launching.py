@@ -86,13 +86,13 @@ def opened(
     opens = getattr(launcher, "open", None)
     if opens is None:
         return launcher
-    asked = {"nodes": nodes, "hosts": hosts or "", "accelerators": accelerators}
-    known: list[tuple[str, dict[str, Any], Launcher]] = context.meta.setdefault(OPEN, [])
-    for before, as_asked, one in known:
-        if (before, as_asked) == (name, asked):
+    known: list[tuple[tuple[str, str | None], int, int, Launcher]]
+    known = context.meta.setdefault(OPEN, [])
+    for where, most, each, one in known:
+        if where == (name, hosts) and most >= nodes and each >= accelerators:
             return one
-    found: Launcher = opens(**asked)
-    known.append((name, asked, found))
+    found: Launcher = opens(nodes=nodes, hosts=hosts or "", accelerators=accelerators)
+    known.append(((name, hosts), nodes, accelerators, found))
     context.call_on_close(found.close)  # type: ignore[attr-defined]
     return found
 
