@@ -8,7 +8,7 @@ from cases import make_case
 
 from mbench.contract.adapter import Unsupported
 
-__all__ = ["NAMES", "OperatorsAlike", "assert_statistics_run"]
+__all__ = ["NAMES", "OperatorsAlike", "assert_no_effect", "assert_statistics_run"]
 
 NAMES = (
     "op:matmul/5x7x6", "op:bmm/2x5x7x6", "op:linear/5x16x6", "op:conv2d/2x8x9x7-o6-k3-s2-p1-g2",
@@ -85,3 +85,13 @@ def assert_statistics_run(runtime, *, compiler):
 
 def unbiased(images):
     return images.var((0, 2, 3), ddof=1)
+
+
+def assert_no_effect(runtime):
+    """Of mixed precision where no layer of products runs: the outputs tell."""
+    case = make_case(
+        model="op:relu/5x9", workload="mbench.workloads.operators:OPERATORS",
+        precision="amp-bf16", threads=2,
+    )  # fmt: skip
+    with pytest.raises(Unsupported, match=r"amp-bf16 has no effect here: .*float32"):
+        runtime.prepare(case, case.resolve())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from operators import OperatorsAlike, assert_statistics_run
+from operators import OperatorsAlike, assert_no_effect, assert_statistics_run
 
 pytest.importorskip("mxnet", reason="MXNet is not installed here")
 
@@ -26,3 +26,9 @@ class TestOperators(OperatorsAlike):
 @pytest.mark.parametrize("compiler", ["eager", "hybrid"])
 def test_a_batch_norm_learns_statistics(runtime, compiler):
     assert_statistics_run(runtime, compiler=compiler)
+
+
+def test_precision_without_effect_is_unsupported(runtime, monkeypatch):
+    monkeypatch.setattr("mbench_mxnet.precision.amp.init", lambda target_dtype: None)
+    monkeypatch.setattr("mbench_mxnet.precision.rewritten_for", None)
+    assert_no_effect(runtime)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from operators import OperatorsAlike, assert_statistics_run
+from operators import OperatorsAlike, assert_no_effect, assert_statistics_run
 
 pytest.importorskip("paddle", reason="PaddlePaddle is not installed here")
 
+from mbench_paddle.plugin import PaddlePaddle
 from mbench_paddle.runtime import Runtime
 
 # It says of an argument that it is a constant, and of a saved model that it has no parameters.
@@ -30,3 +31,9 @@ class TestOperators(OperatorsAlike):
 @pytest.mark.parametrize("compiler", ["eager", "static"])
 def test_a_batch_norm_learns_statistics(runtime, compiler):
     assert_statistics_run(runtime, compiler=compiler)
+
+
+@pytest.mark.filterwarnings("ignore:amp_guard can only be enabled on CUDAPlace")
+def test_precision_without_effect_is_unsupported(runtime, monkeypatch):
+    monkeypatch.setattr(PaddlePaddle, "lacks", ())
+    assert_no_effect(runtime)
