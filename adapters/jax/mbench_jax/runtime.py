@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mbench.sdk.benchmark import Prepared
+from mbench.sdk.benchmark import GRADIENT, Prepared, direction_of
 from mbench.sdk.checks import check_effect
 from mbench.sdk.runtime import RuntimeBase
 from mbench_jax import precision
@@ -33,6 +33,7 @@ __all__ = ["Benchmark", "Runtime"]
 class Benchmark(Prepared):
     """A case in JAX. `params` and `stats` are those after the last step."""
 
+    channels_last = True
     updater = Update
     precision_differences = staticmethod(precision.differences)
     to_numpy = staticmethod(to_numpy)
@@ -52,8 +53,8 @@ class Benchmark(Prepared):
         return self.family.build(self.workload.config)
 
     def joined(self) -> Any:
-        """Those that train together with this process; None where it is alone."""
-        if self.among.ranks == 1 or not self.training:
+        """Those that update together with this process; None where it is alone."""
+        if self.among.ranks == 1 or not self.updates:
             return None
         from mbench_jax.parallel import Ranks
 
@@ -68,7 +69,8 @@ class Benchmark(Prepared):
         return tree if self.ranks is None else self.ranks.own(tree)
 
     def sample(self) -> Tensors:
-        return {name: local(array)[:1] for name, array in self.batch.items()}
+        batch = jax.tree.map(local, self.batch)
+        return jax.tree.map(lambda array: array[:1], batch) if self.workload.separable else batch
 
     def place(self, array: np.ndarray) -> jax.Array:
         """Images are channels last."""
@@ -83,6 +85,7 @@ class Benchmark(Prepared):
         check_effect(self.precision, found, self.precision.products)
         found = {name: str(array.dtype) for name, array in (self.params | self.stats).items()}
         check_effect(self.precision, found, self.precision.parameters)
+        self.differences += getattr(self.model, "differences", ())
 
     def forward(
         self, params: Tensors, stats: Tensors, batch: Tensors, *, counted: bool = False
@@ -123,6 +126,31 @@ class Benchmark(Prepared):
         state = self.params, self.stats, self.update.state, self.key
         (self.params, self.stats, self.update.state, self.key), loss = self.compute(state, batch)
         return loss
+
+    def prepare_gradients(self) -> None:
+        family, model, inputs = self.family, self.model, self.differentiable
+        products = self.precision.products
+
+        def compute(params: Tensors, stats: Tensors, batch: Tensors) -> tuple:
+            def outputs(leaves: Tensors) -> tuple:
+                net = replace(model, params=leaves, stats=dict(stats), training=True,
+                              products=products)  # fmt: skip
+                return family.forward(net, batch | leaves), net.stats
+
+            leaves = params | {name: batch[name] for name in inputs}
+            found, pull, new = jax.vjp(outputs, leaves, has_aux=True)
+            along = {
+                name: batch[direction_of(name)].astype(output.dtype)
+                for name, output in found.items()
+            }
+            (gradients,) = pull(along)
+            return found | {GRADIENT + name: array for name, array in gradients.items()}, new
+
+        self.compute = self.compiler.compile(compute)
+
+    def differentiate(self, batch: Tensors) -> Tensors:
+        found, self.stats = self.compute(self.params, self.stats, batch)
+        return found
 
     def prepare_inference(self) -> None:
         self.compute = self.compiler.compile(self.forward)

@@ -28,6 +28,7 @@ __all__ = [
     "cross_entropy",
     "dense",
     "flatten",
+    "grouped_gradient",
     "max_pool",
     "normalization",
     "regions",
@@ -158,6 +159,11 @@ class Convolution(keras.layers.Conv2D):
         shape: tuple[int, ...] = super().compute_output_shape(tuple(padded))
         return shape
 
+    @property
+    def depthwise(self) -> bool:
+        """Whether each channel has one filter, for which TensorFlow has kernels of their own."""
+        return self.kernel.shape[2] == 1 and self.groups == self.filters
+
     def convolution_op(self, x: tf.Tensor, kernel: tf.Tensor) -> tf.Tensor:
         if self.margins is not None:
             x = tf.pad(x, self.margins)
@@ -165,18 +171,28 @@ class Convolution(keras.layers.Conv2D):
         padding = self.padding.upper()
         if self.groups == 1:
             return tf.nn.conv2d(x, kernel, self.strides, padding)
-        if self.groups == x.shape[-1] == self.filters:
+        if self.depthwise:
             filters = tf.reshape(kernel, (*self.kernel_size, self.groups, 1))
             return tf.nn.depthwise_conv2d(x, filters, (1, *self.strides, 1), padding)
         if x.dtype != tf.float64:
             # Keras has XLA compile it, whose gradients on CPU take hundreds of times as long as
             # those of TensorFlow's own kernels.
             return tf.nn.conv2d(x, kernel, self.strides, padding)
-        # float64 has no kernel for the gradients of groups on CPU.
+        # On CPU, float64 never has a kernel for the gradients of groups.
         inputs, kernels = (tf.split(whole, self.groups, axis=-1) for whole in (x, kernel))
         pairs = zip(inputs, kernels, strict=True)
         parts = [tf.nn.conv2d(part, own, self.strides, padding) for part, own in pairs]
         return tf.concat(parts, axis=-1)
+
+
+def grouped_gradient(dtype: str) -> tf.Tensor:
+    """The smallest gradient of a convolution in groups. On CPU TensorFlow has it by oneDNN alone,
+    and raises InvalidArgumentError elsewhere.
+    """
+    pair = tf.ones((1, 1, 1, 2), dtype)
+    return tf.raw_ops.Conv2DBackpropInput(
+        input_sizes=pair.shape, filter=pair, out_backprop=pair, strides=[1] * 4, padding="VALID"
+    )
 
 
 class NormedConvolution(keras.layers.Layer):
@@ -241,16 +257,22 @@ def through(layers: Iterable[Layer], x: tf.Tensor) -> tf.Tensor:
 
 
 def max_pool(
-    x: tf.Tensor, size: int, *, strides: int = 2, padding: int = 0, ceil: bool = False
+    x: tf.Tensor,
+    size: int,
+    *,
+    strides: int = 2,
+    padding: int = 0,
+    ceil: bool = False,
+    outside: float = 0.0,
 ) -> tf.Tensor:
-    """Of square images that come out of a ReLU: padding with 0 stands for padding with -inf.
+    """Of square images, padded by `outside`: after a ReLU, 0 stands for -inf.
 
     `ceil` lets the last window jut out. At stride 2 it does so by one pixel or not at all, and one
     pixel is what "same" adds, behind the last.
     """
     if padding:
         margin = (padding, padding)
-        x = tf.pad(x, ((0, 0), margin, margin, (0, 0)))
+        x = tf.pad(x, ((0, 0), margin, margin, (0, 0)), constant_values=outside)
     juts = ceil and (x.shape[1] - size) % strides > 0
     return tf.nn.max_pool2d(x, size, strides, "SAME" if juts else "VALID")
 

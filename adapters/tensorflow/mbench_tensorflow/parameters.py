@@ -55,4 +55,4 @@ def named(model: keras.Model) -> dict[str, Native]:
 def to_numpy(tensor: tf.Tensor | tf.Variable) -> np.ndarray:
     """A copy in float32, or in float64 where `tensor` is."""
     dtype = np.float64 if tensor.dtype == tf.float64 else np.float32
-    return tensor.numpy().astype(dtype, copy=False)
+    return np.asarray(tensor.numpy(), dtype)  # which gives a scalar for a tensor without axes

@@ -10,12 +10,19 @@ from typing import TYPE_CHECKING
 import keras
 import tensorflow as tf
 
-from mbench.sdk.benchmark import Prepared
+from mbench.contract.adapter import Unsupported
+from mbench.sdk import tensors
+from mbench.sdk.benchmark import GRADIENT, Prepared, direction_of
 from mbench.sdk.checks import check_effect, require
 from mbench.sdk.runtime import RuntimeBase
 from mbench_tensorflow import parallel, parameters, precision
 from mbench_tensorflow.compiler import COMPILERS, Eager, in_turn
-from mbench_tensorflow.layers import FUSED_NORM, built_when_called
+from mbench_tensorflow.layers import (
+    FUSED_NORM,
+    Convolution,
+    built_when_called,
+    grouped_gradient,
+)
 from mbench_tensorflow.optimizer import Update
 from mbench_tensorflow.plugin import TensorFlow
 from mbench_tensorflow.statistics import Statistics
@@ -40,6 +47,7 @@ UNTRIED = re.compile(r"No algorithm worked!\s*(Error messages:)?\s*(\[|$)")
 class Benchmark(Prepared):
     """A case in TensorFlow."""
 
+    channels_last = True
     updater = Update
     precision_differences = staticmethod(precision.differences)
     to_numpy = staticmethod(parameters.to_numpy)
@@ -70,16 +78,35 @@ class Benchmark(Prepared):
         outputs = self.family.forward(self.model, self.sample(), training=False)
         found = {name: output.dtype.name for name, output in outputs.items()}
         check_effect(self.precision, found, self.precision.products)
-        device = self.model.weights[0].value.device
         for name, output in outputs.items():
             elsewhere = f"TensorFlow computes {name} in {self.precision.name} on the CPU"
-            require(output.device == device, elsewhere)
+            require(output.device.endswith(self.compiler.placement), elsewhere)
         found = {variable.path: variable.dtype for variable in self.model.weights}
         check_effect(self.precision, found, self.precision.parameters)
+        if self.training:
+            self.check_groups()
         self.statistics = Statistics(self.model)
-        self.differences += self.statistics.differences
+        self.differences += [
+            *self.statistics.differences,
+            *getattr(self.model, "differences", ()),
+        ]
         if self.settings.get("layers") == "keras":
             self.differences = [said for said in self.differences if FUSED_NORM not in said]
+
+    def check_groups(self) -> None:
+        """Raises Unsupported where TensorFlow lacks gradients that the model needs."""
+        convolutions = [one for one in self.model._flatten_layers() if isinstance(one, Convolution)]
+        kind = self.precision.products
+        if kind == "float64" or all(one.groups == 1 or one.depthwise for one in convolutions):
+            return
+        try:
+            with tf.device(self.compiler.placement):
+                self.compiler.compile(grouped_gradient)(kind)
+        except tf.errors.InvalidArgumentError as error:
+            raise Unsupported(
+                f"TensorFlow has no gradients of convolutions in groups in {kind} on this CPU: try "
+                "xla, or TF_ENABLE_ONEDNN_OPTS=1"
+            ) from error
 
     def prepare_training(self) -> None:
         forward, loss = self.family.forward, self.family.loss
@@ -100,6 +127,32 @@ class Benchmark(Prepared):
             self.differences += parallel.differences(self.case.device, self.compiler)
 
     def train(self, batch: Tensors) -> tf.Tensor:
+        self.statistics.advance()
+        return self.compute(batch)
+
+    def prepare_gradients(self) -> None:
+        forward, model, inputs = self.family.forward, self.model, self.differentiable
+        trained = tensors.trainable(self.natives())
+
+        def differentiate(batch: Tensors) -> Tensors:
+            leaves = {name: batch[name] for name in inputs}
+            with tf.GradientTape() as tape:
+                tape.watch(list(leaves.values()))
+                outputs = forward(model, batch, training=True)
+            leaves.update((name, parameter.value) for name, parameter in trained.items())
+            along = [
+                tf.cast(batch[direction_of(name)], found.dtype) for name, found in outputs.items()
+            ]
+            found = tape.gradient(list(outputs.values()), list(leaves.values()), along)
+            # Dense: also of the rows of an embedding that no token chose.
+            gradients = {
+                GRADIENT + n: tf.convert_to_tensor(g) for n, g in zip(leaves, found, strict=True)
+            }
+            return {**outputs, **gradients}
+
+        self.compute = self.compiler.compile(differentiate)
+
+    def differentiate(self, batch: Tensors) -> Tensors:
         self.statistics.advance()
         return self.compute(batch)
 

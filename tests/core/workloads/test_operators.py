@@ -87,6 +87,7 @@ def test_each_call_has_operands_of_its_own():
     ]
     batch = workload.batch(3, seed=0)
     assert list(batch) == [f"{leaf}.{call}" for call in range(3) for leaf in ("x", "direction")]
+    assert workload.batch(1, seed=0).keys() == batch.keys(), "it has no parts"
     answers = workload.answers(seed=0, batch=0)
     first, second = answers["output.0"], answers["output.1"]
     assert np.abs(first - second).max() > 0.1

@@ -24,19 +24,19 @@ def forward(net: Net, batch: Tensors) -> Tensors:
     """features (B, L, F) -> logits (B, K)."""
     x = batch["features"].swapaxes(0, 1)  # (L, B, F)
     for number in range(net.config.layers):
-        x = layer(net, x, number)
+        x = layer(net, "lstm", x, number)
     return {"logits": net.linear("linear", x[-1], net.config.classes)}
 
 
-def layer(net: Net, x: Array, number: int) -> Array:
+def layer(net: Net, name: str, x: Array, number: int) -> Array:
     """(L, B, in) -> (L, B, H)."""
     hidden, turned = net.config.hidden, (1, 0)
     (x, weight, recurrent, bias, other) = net.cast(
         x,
-        net.tensor(f"lstm.weight_ih_l{number}", (x.shape[-1], 4 * hidden), turned),
-        net.tensor(f"lstm.weight_hh_l{number}", (hidden, 4 * hidden), turned),
-        net.tensor(f"lstm.bias_ih_l{number}", (4 * hidden,)),
-        net.tensor(f"lstm.bias_hh_l{number}", (4 * hidden,)),
+        net.tensor(f"{name}.weight_ih_l{number}", (x.shape[-1], 4 * hidden), turned),
+        net.tensor(f"{name}.weight_hh_l{number}", (hidden, 4 * hidden), turned),
+        net.tensor(f"{name}.bias_ih_l{number}", (4 * hidden,)),
+        net.tensor(f"{name}.bias_hh_l{number}", (4 * hidden,)),
     )
 
     def cell(state: tuple[Array, Array], gates: Array) -> tuple[tuple[Array, Array], Array]:

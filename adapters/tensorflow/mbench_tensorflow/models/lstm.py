@@ -28,7 +28,7 @@ class Classifier(keras.Model):
         super().__init__(name="classifier")
         last = config.layers - 1
         self.lstm = [
-            LSTM(config.hidden, number, return_sequences=number < last)
+            LSTM(config.hidden, number, return_sequences=number < last, name="lstm")
             for number in range(config.layers)
         ]
         self.linear = dense(config.classes, "linear")
@@ -44,8 +44,8 @@ class LSTM(keras.layers.LSTM):
     Its gates are in PyTorch's order; its kernels are (in, 4 * H) and (H, 4 * H).
     """
 
-    def __init__(self, hidden: int, number: int, *, return_sequences: bool) -> None:
-        super().__init__(hidden, return_sequences=return_sequences, name="lstm")
+    def __init__(self, hidden: int, number: int, *, return_sequences: bool, name: str) -> None:
+        super().__init__(hidden, return_sequences=return_sequences, name=name)
         self.number = number
 
     def build(self, shape: tuple[int, ...]) -> None:

@@ -119,7 +119,10 @@ class Operator(Workload):
         ]
 
     def batch(self, size: int, *, seed: int) -> dict[str, np.ndarray]:
-        """Each input of each call, "x.0"; where there are gradients, "direction.0" besides."""
+        """Each input of each call, "x.0"; where there are gradients, "direction.0" besides.
+
+        Of all calls whatever `size` is, for there is no part of a batch that the model would take.
+        """
         import numpy as np
 
         from mbench.workloads import generator
@@ -128,7 +131,7 @@ class Operator(Workload):
         wanted = list(self.config.inputs())
         if self.config.gradients:
             wanted.append(Operand("direction", self.config.outputs()))
-        for call in range(size):
+        for call in range(self.config.calls):
             for one in wanted:
                 name = f"{one.name}.{call}"
                 key = f"data/{seed}/{name}"

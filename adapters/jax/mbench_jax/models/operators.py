@@ -1,0 +1,114 @@
+"""Operators as JAX's functions, in the layers that the models are made of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import jax.numpy as jnp
+from jax.nn import relu
+
+from mbench_jax import images, layers
+from mbench_jax.layers import Array, Net, Tensors
+from mbench_jax.models import bert, lstm
+from mbench_jax.precision import wide
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = ["build", "forward"]
+
+DIFFERENCES_OF = {
+    "conv2d": images.DIFFERENCES,
+    "attention": bert.DIFFERENCES,
+    "batch_norm": images.DIFFERENCES,
+    "max_pool": images.DIFFERENCES,
+    "mean_pool": images.DIFFERENCES,
+    "lstm": lstm.DIFFERENCES,
+}
+
+
+class Calls(Net):
+    """So many calls, each with weights of its own; the config is their kind."""
+
+    @property
+    def differences(self) -> Sequence[str]:
+        return DIFFERENCES_OF.get(self.config.kind, ())
+
+
+def matmul(net: Net, name: str, x: Array) -> Array:
+    x, weight = net.cast(x, net.tensor(f"{name}.weight", (x.shape[-1], net.config.n)))
+    return x @ weight
+
+
+def bmm(net: Net, name: str, x: Array, y: Array) -> Array:
+    x, y = net.cast(x, y)
+    return x @ y
+
+
+def linear(net: Net, name: str, x: Array) -> Array:
+    return net.linear(name, x, net.config.units)
+
+
+def conv2d(net: Net, name: str, x: Array) -> Array:
+    kind = net.config
+    shape = {"stride": kind.stride, "padding": kind.padding, "groups": kind.groups}
+    return net.conv(name, x, kind.filters, kind.kernel, **shape)
+
+
+def attention(net: Net, name: str, *tensors: Array) -> Array:
+    """Of (b, l, heads by width)."""
+    kind = net.config
+    shape = (kind.b, kind.l, kind.heads, kind.width)
+    found = net.attention(*(tensor.reshape(shape) for tensor in net.cast(*tensors)), 0.0)
+    return found.reshape(tensors[0].shape)
+
+
+def cross_entropy(net: Net, name: str, logits: Array, labels: Array) -> Array:
+    """In float32 at least, as the losses of models."""
+    return layers.cross_entropy(wide(logits), labels).astype(logits.dtype)
+
+
+def max_pool(net: Net, name: str, x: Array) -> Array:
+    kind = net.config
+    return layers.max_pool(x, kind.kernel, stride=kind.stride, padding=kind.padding)
+
+
+def embedding(net: Net, name: str, tokens: Array) -> Array:
+    return net.embedding(name, net.config.vocabulary, net.config.features)[tokens]
+
+
+def recurrent(net: Net, name: str, x: Array) -> Array:
+    """(b, l, features) -> (b, l, hidden)"""
+    return lstm.layer(net, name, x.swapaxes(0, 1), 0).swapaxes(0, 1)
+
+
+FUNCTIONS: dict[str, Callable[..., Array]] = {
+    "matmul": matmul,
+    "bmm": bmm,
+    "linear": linear,
+    "conv2d": conv2d,
+    "attention": attention,
+    "batch_norm": Net.norm,
+    "layer_norm": Net.layer_norm,
+    "cross_entropy": cross_entropy,
+    "relu": lambda net, name, x: relu(x),
+    "gelu": lambda net, name, x: bert.gelu(x),
+    "add": lambda net, name, x, y: jnp.add(x, y),
+    "max_pool": max_pool,
+    "mean_pool": lambda net, name, x: x.mean((1, 2)),
+    "embedding": embedding,
+    "lstm": recurrent,
+}
+"""Of a pass through the model, the name of a call and its inputs."""
+
+build = Calls
+
+
+def forward(net: Net, batch: Tensors) -> Tensors:
+    """The output of each call: "output.0"."""
+    kind, function = net.config, FUNCTIONS[net.config.kind]
+    inputs = [one.name for one in kind.inputs()]
+    return {
+        f"output.{at}": function(net, f"calls.{at}", *(batch[f"{name}.{at}"] for name in inputs))
+        for at in range(kind.calls)
+    }
