@@ -21,15 +21,8 @@ if TYPE_CHECKING:
     from mbench.contract.precision import Precision
     from mbench_mxnet.compiler import Eager
 
-__all__ = [
-    "PRODUCTS",
-    "differences",
-    "has_bfloat16",
-    "is_exact",
-    "set_flags",
-    "type_name",
-    "widened",
-]
+__all__ = ["PRODUCTS", "differences", "has_bfloat16", "is_exact", "set_flags", "type_name",
+           "widened"]  # fmt: skip
 
 PRODUCTS = (nn.Dense, nn.Conv2D, rnn.LSTM)
 """Layers that are matrix products, whose type counts."""
