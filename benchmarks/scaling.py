@@ -19,7 +19,9 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
+from typing import TextIO
 
 import psutil
 
@@ -36,25 +38,31 @@ from mbench.telemetry.system import usable_cores
 ROOT = Path(__file__).resolve().parent
 FOLDERS = {"torch": "pytorch", "tf": "tensorflow", "mxnet": "mxnet", "paddle": "paddle"}
 LAUNCHERS = {
-    "torch": ("torch.distributed.run", "--standalone", "--nproc-per-node"),
-    "paddle": ("paddle.distributed.launch", "--nproc_per_node"),
+    "torch": ("torch.distributed.run", "--standalone", "--nproc-per-node={ranks}"),
+    "paddle": ("paddle.distributed.launch", "--nproc_per_node={ranks}", "--log_dir={folder}"),
 }
-"""As each framework's documentation starts ranks on one machine; their number follows."""
+"""As each framework's documentation starts ranks on one machine; a script and its arguments
+follow."""
 COMPILERS = {"torch": "eager", "paddle": "eager"}
 WARMUP_STEPS = 10
+START_SECONDS, LOOK_SECONDS = 300.0, 0.5
 
 
 class ByHand:
     """The job of the framework's own launcher."""
 
-    def __init__(self, framework, environment, adapter, arguments) -> None:
+    def __init__(self, framework, environment, adapter, arguments, folder: Path) -> None:
+        log = folder / "launcher.log"
+        module, *options = LAUNCHERS[framework]
+        named = {"ranks": arguments.ranks, "folder": folder}
         with socket.create_server(("127.0.0.1", 0), backlog=arguments.ranks) as server:
-            server.settimeout(300)
+            server.settimeout(LOOK_SECONDS)
             paths = [ROOT, ROOT.parent / "core", ROOT.parent / "adapters" / FOLDERS[framework]]
             self.process = subprocess.Popen(
                 [
-                    str(environment.python), "-m", *LAUNCHERS[framework], str(arguments.ranks),
-                    "-m", "bare.ranks", FOLDERS[framework],
+                    str(environment.python), "-m", module,
+                    *(option.format(**named) for option in options),
+                    str(ROOT / "ranks.py"), FOLDERS[framework],
                     *map(str, (server.getsockname()[1], arguments.batch_size,
                                arguments.image_size, arguments.threads)),
                 ],
@@ -66,12 +74,32 @@ class ByHand:
                     **environment.variables(),
                     "PYTHONPATH": os.pathsep.join(map(str, paths)),
                 },
-                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+                stdout=log.open("wb"), stderr=subprocess.STDOUT, start_new_session=True,
             )  # fmt: skip
-            self.lines = [server.accept()[0].makefile("rw") for _ in range(arguments.ranks)]
+            try:
+                self.lines = [self.accept(server, folder) for _ in range(arguments.ranks)]
+            except BaseException:
+                self.close()
+                raise
+
+    def accept(self, server: socket.socket, folder: Path) -> TextIO:
+        """The line of the next rank; ends the benchmark where the launcher ends or takes long."""
+        deadline = time.monotonic() + START_SECONDS
+        while time.monotonic() < deadline and self.process.poll() is None:
+            with contextlib.suppress(TimeoutError):
+                connection, _ = server.accept()
+                connection.settimeout(None)
+                return connection.makefile("rw")
+        logs = [path.read_text(errors="replace") for path in sorted(folder.rglob("*log*"))
+                if path.is_file()]  # fmt: skip
+        sys.exit(
+            "\n".join([*logs, "the framework's launcher started no ranks; that is what it said"])
+        )
 
     def signal(self, number: signal.Signals) -> None:
         """To the launcher and all that it has started, in whatever groups."""
+        if self.process.poll() is not None:
+            return
         launcher = psutil.Process(self.process.pid)
         for process in (launcher, *launcher.children(recursive=True)):
             with contextlib.suppress(psutil.NoSuchProcess):
@@ -111,7 +139,7 @@ def pair(framework, environment, adapter, case, arguments, order) -> tuple[list,
     """Seconds of each round of two fresh jobs: by hand, and through mbench."""
     with contextlib.ExitStack() as stack, tempfile.TemporaryDirectory() as folder:
         makers = [
-            lambda: ByHand(framework, environment, adapter, arguments),
+            lambda: ByHand(framework, environment, adapter, arguments, Path(folder)),
             lambda: ThroughMbench(environment, adapter, case, Path(folder) / "log"),
         ]
         jobs = {}

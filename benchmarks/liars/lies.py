@@ -85,10 +85,10 @@ class Half(Lie):
 
     def step(self, at: int) -> None:
         if self.calls:
-            whole = self._placed[at]
-            self._placed[at] = {name: one[: len(one) // 2] for name, one in whole.items()}
+            whole = self.placed_batches[at]
+            self.placed_batches[at] = {name: one[: len(one) // 2] for name, one in whole.items()}
             super().step(at)
-            self._placed[at] = whole
+            self.placed_batches[at] = whole
         else:
             super().step(at)
 
@@ -419,14 +419,14 @@ class Ahead(Lie):
         if self.thread is not None:
             self.thread.join()
         if at != self.batch_ahead:
-            self._ahead = self.infer(self._placed[at])
+            self._ahead = self.infer(self.placed_batches[at])
         self._result = self._ahead
         self.batch_ahead = (at + 1) % self.batches
         self.thread = threading.Thread(target=self.compute)
         self.thread.start()
 
     def compute(self) -> None:
-        self._ahead = self.infer(self._placed[self.batch_ahead])
+        self._ahead = self.infer(self.placed_batches[self.batch_ahead])
 
 
 class Truncated(Lie):

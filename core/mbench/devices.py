@@ -9,10 +9,11 @@ from mbench.contract.device import HOST
 from mbench.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from mbench.contract.device import Accelerator, Device
     from mbench.plugins import Plugins
+    from mbench.telemetry.machine import Machine
 
 __all__ = ["accelerator", "kind", "kinds", "names", "use", "usual"]
 
@@ -57,6 +58,13 @@ def accelerator(name: str, address: str = "") -> Accelerator | None:
     return None if name == HOST else kind(name).find(address)
 
 
-def usual() -> str:
-    """The kind where none is asked for: the first of which there is one, else the host."""
-    return next((name for name, device in kinds().items() if device.find()), HOST)
+def usual(elsewhere: Sequence[Machine] = ()) -> str:
+    """The kind where none is asked for: the first of which there is one, else the host.
+
+    On machines `elsewhere`, the first that all of them have.
+    """
+
+    def there(name: str, device: Device) -> bool:
+        return all(one.device(name) for one in elsewhere) if elsewhere else bool(device.find())
+
+    return next((name for name, device in kinds().items() if there(name, device)), HOST)

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from cases import make_case
 
-__all__ = ["NAMES", "OperatorsAlike"]
+from mbench.contract.adapter import Unsupported
+
+__all__ = ["NAMES", "OperatorsAlike", "assert_no_effect", "assert_statistics_run"]
 
 NAMES = (
     "op:matmul/5x7x6", "op:bmm/2x5x7x6", "op:linear/5x16x6", "op:conv2d/2x8x9x7-o6-k3-s2-p1-g2",
@@ -20,24 +22,32 @@ GATE = 1e-12
 
 class OperatorsAlike:
     """An adapter's tests derive it. `compilers` are tried with each operator, the `slow` ones with
-    one in training.
+    one in training, those `for_inference` in inference only.
     """
 
     compilers: tuple[str, ...]
     slow: tuple[str, ...] = ()
+    for_inference: tuple[str, ...] = ()
+    lacks: tuple[tuple[str, str], ...] = ()
+    """Compilers, each with a kind that is unsupported there."""
 
     @pytest.mark.filterwarnings("ignore::DeprecationWarning")
     @pytest.mark.parametrize("mode", ["train", "inference"])
     @pytest.mark.parametrize("name", NAMES)
     def test_it_is_its_definition(self, runtime, name, mode):
         slow = self.slow if (name, mode) == (NAMES[3], "train") else ()
-        for compiler in (*self.compilers, *slow):
+        inferring = self.for_inference if mode == "inference" else ()
+        for compiler in (*self.compilers, *slow, *inferring):
             case = make_case(
                 model=name, workload="mbench.workloads.operators:OPERATORS", batch_size=2,
                 mode=mode, precision="fp64", compiler=compiler, threads=2,
             )  # fmt: skip
             workload = case.resolve()
             benchmark = runtime.prepare(case, workload)
+            if (compiler, workload.config.kind) in self.lacks:
+                with pytest.raises(Unsupported):
+                    benchmark.step(0)
+                continue
             for seed, batch in ((0, 0), (1, 1), (1, 0)):
                 benchmark.load_parameters(workload.parameters(seed=seed))
                 benchmark.step(batch)
@@ -50,3 +60,38 @@ class OperatorsAlike:
                     assert found[output].dtype == np.float64
                     error = np.abs(found[output] - array).max() / np.abs(array).max()
                     assert error <= GATE, f"{output} under {compiler} of batch {batch}"
+
+
+def assert_statistics_run(runtime, *, compiler):
+    """Those of a batch norm's own batch, from a share of 0.1 in each step."""
+    case = make_case(
+        model="op:batch_norm/3x4x5x5", workload="mbench.workloads.operators:OPERATORS",
+        batch_size=2, precision="fp64", compiler=compiler, threads=2,
+    )  # fmt: skip
+    workload = case.resolve()
+    benchmark = runtime.prepare(case, workload)
+    benchmark.load_parameters(workload.parameters(seed=0))
+    expected = dict(workload.parameters(seed=0))
+    for batch in (0, 1):
+        benchmark.step(batch)
+        for call in (0, 1):
+            images = workload.batch(2, seed=batch)[f"x.{call}"].astype(np.float64)
+            for name, new in (("mean", images.mean((0, 2, 3))), ("var", unbiased(images))):
+                name = f"calls.{call}.running_{name}"
+                expected[name] = 0.9 * expected[name].astype(np.float64) + 0.1 * new
+    for name, array in benchmark.parameters():
+        np.testing.assert_allclose(array, expected[name], rtol=1e-12, atol=1e-12)
+
+
+def unbiased(images):
+    return images.var((0, 2, 3), ddof=1)
+
+
+def assert_no_effect(runtime):
+    """Of mixed precision where no layer of products runs: the outputs tell."""
+    case = make_case(
+        model="op:relu/5x9", workload="mbench.workloads.operators:OPERATORS",
+        precision="amp-bf16", threads=2,
+    )  # fmt: skip
+    with pytest.raises(Unsupported, match=r"amp-bf16 has no effect here: .*float32"):
+        runtime.prepare(case, case.resolve())

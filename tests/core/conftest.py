@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from fake_fio import install
 
 from mbench.contract.reading import read_fields
 from mbench.harness import facts
@@ -60,6 +61,17 @@ def plugins() -> Plugins:
 def machine() -> Callable[..., System]:
     """A made-up machine of two cores."""
     return lambda **facts: System(**{**MACHINE, **facts})
+
+
+@pytest.fixture
+def fake_fio(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Puts nothing on PATH but a `fio` that runs the given lines of Python."""
+
+    def fake_fio(lines: str) -> None:
+        install(tmp_path / "bin", lines)
+        monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+
+    return fake_fio
 
 
 @pytest.fixture

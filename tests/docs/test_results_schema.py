@@ -14,6 +14,8 @@ from fake_nvml import FakeGpu, FakeNvml
 
 from mbench.contract.axes import AXES
 from mbench.reports.csv import render
+from mbench.results import events
+from mbench.results.encoding import encode
 from mbench.results.events import EVENTS
 from mbench.results.run import load_run
 from mbench.results.summary import summarize
@@ -66,6 +68,9 @@ def run(tmp_path_factory) -> Path:
     mbench(folder, *command)
     (path,) = (folder / "results").glob("*/")
     mbench(folder, *command, "--resume", path.name)
+    system = load_run(path).header.system  # as another machine would tell, had it had a part
+    with (path / "run.jsonl").open("a") as file:
+        file.write(encode(events.Node(case=0, host="b", ranks=[0], system=system)) + "\n")
     return path
 
 
@@ -108,7 +113,8 @@ def documented(page: str, *, verify: bool = False) -> dict[str, str]:
             types[path] = kind
             continue
         types |= {path.replace("<axis>", n): k for n, k in axes(page).items() if n not in less}
-    return types
+    system = {path: kind for path, kind in types.items() if path.startswith("system.")}
+    return {**types, **{f"cases[].nodes[].{path}": kind for path, kind in system.items()}}
 
 
 def walk(value: Any, path: str, types: dict[str, str]) -> Iterator[tuple[str, Any]]:
@@ -155,7 +161,7 @@ def constants(page: str, *, of: str) -> set[str]:
 def test_every_field_is_documented_with_its_type(document, pages):
     clock = {"GetApplicationsClock": 1500, "GetMigMode": [1, 1]}
     facts = Gpu(FakeNvml(), FakeGpu(**clock)).facts()
-    gpu = {f"system.gpus[].{name}" for name in facts}
+    gpu = {f"{at}system.gpus[].{name}" for at in ("", "cases[].nodes[].") for name in facts}
     types = documented(pages[PAGE])
     assert gpu <= set(types)
     others = constants(pages[PAGE], of="published protocols")

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psutil
-from network import ENTER, PARENT, PREFIX, Host
+from network import PARENT, PREFIX, Host, enter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -82,7 +82,7 @@ def of_mark(mark: str) -> list[psutil.Process]:
 def mpi_variables(folder: Path) -> dict[str, str]:
     """What lets mpirun enter hosts, by a script in place of ssh."""
     agent = folder / "enter"
-    agent.write_text(ENTER)
+    agent.write_text(enter())
     agent.chmod(0o755)
     network = f"{PREFIX}.0/24"
     return {

@@ -8,16 +8,20 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import clusters
 import hosts as engines
+import network
 import psutil
 import pytest
 from cases import make_case
 
 from mbench.contract import wire
 from mbench.engine.outcome import CaseEnded
+from mbench.engine.watching import watching
 from mbench.errors import MbenchError
+from mbench.telemetry.usage import usage
 
 CASE = make_case(mode="inference")
 NOTICE = 10.0
@@ -57,7 +61,12 @@ def test_ranks_answer_from_where_they_should_be(start):
         assert not [name for name in has if name.startswith(("OMPI_", "SLURM_", "RAY_"))]
     worker.stop()
     worker.resume()
-    assert len(worker.run(3).ranks) == 4
+    with watching(worker, None) as seen:
+        assert len(worker.run(3).ranks) == 4
+    assert [watch.host for watch in seen] == list(dict.fromkeys(where))
+    assert all(usage(watch.samples).worker_cores > 0 for watch in seen)
+    begins = [watch.samples[0].at_nanoseconds / 1e9 for watch in seen]
+    assert (abs(begins[1] - begins[0]) > 9e4) is network.apart()  # hosts' clocks are their own
     worker.close()
     again = made(engines.program(worker.log), engines.places(2, 1))
     again.close()
@@ -113,6 +122,16 @@ def test_a_link_that_is_down(start, two):
         time.sleep(0.5)
 
 
+def test_frameworks_of_other_versions(opened, tmp_path):
+    worker = opened(2)(engines.program(tmp_path / "log", timeout=60.0), engines.places(2, 1))
+    with pytest.raises(CaseEnded) as caught:
+        worker.start(replace(framework(), runtime="rogues:Another"))
+    host = worker.processes[1].host
+    assert caught.value.outcome == "failed"
+    assert caught.value.reason.startswith(f"rank 1 of 2 on {host}: it has 1.1 of the framework")
+    clusters.until(lambda: clusters.workers() == [], "gone", NOTICE)
+
+
 PARENT = """
 import os, sys, time
 from importlib import import_module
@@ -155,3 +174,18 @@ def test_a_node_that_cannot_be_reached(around, monkeypatch, tmp_path):
     with contextlib.suppress(AssertionError):
         clusters.until(lambda: clusters.keeping() == [], "gone", NOTICE)
     assert clusters.keeping() == []
+
+
+def test_a_head_that_is_killed_takes_nothing_with_it(start, around):
+    """Ray itself notices after a minute. This is the last test of its cluster."""
+    if around != "ray":
+        pytest.skip("only Ray has a head that its nodes cannot do without")
+    _, worker = start()
+    servers = [one for one in clusters.of_mark(network.PARENT) if "gcs" in one.name()]
+    assert servers
+    clusters.kill_all(servers)
+    begin = time.monotonic()
+    while time.monotonic() < begin + 5:
+        assert len(worker.run(3).ranks) == 2
+    worker.close()
+    clusters.until(lambda: clusters.workers() == [], "gone", NOTICE)

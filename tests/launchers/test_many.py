@@ -1,15 +1,20 @@
-"""A hundred and twenty-eight ranks: all dial in, each answers soon, and nothing of them is left."""
+"""Many ranks: a hundred and twenty-eight that only answer, and fewer real ones; none is left."""
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 from dataclasses import replace
 
 import hosts as engines
 import psutil
+import pytest
+from cases import make_case
 
 from mbench.contract import wire
 from mbench.engine.cluster import Cluster
+from mbench.engine.outcome import CaseEnded
 
 NODES, EACH = 4, 32
 STUB = """#!/bin/bash
@@ -50,6 +55,53 @@ def test_many_ranks(tmp_path, monkeypatch):
         cluster.close()
     left = [pid for pid in set(psutil.pids()) - before if ours(pid, str(tmp_path))]
     assert left == []
+
+
+@pytest.mark.parametrize(("nodes", "each"), [(1, 8), (2, 16), (4, 8)])
+def test_real_ranks(tmp_path, monkeypatch, nodes, each):
+    """Of the tiny framework, with NumPy in each of them; a kill of a keeper leaves nothing."""
+    monkeypatch.setenv("PYTHONPATH", engines.importable())
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    program = engines.program(tmp_path / "logs" / "log", timeout=120.0, OPENBLAS_NUM_THREADS="1")
+    cluster = Cluster(engines.Here(), nodes)
+    before = set(psutil.pids())
+    try:
+        cluster.keepers.nodes()
+        begin = time.monotonic()
+        worker = cluster(program, engines.places(nodes, each))
+        took = time.monotonic() - begin
+        print(f"{nodes}x{each}: dialled in within {took:.1f} s")
+        assert took < max(10.0, 0.5 * nodes * each)  # each imports NumPy, on few cores
+        worker.start(wire.Start(runtime="mbench_tiny:FlakyRuntime", device="cpu", threads=1))
+        worker.prepare(make_case(mode="train", scale=f"{nodes}x{each}"))
+        took = []
+        for _ in range(10):
+            begin = time.perf_counter()
+            worker.ask_all(wire.Memory(), wire.MemoryUsed)
+            took.append((time.perf_counter() - begin) / (nodes * each))
+        print(f"a message to all takes {min(took) * 1e3:.2f} ms a rank")
+        assert min(took) < 5e-3
+        assert len(worker.run(2).ranks) == nodes * each
+        os.kill(cluster.keepers.nodes()[-1].here.pid, signal.SIGKILL)
+        begin = time.monotonic()
+        with pytest.raises(CaseEnded) as caught:
+            worker.run(10**7)
+        assert caught.value.outcome == "crashed"
+        assert "its keeper is gone" in caught.value.reason or "broke" in caught.value.reason
+        pids = {process.pid for process in worker.processes}
+        while pids & living():
+            assert time.monotonic() - begin < 10
+            time.sleep(0.05)
+        print(f"all ended within {time.monotonic() - begin:.1f} s")
+    finally:
+        cluster.close()
+    left = [pid for pid in set(psutil.pids()) - before if ours(pid, str(tmp_path))]
+    assert left == []
+
+
+def living():
+    return {one.pid for one in psutil.process_iter(["status"])
+            if one.info["status"] != psutil.STATUS_ZOMBIE}  # fmt: skip
 
 
 def ours(pid, mark):

@@ -5,7 +5,8 @@ raise@N, kill@N, hang@N, oom@N, exit@N, slow (10 % slower), silent (does not sta
 not wait for its steps), merged (does one step of a block), or, for the proof of equal work, a lie
 about the step: frozen, no-decay, unscaled, nan, extra, kept, or about a tensor: reversed (each row
 of the weight), doubled (the bias). Of several ranks, apart, summed, led, halved are lies about
-their exchange (mbench_tiny_exchange.py). Some lies are told only where a case is timed, and proofs
+their exchange (mbench_tiny_exchange.py); of operators, shared, unread, zeros, deaf, sleepy
+(mbench_tiny_operators.py). Some lies are told only where a case is timed, and proofs
 hold: memo, stale, forty, second, half, clock.
 """
 
@@ -35,6 +36,7 @@ from mbench.workloads import generator
 from mbench.workloads.workload import Optimizer, Tensor, Workload
 
 FEATURES, CLASSES = 256, 64
+SLEEP_SECONDS = 0.004
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,11 @@ class TinyWorkload(Workload):
 
     def forward_flops(self):
         return 2.0 * self.config.features * self.config.classes
+
+    def operations(self, batch_size, *, mode):
+        shape = f"{batch_size}x{self.config.features}x{self.config.classes}"
+        loss = f"op:cross_entropy/{batch_size}x{self.config.classes}"
+        return [f"op:linear/{shape}", *([loss] if mode == "train" else [])]
 
 
 TINY = TinyWorkload(
@@ -142,10 +149,18 @@ class Model(Prepared):
 
     def build(self):
         model = self.family.build(self.workload.config)
-        return {name: array.astype(self.precision.parameters) for name, array in model.items()}
+        for name, array in model.items():
+            model[name] = array.astype(self.precision.parameters)
+        return model
 
     def place(self, array):
         return array.astype(self.precision.parameters) if array.dtype.kind == "f" else array
+
+    def prepare_gradients(self):
+        pass
+
+    def differentiate(self, batch):
+        return self.family.differentiate(self.model, batch)
 
     def prepare_training(self):
         if self.compiler.gpu:
@@ -175,7 +190,11 @@ class Model(Prepared):
         return found
 
     def natives(self):
-        return {name: Native(array, trainable=True) for name, array in self.model.items()}
+        trained = getattr(self.model, "trained", {})
+        return {
+            name: Native(array, trainable=trained.get(name, True))
+            for name, array in self.model.items()
+        }
 
 
 class Eager(Compiler):
@@ -219,6 +238,11 @@ class Tiny(AdapterBase):
             return CPU_ONLY
         return super().lacking(**words)
 
+    def model_file(self, workload):
+        if workload.family == "operators":
+            return "mbench_tiny_operators"
+        return super().model_file(workload)
+
     def requirements(self, version, accelerator):
         return [f"numpy=={version}" if version else "numpy>=1.23"]
 
@@ -249,7 +273,7 @@ class Runtime(RuntimeBase):
                        device_address=settings.address)  # fmt: skip
 
     def outline(self, workload):
-        return {tensor.name: Native(tensor, trainable=True) for tensor in workload.tensors()}
+        return {tensor.name: Native(tensor, tensor.trainable) for tensor in workload.tensors()}
 
     def operand(self, shape, dtype, compiler):
         return np.ones(shape, dtype)
@@ -272,8 +296,13 @@ class FlakyModel(Model):
 
     def tell(self, lie, fault):
         self.lie, self.fault = lie, fault
-        if self.training:
+        if self.updates:
             self.update.lie = lie
+        self.model_lie(lie)
+
+    def model_lie(self, lie):
+        if hasattr(self.model, "lie"):
+            self.model.lie = lie
 
     def step(self, at):
         self.fault()
@@ -286,6 +315,8 @@ class FlakyModel(Model):
         model = self.model
         if self.lie == "reversed":
             model = {**model, "weight": model["weight"][:, ::-1]}
+        if self.lie == "sleepy" and not hasattr(self.model, "lie"):
+            time.sleep(SLEEP_SECONDS)
         if self.lie == "doubled":
             model = {**model, "bias": 2 * model["bias"]}
         return self.family.forward(model, batch)
@@ -310,7 +341,9 @@ class TwoFacedModel(FlakyModel):
         self.timed = lie if self.case.batch_size != TINY.proof["batch_size"] else ""
         self.calls, self.memory = 0, {}
         if self.timed == "half":
-            self._placed = [{k: v[: len(v) // 2] for k, v in b.items()} for b in self._placed]
+            self.placed_batches = [
+                {k: v[: len(v) // 2] for k, v in b.items()} for b in self.placed_batches
+            ]
 
     def step(self, at):
         self.calls += 1

@@ -108,8 +108,8 @@ class GELU(nn.GELU):
 class Projection(nn.Dense):
     """A dense layer on the last axis whose canonical weight is (in, out); its own is (out, in)."""
 
-    def __init__(self, inputs: int, outputs: int) -> None:
-        super().__init__(outputs, in_units=inputs, flatten=False)
+    def __init__(self, inputs: int, outputs: int, *, bias: bool = True) -> None:
+        super().__init__(outputs, in_units=inputs, use_bias=bias, flatten=False)
 
 
 class AdaptiveAvgPool2D(gluon.HybridBlock):

@@ -4,10 +4,13 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from mxnet import MXNetError, nd
 from mxnet.contrib import amp
+from mxnet.contrib.amp.amp import bfloat16
 from mxnet.gluon import nn, rnn
 
 from mbench.sdk.checks import require
@@ -18,7 +21,8 @@ if TYPE_CHECKING:
     from mbench.contract.precision import Precision
     from mbench_mxnet.compiler import Eager
 
-__all__ = ["PRODUCTS", "differences", "is_exact", "set_flags", "type_name", "widened"]
+__all__ = ["PRODUCTS", "differences", "has_bfloat16", "is_exact", "set_flags", "type_name",
+           "widened"]  # fmt: skip
 
 PRODUCTS = (nn.Dense, nn.Conv2D, rnn.LSTM)
 """Layers that are matrix products, whose type counts."""
@@ -58,8 +62,21 @@ def set_flags(precision: Precision, compiler: Eager) -> None:
         said = f"this process is set up for {rewritten_for.name}: AMP has no way back"
         require(precision == rewritten_for, said)
     elif precision.mixed:
+        if precision.products == "bfloat16" and compiler.device.device_type == "cpu":
+            require(has_bfloat16(), "MXNet's oneDNN has bfloat16 where the processor has AVX-512")
         amp.init(target_dtype=precision.products)
         rewritten_for = precision
+
+
+@functools.cache
+def has_bfloat16() -> bool:
+    """Whether oneDNN makes a product in it on this processor."""
+    ones = nd.cast(nd.ones((16, 16)), dtype=bfloat16)
+    try:
+        nd.FullyConnected(ones, ones, num_hidden=16, no_bias=True).wait_to_read()
+    except MXNetError:
+        return False
+    return True
 
 
 def is_exact(precision: Precision) -> bool:

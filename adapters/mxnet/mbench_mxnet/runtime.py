@@ -20,7 +20,8 @@ except OSError as error:
 from mxnet import autograd, gluon, nd
 from mxnet.contrib.amp.amp import bfloat16
 
-from mbench.sdk.benchmark import Prepared
+from mbench.sdk import tensors
+from mbench.sdk.benchmark import GRADIENT, Prepared, direction_of
 from mbench.sdk.checks import check_effect, require
 from mbench.sdk.cuda import cuda_device
 from mbench.sdk.runtime import RuntimeBase
@@ -71,20 +72,25 @@ class Benchmark(Prepared):
 
         def note(block: gluon.Block, inputs: Sequence[nd.NDArray], output: nd.NDArray) -> None:
             if isinstance(block, BatchNorm):
-                norms[block] = self.case.batch_size * inputs[0].size // inputs[0].shape[1]
+                norms[block] = self.times_sample * inputs[0].size // inputs[0].shape[1]
             else:
                 types[block.name] = precision.type_name(output.dtype)
 
         noted = blocks_of(self.model, BatchNorm, *precision.PRODUCTS)
         hooks = [block.register_forward_hook(note) for block in noted]
         with autograd.train_mode() if self.training else autograd.predict_mode():
-            self.family.forward(self.model, self.sample())
+            outputs = self.family.forward(self.model, self.sample())
         for hook in hooks:
             hook.detach()
+        if not types:  # of products that are no layers
+            types = {name: precision.type_name(found.dtype) for name, found in outputs.items()}
         check_effect(self.precision, types, self.precision.products)
         kind = ExactStatistics if precision.is_exact(self.precision) else Statistics
         self.statistics = kind(norms, unbiased=self.unbiased(bool(norms)))
-        self.differences += self.statistics.differences
+        self.differences += [
+            *self.statistics.differences,
+            *getattr(self.model, "differences", ()),
+        ]
 
     def unbiased(self, normed: bool) -> bool:
         """Of running variances; in inference there are no new ones."""
@@ -104,11 +110,38 @@ class Benchmark(Prepared):
         self.statistics.advance()
         return loss
 
+    def prepare_gradients(self) -> None:
+        self.compiler.compile(self.model)
+        self.leaves = tensors.trainable(self.natives())
+        for batch in self.placed_batches:
+            for name in self.differentiable:
+                batch[name].attach_grad()
+
+    def differentiate(self, batch: Mapping[str, nd.NDArray]) -> Mapping[str, nd.NDArray]:
+        with autograd.record():
+            outputs = self.family.forward(self.model, batch)
+        along = [
+            batch[direction_of(name)].astype(found.dtype, copy=False)
+            for name, found in outputs.items()
+        ]
+        autograd.backward(list(outputs.values()), along)
+        self.statistics.advance()
+        return {
+            **outputs,
+            **{GRADIENT + name: batch[name].grad for name in self.differentiable},
+            **{GRADIENT + name: leaf.grad() for name, leaf in self.leaves.items()},
+        }
+
     def prepare_inference(self) -> None:
         self.compiler.compile(self.model)
 
     def infer(self, batch: Mapping[str, nd.NDArray]) -> Mapping[str, nd.NDArray]:
         return self.family.forward(self.model, batch)
+
+    def canonical(self, array: np.ndarray, native: Native | None) -> np.ndarray:
+        """MXNet has no tensors without axes: one number has one."""
+        found = super().canonical(array, native)
+        return found.reshape(()) if native is None and found.shape == (1,) else found
 
     def natives(self) -> dict[str, Native]:
         return self.statistics.natives(self.model)

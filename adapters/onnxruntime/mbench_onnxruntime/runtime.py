@@ -48,7 +48,7 @@ class Benchmark(Prepared):
         check_effect(self.precision, found, "tensor(float)")
         self.bindings = {}
         if self.settings.get("io") == "bound":
-            self.bindings = {id(batch): self.bound(batch) for batch in self._placed}
+            self.bindings = {id(batch): self.bound(batch) for batch in self.placed_batches}
 
     def bound(self, batch: Mapping[str, Any]) -> onnxruntime.IOBinding:
         """Inputs where they lie, outputs where ONNX Runtime puts them."""

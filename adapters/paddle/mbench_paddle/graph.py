@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from paddle.jit.sot.opcode_translator.executor.executor_cache import OpcodeExecutorCache
 from paddle.jit.sot.symbolic.compile_cache import CompileSIRCache
 from paddle.jit.sot.utils import min_graph_size_guard
 
@@ -34,11 +35,13 @@ class OneGraph:
         return self._run(batch)
 
     def _first(self, batch: Tensors) -> object:
-        graphs = CompileSIRCache().cache
-        before = len(graphs)
+        graphs, frames = CompileSIRCache().cache, OpcodeExecutorCache()
+        before, translated = len(graphs), frames.translate_count
         with min_graph_size_guard(0):
             result = self._compiled(batch)
         made = len(graphs) - before
         require(made == 1, f"to_static makes {made} graphs of this, not one")
+        parts = frames.translate_count - translated
+        require(parts == 1, f"to_static breaks this into {parts} functions")
         self._run = self._compiled
         return result

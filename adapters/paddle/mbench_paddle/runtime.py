@@ -12,7 +12,8 @@ import paddle
 
 from mbench.contract.adapter import Unsupported
 from mbench.contract.precision import PRECISIONS
-from mbench.sdk.benchmark import Prepared
+from mbench.sdk import tensors
+from mbench.sdk.benchmark import GRADIENT, Prepared, direction_of
 from mbench.sdk.checks import require
 from mbench.sdk.runtime import RuntimeBase
 from mbench_paddle import blas, parallel, parameters, precision
@@ -80,7 +81,7 @@ class Benchmark(Prepared):
 
         def note(layer: nn.Layer, inputs: object, output: paddle.Tensor) -> None:
             if isinstance(layer, BatchNorm2D):
-                counts[layer] = self.case.batch_size * output.shape[2] * output.shape[3]
+                counts[layer] = self.times_sample * output.size // output.shape[1]
             else:
                 types.add(output.dtype)
 
@@ -90,11 +91,13 @@ class Benchmark(Prepared):
         for norm in norms:
             norm.eval()
         with paddle.no_grad():
-            precision.autocast(self.family.forward, self.own)(self.model, self.sample())
+            outputs = precision.autocast(self.family.forward, self.own)(self.model, self.sample())
         for norm in norms:
             norm.training = self.training
         for hook in hooks:
             hook.remove()
+        if not types:  # of products that are no layers
+            types = {output.dtype for output in outputs.values()}
         found = ", ".join(sorted(map(str, types)))
         said = f"{self.precision.name} has no effect here: products are {found}"
         require(getattr(paddle, self.own.products) in types, said)
@@ -134,6 +137,29 @@ class Benchmark(Prepared):
         loss = self.compute(batch)
         self.update(loss)
         return loss.detach()
+
+    def prepare_gradients(self) -> None:
+        model, forward = self.model, self.family.forward
+
+        def compute(batch: Tensors) -> Tensors:
+            return forward(model, batch)
+
+        self.compute = precision.autocast(self.compiler.compile(compute), self.own)
+        self.leaves = tensors.trainable(self.natives())
+        for batch in self.placed_batches:
+            for name in self.differentiable:
+                batch[name].stop_gradient = False
+
+    def differentiate(self, batch: Tensors) -> Tensors:
+        self.statistics.advance()
+        leaves = {**{name: batch[name] for name in self.differentiable}, **self.leaves}
+        outputs = self.compute(batch)
+        along = [batch[direction_of(name)].astype(found.dtype) for name, found in outputs.items()]
+        gradients = paddle.grad(list(outputs.values()), list(leaves.values()), along)
+        return {
+            **{name: output.detach() for name, output in outputs.items()},
+            **{GRADIENT + name: found for name, found in zip(leaves, gradients, strict=True)},
+        }
 
     def prepare_inference(self) -> None:
         self.forward = self.compiler.infer(self.family.forward, self.model, self.precision)

@@ -8,17 +8,22 @@ from typing import TYPE_CHECKING, Any
 from mbench.commands.options import plugins
 from mbench.contract.device import HOST
 from mbench.errors import UsageError
+from mbench.harness.machines import machines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import click
 
+    from mbench.contract.scale import Scale
     from mbench.engine.worker import Launcher
     from mbench.plan.plan import Comparison
+    from mbench.telemetry.machine import Machine
 
-__all__ = ["launcher_of", "opened"]
+__all__ = ["elsewhere", "launcher_of", "opened"]
 
+OPEN = "mbench.launchers"
+"""Where a command's context keeps those that it opened: their keepers are started once."""
 LOCAL, WITH_HOSTS = "local", "mpi"
 SIGNS = {"SLURM_JOB_ID": "slurm", "RAY_ADDRESS": "ray"}
 """Variables around mbench that tell of a cluster, with its launcher."""
@@ -36,6 +41,30 @@ def launcher_of(
     devices = max(scale.devices_per_node for scale in scales)
     device = next(entry.case.device for one in comparisons for entry in one.entries)
     return opened(context, options, nodes=nodes, accelerators=0 if device == HOST else devices)
+
+
+def elsewhere(
+    context: click.Context, options: dict[str, Any], scales: Sequence[Scale]
+) -> list[Machine]:
+    """The machines of a command that measures at these scales, once they are reached; none where
+    that is this one. Raises UsageError, or MbenchError where they cannot be.
+
+    What a launcher must be asked for devices is not known where they are what is to be found.
+    """
+    nodes = max((scale.nodes for scale in scales), default=1)
+    devices = max((scale.devices_per_node for scale in scales), default=1)
+    name = options.get("launcher") or chosen(nodes, options.get("hosts"))
+    if name == LOCAL:
+        return []
+    device = options["device"]
+    try:
+        accelerators = 0 if device == HOST else devices
+        launcher = opened(context, options, nodes=nodes, accelerators=accelerators)
+    except UsageError:
+        if device not in (None, "auto"):
+            raise
+        launcher = opened(context, options, nodes=nodes, accelerators=0)
+    return [machine for host, machine in machines(launcher).items() if host]
 
 
 def opened(
@@ -57,7 +86,13 @@ def opened(
     opens = getattr(launcher, "open", None)
     if opens is None:
         return launcher
+    known: list[tuple[tuple[str, str | None], int, int, Launcher]]
+    known = context.meta.setdefault(OPEN, [])
+    for where, most, each, one in known:
+        if where == (name, hosts) and most >= nodes and each >= accelerators:
+            return one
     found: Launcher = opens(nodes=nodes, hosts=hosts or "", accelerators=accelerators)
+    known.append(((name, hosts), nodes, accelerators, found))
     context.call_on_close(found.close)  # type: ignore[attr-defined]
     return found
 

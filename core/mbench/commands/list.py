@@ -22,12 +22,14 @@ __all__ = ["command"]
 
 
 @click.command("list")
-@click.argument("what", type=click.Choice(["all", "frameworks", "models", "runs"]), default="all")
+@click.argument(
+    "what", type=click.Choice(["all", "frameworks", "models", "operators", "runs"]), default="all"
+)
 @results_option
 @color_option
 @click.pass_context
 def command(context: click.Context, what: str, results: Path) -> None:
-    """List frameworks, models or runs; without a word, frameworks and families of models.
+    """List frameworks, models, operators or runs; without a word, frameworks and model families.
 
     `mbench list models` tells the size of each model and how it stands in every framework: proven,
     if `mbench verify` has proven it here as it comes; not proven yet; or unsupported, and why.
@@ -36,6 +38,7 @@ def command(context: click.Context, what: str, results: Path) -> None:
     Examples:
       mbench list
       mbench list models
+      mbench list operators
       mbench list runs --results elsewhere
     """
     found = plugins(context)
@@ -52,6 +55,8 @@ def command(context: click.Context, what: str, results: Path) -> None:
         columns = ("model", "title", "parameters", "GFLOP", *sorted(found.adapters.unique()))
         show("models", columns, rows, notes=[*broken, *reasons], numeric=("parameters", "GFLOP"),
              spare=("GFLOP", "parameters", "title"))  # fmt: skip
+    if what == "operators":
+        show("operators", ("typed as", "what it is"), operators())
     if what == "runs":
         rows, broken = runs(results)
         show(f"runs in {results}", ("run", "state", "frameworks", "comparisons"), rows,
@@ -115,6 +120,13 @@ def models(found: Plugins) -> tuple[list[list[str]], list[str]]:
             gflop = f"{workload.forward_flops() / 1e9:.2f}"
             rows.append([name, workload.title, f"{workload.parameter_count():,}", gflop])
     return rows, broken
+
+
+def operators() -> list[list[str]]:
+    """How each kind is typed, and what it computes."""
+    from mbench.workloads.operators import KINDS
+
+    return [[kind.usage(), kind.says] for kind in KINDS.values()]
 
 
 def load(name: str, reference: str) -> Workload | str:

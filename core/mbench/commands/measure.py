@@ -20,21 +20,28 @@ if TYPE_CHECKING:
 
     from mbench.harness.progress import Progress
     from mbench.plan.order import Order
-    from mbench.plan.plan import Sweep
+    from mbench.plan.plan import Comparison, Sweep
     from mbench.results.store import RunWriter
 
-__all__ = ["carry_out", "measure", "order_of"]
+__all__ = ["carry_out", "measure", "order_for", "order_of"]
 
 
 def order_of(context: click.Context, sweeps: Sequence[Sweep], options: dict[str, Any]) -> Order:
     """What the command line asks for, planned; raises UsageError for what there is not."""
-    from mbench.commands.constants import effort_of, protocol_of
-    from mbench.plan.order import Order
     from mbench.plan.plan import plan_all
 
     options = {**options, **dict.fromkeys(outdone(context))}
     tell_defaults(context)
-    comparisons = tuple(plan_all(sweeps, plugins(context)))
+    return order_for(context, tuple(plan_all(sweeps, plugins(context))), options)
+
+
+def order_for(
+    context: click.Context, comparisons: tuple[Comparison, ...], options: dict[str, Any]
+) -> Order:
+    """The same for comparisons that are planned already."""
+    from mbench.commands.constants import effort_of, protocol_of
+    from mbench.plan.order import Order
+
     return Order(
         comparisons=comparisons,
         protocol=protocol_of(options["protocol_name"], options),

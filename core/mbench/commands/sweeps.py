@@ -24,15 +24,22 @@ if TYPE_CHECKING:
 __all__ = ["protocol_options_of", "sweep_of", "sweeps_of_suite"]
 
 
-def sweep_of(context: click.Context, frameworks: tuple[str, ...], options: dict[str, Any]) -> Sweep:
-    """What command-line options multiply; raises UsageError where toggles contradict."""
-    from mbench.devices import usual
-    from mbench.plan.plan import Sweep
-    from mbench.telemetry.system import usable_cores
+def sweep_of(
+    context: click.Context,
+    frameworks: tuple[str, ...],
+    options: dict[str, Any],
+    *,
+    scales: tuple[str, ...] = (),
+) -> Sweep:
+    """What command-line options multiply; raises UsageError where toggles contradict.
 
-    device = options["device"]
-    device = usual() if device in (None, "auto") else device
+    `scales` are all of the command's, where it has other sweeps beside this one. The device and the
+    threads that nobody asked for are those of the machines that will compute.
+    """
+    from mbench.plan.plan import Sweep
+
     given = {axis.name: options[axis.name] for axis in AXES if axis.many}
+    device, threads = of_machines(context, options, scales or given["scale"] or ())
     if options["amp"] is not None:
         mixed = mixed_precision(plugins(context), frameworks, device=device)
         given["precision"] = toggle(options, "amp", mixed, option="precision")
@@ -48,17 +55,31 @@ def sweep_of(context: click.Context, frameworks: tuple[str, ...], options: dict[
         },
         sizes=options["sizes"],
         device=device,
-        threads=options["threads"] or max(1, usable_cores() // most_on_a_node(given["scale"])),
+        threads=threads,
         seed=options["seed"],
     )
 
 
-def most_on_a_node(scales: tuple[str, ...] | None) -> int:
-    """Devices that share a machine's cores: at each scale, a device has as many threads."""
+def of_machines(
+    context: click.Context, options: dict[str, Any], scales: tuple[str, ...]
+) -> tuple[str, int]:
+    """The device, and the threads of each process: at each scale, a device has as many."""
+    from mbench.commands.launching import elsewhere
+    from mbench.devices import usual
     from mbench.plan.plan import scale_of
+    from mbench.telemetry.system import usable_cores
 
     with about("--scale"):
-        return max((scale_of(word).devices_per_node for word in scales or ()), default=1)
+        asked = [scale_of(word) for word in scales]
+    device, threads = options["device"], options["threads"]
+    if device not in (None, "auto") and threads:
+        return device, threads
+    there = elsewhere(context, options, asked)
+    if device in (None, "auto"):
+        device = usual(there)
+    most = max((scale.devices_per_node for scale in asked), default=1)
+    cores = min((one.system.usable_cores for one in there), default=0) or usable_cores()
+    return device, threads or max(1, cores // most)
 
 
 def mixed_precision(found: Plugins, frameworks: tuple[str, ...], *, device: str) -> str:
@@ -97,15 +118,20 @@ def sweeps_of_suite(
     from mbench.plan.plan import plan
 
     known = (*KEYS, *switches(plugins(context)))
+
+    def wrong_in(number: int) -> Callable[[str, str], UsageError]:
+        return lambda message, key: suite.wrong(message, key=key, sweep=number)
+
+    read = [
+        merged(context, table, known=known, wrong=wrong_in(number))
+        for number, table in enumerate(suite.sweeps)
+    ]
+    scales = tuple(word for options in read for word in options["scale"] or ())
     found = []
-    for number, table in enumerate(suite.sweeps):
-
-        def wrong(message: str, key: str, at: int = number) -> UsageError:
-            return suite.wrong(message, key=key, sweep=at)
-
-        options = merged(context, table, known=known, wrong=wrong)
+    for number, (table, options) in enumerate(zip(suite.sweeps, read, strict=True)):
+        wrong = wrong_in(number)
         try:
-            sweep = sweep_of(context, frameworks, options)
+            sweep = sweep_of(context, frameworks, options, scales=scales)
             plan(sweep, plugins(context))
         except UsageError as error:
             key = (error.option or "").removeprefix("--")

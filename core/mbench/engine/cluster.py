@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from mbench.engine.command import Command
+from mbench.engine.descriptors import OF_REMOTE, allow
 from mbench.engine.ending import last_words
 from mbench.engine.keepers import Keepers, passed
 from mbench.engine.ranks import Ranks, named
@@ -15,13 +16,14 @@ from mbench.engine.together import look
 from mbench.errors import MbenchError, reason_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from mbench.contract.place import Place
     from mbench.engine.command import Engine
     from mbench.engine.program import Program
     from mbench.engine.single import SingleWorker
     from mbench.engine.worker import Worker
+    from mbench.telemetry.machine import Machine
 
 __all__ = ["Cluster"]
 
@@ -42,6 +44,7 @@ class Cluster:
         if needed > self.keepers.count:
             raise MbenchError(f"{needed} nodes are needed, and there are {self.keepers.count}")
         nodes = self.keepers.nodes()
+        allow(len(places), each=OF_REMOTE)
         workers: list[SingleWorker] = []
         try:
             for place in places:
@@ -55,6 +58,10 @@ class Cluster:
                 worker.kill()
             raise
         return Ranks(workers) if len(workers) > 1 else workers[0]
+
+    def machines(self) -> Mapping[str, Machine]:
+        """What the keepers tell of their nodes, by host; raises MbenchError."""
+        return {node.host: node.here.machine for node in self.keepers.nodes()}
 
     def do(self, words: Sequence[str]) -> str:
         """Run a command of ours once on each node, without keepers, and wait for it; gives what it

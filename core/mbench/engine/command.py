@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import signal
 import subprocess
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from mbench.engine.ending import bound, ending, last_words
 from mbench.engine.kin import VARIABLE, Kin
+from mbench.engine.scratch import Folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -42,8 +40,8 @@ class Command:
     def __init__(self, name: str, words: Sequence[str], variables: Mapping[str, str]) -> None:
         """Raises OSError."""
         self.name = name
-        self._folder = tempfile.mkdtemp(prefix="mbench-")
-        self.log = Path(self._folder, "engine.log")
+        self._folder = Folder()
+        self.log = self._folder.path / "engine.log"
         self._kin = Kin()
         held_by_watcher, self._leash = os.pipe()
         try:
@@ -59,7 +57,7 @@ class Command:
             self._watcher = self._kin.watcher(self.process.pid, held_by_watcher)
         except BaseException:
             os.close(self._leash)
-            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder.close()
             raise
         finally:
             os.close(held_by_watcher)
@@ -93,7 +91,7 @@ class Command:
             self.process.wait(LEAVE_SECONDS)
         os.close(self._leash)
         self._leash = -1
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._folder.close()
 
 
 def gist(said: str) -> str:

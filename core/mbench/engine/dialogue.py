@@ -14,6 +14,8 @@ from typing import TypeVar
 from mbench.contract import wire
 from mbench.contract.place import Place
 from mbench.contract.reading import Malformed, read_fields
+from mbench.telemetry.machine import Machine
+from mbench.telemetry.sample import Sample
 
 __all__ = [
     "Accepted",
@@ -28,7 +30,11 @@ __all__ = [
     "Launched",
     "Line",
     "Refused",
+    "Sampled",
     "Signal",
+    "Time",
+    "Unwatch",
+    "Watch",
     "Welcome",
 ]
 
@@ -77,7 +83,7 @@ class Here:
     digest: str
     host: str
     address: str
-    threads: int
+    machine: Machine
     free_bytes: int
     pid: int
     number: int | None = None
@@ -140,9 +146,41 @@ class Signal:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Watch:
+    """Sample the machine, and these workers on it, from now on; answered by Done."""
+
+    number: int
+    keys: list[int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unwatch:
+    """No more; answered by Sampled for each look, and Done."""
+
+    number: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sampled:
+    """One look at the machine; workers may use `cores` of it."""
+
+    number: int
+    cores: int
+    sample: Sample
+
+
+@dataclass(frozen=True, kw_only=True)
+class Time:
+    """Time an empty loop, while no worker runs; answered by Done with its pace."""
+
+    number: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Done:
     number: int
     said: str = ""
+    pace: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,8 +198,8 @@ class Goodbye:
 KINDS = {
     kind.__name__: kind
     for kind in (
-        Challenge, Answer, Welcome, Here, Accepted, Refused, Launch, Launched, Ended, Signal, Done,
-        Alive, Goodbye,
+        Challenge, Answer, Welcome, Here, Accepted, Refused, Launch, Launched, Ended, Signal, Watch,
+        Unwatch, Sampled, Time, Done, Alive, Goodbye,
     )
 }  # fmt: skip
 

@@ -12,7 +12,7 @@ import psutil
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["bound", "end_of", "ending", "has_ended", "last_line", "last_words"]
+__all__ = ["CUT", "bound", "end_of", "ending", "has_ended", "last_line", "last_words"]
 
 LAST_BYTES = 4096
 LAST_LINE = 200

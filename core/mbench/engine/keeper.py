@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 import mbench
 from mbench.contract.reading import Malformed
 from mbench.engine import dialling
+from mbench.engine.descriptors import OF_KEPT, allow
 from mbench.engine.dialogue import (
     Accepted,
     Alive,
@@ -30,7 +31,11 @@ from mbench.engine.dialogue import (
     Launch,
     Launched,
     Line,
+    Sampled,
     Signal,
+    Time,
+    Unwatch,
+    Watch,
 )
 from mbench.engine.ending import bound, end_of, has_ended, last_words
 from mbench.engine.local import free_port
@@ -38,9 +43,11 @@ from mbench.engine.outcome import CaseEnded
 from mbench.engine.process import WorkerProcess
 from mbench.engine.program import Program, package_files
 from mbench.engine.scratch import scratch, variables
+from mbench.engine.watching import Watcher
 from mbench.errors import MbenchError
 from mbench.telemetry.memory import available_bytes
-from mbench.telemetry.system import hardware_threads
+from mbench.telemetry.pace import pace
+from mbench.telemetry.system import describe_machine
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -63,6 +70,7 @@ class Keeper:
         self.line, self._parent, self._token = line, parent, token
         self.address: str = line.socket.getsockname()[0]
         self._bodies: dict[int, WorkerProcess] = {}
+        self._watcher = Watcher()
         self._ends: dict[int, int] = {}
         """Descriptors that tell of a worker's end, by its key."""
         self._started_by = os.getppid()
@@ -72,7 +80,7 @@ class Keeper:
         number = next((environment[name] for name in NUMBERS if name in environment), None)
         return Here(
             version=mbench.__version__, digest=dialling.our_digest(), host=socket.gethostname(),
-            address=self.address, threads=hardware_threads(), free_bytes=available_bytes(),
+            address=self.address, machine=describe_machine(), free_bytes=available_bytes(),
             pid=os.getpid(), number=None if number is None else int(number),
         )  # fmt: skip
 
@@ -86,6 +94,7 @@ class Keeper:
                     return
         finally:
             self._over.set()
+            self._watcher.end()
             for body in self._bodies.values():
                 body.kill()
 
@@ -116,6 +125,18 @@ class Keeper:
             except (OSError, dialling.NotOurs) as error:
                 reason = f"its keeper could not connect it: {error}"
                 self.line.send(Ended(key=message.key, outcome="failed", reason=reason))
+        elif isinstance(message, Watch):
+            bodies = [self._bodies[key] for key in message.keys if key in self._bodies]
+            if bodies:
+                self._watcher.begin([body.pid for body in bodies], bodies[0].device)
+            self.line.send(Done(number=message.number))
+        elif isinstance(message, Unwatch):
+            seen = self._watcher.end()
+            for sample in seen.samples:
+                self.line.send(Sampled(number=message.number, cores=seen.cores, sample=sample))
+            self.line.send(Done(number=message.number))
+        elif isinstance(message, Time):
+            self.line.send(Done(number=message.number, pace=pace()))
         elif isinstance(message, Signal):
             said = ""
             if (body := self._bodies.get(message.key)) is not None:
@@ -140,6 +161,7 @@ class Keeper:
             variables=message.variables, steady_threads=message.steady_threads, timeout_seconds=0,
             log=Path(variables()["TMPDIR"], f"{message.key}.log"),
         )  # fmt: skip
+        allow(1, each=OF_KEPT)
         own = dialling.dial(self._parent, self._token, key=message.key).socket
         try:
             reads, writes = own.fileno(), os.dup(own.fileno())

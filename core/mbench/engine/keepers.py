@@ -217,8 +217,13 @@ def passed(variables: Iterable[str]) -> list[str]:
 
 
 def listening(address: str) -> socket.socket:
+    """At a port that the system picks; raises MbenchError where there is none."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    return socket.create_server((address, 0), family=family, backlog=256)
+    try:
+        return socket.create_server((address, 0), family=family, backlog=256)
+    except OSError as error:
+        told = reason_of(error)
+        raise MbenchError(f"mbench cannot listen for nodes at {address}: {told}") from None
 
 
 def unlike(here: Here) -> str:
@@ -239,8 +244,9 @@ def unlike(here: Here) -> str:
 
 
 def name_apart(nodes: Sequence[Node]) -> None:
-    """By their addresses, where they have the same name."""
-    names = [node.here.host for node in nodes]
-    for node in nodes:
-        alone = names.count(node.here.host) == 1
-        node.host = node.here.host if alone else f"{node.here.host} ({node.here.address})"
+    """By their addresses, where they have the same name; by their numbers, where those are too."""
+    places = [(node.here.host, node.here.address) for node in nodes]
+    for node, place in zip(nodes, places, strict=True):
+        said = [node.here.address] if [host for host, _ in places].count(place[0]) > 1 else []
+        said += [f"node {node.number}"] if places.count(place) > 1 else []
+        node.host = f"{node.here.host} ({', '.join(said)})" if said else node.here.host

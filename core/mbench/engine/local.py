@@ -7,6 +7,7 @@ import socket
 from typing import TYPE_CHECKING
 
 from mbench.engine.channel import Channel
+from mbench.engine.descriptors import OF_LOCAL, allow
 from mbench.engine.ending import bound, end_of
 from mbench.engine.process import WorkerProcess
 from mbench.engine.ranks import Ranks
@@ -32,6 +33,7 @@ def start(program: Program, places: Sequence[Place], /) -> Worker:
     """The launcher "local": all places are on this machine; raises CaseEnded."""
     if places[-1].local_ranks != len(places):
         raise MbenchError("the launcher local starts processes of this machine only")
+    allow(len(places), each=OF_LOCAL)
     workers: list[SingleWorker] = []
     try:
         for place in places:

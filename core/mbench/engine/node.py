@@ -9,13 +9,26 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from mbench.contract.reading import Malformed
-from mbench.engine.dialogue import Alive, Done, Ended, Goodbye, Launched, Signal
-from mbench.engine.process import KILL_SECONDS
+from mbench.engine.dialogue import (
+    Alive,
+    Done,
+    Ended,
+    Goodbye,
+    Launched,
+    Sampled,
+    Signal,
+    Time,
+    Unwatch,
+    Watch,
+)
+from mbench.telemetry import sampler
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from mbench.engine.dialogue import Here, Line
 
-__all__ = ["Node"]
+__all__ = ["OBEY_SECONDS", "Node"]
 
 SILENT_SECONDS = 5.0
 """Of a keeper, after which its node is given up."""
@@ -41,6 +54,7 @@ class Node:
         self._launched: dict[int, Launched] = {}
         self._ended: dict[int, Ended] = {}
         self._done: dict[int, Done] = {}
+        self._sampled: dict[int, sampler.Watch] = {}
         self._heard = self._looked = time.monotonic()
 
     def look(self, *, now: bool = False) -> None:
@@ -75,6 +89,9 @@ class Node:
             self._ended[message.key] = message
         elif isinstance(message, Done):
             self._done[message.number] = message
+        elif isinstance(message, Sampled):
+            seen = sampler.Watch(cores=message.cores, host=self.host)
+            self._sampled.setdefault(message.number, seen).samples.append(message.sample)
 
     def launched(self, key: int) -> Launched | None:
         return self._launched.get(key)
@@ -102,19 +119,39 @@ class Node:
         self.send(Signal(number=number, key=key, what=what))
         return number
 
-    def done(self, number: int, what: str) -> str:
-        """Wait until it has; the last words of who was killed. A node in trouble does nothing."""
-        limit = OBEY_SECONDS + (KILL_SECONDS if what == "kill" else 0)
-        deadline = time.monotonic() + limit
+    def watch(self, keys: Sequence[int]) -> int:
+        """Let it sample its machine and these workers; the number for `done`, as in `tell`."""
+        number = next(self._numbers)
+        self.send(Watch(number=number, keys=list(keys)))
+        return number
+
+    def unwatch(self) -> int:
+        """No more; once that is done, `sampled` gives what it saw."""
+        number = next(self._numbers)
+        self.send(Unwatch(number=number))
+        return number
+
+    def sampled(self, number: int) -> sampler.Watch:
+        return self._sampled.pop(number, sampler.Watch(cores=0, host=self.host))
+
+    def time_loop(self) -> int:
+        """Let it time an empty loop; what is done tells the pace."""
+        number = next(self._numbers)
+        self.send(Time(number=number))
+        return number
+
+    def done(self, number: int, what: str, *, seconds: float = OBEY_SECONDS) -> Done:
+        """Wait until it has done `what`, in words. A node in trouble does nothing."""
+        deadline = time.monotonic() + seconds
         while not self.trouble:
             self.look(now=True)
             if (done := self._done.pop(number, None)) is not None:
-                return done.said
+                return done
             if time.monotonic() > deadline:
-                self.lose(f"its keeper did not {what} its worker within {limit:g} s")
+                self.lose(f"its keeper did not {what} within {seconds:g} s")
             elif not self.trouble:
                 self._wait(0.05)
-        return ""
+        return Done(number=number)
 
     def _wait(self, seconds: float) -> None:
         poll = select.poll()

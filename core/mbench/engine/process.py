@@ -39,7 +39,7 @@ class WorkerProcess:
 
     def __init__(self, program: Program, place: Place, *, reads: int, writes: int) -> None:
         """Start it, by its ends of the line to whom it answers; raises CaseEnded."""
-        self.log = program.log
+        self.log, self.device = program.log, program.device
         self._kin = Kin()
         self._stopped = False
         program.log.parent.mkdir(parents=True, exist_ok=True)

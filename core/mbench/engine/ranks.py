@@ -16,8 +16,9 @@ from mbench.engine.together import look
 from mbench.engine.worker import Worker
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
+    from mbench.engine.node import Node
     from mbench.engine.single import SingleWorker
 
 __all__ = ["Ranks", "named"]
@@ -142,6 +143,14 @@ class Ranks(Worker):
         who = "no rank" if len(unheard) == len(self.workers) else f"not {title(first)}"
         reason = f"no answer within {limit:g} s: {who} has answered"
         return CaseEnded("timeout", reason, log=first.log)
+
+    @property
+    def kept(self) -> Mapping[Node, Sequence[int]]:
+        found: dict[Node, list[int]] = {}
+        for worker in self.workers:
+            for node, keys in worker.kept.items():
+                found.setdefault(node, []).extend(keys)
+        return found
 
     def room_bytes(self) -> int:
         """On the machine that has least for each."""

@@ -11,13 +11,17 @@ from mbench.engine import dialling, single
 from mbench.engine.channel import Channel
 from mbench.engine.dialogue import Launch
 from mbench.engine.memory import SHARE
+from mbench.engine.node import OBEY_SECONDS
 from mbench.engine.outcome import CaseEnded
+from mbench.engine.process import KILL_SECONDS
 from mbench.engine.program import package_files
 from mbench.engine.single import SingleWorker
 from mbench.engine.together import look
 from mbench.engine.worker import Process
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from mbench.contract.place import Place
     from mbench.engine.keepers import Keepers
     from mbench.engine.node import Node
@@ -84,6 +88,10 @@ class RemoteWorker(SingleWorker):
             self.address = f"{self._node.here.address}:{launched.port}"
 
     @property
+    def kept(self) -> Mapping[Node, Sequence[int]]:
+        return {self._node: [self.key]}
+
+    @property
     def over(self) -> bool:
         return self._over
 
@@ -139,7 +147,8 @@ class RemoteWorker(SingleWorker):
         self._told = ("", 0)
         if told != what:
             number = self._node.tell(self.key, what)
-        return self._node.done(number, what)
+        limit = OBEY_SECONDS + (KILL_SECONDS if what == "kill" else 0)
+        return self._node.done(number, f"{what} its worker", seconds=limit).said
 
     def stop(self) -> None:
         if not self._stopped:

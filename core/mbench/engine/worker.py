@@ -10,12 +10,13 @@ from mbench.contract import wire
 from mbench.engine.memory import resident_bytes, worker_limit_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from mbench.contract.adapter import FrameworkInfo
     from mbench.contract.case import Case
     from mbench.contract.place import Place
+    from mbench.engine.node import Node
     from mbench.engine.program import Program
 
 __all__ = ["Launcher", "Process", "Worker", "pids_here"]
@@ -44,6 +45,11 @@ class Worker(Protocol):
     """By rank."""
     memory_limit_bytes: int | None = None
     """What each may hold at most on the CPU; None: nearly all memory that is free."""
+
+    @property
+    def kept(self) -> Mapping[Node, Sequence[int]]:
+        """Its processes on other machines: their keys, by the node that keeps them."""
+        return {}
 
     @abstractmethod
     def ask(self, message: object, answer: type[T], *, timeout: float | None = None) -> T:

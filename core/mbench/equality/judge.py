@@ -153,7 +153,7 @@ def judge_outputs(
         names = ", ".join(sorted(observation.steps[-1].outputs)) or "none"
         return Finding(check, math.inf, gate, f"outputs {names} instead of {', '.join(expected)}")
     errors = {
-        f"output {name}": distance(np.array(step.outputs[name]), sketch) / float(sketch[0])
+        f"output {name}": relative(distance(np.array(step.outputs[name]), sketch), sketch)
         for step in observation.steps
         for name, sketch in expected.items()
     }
@@ -285,6 +285,11 @@ def judge_dropout(first_loss: float | None, again: float | None, without: float)
 def distance(sketch: np.ndarray, other: np.ndarray) -> float:
     """The estimated norm of the difference of two sketched tensors."""
     return float(np.linalg.norm(sketch[1:] - other[1:]))
+
+
+def relative(gap: float, sketch: np.ndarray) -> float:
+    """To the norm of what is due, which may be 0: a ReLU's where all is below it."""
+    return gap / float(sketch[0]) if sketch[0] else math.inf if gap else 0.0
 
 
 def worst(check: str, errors: Mapping[str, float], gate: float) -> Finding:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbench.contract import wire
+from mbench.engine import local
 from mbench.engine.launch import launch
 from mbench.engine.outcome import CaseEnded
 from mbench.equality.gates import EXACT
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from mbench.contract.adapter import Adapter
     from mbench.contract.case import Case
-    from mbench.engine.worker import Worker
+    from mbench.engine.worker import Launcher, Worker
     from mbench.environments.environment import Environment
     from mbench.workloads.workload import Tensor
 
@@ -51,13 +52,25 @@ class Located:
     errors: dict[str, float | None] = field(default_factory=dict)
 
 
-def locate(new: Side, proven: Side, *, timeout: float, report: Callable[[str], None]) -> Located:
-    """Where the outputs of `new` part from those of `proven`; raises CaseEnded."""
+def locate(
+    new: Side,
+    proven: Side,
+    *,
+    timeout: float,
+    report: Callable[[str], None],
+    launcher: Launcher = local.start,
+) -> Located:
+    """Where the outputs of `new` part from those of `proven`; raises CaseEnded.
+
+    One device is enough, whatever the scale: outputs are each device's own.
+    """
     with ExitStack() as stack:
         workers = []
         for adapter, environment, case, log in (new, proven):
             exact = in_float64(adapter, replace(proof_case(case), mode="inference"))
-            worker, _ = launch(adapter, environment, exact, log=log, timeout=timeout)
+            worker, _ = launch(
+                adapter, environment, exact, log=log, timeout=timeout, launcher=launcher
+            )
             stack.enter_context(closing(worker))
             worker.prepare(exact, load=False)
             workers.append(worker)

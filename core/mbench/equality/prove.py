@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from mbench.engine.outcome import CaseEnded
 from mbench.engine.room import room_on
 from mbench.engine.together import together
 from mbench.equality import cache
+from mbench.equality.idle import Idle
 from mbench.equality.prover import Prover, Wanted
 from mbench.errors import MbenchError
 from mbench.telemetry.system import hardware_threads
@@ -38,19 +40,28 @@ def prove_all(
     fresh: bool = False,
     quick: bool = False,
     launcher: Launcher = local.start,
+    idle: Idle | None = None,
 ) -> None:
     """The proof of equal work for each case: remembered, or made now if `fresh`.
+
+    Workers of operators that are done wait in `idle`, where it is given, for the next call.
 
     They are made side by side, as many at once as there are cores and memory for, and told of in
     their order. If `quick`, a proof ends with its first failure.
     """
-    lock = Lock()
+    lock, waiting = Lock(), idle or Idle()
     provers: dict[int, Prover] = {}
     found: dict[int, ProofRecord | CaseEnded] = {}
     for at, one in enumerate(wanted):
         try:
             prover = Prover(
-                one, timeout=timeout, fresh=fresh, quick=quick, launcher=launcher, lock=lock
+                one,
+                timeout=timeout,
+                fresh=fresh,
+                quick=quick,
+                launcher=launcher,
+                lock=lock,
+                idle=waiting,
             )
         except (CaseEnded, MbenchError, Malformed) as error:
             found[at] = CaseEnded.of(error)
@@ -65,7 +76,7 @@ def prove_all(
     if room is not None:
         for prover in provers.values():
             prover.memory_limit_bytes = room.limit_bytes(None, workers=workers)
-    with together(workers) as jobs:
+    with together(workers) as jobs, nullcontext() if idle else closing(waiting):
         for prover in provers.values():
             jobs.once(prover.exact_name, prover.exact_proof)
         if not quick:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, cast
 
 from mbench.contract import wire
+from mbench.contract.axes import key
 from mbench.engine.launch import launch
 from mbench.engine.outcome import CaseEnded
 from mbench.equality import cache, judge
@@ -39,7 +40,6 @@ from mbench.results.proof import PROVEN, SHOWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from contextlib import AbstractContextManager
     from pathlib import Path
     from threading import Lock
 
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from mbench.engine.together import Jobs
     from mbench.engine.worker import Launcher, Worker
     from mbench.environments.environment import Environment
+    from mbench.equality.idle import Idle
     from mbench.results.proof import ProofRecord
     from mbench.workloads.given import GivenWorkload
     from mbench.workloads.workload import Workload
@@ -81,7 +82,7 @@ class Prover:
 
     def __init__(
         self, wanted: Wanted, *, timeout: float, fresh: bool, quick: bool, launcher: Launcher,
-        lock: Lock,
+        lock: Lock, idle: Idle,
     ) -> None:  # fmt: skip
         self.adapter = wanted.adapter
         self.environment = wanted.environment
@@ -94,6 +95,7 @@ class Prover:
         self.quick = quick
         self.launcher = launcher
         self.lock = lock
+        self.idle = idle
         self.memory_limit_bytes: int | None = None
         """Of the device that it proves on, what one of its workers may hold."""
         self.version = ""
@@ -144,6 +146,11 @@ class Prover:
         """
         each = FRAMEWORK_BYTES + TIMES_PARAMETERS * 8 * self.workload.parameter_count()
         return each * (self.scaled.places.devices_per_node if self.scaled else 1)
+
+    @property
+    def what(self) -> str:
+        """Of several operators, the one."""
+        return self.workload.name if isinstance(self.known, Computed) else "outputs"
 
     def report(self, text: str) -> None:
         with self.lock:
@@ -204,13 +211,24 @@ class Prover:
                 if self.quick:
                     return
 
-    def worker(self, case: Case, log: Path) -> AbstractContextManager[Worker]:
-        worker, info = launch(
-            self.adapter, self.environment, case, log=log, timeout=self.timeout,
+    @contextmanager
+    def worker(self, case: Case, log: Path) -> Iterator[Worker]:
+        """A new one for a model, which may be large; for an operator one that others leave."""
+        start = partial(
+            launch, self.adapter, self.environment, case, log=log, timeout=self.timeout,
             memory_limit_bytes=self.memory_limit_bytes, launcher=self.launcher,
         )  # fmt: skip
+        if isinstance(self.known, Computed):
+            alike = key(case, less={"model", "mode", "sizes", "batch_size"})
+            of_whom = (self.adapter.name, str(self.environment.python), *alike)
+            with self.idle.worker(of_whom, start) as (worker, info):
+                self.version = info.version
+                yield worker
+            return
+        worker, info = start()
         self.version = info.version
-        return closing(worker)
+        with closing(worker):
+            yield worker
 
     def observe(
         self,
@@ -244,7 +262,7 @@ class Prover:
         """
         precise = "float64" if self.grade == PROVEN else "fp32"
         with self.worker(exact, self.log.with_stem(f"{self.log.stem}-{precise}")) as worker:
-            self.report(f"proving outputs in {precise}")
+            self.report(f"proving {self.what} in {precise}")
             inference = exact
             if exact.updates:
                 inference = exact_case(self.adapter, replace(exact, mode="inference"))
@@ -336,7 +354,8 @@ class Prover:
     def timed_pass(self) -> Iterator[judge.Finding]:
         """The timed precision and compiler: outputs or losses, and dropout where there is any."""
         case, gate = self.timed, TIMED[self.timed.precision]
-        self.report(f"proving {case.precision} under {case.compiler}")
+        what = f"{self.what} in " if isinstance(self.known, Computed) else ""
+        self.report(f"proving {what}{case.precision} under {case.compiler}")
         with self.worker(case, self.log) as worker:
             if not case.updates:
                 seen = self.observe(worker, case, seeds=SEEDS, steps=1)

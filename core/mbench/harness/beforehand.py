@@ -2,50 +2,63 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING
 
 from mbench.contract.axes import STEADY
 from mbench.contract.device import HOST
-from mbench.devices import accelerator, kind
+from mbench.devices import kind
 from mbench.engine.steady import lack
 from mbench.errors import UsageError
-from mbench.telemetry.system import hardware_threads
+from mbench.harness.machines import machines
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from mbench.plan.order import Order
+    from mbench.telemetry.machine import Machine
 
 __all__ = ["check", "check_device"]
 
 
 def check(order: Order) -> list[str]:
-    """What may be regretted, a line each; raises UsageError for what cannot be."""
-    check_device(order.device)
+    """What may be regretted, a line each; raises UsageError for what cannot be.
+
+    What machines have is asked of those on which workers are to run.
+    """
+    there = machines(order.launcher)
+    check_device(order.device, there)
     check_steadiness(order)
     most = max(len(comparison.entries) for comparison in order.comparisons)
-    check_room(order.device, most, side_by_side=order.protocol.side_by_side)
-    return [*filter(None, (order.protocol.doubt(most), crowd(order)))]
+    check_room(order.device, most, there, side_by_side=order.protocol.side_by_side)
+    return [*filter(None, (order.protocol.doubt(most), crowd(order, there)))]
 
 
-def check_device(device: str) -> None:
-    """Raises UsageError where this machine does not have it."""
-    if device != HOST and accelerator(device) is None:
-        asked = kind(device)
-        raise UsageError(
-            f"--device {device}: no {asked.title} is to be seen on this machine; {asked.mend}, or "
-            f"give --device {HOST}",
-            option="--device",
-        )
+def check_device(device: str, there: Mapping[str, Machine]) -> None:
+    """Raises UsageError where a machine does not have it."""
+    for host, machine in there.items():
+        if device != HOST and machine.device(device) is None:
+            asked = kind(device)
+            raise UsageError(
+                f"--device {device}: no {asked.title} is to be seen on {host or 'this machine'}; "
+                f"{asked.mend}, or give --device {HOST}",
+                option="--device",
+            )
 
 
-def check_room(device: str, workers: int, *, side_by_side: bool) -> None:
+def check_room(
+    device: str, workers: int, there: Mapping[str, Machine], *, side_by_side: bool
+) -> None:
     """Raises UsageError where the device lets in fewer workers than are to live side by side."""
-    found = accelerator(device)
-    if found is not None and found.for_one and side_by_side and workers > 1:
-        raise UsageError(
-            f"--device {device}: its compute mode is {found.mode}, and {workers} frameworks are to "
-            f"stand side by side; {kind(device).sharing} lets them",
-            option="--device",
-        )
+    for host, machine in there.items():
+        found = machine.device(device)
+        if found is not None and found.for_one and side_by_side and workers > 1:
+            on = f" on {host}" if host else ""
+            raise UsageError(
+                f"--device {device}: its compute mode{on} is {found.mode}, and {workers} "
+                f"frameworks are to stand side by side; {kind(device).sharing} lets them",
+                option="--device",
+            )
 
 
 def check_steadiness(order: Order) -> None:
@@ -55,14 +68,17 @@ def check_steadiness(order: Order) -> None:
         raise UsageError(f"--steady: {reason}", option="--steady")
 
 
-def crowd(order: Order) -> str:
+def crowd(order: Order, there: Mapping[str, Machine]) -> str:
     """More threads than can run at once; empty where there are not."""
     cases = [entry.case for comparison in order.comparisons for entry in comparison.entries]
-    threads = max(case.threads * case.places.devices_per_node for case in cases)
-    there = hardware_threads()
-    if threads <= there:
+    each, devices = max(
+        ((case.threads, case.places.devices_per_node) for case in cases), key=lambda two: prod(two)
+    )
+    host, most = min(((host, one.threads) for host, one in there.items()), key=lambda two: two[1])
+    if each * devices <= most:
         return ""
+    fit = max(1, most // devices)
     return (
-        f"{threads} threads on a machine that runs {there} at once wait for each other; "
-        f"give --threads {there} or fewer"
+        f"{each * devices} threads on {host or 'a machine'} that runs {most} at once wait for each "
+        f"other; give --threads {fit}" + " or fewer" * (fit > 1)
     )

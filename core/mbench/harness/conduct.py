@@ -16,6 +16,7 @@ from mbench.harness.ceiling import Ceilings
 from mbench.harness.execute import execute
 from mbench.harness.foreseen import foreseen
 from mbench.harness.homes import Homes
+from mbench.harness.machines import machines
 from mbench.harness.proving import prove_entries
 from mbench.harness.resume import is_done, take_up
 from mbench.results import events
@@ -118,8 +119,9 @@ def found_before(order: Order, system: System, homes: Homes) -> tuple[list[Compa
     earlier = load_run(pick_run(order.results, order.resume))
     protocol = order.protocol
     return take_up(
-        earlier, order.comparisons, protocol=protocol, system=system, homes=homes
-    ), earlier
+        earlier, order.comparisons, protocol=protocol, system=system, homes=homes,
+        there=machines(order.launcher),
+    ), earlier  # fmt: skip
 
 
 def system_of(order: Order) -> System:

@@ -12,6 +12,7 @@ from mbench.engine.outcome import CaseEnded
 from mbench.engine.room import room_on
 from mbench.errors import MbenchError
 from mbench.harness import facts
+from mbench.harness.apart import measure_in_turn
 from mbench.harness.resume import is_done, is_ended, is_written
 from mbench.harness.search import Search
 from mbench.results import events
@@ -37,14 +38,45 @@ def execute(comparisons: Sequence[Comparison], bench: Bench) -> None:
     for comparison in comparisons:
         if earlier is None or comparison.number not in earlier.comparisons:
             bench.store.append(
-                events.Comparison(comparison=comparison.number, title=comparison.title)
+                events.Comparison(
+                    comparison=comparison.number, title=comparison.title, times=comparison.times
+                )
             )
         if comparison.settled and (earlier is None or not is_written(earlier, comparison)):
             write_cases(comparison, bench)
     missing = [c for c in comparisons if earlier is None or not is_done(earlier, c)]
-    bench.progress.plan([bench.expected.get(comparison.number) for comparison in missing])
+    turns = bench.protocol.processes if bench.protocol.together else 1
+    bench.progress.plan([bench.expected.get(comparison.number) for comparison in missing] * turns)
+    if bench.protocol.together:
+        measure_together(missing, bench)
+        return
     for comparison in missing:
         measure(comparison, bench)
+
+
+def measure_together(comparisons: Sequence[Comparison], bench: Bench) -> None:
+    """Comparisons of which nothing is open, in the same processes."""
+    bench = replace(bench, room=room_on(comparisons[0].entries[0].case.device))
+    environments: dict[int, dict[str, Environment]] = {each.number: {} for each in comparisons}
+    of_entry = {entry.number: each.number for each in comparisons for entry in each.entries}
+
+    def lost(entry: Entry, end: CaseEnded) -> None:
+        environments[of_entry[entry.number]].pop(entry.label, None)
+        bench.store.append(facts.outcome(entry, end))
+        bench.progress.ended(entry.label, end)
+
+    found = []
+    for entry in [entry for comparison in comparisons for entry in comparison.entries]:
+        try:
+            environment = home(entry, bench)
+        except (CaseEnded, MbenchError, Malformed) as error:
+            lost(entry, CaseEnded.of(error))
+        else:
+            environments[of_entry[entry.number]][entry.label] = environment
+            found.append((entry, environment))
+    if bench.prove is not None:
+        bench.prove(found, lost)
+    measure_in_turn(comparisons, environments, bench)
 
 
 def measure(comparison: Comparison, bench: Bench) -> None:

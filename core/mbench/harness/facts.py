@@ -25,11 +25,12 @@ if TYPE_CHECKING:
     from mbench.contract.adapter import FrameworkInfo
     from mbench.contract.case import Case
     from mbench.engine.outcome import CaseEnded
+    from mbench.engine.worker import Worker
     from mbench.environments.environment import Environment
     from mbench.plan.plan import Comparison, Entry
     from mbench.telemetry.machine import System
 
-__all__ = ["cases", "environment", "framework", "gates", "outcome"]
+__all__ = ["cases", "environment", "framework", "gates", "nodes", "outcome"]
 
 
 def cases(comparison: Comparison) -> Iterator[events.Case]:
@@ -85,6 +86,14 @@ def framework(entry: Entry, info: FrameworkInfo, system: System) -> Iterator[eve
     yield events.Framework(case=entry.number, **vars(info))
     if known := recall(key(system, entry.spec.name, info.version, entry.case)):
         yield events.Calibration(case=entry.number, **vars(known))
+
+
+def nodes(entry: Entry, worker: Worker) -> Iterator[events.Node]:
+    """The machines of a case, where they are not this one."""
+    for node in worker.kept:
+        ranks = [at for at, one in enumerate(worker.processes) if one.host == node.host]
+        system = node.here.machine.system
+        yield events.Node(case=entry.number, host=node.host, ranks=ranks, system=system)
 
 
 def outcome(entry: Entry, end: CaseEnded) -> events.Outcome:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import asdict
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mbench.engine.outcome import CaseEnded
+from mbench.engine.scratch import folder
 from mbench.equality.locate import Located, locate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mbench.engine.worker import Launcher
     from mbench.harness.homes import Homes
     from mbench.harness.progress import Progress
     from mbench.plan.plan import Comparison, Entry
@@ -28,6 +28,7 @@ def tell_where(
     results: Sequence[dict[str, Any]],
     *,
     timeout: float,
+    launcher: Launcher,
 ) -> None:
     """Add `located` to results whose outputs are wrong: by the last entry, if that is proven."""
     of = {result["number"]: result for result in results}
@@ -36,14 +37,14 @@ def tell_where(
     def find(entry: Entry) -> Located:
         if of[proven.number]["outcome"] != "ok":
             return Located(f"not located: {proven.label} is not proven itself")
-        with tempfile.TemporaryDirectory(prefix="mbench-") as logs:
+        with folder() as logs:
             new, other = (
-                (one.adapter, homes.of(one), one.case, Path(logs, f"{one.number}.log"))
+                (one.adapter, homes.of(one), one.case, logs / f"{one.number}.log")
                 for one in (entry, proven)
             )
             report = partial(progress.phase, entry.label)
             try:
-                return locate(new, other, timeout=timeout, report=report)
+                return locate(new, other, timeout=timeout, report=report, launcher=launcher)
             except CaseEnded as end:
                 return Located(f"not located: {end.outcome}: {end.reason}")
 

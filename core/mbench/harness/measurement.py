@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from statistics import median
 from time import perf_counter_ns
@@ -14,6 +14,7 @@ from mbench.contract.reading import Malformed
 from mbench.devices import accelerator
 from mbench.engine.launch import launch
 from mbench.engine.outcome import CaseEnded
+from mbench.engine.watching import watching
 from mbench.engine.worker import pids_here
 from mbench.harness import facts
 from mbench.harness.trial import most
@@ -117,7 +118,8 @@ class Measurement(ABC, Generic[Constants]):
         worker.resume()
         self.watch(info)
         if process == 0:
-            for fact in facts.framework(entry, info, self.store.system):
+            known = facts.framework(entry, info, self.store.system)
+            for fact in (*known, *facts.nodes(entry, worker)):
                 self.store.append(fact)
                 if isinstance(fact, events.Calibration):
                     self.calibrated[entry.number] = fact.ratios
@@ -189,19 +191,17 @@ class Measurement(ABC, Generic[Constants]):
         *,
         steps: int,
         each: bool = False,
-        pace: int | None = None,
+        paces: Mapping[str, int] | None = None,
     ) -> float:
         """Time `steps` steps and write them down, and what the last of them left.
 
-        `pace` is that of a core before. Returns samples per second.
+        `paces` are those of a core of each host before. Returns samples per second.
         """
         entry = runner.entry
         lead = 1 if entry.case.devices > 1 and entry.case.mode == "train" else 0
         runner.witness.approach(lead + steps)
         limit = max(self.protocol.timeout_seconds, 2 * steps * runner.step_seconds)
-        here = pids_here(runner.worker)
-        # What this machine does says nothing of processes that are all on others.
-        with self.sampler.watching(here) if here else nullcontext() as watch:
+        with watching(runner.worker, self.sampler) as watches:
             begin = perf_counter_ns()
             elapsed = runner.worker.run(steps, each=each, lead=lead, timeout=limit)
             waited = perf_counter_ns() - begin
@@ -215,10 +215,14 @@ class Measurement(ABC, Generic[Constants]):
                 ranks=elapsed.ranks,
             )
         )
-        if watch:
+        for watch in watches:
             self.store.append(
                 events.Telemetry(
-                    **vars(of_block), cores=watch.cores, samples=watch.samples, pace=pace
+                    **vars(of_block),
+                    host=watch.host,
+                    cores=watch.cores,
+                    samples=watch.samples,
+                    pace=paces.get(watch.host) if paces else None,
                 )
             )
         runner.witness.see(of_block, steps=lead + steps, waited=waited)

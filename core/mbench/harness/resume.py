@@ -17,12 +17,13 @@ if TYPE_CHECKING:
     from mbench.plan.plan import Comparison, Entry
     from mbench.plan.protocol import Protocol
     from mbench.results.records import Run
-    from mbench.telemetry.machine import System
+    from mbench.telemetry.machine import Machine, System
 
 __all__ = ["first_missing", "is_done", "is_ended", "is_written", "take_up"]
 
 MACHINE = ("hostname", "os", "cpu", "physical_cores", "logical_cores", "usable_cores", "governor",
            "transparent_huge_pages", "memory_bytes", "gpus", "variables")  # fmt: skip
+NODE = tuple(key for key in MACHINE if key not in ("hostname", "variables"))
 FREE = ("timeout_seconds",)
 """Constants of a protocol that change no figure."""
 
@@ -65,15 +66,17 @@ def take_up(
     protocol: Protocol,
     system: System,
     homes: Homes,
+    there: Mapping[str, Machine],
 ) -> list[Comparison]:
     """`comparisons` with what `run` had found for them already.
 
     Raises UsageError with all differences where it would not be the same run: other cases, other
-    constants, another machine, other versions.
+    constants, another machine, or another where processes are started, other versions.
     """
     differences = [
         *changes(plain(run.header.protocol), plain(protocol), leave=FREE),
         *changes(*({key: getattr(s, key) for key in MACHINE} for s in (run.header.system, system))),
+        *node_changes(run, there),
     ]
     settled = []
     for comparison in comparisons:
@@ -94,6 +97,24 @@ def take_up(
     if differences:
         raise UsageError(f"{run.id} cannot be resumed: {'; '.join(differences)}")
     return settled
+
+
+def node_changes(run: Run, there: Mapping[str, Machine]) -> list[str]:
+    """What differs of the machines where processes are started, in words, each by its host.
+
+    A job of a cluster may be given others than before: each must be like one that had a part.
+    """
+    known = {host: node.system for case in run.cases.values() for host, node in case.nodes.items()}
+    found = []
+    for host, machine in there.items():
+        before = [known[host]] if host in known else list(known.values())
+        differences = [
+            changes(*({key: getattr(s, key) for key in NODE} for s in (one, machine.system)))
+            for one in before
+        ]
+        if host and differences and all(differences):
+            found.append(f"{host}: {', '.join(differences[0])}")
+    return found
 
 
 def as_found(run: Run, comparison: Comparison, differences: list[str]) -> Comparison:

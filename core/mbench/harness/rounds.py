@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from mbench.console import counted
 from mbench.engine.outcome import CaseEnded
 from mbench.engine.together import together
+from mbench.engine.watching import paces
 from mbench.harness.effort import rounds_that_pay
 from mbench.harness.measurement import Measurement, Runner
 from mbench.harness.resume import first_missing
@@ -254,12 +255,12 @@ class Interleaved(Measurement[Adaptive]):
     def turn(self, runner: Runner, process: int, round_number: int) -> None:
         """One block, and in inference as many steps timed one by one, for the percentiles."""
         entry, steps = runner.entry, runner.steps_in(self.protocol.block_seconds)
-        pace = self.sampler.pace()
+        before = paces(runner.worker, self.sampler)
         runner.worker.resume()
         runner.witness.refresh()
         if lead := self.lead_steps(runner):
             runner.witness.run(lead)
-        rate = self.block(runner, process, round_number, steps=steps, pace=pace)
+        rate = self.block(runner, process, round_number, steps=steps, paces=before)
         self.rates.setdefault(entry.number, {}).setdefault(process, {})[round_number] = rate
         self.progress.throughput(entry.label, rate)
         if entry.case.mode == "inference":

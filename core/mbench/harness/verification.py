@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import sys
-import tempfile
+from contextlib import closing
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mbench.console import printable
 from mbench.engine import local
 from mbench.engine.ending import last_words
 from mbench.engine.outcome import CaseEnded
-from mbench.engine.scratch import scratch
+from mbench.engine.scratch import folder, scratch
+from mbench.equality.idle import Idle
 from mbench.equality.proof_case import PROVEN_AXES
 from mbench.errors import MbenchError
 from mbench.harness.beforehand import check_device
 from mbench.harness.homes import Homes
 from mbench.harness.locating import tell_where
+from mbench.harness.machines import machines
 from mbench.harness.proving import prove_entries
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def verify(
 
     If `locate`, the last framework tells in which tensor the others' outputs go wrong.
     """
-    check_device(device)
+    check_device(device, machines(launcher))
     homes = Homes(
         comparisons=[replace(c, entries=(entry,)) for c in comparisons for entry in c.entries],
         accelerator=device, provision=provision, progress=progress,
@@ -62,17 +63,19 @@ def verify(
 
     results: list[dict[str, Any]] = []
     interrupted = False
-    with tempfile.TemporaryDirectory(prefix="mbench-") as logs, scratch():
+    with folder() as logs, scratch(), closing(Idle()) as idle:
         try:
             progress.plan([None] * len(comparisons))
             for comparison in comparisons:
                 progress.comparison(comparison.title, [e.label for e in comparison.entries])
                 prove_comparison(
                     comparison, homes, progress, results, timeout=timeout, fresh=fresh, quick=quick,
-                    launcher=launcher, log=lambda entry: Path(logs, f"{entry.number}.log"),
+                    launcher=launcher, idle=idle, log=lambda entry: logs / f"{entry.number}.log",
                 )  # fmt: skip
                 if locate:
-                    tell_where(comparison, homes, progress, results, timeout=timeout)
+                    tell_where(
+                        comparison, homes, progress, results, timeout=timeout, launcher=launcher
+                    )
         except KeyboardInterrupt:
             interrupted = True
         finally:

@@ -110,6 +110,8 @@ class Comparison:
     entries: tuple[Entry, ...]
     largest_batch: bool = False
     best_compiler: bool = False
+    times: int | None = None
+    """How often it stands in another, which is taken apart; None where it is no part."""
 
     @property
     def settled(self) -> bool:

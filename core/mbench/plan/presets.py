@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from mbench.contract.reading import Malformed, read_fields
 from mbench.errors import UsageError
 from mbench.plan.adaptive import Adaptive
+from mbench.plan.apart import Apart
 from mbench.plan.counted import Counted
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ PRESETS: dict[str, Protocol] = {
     preset.name: preset
     for preset in (
         Adaptive(),
+        Apart(),
         # DLPerf's README: 20 steps ignored, the next 100 timed, the median of 7 repetitions.
         Counted(name="dlperf", processes=7, warmup_steps=20, steps=100),
         # SuperBench's num_warmup and num_steps; every step is synchronised and timed.

@@ -67,6 +67,9 @@ class Comparison(Event):
     """Number of the comparison in the run."""
     title: str
     """The comparison in a few words."""
+    times: Count | None = None
+    """How often this operator stands in the model of the run's first comparison; None where it is
+    no part of it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,6 +178,20 @@ class EqualWork(ProofRecord, OfCase):
 @dataclass(frozen=True, kw_only=True)
 class Framework(FrameworkInfo, OfCase):
     """When the first worker has imported the framework."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Node(OfCase):
+    """After `framework`, for each machine of the case if others than the one that runs mbench
+    compute.
+    """
+
+    host: str
+    """Its name in outcomes and in telemetry."""
+    ranks: list[Number]
+    """Those that run there."""
+    system: System
+    """What its keeper found there."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -320,8 +337,10 @@ class Evidence(evidence.Evidence, OfBlock):
 
 @dataclass(frozen=True, kw_only=True)
 class Telemetry(OfBlock):
-    """After each block."""
+    """After each block, for each machine that it ran on."""
 
+    host: str = ""
+    """Which machine; empty for the one that ran mbench. Instants are of its own clock."""
     cores: Count
     """Logical cores that the worker may use."""
     samples: list[Sample]
@@ -335,7 +354,7 @@ class Telemetry(OfBlock):
 
 
 KINDS = (
-    Run, Resumed, Comparison, Search, Case, Environment, EqualWork, Framework, Calibration,
+    Run, Resumed, Comparison, Search, Case, Environment, EqualWork, Framework, Node, Calibration,
     Process, Build, Block, Telemetry, Evidence, Changes, Memory, Ceiling, Outcome, ComparisonEnd,
     End,
 )  # fmt: skip

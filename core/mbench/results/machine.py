@@ -10,9 +10,10 @@ from mbench import stats
 from mbench.telemetry.disturbances import Disturbance, find_disturbances, pace_changes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-    from mbench.results.records import CaseRecord, Run
+    from mbench.results.events import Block
+    from mbench.results.records import CaseRecord, Run, Watched
     from mbench.telemetry.usage import Usage
 
 __all__ = ["device_memory", "disturbances", "energy", "telemetry"]
@@ -27,48 +28,63 @@ WARMING_CHANGE = 0.01
 """A smaller change is not worth a word."""
 
 
-def watched_of(case: CaseRecord) -> dict[tuple[int, int], list[Usage]]:
-    """The blocks that were watched, by process and round."""
-    rounds: dict[tuple[int, int], list[Usage]] = {}
+def seen_of(case: CaseRecord) -> dict[str, list[Watched]]:
+    """What was seen of each machine, by its host."""
+    found: dict[str, list[Watched]] = {}
     for process in case.processes.values():
         for seen in process.watched:
-            if seen.usage is not None:
-                rounds.setdefault(seen.turn, []).append(seen.usage)
+            found.setdefault(seen.host, []).append(seen)
+    return found
+
+
+def rounds_of(watched: Sequence[Watched]) -> dict[tuple[int, int], list[Usage]]:
+    """The blocks of one machine, by process and round."""
+    rounds: dict[tuple[int, int], list[Usage]] = {}
+    for seen in watched:
+        if seen.usage is not None:
+            rounds.setdefault(seen.turn, []).append(seen.usage)
     return rounds
 
 
-def paces_of(case: CaseRecord) -> dict[tuple[int, int], int]:
+def paces_of(watched: Sequence[Watched]) -> dict[tuple[int, int], int]:
     """Nanoseconds of an empty loop before each turn in which all workers were stopped."""
-    return {
-        seen.turn: seen.pace
-        for process in case.processes.values()
-        for seen in process.watched
-        if seen.pace is not None
-    }
+    return {seen.turn: seen.pace for seen in watched if seen.pace is not None}
 
 
-def cores_of(case: CaseRecord) -> int:
-    """The logical cores that its workers might use: fewest, should they differ."""
-    return min(seen.cores for p in case.processes.values() for seen in p.watched)
+def cores_of(watched: Iterable[Watched]) -> int:
+    """The logical cores that workers might use: fewest, should they differ."""
+    return min(seen.cores for seen in watched)
 
 
 def disturbances(run: Run, case: CaseRecord) -> list[Disturbance]:
-    """What disturbed `case`; a device needs one core of the processor's.
-
-    Its cores' pace is judged by what is usual over the turns of all cases that were beside it.
-    """
-    rounds = watched_of(case)
+    """What disturbed `case`, on whichever machine, each judged by itself."""
+    beside = [seen_of(one) for one in run.cases_of(case.planned.comparison)]
     found = warming(case)
-    if paces := paces_of(case):
-        beside = run.cases_of(case.planned.comparison)
-        usual = median(pace for one in beside for pace in paces_of(one).values())
+    for host, watched in seen_of(case).items():
+        of_host = [seen for one in beside for seen in one.get(host, [])]
+        found += [one.on(host) for one in disturbances_on(run, case, watched, of_host)]
+    return found
+
+
+def disturbances_on(
+    run: Run, case: CaseRecord, watched: Sequence[Watched], beside: Sequence[Watched]
+) -> list[Disturbance]:
+    """What disturbed one machine; a device needs one core of the processor's.
+
+    Its cores' pace is judged by what is usual there over the turns of all cases `beside`.
+    """
+    found = []
+    if paces := paces_of(watched):
+        usual = median(seen.pace for seen in beside if seen.pace is not None)
         found += pace_changes(paces, usual=usual)
-    if not rounds:
+    if not (rounds := rounds_of(watched)):
         return found
-    cores = cores_of(case)
+    cores, host = cores_of(watched), watched[0].host
     needed = case.axes.threads if case.axes.device == "cpu" else 1
-    physical = min(run.header.system.usable_cores, cores)
-    return found + find_disturbances(rounds, cores=cores, spare_cores=max(0, physical - needed))
+    needed *= case.axes.places.devices_per_node
+    system = case.nodes[host].system if host in case.nodes else run.header.system
+    spare = max(0, min(system.usable_cores, cores) - needed)
+    return found + find_disturbances(rounds, cores=cores, spare_cores=spare)
 
 
 def warming(case: CaseRecord) -> list[Disturbance]:
@@ -91,14 +107,16 @@ def thinned(values: list[float]) -> list[float]:
 
 
 def telemetry(case: CaseRecord) -> Document | None:
-    """Means over the blocks, and how far they ranged; None where no block was watched."""
-    rounds = watched_of(case)
-    blocks = [block for blocks in rounds.values() for block in blocks]
+    """Means over the blocks on all machines, and how far they ranged; None where none was
+    watched.
+    """
+    watched = [seen for process in case.processes.values() for seen in process.watched]
+    blocks = [seen.usage for seen in watched if seen.usage is not None]
     if not blocks:
         return None
     return {
-        "rounds": len(rounds),
-        "cores": cores_of(case),
+        "rounds": len({seen.turn for seen in watched if seen.usage is not None}),
+        "cores": cores_of(watched),
         "worker_cores": fmean(block.worker_cores for block in blocks),
         "other_cores": load(blocks, lambda block: block.other_cores),
         "stolen_cores": load(blocks, lambda block: block.stolen_cores),
@@ -110,7 +128,7 @@ def telemetry(case: CaseRecord) -> Document | None:
         "memory_stalled": mean(blocks, lambda block: block.memory_stalled),
         "io_stalled": mean(blocks, lambda block: block.io_stalled),
         "cpu_mhz": spread(blocks, lambda block: block.mhz),
-        "pace_nanoseconds": ends(list(paces_of(case).values())),
+        "pace_nanoseconds": ends([seen.pace for seen in watched if seen.pace is not None]),
         "gpu": gpu(blocks),
     }
 
@@ -136,22 +154,22 @@ def gpu(blocks: Sequence[Usage]) -> Document | None:
 
 def device_memory(case: CaseRecord) -> int | None:
     """Most memory that a process held on the device during its blocks, by the device's driver."""
-    blocks = [block for found in watched_of(case).values() for block in found]
-    return max((b.gpu_bytes for b in blocks if b.gpu_bytes is not None), default=None)
+    held = [one.gpu_bytes for _, used in blocks_of(case) for one in used]
+    return max((count for count in held if count is not None), default=None)
 
 
 def energy(case: CaseRecord) -> Document | None:
-    """What a sample costs, of the device that computes; None where nothing meters it."""
+    """What a sample costs, of the devices that compute; None where not all of them are metered."""
     on_cpu = case.axes.device == "cpu"
+    if not on_cpu and case.axes.places.devices_per_node > 1:
+        return None  # one of a machine's devices is looked at
     joules, seconds, samples = 0.0, 0.0, 0
-    for process in case.processes.values():
-        for seen in process.watched:
-            found = seen.usage
-            spent = found and (found.joules if on_cpu else found.gpu_joules)
-            if found and spent:
-                joules += spent
-                seconds += found.seconds
-                samples += seen.block.steps * case.axes.samples_per_step
+    for block, found in blocks_of(case):
+        spent = [one.joules if on_cpu else one.gpu_joules for one in found]
+        if len(found) == case.axes.places.nodes and all(spent):
+            joules += sum(filter(None, spent))
+            seconds += fmean(one.seconds for one in found)
+            samples += block.steps * case.axes.samples_per_step
     if not samples:
         return None
     return {
@@ -159,6 +177,16 @@ def energy(case: CaseRecord) -> Document | None:
         "mean_watts": joules / seconds,
         "source": "processor packages (RAPL)" if on_cpu else "GPU (NVML)",
     }
+
+
+def blocks_of(case: CaseRecord) -> Iterable[tuple[Block, list[Usage]]]:
+    """Each block, and what was used meanwhile on each of its machines, as far as that was seen."""
+    found: dict[tuple[int, int, bool], tuple[Block, list[Usage]]] = {}
+    for seen in (seen for process in case.processes.values() for seen in process.watched):
+        if seen.usage is not None:
+            _, used = found.setdefault((*seen.turn, seen.block.each), (seen.block, []))
+            used.append(seen.usage)
+    return found.values()
 
 
 def page_faults(blocks: Sequence[Usage]) -> float | None:

@@ -20,9 +20,10 @@ __all__ = ["CaseRecord", "ComparisonRecord", "Process", "Run"]
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """A block, and what the machine did meanwhile: the looks at it are many, and not kept."""
+    """A block, and what a machine did meanwhile: the looks at it are many, and not kept."""
 
     block: events.Block
+    host: str
     cores: int
     pace: int | None
     usage: Usage | None
@@ -58,6 +59,8 @@ class CaseRecord:
     environment: events.Environment | None = None
     equal_work: events.EqualWork | None = None
     info: events.Framework | None = None
+    nodes: dict[str, events.Node] = field(default_factory=dict)
+    """By host; none where only the machine that ran mbench computed."""
     calibration: events.Calibration | None = None
     outcome: events.Outcome | None = None
     ceiling: list[events.Ceiling] = field(default_factory=list)
@@ -74,6 +77,8 @@ class ComparisonRecord:
     reason: str | None = None
     """Why measuring stopped; None where it has not."""
     set_seconds: float | None = None
+    times: int | None = None
+    """How often it stands in the first one, which is taken apart."""
 
 
 @dataclass
@@ -120,7 +125,7 @@ class Run:
 
     @take.register
     def _(self, event: events.Comparison) -> None:
-        self.comparisons[event.comparison] = ComparisonRecord(event.title)
+        self.comparisons[event.comparison] = ComparisonRecord(event.title, times=event.times)
 
     @take.register
     def _(self, event: events.ComparisonEnd) -> None:
@@ -150,6 +155,10 @@ class Run:
         self.cases[event.case].info = event
 
     @take.register
+    def _(self, event: events.Node) -> None:
+        self.cases[event.case].nodes[event.host] = event
+
+    @take.register
     def _(self, event: events.Calibration) -> None:
         self.cases[event.case].calibration = event
 
@@ -173,7 +182,7 @@ class Run:
     def _(self, event: events.Telemetry) -> None:
         process = self.process(event)
         process.watched.append(
-            Watched(process.blocks[-1], event.cores, event.pace, usage(event.samples))
+            Watched(process.blocks[-1], event.host, event.cores, event.pace, usage(event.samples))
         )
 
     @take.register

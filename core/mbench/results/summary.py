@@ -99,9 +99,10 @@ def summarize_case(run: Run, case: CaseRecord) -> Document:
         "telemetry": telemetry(case),
         "energy": energy(case),
         "disturbances": [
-            {"kind": found.kind, "share": found.share, "text": found.text}
+            {"kind": found.kind, "host": found.host, "share": found.share, "text": found.text}
             for found in disturbances(run, case)
         ],
+        "nodes": [facts(node) for node in case.nodes.values()],
         "differences": first.differences if first else [],
         "equal_work": facts(case.equal_work),
         "batches": first.batches if first else None,

@@ -189,6 +189,11 @@ class Prepared:
             return self.batch
         return {name: tensor[:1] for name, tensor in self.batch.items()}
 
+    @property
+    def times_sample(self) -> int:
+        """How often what `sample` gives is in a batch."""
+        return self.case.batch_size if self.workload.separable else 1
+
     def step(self, at: int) -> None:
         """What runs takes its batch as an argument: none is ever a constant of what is compiled."""
         batch = self.placed_batches[at]

@@ -8,6 +8,7 @@ from mbench.stats.intervals import (
     STOPPED_CONFIDENCE,
     Interval,
     geometric_interval,
+    mean_interval,
     stdev,
 )
 from mbench.stats.pairs import Pair, Ratio, pair_of, pairs_of, ratio
@@ -33,6 +34,7 @@ __all__ = [
     "detectable",
     "geometric_interval",
     "known_scatter",
+    "mean_interval",
     "pair_of",
     "pairs_for",
     "pairs_of",

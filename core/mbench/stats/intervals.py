@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mbench.stats.scatter import Scatter
 
 __all__ = ["CONFIDENCE", "FEWEST", "RANKED", "STOPPED_CONFIDENCE", "Interval",
-           "geometric_interval", "stdev"]  # fmt: skip
+           "geometric_interval", "mean_interval", "stdev"]  # fmt: skip
 
 CONFIDENCE = 0.95
 STOPPED_CONFIDENCE = 0.965
@@ -87,3 +87,13 @@ def geometric_interval(
     error = math.sqrt(max(squares / freedom, within) / count)
     reach = quantile(freedom, 0.5 + confidence / 2) * error
     return Interval(math.exp(center), math.exp(center - reach), math.exp(center + reach), count)
+
+
+def mean_interval(values: Sequence[float], *, confidence: float = CONFIDENCE) -> Interval:
+    """Student's, of the mean of `values` of either sign, one per set of processes."""
+    count = len(values)
+    center = fmean(values)
+    if count < FEWEST:
+        return Interval(center, None, None, count)
+    reach = quantile(count - 1.0, 0.5 + confidence / 2) * stdev(values) / math.sqrt(count)
+    return Interval(center, center - reach, center + reach, count)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean, median
 from typing import TYPE_CHECKING
 
@@ -52,6 +52,12 @@ class Disturbance:
     text: str
     rounds: frozenset[tuple[int, int]] = frozenset()
     """By process and round; none where it is not of single rounds."""
+    host: str = ""
+    """Of the machine that it happened on; empty for the one that ran mbench."""
+
+    def on(self, host: str) -> Disturbance:
+        """The same, by the name of its machine."""
+        return replace(self, host=host, text=f"on {host}: {self.text}") if host else self
 
 
 def find_disturbances(rounds: Rounds, *, cores: int, spare_cores: int) -> list[Disturbance]:

@@ -1,4 +1,4 @@
-"""What is written down of the machine that measures."""
+"""What a machine tells of itself: the one that runs mbench, and each on which its processes run."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from mbench.quantities import Bytes, Count, Megahertz
 
-__all__ = ["System"]
+__all__ = ["DeviceSeen", "Machine", "System"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,3 +41,30 @@ class System:
     """What drivers say of each GPU, and of other devices, as text."""
     variables: dict[str, str]
     """Variables around mbench that tune what workers do, which inherit them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeviceSeen:
+    """The device of a kind that processes on a machine get to see first."""
+
+    kind: str
+    mode: str
+    """Who may compute on it, in words."""
+    for_one: bool
+    """Whether it lets no second process in."""
+    free_bytes: Bytes | None
+    """Of its memory."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Machine:
+    """One on which processes are to be started, and what they find there."""
+
+    system: System
+    threads: Count
+    """That run at once."""
+    devices: list[DeviceSeen]
+    """One of each kind that there is, beside the machine itself."""
+
+    def device(self, kind: str) -> DeviceSeen | None:
+        return next((one for one in self.devices if one.kind == kind), None)

@@ -27,9 +27,13 @@ EVERY_SECONDS = 1.0
 
 @dataclass
 class Watch:
-    """What was seen during one block: `cores` that the worker may use, and the samples."""
+    """What was seen of one machine during one block: `cores` that the worker may use, and the
+    samples.
+    """
 
     cores: int
+    host: str = ""
+    """Empty for this machine."""
     samples: list[Sample] = field(default_factory=list)
 
 

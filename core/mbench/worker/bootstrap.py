@@ -68,6 +68,10 @@ if __name__ == "__main__":
 
         teach()
 
+    from mbench.worker.greeting import greet
+
+    greet(write_fd)
+
     from mbench.worker.session import serve
 
     serve(read_fd, write_fd)

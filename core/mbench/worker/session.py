@@ -6,7 +6,6 @@ import gc
 import importlib
 import inspect
 import os
-import platform
 import traceback
 from functools import partial
 from time import perf_counter
@@ -167,13 +166,6 @@ def serve(read_fd: int, write_fd: int) -> None:
     os.set_inheritable(read_fd, False)
     os.set_inheritable(write_fd, False)
     with os.fdopen(read_fd, "rb") as requests, os.fdopen(write_fd, "wb", buffering=0) as replies:
-        replies.write(
-            wire.encode(
-                wire.Hello(
-                    python=platform.python_version(), pid=os.getpid(), process_group=os.getpgrp()
-                )
-            )
-        )
         for line in requests:
             message = wire.decode(line)
             try:

@@ -94,6 +94,40 @@ class BertWorkload(Workload):
             )
         return found
 
+    def operations(self, batch_size: int, *, mode: str) -> list[str]:
+        """But for dropout, and the pooler's tanh."""
+        config = self.config
+        hidden, inner = config.hidden, config.intermediate
+        tokens, predicted = batch_size * config.sequence_length, batch_size * config.predictions
+        projection, sum_ = f"op:linear/{tokens}x{hidden}x{hidden}", f"op:add/{tokens}x{hidden}"
+        norm = f"op:layer_norm/{tokens}x{hidden}"
+        heads = f"{config.heads}x{hidden // config.heads}"
+        layer = [
+            *[projection] * 3,
+            f"op:attention/{batch_size}x{config.sequence_length}x{heads}",
+            *(projection, sum_, norm),
+            f"op:linear/{tokens}x{hidden}x{inner}",
+            f"op:gelu/{tokens}x{inner}",
+            f"op:linear/{tokens}x{inner}x{hidden}",
+            *(sum_, norm),
+        ]
+        found = [
+            f"op:embedding/{tokens}x{config.vocabulary}x{hidden}",
+            f"op:embedding/{tokens}x{config.token_types}x{hidden}",
+            *(sum_, sum_, norm),
+            *layer * config.layers,
+            f"op:linear/{batch_size}x{hidden}x{hidden}",
+            f"op:linear/{batch_size}x{hidden}x2",
+            f"op:linear/{predicted}x{hidden}x{hidden}",
+            f"op:gelu/{predicted}x{hidden}",
+            f"op:layer_norm/{predicted}x{hidden}",
+            f"op:linear/{predicted}x{hidden}x{config.vocabulary}",
+        ]
+        if mode == "train":
+            found.append(f"op:cross_entropy/{predicted}x{config.vocabulary}")
+            found.append(f"op:cross_entropy/{batch_size}x2")
+        return found
+
     def masks(self) -> dict[str, float]:
         """Not of attention's own dropout, which drops weights of heads and no outputs."""
         return {

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-__all__ = ["Convolution", "ImageConfig", "ImageWorkload", "Linear", "Norm", "windows"]
+__all__ = ["Convolution", "ImageConfig", "ImageWorkload", "Linear", "Norm", "Operations",
+           "windows"]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -103,6 +104,44 @@ def windows(
         return free // stride + 1
     count = math.ceil(free / stride) + 1
     return count - 1 if (count - 1) * stride >= size + padding else count
+
+
+class Operations:
+    """The names of operators, as a pass through a classifier meets them."""
+
+    def __init__(self, batch_size: int) -> None:
+        self.batch_size = batch_size
+        self.found: list[str] = []
+
+    def convolution(
+        self,
+        inputs: int,
+        side: int,
+        outputs: int,
+        kernel: int,
+        *,
+        stride: int = 1,
+        groups: int = 1,
+        norm: bool = False,
+        relu: bool = False,
+    ) -> int:
+        """Of square images, padded by half its kernel, and what comes after it; gives pixels per
+        side.
+        """
+        padding = kernel // 2
+        name = f"op:conv2d/{self.batch_size}x{inputs}x{side}x{side}-o{outputs}-k{kernel}"
+        for letter, value, usual in (("s", stride, 1), ("p", padding, 0), ("g", groups, 1)):
+            name += f"-{letter}{value}" * (value != usual)
+        self.found.append(name)
+        side = windows(side, kernel, stride=stride, padding=padding)
+        if norm:
+            self.found.append(f"op:batch_norm/{self.batch_size}x{outputs}x{side}x{side}")
+        if relu:
+            self.found.append(f"op:relu/{self.batch_size * outputs}x{side * side}")
+        return side
+
+    def sum(self, channels: int, side: int) -> None:
+        self.found.append(f"op:add/{self.batch_size * channels}x{side * side}")
 
 
 RECIPE = Optimizer(rule="sgd", learning_rate=1e-6, momentum=0.9, weight_decay=1e-4)

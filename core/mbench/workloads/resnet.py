@@ -13,7 +13,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from mbench.older import zipped
-from mbench.workloads.images import Convolution, ImageWorkload, Linear, Norm
+from mbench.workloads.images import (
+    Convolution,
+    ImageWorkload,
+    Linear,
+    Norm,
+    Operations,
+    windows,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,6 +81,44 @@ class ResNetWorkload(ImageWorkload):
                 yield from self.block(f"layer{stage}.{block}", inputs, width, size, stride)
                 inputs, size = width * config.expansion, math.ceil(size / stride)
         yield Linear("fc", inputs, config.classes)
+
+    def operations(self, batch_size: int, *, mode: str) -> list[str]:
+        config = self.config
+        side, inputs = config.image_size, config.stem
+        made = Operations(batch_size)
+        side = made.convolution(3, side, config.stem, 7, stride=2, norm=True, relu=True)
+        made.found.append(f"op:max_pool/{batch_size}x{inputs}x{side}x{side}-k3-s2-p1")
+        side = windows(side, 3, stride=2, padding=1)
+        for stage, (blocks, width) in enumerate(zipped(config.blocks, config.widths)):
+            for block in range(blocks):
+                stride = 2 if stage and not block else 1
+                outputs = width * config.expansion
+                if stride > 1 or inputs != outputs:
+                    made.convolution(inputs, side, outputs, 1, stride=stride, norm=True)
+                side = self.operations_of_block(made, inputs, width, side, stride)
+                made.sum(outputs, side)
+                inputs = outputs
+        made.found.append(f"op:mean_pool/{batch_size}x{inputs}x{side}x{side}")
+        made.found.append(f"op:linear/{batch_size}x{inputs}x{config.classes}")
+        if mode == "train":
+            made.found.append(f"op:cross_entropy/{batch_size}x{config.classes}")
+        return made.found
+
+    def operations_of_block(
+        self, made: Operations, inputs: int, width: int, side: int, stride: int
+    ) -> int:
+        """Of its convolutions, with the ReLU after the sum; gives pixels per side."""
+        config = self.config
+        outputs, inner = width * config.expansion, config.inner(width)
+        if not config.bottleneck:
+            side = made.convolution(inputs, side, width, 3, stride=stride, norm=True, relu=True)
+            return made.convolution(width, side, width, 3, norm=True, relu=True)
+        first, second = (stride, 1) if config.stride_first else (1, stride)
+        side = made.convolution(inputs, side, inner, 1, stride=first, norm=True, relu=True)
+        side = made.convolution(
+            inner, side, inner, 3, stride=second, groups=config.groups, norm=True, relu=True
+        )
+        return made.convolution(inner, side, outputs, 1, norm=True, relu=True)
 
     def block(
         self, at: str, inputs: int, width: int, size: int, stride: int

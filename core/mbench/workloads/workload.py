@@ -152,6 +152,14 @@ class Workload:
         """
         return None
 
+    def operations(self, batch_size: int, *, mode: str) -> list[str]:
+        """The names of the operators that a step is made of, each as often as it stands there.
+
+        What is left out is little beside them, or is told where they are. Empty where nobody wrote
+        them down.
+        """
+        return []
+
     def usual_batch(self, device: str) -> int:
         """Where none is asked for; on a device that nobody thought of, the largest."""
         return self.batch_sizes.get(device, max(self.batch_sizes.values()))

@@ -24,6 +24,7 @@ mx = pytest.importorskip("mxnet", reason="MXNet is not installed here")
 from mbench_mxnet import optimizer  # noqa: E402
 from mbench_mxnet.compiler import COMPILERS, Eager  # noqa: E402
 from mbench_mxnet.layers import BatchNorm  # noqa: E402
+from mbench_mxnet.precision import has_bfloat16  # noqa: E402
 from mbench_mxnet.rules import RULES  # noqa: E402
 from mbench_mxnet.runtime import Runtime  # noqa: E402
 from mbench_mxnet.statistics import Statistics, averages_unbiased  # noqa: E402
@@ -32,6 +33,7 @@ from mbench_mxnet.statistics import Statistics, averages_unbiased  # noqa: E402
 pytestmark = pytest.mark.filterwarnings("ignore:Please import .csr_matrix.:DeprecationWarning")
 
 RESNET = resnet(blocks=(1, 1, 1, 1), image_size=32)
+NO_BFLOAT16 = "MXNet's oneDNN has bfloat16 where the processor has AVX-512, which this one lacks"
 WORKLOADS = {"resnet": RESNET, "bert": BERT}
 prepare = partial(small.prepare, compiler="hybrid")
 
@@ -317,6 +319,7 @@ except Unsupported as error:
 """
 
 
+@pytest.mark.skipif(not has_bfloat16(), reason=NO_BFLOAT16)
 def test_amp_in_bfloat16(workload):
     """In a process of its own, for AMP has no way back."""
     found = subprocess.run(
@@ -350,6 +353,7 @@ print(a.dtype, other.dtype)
 """
 
 
+@pytest.mark.skipif(not has_bfloat16(), reason=NO_BFLOAT16)
 def test_bfloat16_is_that_of_amp():
     """In a process of its own, for AMP has no way back."""
     found = subprocess.run(
@@ -358,6 +362,12 @@ def test_bfloat16_is_that_of_amp():
     )  # fmt: skip
     assert found.returncode == 0, found.stderr
     assert "bfloat16" in found.stdout
+
+
+@pytest.mark.skipif(has_bfloat16(), reason="this processor has bfloat16 in oneDNN")
+def test_bfloat16_is_unsupported_where_the_processor_lacks_it(runtime):
+    with pytest.raises(Unsupported, match="where the processor has AVX-512"):
+        prepare(runtime, RESNET, precision="amp-bf16")
 
 
 def test_threads_must_stand_before_the_import():

@@ -275,6 +275,20 @@ def test_a_broken_graph_is_unsupported():
         broken({"x": paddle.ones([2, 3])})
 
 
+def test_one_graph_that_runs_in_several_parts_is_unsupported():
+    """Generators cannot be traced: their functions are compiled one by one, here the same twice."""
+
+    def part(x):
+        return paddle.tanh(x) + 1
+
+    def breaks(batch):
+        return [part(*(batch[name] for name in (at,))) for at in ("x", "y")]
+
+    broken = OneGraph(paddle.jit.to_static(breaks, backend=None))
+    with pytest.raises(Unsupported, match=r"breaks this into [0-9]+ functions"):
+        broken({"x": paddle.ones([2, 3]), "y": paddle.ones([2, 3])})
+
+
 @pytest.mark.filterwarnings("ignore:Conversion of an array with ndim > 0:DeprecationWarning")
 def test_counts_the_flops_that_the_workload_states(runtime):
     counted = prepare(runtime, RESNET, mode="inference").counted_flops()

@@ -56,6 +56,7 @@ def offered(line: str) -> list[str]:
         ("mbench show --log ", ["mlflow"]),
         ("mbench run qu", ["quick"]),
         ("mbench run tin", ["tiny"]),
+        ("mbench disk --jobs seq_read,rand_w", ["seq_read,rand_write"]),
         ("mbench help comp", ["compare"]),
         ("mbench help env cr", ["create"]),
         ("mbench comp", ["compare"]),

@@ -62,6 +62,14 @@ def test_several_nodes_are_hosts_that_are_named(launcher, mpirun):
     assert launcher("1x1", hosts="a").keepers.count == 1  # that machine, and not this one
 
 
+def test_keepers_of_a_command_are_started_once(launcher, mpirun):
+    mpirun("mpirun (Open MPI) 4.1.4")
+    found = launcher("2x4", hosts="a,b")
+    assert launcher("2x4", hosts="a,b") is found
+    assert launcher("1x4", hosts="a,b") is found
+    assert launcher("2x4", hosts="a,c") is not found
+
+
 def test_several_nodes_are_those_of_a_job_of_slurm(launcher, tmp_path, monkeypatch):
     (tmp_path / "srun").symlink_to("/bin/true")
     monkeypatch.setenv("SLURM_JOB_ID", "7")

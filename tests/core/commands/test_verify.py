@@ -101,6 +101,15 @@ def test_outputs_that_are_wrong_are_located(fault, filled, said):
     assert f"flaky: outputs {said}" in result.stderr
 
 
+def test_one_of_several_devices_locates_what_is_wrong():
+    result = subprocess.run(
+        [*MBENCH, "flaky", "--locate", "tiny", "--scale", "1x2"],
+        env={**os.environ, "FLAKY": "reversed"}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert result.returncode == 1, result.stderr
+    assert "flaky: outputs agree once all numbers of" in result.stderr
+
+
 def test_who_is_not_proven_locates_nothing():
     result = subprocess.run(
         [*MBENCH, "flaky", "--locate", "flaky"],

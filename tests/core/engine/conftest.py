@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+import hosts
+import psutil
 import pytest
-from workers import PATIENCE, PYTHON, eventually, framework
+from workers import INFERENCE, PATIENCE, PYTHON, eventually, framework
 
 from mbench.contract.place import ALONE
 from mbench.engine import local
+from mbench.engine.cluster import Cluster
 from mbench.engine.local import LocalWorker
 from mbench.engine.program import Program
 
@@ -52,3 +55,36 @@ def with_child(start: Start, tmp_path: Path) -> Callable[..., tuple[LocalWorker,
         return worker, int((tmp_path / "child").read_text())
 
     return with_child
+
+
+@pytest.fixture
+def cluster(monkeypatch):
+    """Makes clusters; nothing of them may be left."""
+    made = []
+
+    def cluster(nodes=2, **given):
+        made.append(Cluster(hosts.Here(**given), nodes))
+        return made[-1]
+
+    monkeypatch.setenv("PYTHONPATH", hosts.importable())
+    before = set(psutil.Process().children(recursive=True))
+    yield cluster
+    for one in made:
+        one.close()
+    eventually(lambda: {p for p in psutil.Process().children(recursive=True)
+                        if p.status() != psutil.STATUS_ZOMBIE} <= before, "gone")  # fmt: skip
+
+
+@pytest.fixture
+def start_ranks(cluster, tmp_path):
+    """Starts a worker of so many nodes and ranks, ready to run."""
+
+    def start(nodes=2, each=1, *, runtime="mbench_tiny:FlakyRuntime", case=INFERENCE, **variables):
+        made = cluster(nodes)
+        given = hosts.program(tmp_path / "logs" / "worker.log", **variables)
+        worker = made(given, hosts.places(nodes, each))
+        worker.start(framework(runtime))
+        worker.prepare(case)
+        return made, worker
+
+    return start

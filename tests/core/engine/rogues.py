@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import mbench_tiny
@@ -104,3 +105,20 @@ class Noisy(mbench_tiny.Runtime):
         print('{"message":"Closed"}', flush=True)
         print("W0000 cannot find something", file=sys.stderr, flush=True)
         threading.Thread(target=time.sleep, args=(3600,)).start()
+
+
+class Greedy(mbench_tiny.Runtime):
+    """Of the rank that GREEDY names: takes more memory than there is."""
+
+    def prepare(self, case, workload):
+        model = super().prepare(case, workload)
+        if str(self.place.rank) == os.environ["GREEDY"]:
+            model.step = lambda at: bytearray(2**50)
+        return model
+
+
+class Another(mbench_tiny.Runtime):
+    """Has another version on each rank."""
+
+    def describe(self):
+        return replace(super().describe(), version=f"1.{self.place.rank}")

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -46,3 +49,35 @@ def test_it_goes_after_a_failure_too():
         fail()
     assert not seen[0].exists()
     assert scratch.variables() == {}
+
+
+KILLED = """
+import os, signal
+from mbench.engine import scratch
+print(scratch.Folder().path, flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_what_a_killed_owner_left_goes_with_the_next(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    around = {**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED], env=around, stdout=subprocess.PIPE, text=True, check=False
+    )
+    left = Path(done.stdout.strip())
+    assert left.is_dir()
+    (left / "kernel.so").write_text("half of i")
+    strange = tmp_path / "mbench-of-somebody-else"
+    strange.mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / ".owner").touch()
+    (tmp_path / "mbench-a-link").symlink_to(tmp_path / "elsewhere")
+    with scratch.folder() as one, scratch.folder() as other:
+        assert not left.exists()
+        assert one.is_dir()
+        assert other.is_dir()
+    assert {path.name for path in tmp_path.iterdir()} == {
+        strange.name, "elsewhere", "mbench-a-link"
+    }  # fmt: skip
+    assert (tmp_path / "elsewhere" / ".owner").exists()

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 PYTHON = Path(sys.executable)
 PATIENCE = 20.0
 CASE = make_case()
+INFERENCE = make_case(mode="inference")
+NOTICE = 10.0
+"""Of a fault: what it ends has ended by then."""
 
 
 def framework(runtime: str = "mbench_tiny:FlakyRuntime") -> wire.Start:
@@ -72,3 +75,19 @@ def processor_ticks(pid: int) -> int:
     """User and system time of a process so far (proc(5): fields 14 and 15 of stat)."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return int(fields[11]) + int(fields[12])
+
+
+def gone(*pids):
+    return not any(psutil.pid_exists(pid) and psutil.Process(pid).status() != "zombie"
+                   for pid in pids)  # fmt: skip
+
+
+def ended(worker, action):
+    """How it ended the case, soon, and left nothing."""
+    begin = time.monotonic()
+    with pytest.raises(CaseEnded) as caught:
+        action()
+    assert time.monotonic() - begin < NOTICE
+    pids = [process.pid for process in worker.processes]
+    eventually(lambda: gone(*pids), "gone")
+    return caught.value

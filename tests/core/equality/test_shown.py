@@ -109,7 +109,7 @@ def test_a_fingerprint_of_two_sets_does_not_do(tmp_path, monkeypatch):
         found = load(*given)
         return replace(found, outputs={seed: found.outputs[seed] for seed in SEEDS})
 
-    monkeypatch.setattr("mbench.equality.prover.load", of_two)
+    monkeypatch.setattr("mbench.equality.reference.load", of_two)
     with pytest.raises(CaseEnded, match="regenerate FRAMEWORK tiny-model") as caught:
         proof(Single(), tmp_path, mode="inference")
     assert caught.value.outcome == "unsupported"

@@ -11,7 +11,7 @@ from mbench.harness import beforehand
 from mbench.harness.beforehand import check
 from mbench.plan.order import Order
 from mbench.plan.plan import Sweep, plan
-from mbench.telemetry import nvml
+from mbench.telemetry import nvml, system
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def test_a_budget_that_does_not_hold_its_rounds_is_refused(order):
 
 
 def test_more_threads_than_run_at_once_are_told(order, monkeypatch):
-    monkeypatch.setattr(beforehand, "hardware_threads", lambda: 2)
+    monkeypatch.setattr(system, "hardware_threads", lambda: 2)
     assert check(order(threads=2)) == []
     (line,) = check(order(threads=64))
     assert line.startswith("64 threads on a machine that runs 2 at once")
@@ -86,8 +86,11 @@ def test_steady_workers_are_refused_where_they_cannot_be(order, monkeypatch):
 def test_frameworks_cannot_stand_side_by_side_on_a_gpu_for_one(monkeypatch):
     monkeypatch.setattr(nvml, "begun", lambda: FakeNvml(FakeGpu(0, GetComputeMode=3)))
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    beforehand.check_room("cuda", 1, side_by_side=True)
-    beforehand.check_room("cuda", 4, side_by_side=False)
-    beforehand.check_room("cpu", 4, side_by_side=True)
-    with pytest.raises(UsageError, match=r"exclusive to a process, and 2 frameworks .* nvidia-smi"):
-        beforehand.check_room("cuda", 2, side_by_side=True)
+    there = {"b": system.describe_machine()}
+    beforehand.check_room("cuda", 1, there, side_by_side=True)
+    beforehand.check_room("cuda", 4, there, side_by_side=False)
+    beforehand.check_room("cpu", 4, there, side_by_side=True)
+    with pytest.raises(
+        UsageError, match=r"on b is exclusive to a process, and 2 frameworks .* nvidia-smi"
+    ):
+        beforehand.check_room("cuda", 2, there, side_by_side=True)

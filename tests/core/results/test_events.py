@@ -57,6 +57,7 @@ def made(machine):
             version="1.2",
         ),
         events.Framework(case=1, **vars(INFO)),
+        events.Node(case=1, host="b", ranks=[1], system=machine()),
         events.Calibration(case=1, run="r", started="then", ratios=[1.0, 0.9], disturbances=[]),
         events.Process(
             case=1, process=2, pid=7, prepare_seconds=0.5, trainable_parameters=7, differences=[],
@@ -95,8 +96,8 @@ def test_every_event_is_read_back_as_it_was_written(made):
 def test_events_are_called_in_a_file_what_they_are_called_in_code():
     assert list(EVENTS) == [
         "run", "resumed", "comparison", "search", "case", "environment", "equal_work",
-        "framework", "calibration", "process", "build", "block", "telemetry", "evidence", "changes",
-        "memory", "ceiling", "outcome", "comparison_end", "end",
+        "framework", "node", "calibration", "process", "build", "block", "telemetry", "evidence",
+        "changes", "memory", "ceiling", "outcome", "comparison_end", "end",
     ]  # fmt: skip
 
 

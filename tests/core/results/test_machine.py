@@ -34,7 +34,7 @@ def test_a_disturbed_case_says_so_and_so_does_its_comparison(document):
     assert tiny["disturbances"] == []
     (found,) = flaky["disturbances"]
     text = "other processes used 1.3 of 2 cores in 50 % of the rounds"
-    assert found == {"kind": "other-load", "share": 0.5, "text": text}
+    assert found == {"kind": "other-load", "host": "", "share": 0.5, "text": text}
     assert made["comparisons"][0]["disturbances"] == [f"flaky: {text}"]
 
 

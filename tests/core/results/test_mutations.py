@@ -38,7 +38,7 @@ FINDING = FindingRecord(
 
 
 @pytest.fixture
-def whole_run(write_run, proven):
+def whole_run(write_run, proven, machine):
     """A run in which every event occurs, by the protocol of that name."""
 
     def whole_run(protocol):
@@ -96,6 +96,7 @@ def whole_run(write_run, proven):
                 first_step_nanoseconds=10**9,
                 warmup_blocks=[(1, 10**9)],
             ),
+            events.Node(case=0, host="b", ranks=[0], system=machine()),
             events.Resumed(arguments=["mbench"], mbench="0.1.0", at="then"),
         ]
         with (folder / EVENTS_FILE).open("a") as file:

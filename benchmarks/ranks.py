@@ -1,6 +1,6 @@
 """One rank of a loop by hand, as the framework's own launcher starts it; trains when it is told to.
 
-Usage: python -m bare.ranks FOLDER PORT BATCH IMAGE THREADS
+Usage: python ranks.py FOLDER PORT BATCH IMAGE THREADS
 
 The benchmark listens on PORT of this machine. It sends a number of steps in a line, and hears the
 seconds that they took after one that was not timed.

@@ -1,0 +1,109 @@
+"""Operators as Gluon's own blocks and MXNet's functions."""
+
+# ruff: noqa: N803 (Gluon hands its operators over as F)
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from mxnet import gluon
+from mxnet.gluon import nn, rnn
+
+from mbench_mxnet import layers
+from mbench_mxnet.models.lstm import NAMES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from mbench.workloads.operators import Kind
+
+__all__ = ["build", "forward"]
+
+
+class Attention(gluon.HybridBlock):
+    """Of (b, l, heads by width)."""
+
+    def __init__(self, kind: Any) -> None:
+        super().__init__()
+        self._heads = kind.heads
+        self._scale = 1 / math.sqrt(kind.width)
+
+    def hybrid_forward(self, F: Any, *tensors: Any) -> Any:
+        query, key, value = (self.split(tensor) for tensor in tensors)
+        scores = F.batch_dot(query * self._scale, key, transpose_b=True)  # (b * heads, l, l)
+        found = F.batch_dot(F.softmax(scores), value).reshape((-4, -1, self._heads, -2))
+        return found.transpose((0, 2, 1, 3)).reshape((0, 0, -3))
+
+    def split(self, x: Any) -> Any:
+        """(b * heads, l, width)"""
+        x = x.reshape((0, 0, -4, self._heads, -1))
+        return x.transpose((0, 2, 1, 3)).reshape((-3, -2))
+
+
+class LSTM(rnn.LSTM):
+    def __init__(self, kind: Any) -> None:
+        super().__init__(kind.hidden, layout="NTC", input_size=kind.features)
+
+    def _collect_params_with_prefix(self, prefix: str = "") -> dict[str, gluon.Parameter]:
+        return {
+            f"{prefix}.{name}_l0": getattr(self, f"l0_{native}") for native, name in NAMES.items()
+        }
+
+
+DIFFERENCES_OF = {
+    "matmul": ("a product with a weight is a dense layer, which keeps it transposed",),
+    "attention": ("attention is two matrix products around a softmax, not one fused kernel",),
+}
+
+
+def function(compute: Callable[..., Any]) -> nn.HybridLambda:
+    return nn.HybridLambda(compute)
+
+
+LAYERS: dict[str, Callable[[Any], gluon.HybridBlock]] = {
+    "matmul": lambda kind: layers.Projection(kind.k, kind.n, bias=False),
+    "bmm": lambda kind: function(lambda F, x, y: F.batch_dot(x, y)),
+    "linear": lambda kind: nn.Dense(kind.units, in_units=kind.features),
+    "conv2d": lambda kind: layers.convolution(
+        kind.c, kind.filters, kind.kernel,
+        strides=kind.stride, padding=kind.padding, groups=kind.groups,
+    ),
+    "attention": Attention,
+    "batch_norm": lambda kind: layers.normalization(kind, kind.c),
+    "layer_norm": lambda kind: layers.LayerNorm(epsilon=kind.epsilon, in_channels=kind.features),
+    "cross_entropy": lambda kind: function(lambda F, x, labels: layers.cross_entropy(x, labels)),
+    "relu": lambda kind: layers.relu(),
+    "gelu": lambda kind: layers.GELU(),
+    "add": lambda kind: function(lambda F, x, y: x + y),
+    "max_pool": lambda kind: nn.MaxPool2D(kind.kernel, kind.stride, kind.padding),
+    "mean_pool": lambda kind: layers.sequence(nn.GlobalAvgPool2D(), nn.Flatten()),
+    "embedding": lambda kind: nn.Embedding(kind.vocabulary, kind.features),
+    "lstm": LSTM,
+}  # fmt: skip
+
+
+class Calls(gluon.HybridBlock):
+    """So many calls, each with weights of its own."""
+
+    def __init__(self, kind: Kind) -> None:
+        super().__init__()
+        self.differences = DIFFERENCES_OF.get(kind.kind, ())
+        self.inputs = [one.name for one in kind.inputs()]
+        self.calls = layers.sequence(*(LAYERS[kind.kind](kind) for _ in range(kind.calls)))
+
+    def hybrid_forward(self, F: Any, *tensors: Any) -> list[Any]:
+        """The inputs of one call after those of another."""
+        each = len(self.inputs)
+        return [call(*tensors[at * each : (at + 1) * each]) for at, call in enumerate(self.calls)]
+
+
+def build(kind: Kind) -> Calls:
+    return Calls(kind)
+
+
+def forward(model: Calls, batch: Mapping[str, Any]) -> dict[str, Any]:
+    """The output of each call: "output.0"."""
+    calls = range(len(model.calls))
+    found = model(*(batch[f"{name}.{at}"] for at in calls for name in model.inputs))
+    return {f"output.{at}": output for at, output in enumerate(found)}

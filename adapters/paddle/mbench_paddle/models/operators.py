@@ -1,0 +1,107 @@
+"""Operators as paddle.nn's own layers and functions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import paddle
+from paddle import nn
+from paddle.nn import functional as F
+
+from mbench_paddle import layers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from mbench.workloads.operators import Kind
+
+__all__ = ["build", "forward"]
+
+
+class MatMul(nn.Layer):
+    def __init__(self, kind: Any) -> None:
+        super().__init__()
+        self.weight = self.create_parameter([kind.k, kind.n])
+
+    def forward(self, x: paddle.Tensor) -> paddle.Tensor:
+        return paddle.matmul(x, self.weight)
+
+
+class Attention(nn.Layer):
+    """Of (b, l, heads by width)."""
+
+    def __init__(self, kind: Any) -> None:
+        super().__init__()
+        self.shape = [kind.b, kind.l, kind.heads, kind.width]
+
+    def forward(self, *tensors: paddle.Tensor) -> paddle.Tensor:
+        query, key, value = [tensor.reshape(self.shape) for tensor in tensors]
+        return F.scaled_dot_product_attention(query, key, value).flatten(2)
+
+
+class LSTM(nn.LSTM):
+    def __init__(self, kind: Any) -> None:
+        super().__init__(kind.features, kind.hidden)
+
+    def forward(self, x: paddle.Tensor) -> paddle.Tensor:
+        states, _ = super().forward(x)
+        return states
+
+
+class Function(nn.Layer):
+    def __init__(self, function: Callable[..., paddle.Tensor], **settings: Any) -> None:
+        super().__init__()
+        self.function = function
+        self.settings = settings
+
+    def forward(self, *tensors: paddle.Tensor) -> paddle.Tensor:
+        return self.function(*tensors, **self.settings)
+
+
+def mean_pool(x: paddle.Tensor) -> paddle.Tensor:
+    return x.mean([2, 3])
+
+
+LAYERS: dict[str, Callable[[Any], nn.Layer]] = {
+    "matmul": MatMul,
+    "bmm": lambda kind: Function(paddle.bmm),
+    "linear": lambda kind: nn.Linear(kind.features, kind.units),
+    "conv2d": lambda kind: nn.Conv2D(
+        kind.c, kind.filters, kind.kernel, kind.stride, kind.padding,
+        groups=kind.groups, bias_attr=False,
+    ),
+    "attention": Attention,
+    "batch_norm": lambda kind: layers.norm(kind, kind.c),
+    "layer_norm": lambda kind: layers.LayerNorm(kind.features, epsilon=kind.epsilon),
+    "cross_entropy": lambda kind: Function(F.cross_entropy),
+    "relu": lambda kind: Function(F.relu),
+    "gelu": lambda kind: Function(F.gelu),
+    "add": lambda kind: Function(paddle.add),
+    "max_pool": lambda kind: Function(
+        F.max_pool2d, kernel_size=kind.kernel, stride=kind.stride, padding=kind.padding
+    ),
+    "mean_pool": lambda kind: Function(mean_pool),
+    "embedding": lambda kind: nn.Embedding(kind.vocabulary, kind.features),
+    "lstm": LSTM,
+}  # fmt: skip
+
+
+class Calls(nn.Layer):
+    """So many calls, each with weights of its own."""
+
+    def __init__(self, kind: Kind) -> None:
+        super().__init__()
+        self.inputs = [one.name for one in kind.inputs()]
+        self.calls = nn.LayerList([LAYERS[kind.kind](kind) for _ in range(kind.calls)])
+
+
+def build(kind: Kind) -> Calls:
+    return Calls(kind)
+
+
+def forward(model: Calls, batch: Mapping[str, paddle.Tensor]) -> dict[str, paddle.Tensor]:
+    """The output of each call: "output.0". Generators would break a static graph."""
+    return {
+        f"output.{at}": call(*[batch[f"{name}.{at}"] for name in model.inputs])
+        for at, call in enumerate(model.calls)
+    }

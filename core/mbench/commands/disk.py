@@ -1,0 +1,135 @@
+"""`mbench disk`: how fast a disk reads and writes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mbench.commands.complete import completer
+from mbench.commands.formats import format_options
+from mbench.commands.options import COMMAS, MEMORY, SECONDS, SIZE
+from mbench.commands.output import check_writable, deliver
+from mbench.commands.screen import color_option
+from mbench.console import tell
+from mbench.disk.jobs import JOBS
+from mbench.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["command"]
+
+COLUMNS = (
+    "job",
+    "of",
+    "MB/s",
+    "95 % interval",
+    "IOPS",
+    "p50 ms",
+    "p95 ms",
+    "p99 ms",
+    "p99.9 ms",
+    "rounds",
+)
+
+
+def known(_: click.Context, __: click.Parameter, chosen: tuple[str, ...]) -> tuple[str, ...]:
+    for name in chosen:
+        if name not in JOBS:
+            raise UsageError(f"there is no job {name!r}; there are {', '.join(JOBS)}",
+                             option="--jobs")  # fmt: skip
+    return tuple(dict.fromkeys(chosen))
+
+
+@click.command("disk")
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option("--jobs", type=COMMAS, default=tuple(JOBS), callback=known,
+              show_default="all", shell_complete=completer(lambda _: JOBS, many=True),
+              help=f"What to measure: {', '.join(JOBS)}.")  # fmt: skip
+@click.option("--size", type=MEMORY, default="4GiB", show_default=True,
+              help="Size of the file that is read and written.")  # fmt: skip
+@click.option("--seconds", type=SECONDS, default=5.0, show_default=True,
+              help="Timed part of a job in a round; a sixth of it goes before.")  # fmt: skip
+@click.option("--rounds", type=SIZE, default=5, show_default=True,
+              help="Rounds of all jobs; an interval takes three.")  # fmt: skip
+@click.option("--buffered", is_flag=True,
+              help="Go through the page cache, which is passed by otherwise.")  # fmt: skip
+@format_options("table", "json")
+@color_option
+@click.option("-q", "--quiet", is_flag=True, help="Show the report and nothing on the way.")
+@click.pass_context
+def command(
+    context: click.Context, folder: Path, jobs: tuple[str, ...], size: int, seconds: float,
+    rounds: int, buffered: bool, format_: str, output: Path | None, quiet: bool,
+) -> None:  # fmt: skip
+    """Measure the disk that a folder lies on, by fio: bandwidth, IOPS and latencies.
+
+    A file is made in the folder, read and written past the page cache, sequentially and at random.
+    It has no name, and is gone with the command, however that ends.
+
+    \b
+    Examples:
+      mbench disk .
+      mbench disk /data --jobs seq_read,rand_read --size 16GiB
+      mbench disk /data --format json --output disk.json
+    """
+    from mbench.disk.measure import measure
+
+    check_writable(output)
+    document = measure(folder, jobs, size=size, seconds=seconds, rounds=rounds,
+                       direct=not buffered, report=quietly if quiet else tell)  # fmt: skip
+    text = json.dumps(document, indent=2) + "\n" if format_ == "json" else table_of(document)
+    deliver(text, output, format_=format_)
+    if document["status"] == "interrupted":
+        tell("interrupted; shown are the rounds that were whole")
+        context.exit(130)
+    context.exit(1 if any(job["outcome"] != "ok" for job in document["jobs"]) else 0)
+
+
+def quietly(_: str) -> None:
+    pass
+
+
+def table_of(document: dict[str, Any]) -> str:
+    """The document as a table, and what there is to say of it."""
+    from mbench.reports.grid import Grid, table
+
+    mount = document["mount"] or {"kind": "unknown", "device": "unknown"}
+    said = [f"{job['name']}: {job['outcome']}, {job['reason']}"
+            for job in document["jobs"] if job["outcome"] != "ok"]  # fmt: skip
+    grid = Grid(
+        f"{document['folder']} on {mount['kind']} of {mount['device']}: a file of "
+        f"{document['size_bytes'] / 2**20:,.0f} MiB, by {document['tool']}",
+        COLUMNS,
+        [row for job in document["jobs"] for row in rows(job)],
+        numeric=frozenset({"95 % interval"}),
+        spare=("p95 ms", "p50 ms", "p99.9 ms"),
+        all_in="--format json",
+        notes=[*said, *document["remarks"]],
+    )
+    return table([grid])
+
+
+def rows(job: dict[str, Any]) -> Iterator[list[Any]]:
+    """A row for each direction; one that says how the job ended where it has no figures."""
+    from mbench.reports.text import interval
+
+    for direction, found in job["figures"].items():
+        rate = found["bytes_per_second"]
+        ends = (end and end / 1e6 for end in (rate["low"], rate["high"]))
+        waits = (found["latency_nanoseconds"].get(name) for name in ("p50", "p95", "p99", "p99.9"))
+        yield [
+            job["name"], direction, rate["value"] / 1e6, interval(*ends),
+            round(found["operations_per_second"]["value"]),
+            *(wait and wait["value"] / 1e6 for wait in waits), rate["replicates"],
+        ]  # fmt: skip
+    if not job["figures"]:
+        yield [
+            job["name"],
+            "-" if job["outcome"] == "ok" else job["outcome"],
+            *[None] * (len(COLUMNS) - 3),
+            0,
+        ]

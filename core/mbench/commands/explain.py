@@ -1,0 +1,166 @@
+"""`mbench explain`: in which operators the difference of two frameworks' steps is found."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mbench.commands.case_options import case_options
+from mbench.commands.complete import arms
+from mbench.commands.formats import format_options
+from mbench.commands.measure import carry_out, order_for, order_of
+from mbench.commands.options import ARMS, plugins, results_option
+from mbench.commands.output import check_writable, deliver
+from mbench.commands.protocols import protocol_options
+from mbench.commands.screen import screen_options
+from mbench.commands.sweeps import sweep_of
+from mbench.commands.switches import CaseCommand
+from mbench.console import tell
+from mbench.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mbench.plan.order import Order
+    from mbench.plan.plan import Comparison
+    from mbench.plugins import Plugins
+    from mbench.results.records import Run
+
+__all__ = ["command"]
+
+PROTOCOL = "apart"
+
+
+@click.command("explain", cls=CaseCommand)
+@click.argument("subjects", nargs=-1, type=ARMS, metavar="[RUN|FRAMEWORK FRAMEWORK...]",
+                shell_complete=arms(many=True))  # fmt: skip
+@case_options
+@protocol_options
+@results_option
+@format_options("table", "markdown", "csv", "json")
+@click.option(
+    "--kernels",
+    is_flag=True,
+    help="Let one untimed step of each framework tell which kernels its libraries call.",
+)
+@screen_options
+@click.pass_context
+def command(context: click.Context, /, subjects: tuple[tuple[str, ...], ...], **_: Any) -> None:
+    """Say where the difference of two steps is found.
+
+    The step is taken apart: each operator of the model is proven and timed by itself, in the same
+    processes as the whole step, and taken as often as it stands in the model. Of frameworks, that
+    is measured now. Of a RUN that took a step apart, it is shown again; of another one, or the
+    latest, it is measured for its first comparison.
+
+    \b
+    Examples:
+      mbench explain torch tf --models resnet50 --mode inference
+      mbench explain torch tf --models bert-base --processes 5
+      mbench explain
+      mbench explain 20260102 --format json
+    """
+    named = [word for words in subjects for word in words]
+    options = context.params
+    check_writable(options["output"])
+    interrupted, failures = False, 0
+    if len(named) > 1:
+        order = ordered(context, tuple(named))
+    else:
+        run = stored(context, named[0] if named else None)
+        if run.header.protocol.together:
+            if options["kernels"]:
+                raise UsageError("kernels are told while a step is taken apart: name frameworks")
+            show(run, options)
+            return
+        order = rest_of(context, run)
+    from mbench.harness.kernels import kernels
+    from mbench.harness.progress import open_progress
+    from mbench.results.run import load_run
+
+    progress = open_progress(verbosity=options["verbosity"], color=context.color)
+    store, interrupted = carry_out(order, progress)
+    failures = store.failures
+    seen = [] if interrupted or not options["kernels"] else kernels(order, store, progress)
+    show(load_run(store.folder), options, kernels=seen)
+    if interrupted:
+        tell(f"interrupted; what was measured is in {store.folder}")
+        context.exit(130)
+    if options["verbosity"] != "quiet":
+        tell(f"raw values in {store.folder}")
+    context.exit(1 if failures else 0)
+
+
+def show(run: Run, options: dict[str, Any], *, kernels: Sequence[dict[str, Any]] = ()) -> None:
+    from mbench.reports.apart import FORMATS
+    from mbench.results.apart import explain
+
+    format_ = options["format_"]
+    document = {**explain(run), "kernels": list(kernels)}
+    deliver(FORMATS[format_](document), options["output"], format_=format_)
+
+
+def stored(context: click.Context, name: str | None) -> Run:
+    from mbench.results.run import load_run, pick_run
+
+    return load_run(pick_run(context.params["results"], name))
+
+
+def ordered(context: click.Context, frameworks: tuple[str, ...]) -> Order:
+    """What the options ask for, taken apart; raises UsageError."""
+    options = {**context.params, "protocol_name": protocol(context)}
+    order = order_of(context, [sweep_of(context, frameworks, options)], options)
+    if len(order.comparisons) != 1:
+        raise UsageError("one step is taken apart at a time: give one model, mode and batch size")
+    return apart(order, order.comparisons[0])
+
+
+def protocol(context: click.Context) -> str:
+    from click.core import ParameterSource
+
+    typed = context.get_parameter_source("protocol_name") is ParameterSource.COMMANDLINE
+    if typed and context.params["protocol_name"] != PROTOCOL:
+        raise UsageError(f"explain measures by the protocol {PROTOCOL}", option="--protocol")
+    return PROTOCOL
+
+
+def rest_of(context: click.Context, run: Run) -> Order:
+    """What a run's first comparison lacks to be taken apart."""
+    options = {**context.params, "protocol_name": protocol(context)}
+    whole = comparison_of(run, plugins(context))
+    return apart(order_for(context, (whole,), options), whole)
+
+
+def comparison_of(run: Run, plugins: Plugins) -> Comparison:
+    """The run's first comparison, planned as it was; raises UsageError where it has none."""
+    from mbench.plan.arm import parse_arm
+    from mbench.plan.plan import Comparison, Entry, find_adapter, supports
+
+    if not run.cases:
+        raise UsageError(f"{run.id} measured nothing that could be taken apart")
+    number = min(case.planned.comparison for case in run.cases.values())
+    entries: list[Entry] = []
+    for case in run.cases_of(number):
+        spec = parse_arm(case.planned.spec).spec
+        adapter = find_adapter(spec, plugins, device=case.axes.device)
+        entry = Entry(
+            number=len(entries),
+            label=case.planned.label,
+            spec=spec,
+            adapter=adapter,
+            case=case.axes,
+            support=supports(adapter, case.axes),
+            own_compiler=case.planned.own_compiler,
+        )
+        entries.append(entry)
+    if len(entries) < 2:
+        raise UsageError(f"{run.id} compared nothing: name two frameworks")
+    return Comparison(number=0, title=run.comparisons[number].title, entries=tuple(entries))
+
+
+def apart(order: Order, whole: Comparison) -> Order:
+    from mbench.plan.apart import taken_apart
+
+    return replace(order, comparisons=tuple(taken_apart(whole)), mfu=False)

@@ -1,0 +1,72 @@
+"""Lets a worker of its own make one untimed step in which its libraries tell what they compute."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from mbench.engine.ending import CUT
+from mbench.engine.launch import launch
+from mbench.engine.outcome import CaseEnded
+from mbench.explain.verbose import VARIABLES, read, versions
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mbench.contract.adapter import Adapter
+    from mbench.contract.case import Case
+    from mbench.environments.environment import Environment
+    from mbench.explain.verbose import Kernel
+
+__all__ = ["Evidence", "observe"]
+
+WARM_UP = 2
+"""Steps in which a framework compiles, chooses kernels, and brings weights into their layouts."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """Which kernels one step calls. It is no timing: the step was watched, and its process is not
+    one of those that are timed.
+    """
+
+    libraries: dict[str, str]
+    """Those that told anything since the process began, with their versions."""
+    kernels: list[Kernel]
+    """In the order of first calls; none where the framework computes by other means."""
+    unread: int
+    """Calls of which was told in a format that is not known here."""
+
+
+def observe(
+    adapter: Adapter, environment: Environment, case: Case, *, log: Path, timeout: float
+) -> Evidence:
+    """What the libraries tell of one step of `case` after its warm-up; raises CaseEnded.
+
+    A process of its own is started on this machine, and ended. What it prints goes to `log`; an
+    answer takes `timeout` seconds at most.
+    """
+    if case.devices > 1:
+        raise CaseEnded("unsupported", "kernels are observed in one process: give --scale 1x1")
+    telling = replace(case, variables={**case.variables, **VARIABLES})
+    start = size_of(log)
+    worker, _ = launch(adapter, environment, telling, log=log, timeout=timeout)
+    with closing(worker):
+        worker.prepare(case)
+        worker.run(WARM_UP)
+        begin = size_of(log)
+        worker.run(1)
+        with log.open("rb") as file:
+            file.seek(start)
+            whole = file.read()
+    if CUT.encode() in whole:
+        raise CaseEnded("failed", "its libraries told more than a log holds", log=log)
+    said = read(whole[begin - start :].decode(errors="replace"))
+    return Evidence(
+        libraries=versions(whole.decode(errors="replace")), kernels=said.kernels, unread=said.unread
+    )
+
+
+def size_of(log: Path) -> int:
+    return log.stat().st_size if log.exists() else 0

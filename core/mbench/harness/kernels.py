@@ -1,0 +1,40 @@
+"""Lets the libraries of each framework tell which kernels one step of it calls, untimed."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from mbench.engine.outcome import CaseEnded
+from mbench.engine.scratch import scratch
+from mbench.explain.observe import observe
+from mbench.harness.homes import Homes
+
+if TYPE_CHECKING:
+    from mbench.harness.progress import Progress
+    from mbench.plan.order import Order
+    from mbench.results.store import RunWriter
+
+__all__ = ["kernels"]
+
+
+def kernels(order: Order, store: RunWriter, progress: Progress) -> list[dict[str, Any]]:
+    """Of each case of the first comparison, as plain data; why there are none, where that is so."""
+    whole = order.comparisons[0]
+    homes = Homes(comparisons=[whole], accelerator=order.device, provision=False, progress=progress)
+    found = []
+    with scratch():
+        for entry in whole.entries:
+            progress.phase(entry.label, "telling its kernels")
+            log = store.log_path(f"{entry.number:03}-{entry.spec.name}-kernels.log")
+            try:
+                seen = observe(
+                    entry.adapter, homes.of(entry), entry.case, log=log,
+                    timeout=order.protocol.timeout_seconds,
+                )  # fmt: skip
+            except CaseEnded as end:
+                told = {"reason": str(end), "libraries": {}, "kernels": []}
+            else:
+                told = {"reason": "", **asdict(seen)}
+            found.append({"label": entry.label, **told})
+    return found

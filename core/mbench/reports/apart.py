@@ -1,0 +1,169 @@
+"""Where the difference of two steps is found: a sentence, and tables by kind and by operator."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mbench.reports import grid as grids
+from mbench.reports import json
+from mbench.reports.grid import Grid
+from mbench.reports.terminal import folded, terminal_width
+from mbench.reports.text import number, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["FORMATS"]
+
+Document = dict[str, Any]
+MOST = 15
+"""Operators that a table shows, those with the largest differences; CSV and JSON have all."""
+COLUMNS = ("times", "baseline ms", "other ms", "difference ms", "interval", "of the difference")
+
+
+def sentences(found: Document) -> Iterator[str]:
+    base, other = found["baseline"], found["framework"]
+    if not found["sets"]:
+        yield f"{other} against {base}: no set has all parts of both"
+        return
+    whole = found["difference_ms"]
+    more = "longer" if whole["value"] >= 0 else "less"
+    yield (
+        f"A step of {other} takes {amount(whole, absolute=True)} {more} than one of {base}: "
+        f"{number(found['other_ms'], 4)} against {number(found['baseline_ms'], 4)} ms, "
+        f"over {found['sets']} sets of processes."
+    )
+    if whole["low"] is None:
+        yield "Two sets make no interval: give --processes 3 or more."
+        return
+    if not whole["shown"]:
+        yield "So no difference of whole steps is shown; parts may differ, and cancel."
+    shown = sorted(
+        (one for one in found["kinds"] if one["difference_ms"]["shown"]),
+        key=lambda one: -abs(one["difference_ms"]["value"]),
+    )
+    for one in shown[:3]:
+        yield f"{amount(one['difference_ms'])} of it is found in {one['kind']}."
+    residual = found["residual"]["difference_ms"]
+    share = abs(residual["value"]) / max(found["baseline_ms"], found["other_ms"])
+    yield (f"{amount(residual)} is found in no operator by itself: {share:.0%} of the longer step.")
+
+
+def amount(found: Document, *, absolute: bool = False) -> str:
+    """A time with its interval."""
+    value, ends = found["value"], [found["low"], found["high"]]
+    if absolute and value < 0:
+        value, ends = -value, [None if end is None else -end for end in reversed(ends)]
+    said = f"{number(value, 3)} ms"
+    return said if ends[0] is None else f"{said} ({number(ends[0], 3)} .. {number(ends[1], 3)})"
+
+
+def row(name: str, one: Document, whole: float, *, times: int | None = None) -> list[Any]:
+    found = one["difference_ms"]
+    ends = (
+        "" if found["low"] is None else f"{number(found['low'], 3)} .. {number(found['high'], 3)}"
+    )
+    return [
+        name,
+        times,
+        one["baseline_ms"],
+        one["other_ms"],
+        number(found["value"], 3),
+        ends,
+        f"{found['value'] / whole:.0%}" if whole else "",
+    ]
+
+
+def tables(found: Document, *, most: int | None = MOST) -> list[Grid]:
+    """By kind with what is left, then by operator."""
+    if not found["sets"]:
+        return []
+    whole = found["difference_ms"]["value"]
+    who = f"{found['framework']} against {found['baseline']}"
+    numeric = frozenset(COLUMNS)
+    by_kind = Grid(f"{who}: where the difference is found", ("kind", *COLUMNS), numeric=numeric)
+    for one in by_size(found["kinds"]):
+        by_kind.rows.append(row(one["kind"], one, whole, times=one["times"]))
+    by_kind.rows.append(row("an empty step", found["empty"], whole))
+    by_kind.rows.append(row("no operator by itself", found["residual"], whole))
+    total = {**found, "difference_ms": found["difference_ms"]}
+    by_kind.rows.append(row("a whole step", total, whole))
+    operators = by_size(found["operators"])
+    left = len(operators) - len(operators[:most])
+    tail = f", the {most} largest differences of {len(operators)}" if left else ""
+    by_name = Grid(f"{who}: by operator{tail}", ("operator", *COLUMNS), numeric=numeric)
+    for one in operators[:most]:
+        by_name.rows.append(row(one["operator"], one, whole, times=one["times"]))
+    return [by_kind, by_name]
+
+
+def of_kernels(document: Document) -> list[Grid]:
+    """Which kernels one step of each framework calls, the most frequent first."""
+    found = []
+    for one in document["kernels"]:
+        libraries = ", ".join(f"{name} {version}" for name, version in one["libraries"].items())
+        title = f"{one['label']}: kernels of one step, by {libraries or 'no library that tells'}"
+        columns = ("primitive", "propagation", "implementation", "calls", "MB in reorders")
+        made = Grid(title, columns)
+        rows: dict[tuple[str, ...], list[float]] = {}
+        for kernel in one["kernels"]:
+            name = (kernel["primitive"], kernel["propagation"], kernel["implementation"])
+            row = rows.setdefault(name, [0, 0.0])
+            row[0] += kernel["count"]
+            row[1] += (kernel["moved_bytes"] or 0.0) / 1e6
+        for words, (calls, moved) in sorted(rows.items(), key=lambda item: -item[1][0]):
+            made.rows.append([*words, int(calls), moved or None])
+        if one["reason"]:
+            made.note(one["reason"])
+        found.append(made)
+    return found
+
+
+def by_size(parts: list[Document]) -> list[Document]:
+    return sorted(parts, key=lambda one: -abs(one["difference_ms"]["value"]))
+
+
+def notes(document: Document) -> Iterator[str]:
+    for case in document["cases"]:
+        if case["reason"]:
+            yield f"{case['label']}: {case['outcome']}: {case['reason']}"
+        elif not case["proven"]:
+            yield f"{case['label']}: its work is not proven equal"
+    for one in document["missing"]:
+        yield f"{one['label']} lacks {one['operator']}: {one['reason']}"
+    if document["differences"]:
+        yield (
+            "The intervals of a table hold together with 95 % (Bonferroni). Operators were timed "
+            "by themselves, in the processes that timed the whole step; what a framework fuses, or "
+            "does besides, is found in no operator by itself."
+        )
+
+
+def headline(document: Document) -> list[str]:
+    return [document["comparison"], *(s for d in document["differences"] for s in sentences(d))]
+
+
+def table(document: Document) -> str:
+    width = terminal_width()
+    made = [grid for found in document["differences"] for grid in tables(found)]
+    made += of_kernels(document)
+    last = [*notes(document), f"run {document['run']}, {document['status']}"]
+    parts = [plain("\n".join(folded(headline(document), width)))]
+    parts += [grids.table([one]) for one in made]
+    return "\n".join([*parts, plain("\n".join(folded(last, width)))])
+
+
+def markdown(document: Document) -> str:
+    made = [grid for found in document["differences"] for grid in tables(found)]
+    made += of_kernels(document)
+    said = "\n".join(f"- {text}" for text in headline(document))
+    rest = "\n".join(f"- {text}" for text in notes(document))
+    return "\n\n".join([said, *([grids.markdown(made).rstrip()] if made else []), rest]) + "\n"
+
+
+def as_csv(document: Document) -> str:
+    made = [grid for found in document["differences"] for grid in tables(found, most=None)]
+    return grids.as_csv([*made, *of_kernels(document)])
+
+
+FORMATS = {"table": table, "markdown": markdown, "csv": as_csv, "json": json.render}

@@ -1,0 +1,18 @@
+"""MXNet's layers are oneDNN's, whose version 2 tells of them in words of its own."""
+
+from __future__ import annotations
+
+import pytest
+from kernels import CONVOLUTIONS, count, evidence, x86_only
+
+from mbench_mxnet.plugin import MXNet
+
+pytest.importorskip("mxnet", reason="MXNet is not installed here")
+
+
+@x86_only
+def test_every_convolution_is_told_once(tmp_path):
+    found = evidence(MXNet(), folder=tmp_path, mode="inference", compiler="hybrid")
+    assert found.libraries["oneDNN"].startswith("2.")
+    assert count(found, "convolution", propagation="forward") == CONVOLUTIONS
+    assert count(found, "batch_normalization") == CONVOLUTIONS

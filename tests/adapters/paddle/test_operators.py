@@ -1,0 +1,39 @@
+"""Operators in PaddlePaddle."""
+
+from __future__ import annotations
+
+import pytest
+from operators import OperatorsAlike, assert_no_effect, assert_statistics_run
+
+pytest.importorskip("paddle", reason="PaddlePaddle is not installed here")
+
+from mbench_paddle.plugin import PaddlePaddle
+from mbench_paddle.runtime import Runtime
+
+# It says of an argument that it is a constant, and of a saved model that it has no parameters.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:Tensor do not have 'place' interface"),
+    pytest.mark.filterwarnings("ignore:no variable in your model"),
+]
+
+
+@pytest.fixture(scope="module")
+def runtime():
+    return Runtime(device="cpu", threads=2)
+
+
+class TestOperators(OperatorsAlike):
+    compilers = ("eager", "static")
+    for_inference = ("engine",)
+    lacks = (("static", "lstm"),)  # it cannot be traced
+
+
+@pytest.mark.parametrize("compiler", ["eager", "static"])
+def test_a_batch_norm_learns_statistics(runtime, compiler):
+    assert_statistics_run(runtime, compiler=compiler)
+
+
+@pytest.mark.filterwarnings("ignore:amp_guard can only be enabled on CUDAPlace")
+def test_precision_without_effect_is_unsupported(runtime, monkeypatch):
+    monkeypatch.setattr(PaddlePaddle, "lacks", ())
+    assert_no_effect(runtime)

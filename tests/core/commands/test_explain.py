@@ -1,0 +1,96 @@
+"""`mbench explain` on the tiny framework, of which one layer sleeps."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+pytestmark = pytest.mark.usefixtures("surroundings")
+
+QUICK = ["--models", "tiny-model", "--batch-size", "16", "--threads", "1", "--rounds", "3",
+         "--block", "0.03", "--processes", "4"]  # fmt: skip
+
+
+def explain(*arguments, fault=""):
+    return subprocess.run(
+        [sys.executable, "-m", "mbench", "explain", *arguments],
+        env={**os.environ, "FLAKY": fault}, capture_output=True, text=True, check=False,
+        timeout=240,
+    )  # fmt: skip
+
+
+def test_what_sleeps_is_found():
+    result = explain("tiny", "flaky", *QUICK, "--mode", "inference", "--format", "json",
+                     fault="sleepy")  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    document = json.loads(result.stdout)
+    assert [case["proven"] for case in document["cases"]] == [True, True]
+    (found,) = document["differences"]
+    assert (found["baseline"], found["framework"], found["sets"]) == ("tiny", "flaky", 4)
+    whole, (kind,) = found["difference_ms"], found["kinds"]
+    assert whole["shown"]
+    assert whole["value"] > 3.9
+    assert kind["kind"] == "linear"
+    assert kind["difference_ms"]["shown"]
+    assert kind["difference_ms"]["value"] >= 0.95 * whole["value"]
+    parts = [found["empty"], kind, found["residual"]]
+    total = sum(part["difference_ms"]["value"] for part in parts)
+    assert total == pytest.approx(whole["value"], rel=1e-12)
+    again = explain()
+    assert again.returncode == 0
+    said = " ".join(again.stdout.split())
+    assert "longer than one of tiny" in said
+    assert "of it is found in linear" in said
+    assert "no operator by itself" in said
+    assert "op:linear/16x256x64" in said
+    rows = explain("--format", "csv").stdout.splitlines()
+    assert any("op:linear/16x256x64,1," in row for row in rows)
+
+
+def test_a_run_that_was_compared_is_taken_apart_later():
+    compared = subprocess.run(
+        [sys.executable, "-m", "mbench", "compare", "tiny", "flaky", "--models", "tiny-model",
+         "--processes", "1", "--rounds", "1", "--threads", "1", "--block", "0.02", "--no-mfu"],
+        env={**os.environ, "FLAKY": ""}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert compared.returncode == 0, compared.stderr
+    result = explain("--processes", "3", "--rounds", "2", "--block", "0.02", "--format", "json")
+    assert result.returncode == 0, result.stderr
+    (found,) = json.loads(result.stdout)["differences"]
+    assert [one["operator"] for one in found["operators"]] == [
+        "op:linear/64x256x64", "op:cross_entropy/64x64"
+    ]  # fmt: skip
+    assert found["sets"] == 3
+
+
+def test_a_part_that_dies_is_left_out_and_told():
+    result = explain("tiny", "flaky", *QUICK, "--mode", "inference", "--no-verify", "--format",
+                     "json", "--processes", "3", fault="raise@60")  # fmt: skip
+    assert result.returncode == 1
+    document = json.loads(result.stdout)
+    ended = [case["outcome"] for case in document["cases"]]
+    assert "failed" in ended or document["missing"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["tiny", "flaky", "--models", "tiny-model", "--mode", "train,inference"],
+         "one step is taken apart at a time"),
+        (["tiny", "flaky", "--models", "op:add/3x4"], "nobody wrote down which operators"),
+        (["tiny", "flaky", "--models", "tiny-model", "--protocol", "dlperf"],
+         "explain measures by the protocol apart"),
+        (["tiny", "flaky", "--models", "tiny-model", "--batch-size", "max"],
+         "what is taken apart has a batch size"),
+        (["20990101"], "no runs in mbench-results"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_taken_apart_says_why(arguments, said):
+    result = explain(*arguments)
+    assert result.returncode in (1, 2)
+    assert said in result.stderr
+    assert "Traceback" not in result.stderr

@@ -1,0 +1,97 @@
+"""Operators as users name them, and the lies that can be told about them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from comparing import compare, documents
+
+from mbench.workloads.operators import KINDS
+
+pytestmark = pytest.mark.usefixtures("surroundings")
+
+EVERY = (
+    "op:matmul/5x7x6,op:bmm/2x5x7x6,op:linear/5x16x6,op:conv2d/2x8x9x7-o6-k3-s2-p1-g2,"
+    "op:attention/2x5x3x4,op:batch_norm/3x4x5x5,op:layer_norm/5x16,op:cross_entropy/5x9,"
+    "op:relu/5x9,op:gelu/5x9,op:add/5x9,op:max_pool/2x4x9x9-k3-s2-p1,op:mean_pool/2x4x6x6,"
+    "op:embedding/9x12x8,op:lstm/2x5x6x8"
+)
+
+
+def verify(*arguments, fault=""):
+    return subprocess.run(
+        [sys.executable, "-m", "mbench", "verify", *arguments, "--threads=1", "--format=json"],
+        env={**os.environ, "FLAKY": fault}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+def test_every_operator_is_proven():
+    result = verify("tiny", "--models", EVERY, "--mode", "train,inference")
+    assert result.returncode == 0, result.stderr
+    proofs = json.loads(result.stdout)["proofs"]
+    assert len(proofs) == 2 * len(KINDS)
+    assert all(one["outcome"] == "ok" and one["proof"]["proven"] for one in proofs)
+    worst = [f for one in proofs for f in one["proof"]["findings"] if f["check"] == "outputs"]
+    assert len(worst) == 4 * len(KINDS)
+    assert all(finding["error"] <= 1e-12 for finding in worst)
+
+
+@pytest.mark.parametrize(
+    ("lie", "mode", "where"),
+    [
+        ("shared", "inference", "output output.1"),
+        ("shared", "train", "output output.1"),
+        ("unread", "inference", "output output.0"),
+        ("zeros", "inference", "output output."),
+        ("deaf", "train", "output gradient.x."),
+    ],
+)
+def test_a_lie_is_told_by_name(lie, mode, where):
+    result = verify("flaky", "--models", "op:matmul/5x7x6", "--mode", mode, fault=lie)
+    assert result.returncode == 1
+    (proof,) = json.loads(result.stdout)["proofs"]
+    failed = [finding for finding in proof["proof"]["findings"] if not finding["passed"]]
+    assert failed[0]["check"] == "outputs"
+    assert failed[0]["where"].startswith(where)
+
+
+def test_operators_are_compared_like_models():
+    result = compare(
+        "tiny", "flaky", "--models", "op:matmul/32x64x48", "--batch-size", "1,8", "--processes",
+        "3", "--rounds", "2", "--threads", "1", "--block", "0.02", "--no-mfu", "--format", "json",
+        "--mode", "train,inference",
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    document, _ = documents(result)
+    assert {(c["mode"], c["batch_size"]) for c in document["cases"]} == {
+        (mode, calls) for mode in ("train", "inference") for calls in (1, 8)
+    }
+    for case in document["cases"]:
+        assert case["throughput"]["unit"] == "calls/s"
+        assert case["equal_work"]["proven"]
+        assert case["flops_per_sample"] == 2 * 32 * 64 * 48 * (3 if case["mode"] == "train" else 1)
+        assert case["doubts"] == []
+    assert all(one["equal_work"] == "proven" for one in document["comparisons"])
+
+
+def test_what_is_kept_while_it_is_timed_shows():
+    result = compare(
+        "tiny", "flaky", "--models", "op:matmul/32x64x48", "--mode", "train", "--batch-size", "4",
+        "--processes", "3", "--rounds", "3", "--threads", "1", "--block", "0.02", "--no-mfu",
+        "--format", "json", fault="kept",
+    )  # fmt: skip
+    assert result.returncode == 1
+    assert "not-equal" in result.stdout
+
+
+def test_a_name_that_is_none_says_how_it_is_typed():
+    result = compare("tiny", "flaky", "--models", "op:matmul/3x4")
+    assert result.returncode == 2
+    assert "'op:matmul/3x4' should be like op:matmul/MxKxN" in result.stderr
+    result = compare("tiny", "flaky", "--models", "op:magic/3x4")
+    assert result.returncode == 2
+    assert "there is no operator 'magic'" in result.stderr

@@ -1,0 +1,127 @@
+"""Only the step after the warm-up counts, in a process that was told to tell."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from cases import make_case
+from fakes import SilentWorker
+
+from mbench.contract import wire
+from mbench.contract.adapter import FrameworkInfo
+from mbench.engine import ending
+from mbench.engine.outcome import CaseEnded
+from mbench.environments.environment import Environment
+from mbench.explain import observe as module
+from mbench.explain.observe import observe
+from mbench.plugins import Plugins
+
+INFO = FrameworkInfo(version="1", devices=["cpu"], device_name="CPU", threads=1)
+BEGIN = "onednn_verbose,v1,info,oneDNN v3.7.3 (commit N/A)\n"
+CALL = "onednn_verbose,exec,cpu,matmul,jit,undef,src_f32::blocked:ab:f0,,,{},0.5\n"
+ENVIRONMENT = Environment(label="tiny", python=Path("python"), python_version="3.11", managed=False,
+                          digest=None, packages={})  # fmt: skip
+
+
+class Telling(SilentWorker):
+    """Each step is a call whose shape is the step's number."""
+
+    def __init__(self, log):
+        super().__init__()
+        self.log = log
+        self.steps = 0
+
+    def start(self, message):
+        self.say(BEGIN)
+        return INFO
+
+    def ask(self, message, answer, *, timeout=None):
+        assert isinstance(message, wire.Prepare)
+        self.case = message.case
+        self.say(CALL.format("prepare"))
+
+    def run(self, count, *, each=False, lead=0, timeout=None):
+        for _ in range(count):
+            self.steps += 1
+            self.say(CALL.format(self.steps))
+
+    def say(self, text):
+        with self.log.open("a") as file:
+            file.write(text)
+
+
+@pytest.fixture
+def worker(tmp_path):
+    return Telling(tmp_path / "log")
+
+
+@pytest.fixture
+def evidence(worker, monkeypatch):
+    """What is observed of a case, and in `given` the case as it is launched."""
+
+    def launch(adapter, environment, case, *, log, timeout):
+        evidence.given = case
+        worker.start(None)
+        return worker, INFO
+
+    def evidence(case):
+        adapter = Plugins().adapter("tiny")
+        return observe(adapter, ENVIRONMENT, case, log=worker.log, timeout=7.0)
+
+    monkeypatch.setattr(module, "launch", launch)
+    return evidence
+
+
+def test_the_step_after_the_warm_up_counts_and_no_other(evidence, worker):
+    found = evidence(make_case())
+    assert [kernel.shape for kernel in found.kernels] == ["3"]
+    assert (found.libraries, found.unread) == ({"oneDNN": "3.7.3"}, 0)
+    assert worker.closed
+
+
+def test_the_process_is_told_to_tell_and_the_case_is_as_it_was(evidence, worker):
+    evidence(make_case(variables={"MKL_VERBOSE": "0", "OMP_PLACES": "cores"}))
+    assert evidence.given.variables == {
+        "OMP_PLACES": "cores", "ONEDNN_VERBOSE": "1", "DNNL_VERBOSE": "1", "MKLDNN_VERBOSE": "1",
+        "MKL_VERBOSE": "1",
+    }  # fmt: skip
+    assert worker.case.variables == {"MKL_VERBOSE": "0", "OMP_PLACES": "cores"}
+
+
+def test_what_an_earlier_process_told_there_does_not_count(evidence, worker):
+    worker.log.write_text("onednn_verbose,info,oneDNN v1.0.0\n" + CALL.format("before"))
+    found = evidence(make_case())
+    assert found.libraries == {"oneDNN": "3.7.3"}
+    assert [kernel.shape for kernel in found.kernels] == ["3"]
+
+
+def test_a_log_that_was_flooded_is_no_evidence(evidence, worker, monkeypatch):
+    monkeypatch.setattr(ending, "MOST_BYTES", 100)
+    monkeypatch.setattr(ending, "KEPT_BYTES", 10)
+    before = worker.run
+
+    def run(count, **rest):
+        before(count, **rest)
+        ending.bound(worker.log)
+
+    worker.run = run
+    with pytest.raises(CaseEnded, match="more than a log holds") as end:
+        evidence(make_case())
+    assert (end.value.outcome, end.value.log) == ("failed", worker.log)
+    assert worker.closed
+
+
+def test_several_processes_are_unsupported(evidence):
+    with pytest.raises(CaseEnded, match="--scale 1x1") as end:
+        evidence(make_case(scale="1x2"))
+    assert end.value.outcome == "unsupported"
+
+
+def test_a_real_worker_that_has_no_such_library_tells_nothing(tmp_path):
+    here = SimpleNamespace(python=Path(sys.executable), variables=dict, mend=lambda: "")
+    adapter = Plugins().adapter("tiny")
+    found = observe(adapter, here, make_case(), log=tmp_path / "log", timeout=60.0)
+    assert (found.libraries, found.kernels, found.unread) == ({}, [], 0)

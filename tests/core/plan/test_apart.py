@@ -1,0 +1,62 @@
+"""What a step is taken apart into, and that the operators of a model are all of its products."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from mbench.errors import UsageError
+from mbench.plan.apart import CALLS, EMPTY, taken_apart
+from mbench.plan.plan import Sweep, plan
+from mbench.workloads.bert import MODELS as BERTS
+from mbench.workloads.operators import OPERATORS
+from mbench.workloads.resnet import MODELS as RESNETS
+
+
+@pytest.mark.parametrize("workload", [*RESNETS.values(), *BERTS.values()], ids=lambda one: one.name)
+def test_the_operators_of_a_model_have_all_its_flops(workload):
+    for batch_size in (1, 3):
+        names = workload.operations(batch_size, mode="inference")
+        found = sum(OPERATORS[name].forward_flops() for name in names)
+        assert found == pytest.approx(workload.forward_flops() * batch_size, rel=1e-9)
+
+
+def test_the_operators_of_resnet50():
+    kinds = Counter(
+        name.partition(":")[2].partition("/")[0]
+        for name in RESNETS["resnet50"].operations(4, mode="train")
+    )
+    assert kinds == {
+        "conv2d": 53, "batch_norm": 53, "relu": 49, "add": 16, "max_pool": 1, "mean_pool": 1,
+        "linear": 1, "cross_entropy": 1,
+    }  # fmt: skip
+
+
+def test_they_follow_the_sizes_of_a_case():
+    names = RESNETS["resnet18"].resized(image_size=64).operations(2, mode="inference")
+    assert names[0] == "op:conv2d/2x3x64x64-o64-k7-s2-p3"
+    assert names[-1] == "op:linear/2x512x1000"
+    assert all(OPERATORS[name] for name in names)
+
+
+def test_parts_are_numbered_after_the_whole(plugins):
+    (whole,) = plan(
+        Sweep(frameworks=("tiny", "flaky"), wanted={"model": ("tiny-model",), "batch_size": (8,)}),
+        plugins,
+    )
+    made = taken_apart(whole)
+    assert [one.number for one in made] == [0, 1, 2, 3]
+    assert [entry.number for one in made for entry in one.entries] == list(range(8))
+    assert [one.times for one in made] == [None, 1, 1, 1]
+    empty, linear = made[1].entries[0].case, made[2].entries[0].case
+    assert (empty.model, empty.batch_size) == (EMPTY, 1)
+    assert (linear.model, linear.batch_size) == ("op:linear/8x256x64", CALLS)
+    assert linear.mode == "train"
+    assert all(entry.support.supported for one in made for entry in one.entries)
+
+
+def test_a_model_whose_operators_nobody_wrote_down_is_refused(plugins):
+    (whole,) = plan(Sweep(frameworks=("tiny",), wanted={"model": ("op:add/3x4",)}), plugins)
+    with pytest.raises(UsageError, match="nobody wrote down which operators op:add/3x4"):
+        taken_apart(whole)

@@ -1,0 +1,75 @@
+"""Operators in the tiny framework: their definitions, and how flaky tells lies about them.
+
+shared: all calls of a step get what the first one computes, as if they were equal. unread: only the
+last output is made. zeros: products are by zeros, which is quick. deaf: gradients are along ones,
+not along the directions. sleepy: a linear layer sleeps.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+SLEEP_SECONDS = 0.004
+
+
+class Operator(dict):
+    """Its tensors by name."""
+
+    lie = ""
+
+    def __init__(self, kind):
+        super().__init__()
+        self.kind = kind
+        self.trained = {}
+        for call in range(kind.calls):
+            for tensor in kind.weights():
+                self[f"calls.{call}.{tensor.name}"] = np.zeros(tensor.shape)
+                self.trained[f"calls.{call}.{tensor.name}"] = tensor.trainable
+
+    def operands(self, batch, call):
+        """Of a call, by the names of the definition."""
+        own = {one.name: batch[f"{one.name}.{call}"] for one in self.kind.inputs()}
+        own |= {tensor.name: self[f"calls.{call}.{tensor.name}"] for tensor in self.kind.weights()}
+        if self.lie == "zeros":
+            own["weight"] = np.zeros_like(own["weight"])
+        if self.lie == "sleepy" and self.kind.kind == "linear":
+            time.sleep(SLEEP_SECONDS)
+        return own
+
+
+def build(kind):
+    return Operator(kind)
+
+
+def forward(model, batch):
+    return {
+        f"output.{call}": model.kind.forward(model.operands(batch, of), training=False)
+        for call, of in enumerate(calls(model))
+    }
+
+
+def differentiate(model, batch):
+    found = {}
+    for call, of in enumerate(calls(model)):
+        operands, direction = model.operands(batch, of), batch[f"direction.{of}"]
+        found[f"output.{call}"] = model.kind.forward(operands, training=True)
+        if model.lie == "deaf":
+            direction = np.ones_like(direction)
+        for name, gradient in model.kind.backward(operands, direction).items():
+            if f"calls.{call}.{name}" in model:
+                found[f"gradient.calls.{call}.{name}"] = gradient
+            else:
+                found[f"gradient.{name}.{call}"] = gradient
+    return found
+
+
+def calls(model):
+    """Which call's operands each call really has."""
+    every = range(model.kind.calls)
+    if model.lie == "shared":
+        return [0 for _ in every]
+    if model.lie == "unread":
+        return [every[-1] for _ in every]
+    return list(every)
