@@ -89,8 +89,13 @@ class Calls(nn.Module):
 
     def __init__(self, kind: Kind) -> None:
         super().__init__()
-        self.inputs = [one.name for one in kind.inputs()]
         self.calls = nn.ModuleList(LAYERS[kind.kind](kind) for _ in range(kind.calls))
+        names = [one.name for one in kind.inputs()]
+        # Of small operators, making names would take as long as the call.
+        self.named = [
+            (f"output.{at}", call, [f"{name}.{at}" for name in names])
+            for at, call in enumerate(self.calls)
+        ]
 
 
 def build(kind: Kind) -> Calls:
@@ -100,6 +105,5 @@ def build(kind: Kind) -> Calls:
 def forward(model: Calls, batch: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     """The output of each call: "output.0"."""
     return {
-        f"output.{at}": call(*(batch[f"{name}.{at}"] for name in model.inputs))
-        for at, call in enumerate(model.calls)
+        output: call(*[batch[name] for name in inputs]) for output, call, inputs in model.named
     }
