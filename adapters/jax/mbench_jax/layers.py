@@ -23,8 +23,11 @@ if TYPE_CHECKING:
 Array = jax.Array
 Tensors = dict[str, Array]
 
-__all__ = ["Array", "Net", "Tensors", "cross_entropy", "flatten", "max_pool", "mean_pool",
-           "regions"]  # fmt: skip
+__all__ = ["SCANNED", "UNFUSED_ATTENTION", "Array", "Net", "Tensors", "cross_entropy", "flatten",
+           "max_pool", "mean_pool", "regions"]  # fmt: skip
+
+SCANNED = "each layer is a lax.scan over its steps; the inputs' products come before it"
+UNFUSED_ATTENTION = "attention is two matrix products around a softmax, not one fused kernel"
 
 PIXELS = ("NHWC", "HWIO", "NHWC")
 
@@ -143,6 +146,27 @@ class Net:
             scores = jnp.where(jnp.tri(*scores.shape[-2:], dtype=bool), scores, -jnp.inf)
         chances = self.dropout(jax.nn.softmax(wide(scores)).astype(query.dtype), rate)
         return jnp.einsum("bhlm,bmhd->blhd", chances, value)
+
+    def lstm(self, name: str, x: Array, number: int) -> Array:
+        """(L, B, in) -> (L, B, H): one layer of the config's `hidden`, which has a number."""
+        hidden, turned = self.config.hidden, (1, 0)
+        (x, weight, recurrent, bias, other) = self.cast(
+            x,
+            self.tensor(f"{name}.weight_ih_l{number}", (x.shape[-1], 4 * hidden), turned),
+            self.tensor(f"{name}.weight_hh_l{number}", (hidden, 4 * hidden), turned),
+            self.tensor(f"{name}.bias_ih_l{number}", (4 * hidden,)),
+            self.tensor(f"{name}.bias_hh_l{number}", (4 * hidden,)),
+        )
+
+        def cell(state: tuple[Array, Array], gates: Array) -> tuple[tuple[Array, Array], Array]:
+            h, c = state
+            i, f, g, o = jnp.split(gates + h @ recurrent, 4, axis=-1)
+            c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
+            h = jax.nn.sigmoid(o) * jnp.tanh(c)
+            return (h, c), h
+
+        start = jnp.zeros((x.shape[1], hidden), x.dtype)
+        return lax.scan(cell, (start, start), x @ weight + bias + other)[1]
 
 
 def max_pool(

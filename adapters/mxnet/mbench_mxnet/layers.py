@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "GELU",
+    "LSTM_NAMES",
     "AdaptiveAvgPool2D",
     "BatchNorm",
     "LayerNorm",
@@ -42,6 +43,13 @@ __all__ = [
     "sequence",
 ]
 
+LSTM_NAMES = {
+    "i2h_weight": "weight_ih",
+    "h2h_weight": "weight_hh",
+    "i2h_bias": "bias_ih",
+    "h2h_bias": "bias_hh",
+}
+"""PyTorch's of the parameters of Gluon's LSTM; gates are in the same order."""
 # erf's gradient kernel takes the root of pi in float32, in float64 too.
 ERF_GRADIENT = math.sqrt(math.pi) / float(np.sqrt(np.float32(math.pi)))
 

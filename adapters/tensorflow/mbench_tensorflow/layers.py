@@ -5,6 +5,7 @@ Shapes: B batch, H W pixels, C channels.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Protocol
 
 import keras
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CHANNELS_LAST",
     "FUSED_NORM",
+    "UNFUSED_ATTENTION",
     "BatchNormalization",
     "Convolution",
     "KerasBatchNormalization",
@@ -28,6 +30,7 @@ __all__ = [
     "cross_entropy",
     "dense",
     "flatten",
+    "gelu",
     "grouped_gradient",
     "max_pool",
     "normalization",
@@ -37,6 +40,7 @@ __all__ = [
 
 CHANNELS_LAST = "images are channels last (NHWC), TensorFlow's own layout"
 FUSED_NORM = "batch norm is TensorFlow's fused kernel: Keras composes it of elementwise operations"
+UNFUSED_ATTENTION = "attention is two matrix products around a softmax, not one fused kernel"
 
 
 class NormConfig(Protocol):
@@ -290,6 +294,11 @@ def regions(x: tf.Tensor, count: int) -> tf.Tensor:
 def flatten(x: tf.Tensor) -> tf.Tensor:
     """(B, H, W, C) -> (B, C * H * W): the order in which PyTorch's linear layers take pixels."""
     return tf.reshape(tf.transpose(x, (0, 3, 1, 2)), (x.shape[0], -1))
+
+
+def gelu(x: tf.Tensor) -> tf.Tensor:
+    """The exact one. tf.nn.gelu's is the same but for its root of 2, a float32 even in float64."""
+    return 0.5 * x * (1.0 + tf.math.erf(x / math.sqrt(2)))
 
 
 def cross_entropy(logits: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:

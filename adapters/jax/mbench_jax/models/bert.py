@@ -10,12 +10,12 @@ from functools import partial
 import jax
 import jax.numpy as jnp
 
-from mbench_jax.layers import Array, Net, Tensors, cross_entropy
+from mbench_jax.layers import UNFUSED_ATTENTION, Array, Net, Tensors, cross_entropy
 
 __all__ = ["DIFFERENCES", "build", "forward", "loss"]
 
 build = Net
-DIFFERENCES = ("attention is two matrix products around a softmax, not one fused kernel",)
+DIFFERENCES = (UNFUSED_ATTENTION,)
 gelu = partial(jax.nn.gelu, approximate=False)
 
 

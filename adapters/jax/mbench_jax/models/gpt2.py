@@ -9,12 +9,12 @@ import jax.numpy as jnp
 from jax.nn import gelu
 
 from mbench_jax.images import loss
-from mbench_jax.layers import Array, Net, Tensors
+from mbench_jax.layers import UNFUSED_ATTENTION, Array, Net, Tensors
 
 __all__ = ["DIFFERENCES", "build", "forward", "loss"]
 
 build = Net
-DIFFERENCES = ("attention is two matrix products around a softmax, not one fused kernel",)
+DIFFERENCES = (UNFUSED_ATTENTION,)
 
 
 def forward(net: Net, batch: Tensors) -> Tensors:

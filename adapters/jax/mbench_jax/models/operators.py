@@ -1,15 +1,17 @@
-"""Operators as JAX's functions, in the layers that the models are made of."""
+"""Operators as JAX's functions, in the layers that the models are made of.
+
+Shapes: as the sizes of each kind are called, but images are (n, h, w, c).
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import jax.numpy as jnp
-from jax.nn import relu
+from jax.nn import gelu, relu
 
 from mbench_jax import images, layers
 from mbench_jax.layers import Array, Net, Tensors
-from mbench_jax.models import bert, lstm
 from mbench_jax.precision import wide
 
 if TYPE_CHECKING:
@@ -19,11 +21,11 @@ __all__ = ["build", "forward"]
 
 DIFFERENCES_OF = {
     "conv2d": images.DIFFERENCES,
-    "attention": bert.DIFFERENCES,
+    "attention": (layers.UNFUSED_ATTENTION,),
     "batch_norm": images.DIFFERENCES,
     "max_pool": images.DIFFERENCES,
     "mean_pool": images.DIFFERENCES,
-    "lstm": lstm.DIFFERENCES,
+    "lstm": (layers.SCANNED,),
 }
 
 
@@ -77,9 +79,9 @@ def embedding(net: Net, name: str, tokens: Array) -> Array:
     return net.embedding(name, net.config.vocabulary, net.config.features)[tokens]
 
 
-def recurrent(net: Net, name: str, x: Array) -> Array:
+def lstm(net: Net, name: str, x: Array) -> Array:
     """(b, l, features) -> (b, l, hidden)"""
-    return lstm.layer(net, name, x.swapaxes(0, 1), 0).swapaxes(0, 1)
+    return net.lstm(name, x.swapaxes(0, 1), 0).swapaxes(0, 1)
 
 
 FUNCTIONS: dict[str, Callable[..., Array]] = {
@@ -92,12 +94,12 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
     "layer_norm": Net.layer_norm,
     "cross_entropy": cross_entropy,
     "relu": lambda net, name, x: relu(x),
-    "gelu": lambda net, name, x: bert.gelu(x),
+    "gelu": lambda net, name, x: gelu(x, approximate=False),
     "add": lambda net, name, x, y: jnp.add(x, y),
     "max_pool": max_pool,
     "mean_pool": lambda net, name, x: x.mean((1, 2)),
     "embedding": embedding,
-    "lstm": recurrent,
+    "lstm": lstm,
 }
 """Of a pass through the model, the name of a call and its inputs."""
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from mxnet import gluon
 from mxnet.gluon import nn, rnn
 
-from mbench_mxnet.layers import cross_entropy
+from mbench_mxnet.layers import LSTM_NAMES, cross_entropy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,13 +23,6 @@ __all__ = ["build", "forward", "loss"]
 
 
 DIFFERENCES = ("each LSTM layer is one fused kernel, and not all of them together",)
-NAMES = {
-    "i2h_weight": "weight_ih",
-    "h2h_weight": "weight_hh",
-    "i2h_bias": "bias_ih",
-    "h2h_bias": "bias_hh",
-}
-"""PyTorch's of Gluon's parameters; gates are in the same order."""
 
 
 class Classifier(gluon.HybridBlock):
@@ -63,7 +56,7 @@ class LSTM(nn.HybridSequential):
         return {
             f"{prefix}.{name}_l{number}": getattr(layer, f"l0_{native}")
             for number, layer in self._children.items()
-            for native, name in NAMES.items()
+            for native, name in LSTM_NAMES.items()
         }
 
 

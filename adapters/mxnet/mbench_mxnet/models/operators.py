@@ -1,4 +1,7 @@
-"""Operators as Gluon's own blocks and MXNet's functions."""
+"""Operators as Gluon's own blocks and MXNet's functions.
+
+Shapes: as the sizes of each kind are called.
+"""
 
 # ruff: noqa: N803 (Gluon hands its operators over as F)
 
@@ -11,7 +14,6 @@ from mxnet import gluon
 from mxnet.gluon import nn, rnn
 
 from mbench_mxnet import layers
-from mbench_mxnet.models.lstm import NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -47,7 +49,8 @@ class LSTM(rnn.LSTM):
 
     def _collect_params_with_prefix(self, prefix: str = "") -> dict[str, gluon.Parameter]:
         return {
-            f"{prefix}.{name}_l0": getattr(self, f"l0_{native}") for native, name in NAMES.items()
+            f"{prefix}.{name}_l0": getattr(self, f"l0_{native}")
+            for native, name in layers.LSTM_NAMES.items()
         }
 
 

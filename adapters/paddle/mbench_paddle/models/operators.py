@@ -1,4 +1,7 @@
-"""Operators as paddle.nn's own layers and functions."""
+"""Operators as paddle.nn's own layers and functions.
+
+Shapes: as the sizes of each kind are called.
+"""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import keras
 import tensorflow as tf
 
-from mbench_tensorflow.layers import dense
+from mbench_tensorflow.layers import UNFUSED_ATTENTION, dense, gelu
 
 if TYPE_CHECKING:
     from mbench.workloads.bert import BertConfig
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DIFFERENCES", "build", "forward", "loss"]
 
-DIFFERENCES = ("attention is two matrix products around a softmax, not one fused kernel",)
+DIFFERENCES = (UNFUSED_ATTENTION,)
 
 
 class BertForPreTraining(keras.Model):
@@ -149,11 +149,6 @@ def embedding(config: BertConfig, rows: int, name: str) -> keras.layers.Embeddin
 
 def normalization(config: BertConfig, name: str) -> keras.layers.LayerNormalization:
     return keras.layers.LayerNormalization(epsilon=config.epsilon, name=name)
-
-
-def gelu(x: tf.Tensor) -> tf.Tensor:
-    """The exact one. tf.nn.gelu's is the same but for its root of 2, a float32 even in float64."""
-    return 0.5 * x * (1.0 + tf.math.erf(x / math.sqrt(2)))
 
 
 build = BertForPreTraining

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import keras
 import tensorflow as tf
 
-from mbench_tensorflow.layers import cross_entropy, through
+from mbench_tensorflow.layers import UNFUSED_ATTENTION, cross_entropy, through
 
 if TYPE_CHECKING:
     from mbench.workloads.gpt2 import GPT2Config
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DIFFERENCES", "build", "forward", "loss"]
 
-DIFFERENCES = ("attention is two matrix products around a softmax, not one fused kernel",)
+DIFFERENCES = (UNFUSED_ATTENTION,)
 
 
 class GPT2(keras.Model):

@@ -1,4 +1,7 @@
-"""Operators as Keras' own layers and TensorFlow's functions."""
+"""Operators as Keras' own layers and TensorFlow's functions.
+
+Shapes: as the sizes of each kind are called, but images are (n, h, w, c).
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,7 @@ from typing import TYPE_CHECKING, Any
 import keras
 import tensorflow as tf
 
-from mbench_tensorflow import layers
-from mbench_tensorflow.models import lstm
-from mbench_tensorflow.models.bert import gelu
+from mbench_tensorflow import layers, recurrent
 from mbench_tensorflow.precision import wide
 
 if TYPE_CHECKING:
@@ -24,11 +25,11 @@ __all__ = ["build", "forward"]
 
 DIFFERENCES_OF = {
     "conv2d": (layers.CHANNELS_LAST,),
-    "attention": ("attention is two matrix products around a softmax, not one fused kernel",),
+    "attention": (layers.UNFUSED_ATTENTION,),
     "batch_norm": (layers.CHANNELS_LAST, layers.FUSED_NORM),
     "max_pool": (layers.CHANNELS_LAST,),
     "mean_pool": (layers.CHANNELS_LAST,),
-    "lstm": lstm.DIFFERENCES,
+    "lstm": recurrent.DIFFERENCES,
 }
 
 
@@ -103,7 +104,7 @@ LAYERS: dict[str, Callable[[Any, str], keras.layers.Layer]] = {
     ),
     "cross_entropy": lambda kind, name: Function(cross_entropy, name, autocast=False),
     "relu": lambda kind, name: Function(tf.nn.relu, name),
-    "gelu": lambda kind, name: Function(gelu, name),
+    "gelu": lambda kind, name: Function(layers.gelu, name),
     "add": lambda kind, name: Function(tf.add, name),
     "max_pool": lambda kind, name: Function(
         layers.max_pool, name,
@@ -113,7 +114,7 @@ LAYERS: dict[str, Callable[[Any, str], keras.layers.Layer]] = {
     "embedding": lambda kind, name: keras.layers.Embedding(
         kind.vocabulary, kind.features, "zeros", name=name
     ),
-    "lstm": lambda kind, name: lstm.LSTM(kind.hidden, 0, return_sequences=True, name=name),
+    "lstm": lambda kind, name: recurrent.LSTM(kind.hidden, 0, return_sequences=True, name=name),
 }  # fmt: skip
 
 
