@@ -1,7 +1,7 @@
-"""Writes operators.md, the table of operators that are proven, from the JSON of a verification.
+r"""Writes operators.md, the table of operators that are proven, from the JSON of a verification.
 
-Usage: mbench verify --frameworks torch,tf,mxnet,paddle,jax --models OPERATORS --mode train,inference
-           --precision fp64 --format json --output operators.json
+Usage: mbench verify --frameworks torch,tf,mxnet,paddle,jax --models OPERATORS --precision fp64 \
+           --mode train,inference --format json --output operators.json
        python docs/operators.py operators.json
 """
 
@@ -21,12 +21,12 @@ PAGE = Path(__file__).parent / "operators.md"
 HEAD = """\
 # Operators that are proven
 
-Every kind of [operator](explain.md#operators) in every framework that has them, and how far its work lies from the
-definition. This page is written by `python docs/operators.py` from the JSON of `mbench verify` in float64, with
-`--mode train,inference`, of the operators named below.
+Every kind of [operator](explain.md#operators) in every framework that has them, and how far its work
+lies from the definition. This page is written by `python docs/operators.py` from the JSON of
+`mbench verify` in float64, with `--mode train,inference`, of the operators named below.
 
-A cell holds the worst relative error: of outputs, and in training of the gradients by all operands, for two sets
-of parameters and two batches (gate 1e-9).
+A cell holds the worst relative error: of outputs, and in training of the gradients by all operands,
+for two sets of parameters and two batches (gate 1e-9).
 """
 
 

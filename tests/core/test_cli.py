@@ -198,7 +198,8 @@ MISTAKES = [
     ([*COMPARE, "--resume", "nowhere", "--dry-run"], "no runs in"),
     (["show"], "no runs in"),
     (["show", "2026"], "no runs in"),
-    (["list", "frameworkz"], "'frameworkz' is not one of 'all', 'frameworks', 'models', 'runs'"),
+    (["list", "frameworkz"],
+     "'frameworkz' is not one of 'all', 'frameworks', 'models', 'operators', 'runs'"),
     (["env", "creat"], "creat"),
     (["env", "remove", "nothing"], "nothing"),
     (["env", "create", "tiny@/usr/bin/python3"], "there is nothing to build"),
@@ -223,7 +224,7 @@ def test_a_device_that_is_not_there_ends_before_anything_begins(
     command, tmp_path, monkeypatch, words
 ):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("mbench.harness.beforehand.accelerator", lambda name: None)
+    monkeypatch.setattr("mbench.telemetry.machine.Machine.device", lambda self, name: None)
     code, _, err = command(*words, "--device", "cuda")
     assert (code, err.count("\n")) == (2, 1)
     assert "no NVIDIA GPU is to be seen on this machine" in err

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from mbench.commands.options import plugins
 from mbench.contract.device import HOST
 from mbench.errors import UsageError
-from mbench.harness.machines import machines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,6 +50,8 @@ def elsewhere(
 
     What a launcher must be asked for devices is not known where they are what is to be found.
     """
+    from mbench.harness.machines import machines
+
     nodes = max((scale.nodes for scale in scales), default=1)
     devices = max((scale.devices_per_node for scale in scales), default=1)
     name = options.get("launcher") or chosen(nodes, options.get("hosts"))

@@ -107,6 +107,4 @@ def build(kind: Kind) -> Calls:
 
 def forward(model: Calls, batch: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     """The output of each call: "output.0"."""
-    return {
-        output: call(*[batch[name] for name in inputs]) for output, call, inputs in model.named
-    }
+    return {output: call(*[batch[name] for name in inputs]) for output, call, inputs in model.named}
