@@ -21,7 +21,7 @@ PAGE = Path(__file__).parent / "operators.md"
 HEAD = """\
 # Operators that are proven
 
-Every kind of [operator](explain.md#operators) in every framework that has them, and how far its work
+Every kind of [operator](explain.md#operators) in every framework that has it, and how far its work
 lies from the definition. This page is written by `python docs/operators.py` from the JSON of
 `mbench verify` in float64, with `--mode train,inference`, of the operators named below.
 

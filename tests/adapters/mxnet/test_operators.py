@@ -31,4 +31,5 @@ def test_a_batch_norm_learns_statistics(runtime, compiler):
 def test_precision_without_effect_is_unsupported(runtime, monkeypatch):
     monkeypatch.setattr("mbench_mxnet.precision.amp.init", lambda target_dtype: None)
     monkeypatch.setattr("mbench_mxnet.precision.rewritten_for", None)
+    monkeypatch.setattr("mbench_mxnet.precision.has_bfloat16", lambda: True)
     assert_no_effect(runtime)
