@@ -13,7 +13,7 @@ from mbench.commands.formats import format_options
 from mbench.commands.measure import carry_out, order_for, order_of
 from mbench.commands.options import ARMS, plugins, results_option
 from mbench.commands.output import check_writable, deliver
-from mbench.commands.protocols import protocol_options
+from mbench.commands.protocols import protocol_options, resume_option
 from mbench.commands.screen import screen_options
 from mbench.commands.sweeps import sweep_of
 from mbench.commands.switches import CaseCommand
@@ -38,6 +38,7 @@ PROTOCOL = "apart"
                 shell_complete=arms(many=True))  # fmt: skip
 @case_options
 @protocol_options
+@resume_option
 @results_option
 @format_options("table", "markdown", "csv", "json")
 @click.option(
@@ -86,7 +87,10 @@ def command(context: click.Context, /, subjects: tuple[tuple[str, ...], ...], **
     seen = [] if interrupted or not options["kernels"] else kernels(order, store, progress)
     show(load_run(store.folder), options, kernels=seen)
     if interrupted:
-        tell(f"interrupted; what was measured is in {store.folder}")
+        tell(
+            f"interrupted; what was measured is in {store.folder}, and the same command "
+            f"with --resume {store.id} measures the rest"
+        )
         context.exit(130)
     if options["verbosity"] != "quiet":
         tell(f"raw values in {store.folder}")

@@ -40,11 +40,15 @@ def order_for(
 ) -> Order:
     """The same for comparisons that are planned already."""
     from mbench.commands.constants import effort_of, protocol_of
+    from mbench.errors import UsageError
     from mbench.plan.order import Order
 
+    protocol = protocol_of(options["protocol_name"], options)
+    if protocol.together and not all(one.settled for one in comparisons):
+        raise UsageError("what is taken apart has a batch size and compilers: name them")
     return Order(
         comparisons=comparisons,
-        protocol=protocol_of(options["protocol_name"], options),
+        protocol=protocol,
         launcher=launcher_of(context, comparisons, options),
         command=("mbench", *sys.argv[1:], *of_files(context)[1]),
         results=options["results"],

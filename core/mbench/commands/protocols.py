@@ -19,7 +19,7 @@ from mbench.commands.options import (
 )
 from mbench.errors import UsageError
 
-__all__ = ["course_options", "protocol_options"]
+__all__ = ["course_options", "protocol_options", "resume_option"]
 
 
 def one_effort(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> str | None:
@@ -95,10 +95,14 @@ protocol_options = apply(
     ]
 )  # fmt: skip
 
+resume_option = click.option(
+    "--resume", default=None, metavar="RUN", shell_complete=completer(runs),
+    help="Measure what RUN lacks, which the same command began.",
+)  # fmt: skip
+
 course_options = apply(
     [
-        click.option("--resume", default=None, metavar="RUN", shell_complete=completer(runs),
-                     help="Measure what RUN lacks, which the same command began."),
+        resume_option,
         click.option("--dry-run", is_flag=True,
                      help="Print the cases and how long they may take; measure nothing."),
     ]

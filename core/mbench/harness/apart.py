@@ -35,24 +35,25 @@ def measure_in_turn(
     made = [Shared(each, environments[each.number], bench) for each in comparisons]
     order = random.Random(f"{protocol.seed}/apart")
     begin = time.monotonic()
-    seconds, process, reason = 0.0, 0, ""
-    while not reason:
+    first = min((one.first for one in made if one.entries), default=protocol.processes)
+    seconds, process, reason = 0.0, first, ""
+    while process < protocol.processes and not reason:
         with ExitStack() as stack:
             pool = Pool(stack, most=max(len(each.entries) for each in comparisons))
             for one in order.sample(made, len(made)):
                 one.measure_with(pool, process)
         process += 1
         seconds = time.monotonic() - begin
-        if process == protocol.processes:
-            reason = "all processes measured"
-        elif seconds + seconds / process > made[0].protocol.budget_seconds:
+        if seconds + seconds / (process - first) > made[0].protocol.budget_seconds:
             reason = f"budget of {made[0].protocol.budget_seconds:g} s spent"
+    if process >= protocol.processes:
+        reason = "all processes measured"
     for one in made:
         bench.store.append(
             events.ComparisonEnd(
                 comparison=one.comparison.number,
                 reason=reason if one.entries else "no case left to measure",
-                set_seconds=seconds / process,
+                set_seconds=seconds / (process - first) if process > first else None,
             )
         )
 

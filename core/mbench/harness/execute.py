@@ -67,6 +67,8 @@ def measure_together(comparisons: Sequence[Comparison], bench: Bench) -> None:
 
     found = []
     for entry in [entry for comparison in comparisons for entry in comparison.entries]:
+        if bench.earlier is not None and is_ended(bench.earlier, entry):
+            continue
         try:
             environment = home(entry, bench)
         except (CaseEnded, MbenchError, Malformed) as error:

@@ -35,15 +35,19 @@ class Apart(Adaptive):
     block_seconds: float = 0.1
     budget_seconds: float = 1800.0
 
+    def __post_init__(self) -> None:
+        if self.half_width_goal is not None or self.builds != 1:
+            raise UsageError(
+                "a step is taken apart in a number of sets: give --processes, and leave out "
+                "--until, --rigorous and --builds"
+            )
+
 
 def taken_apart(whole: Comparison) -> list[Comparison]:
     """The comparison of a model, an empty step, and one of each operator that the model is made of.
 
-    Raises UsageError where it is not known what a model is made of, and for what has to be found
-    first.
+    Raises UsageError where it is not known what a model is made of.
     """
-    if not whole.settled:
-        raise UsageError("what is taken apart has a batch size and compilers: name them")
     case = whole.entries[0].case
     workload = case.resolve()
     counts = Counter(workload.operations(case.batch_size, mode=case.mode))

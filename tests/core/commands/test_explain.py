@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 
@@ -67,6 +68,27 @@ def test_a_run_that_was_compared_is_taken_apart_later():
     assert found["sets"] == 3
 
 
+def test_what_was_interrupted_is_taken_up():
+    command = ["tiny", "flaky", *QUICK, "--mode", "inference", "--processes", "3"]
+    started = subprocess.Popen(
+        [sys.executable, "-m", "mbench", "explain", *command, "--color", "never"],
+        env={**os.environ, "FLAKY": ""}, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL,
+        text=True,
+    )  # fmt: skip
+    for line in started.stderr:
+        if "process 2" in line:
+            started.send_signal(signal.SIGINT)
+            break
+    said = started.communicate()[1]
+    assert started.returncode == 130
+    run = said.rpartition("--resume ")[2].split()[0]
+    result = explain(*command, "--resume", run, "--format", "json")
+    assert result.returncode == 0, result.stderr
+    document = json.loads(result.stdout)
+    assert (document["run"], document["status"]) == (run, "complete")
+    assert document["differences"][0]["sets"] == 3
+
+
 def test_a_part_that_dies_is_left_out_and_told():
     result = explain("tiny", "flaky", *QUICK, "--mode", "inference", "--no-verify", "--format",
                      "json", "--processes", "3", fault="raise@60")  # fmt: skip
@@ -86,6 +108,8 @@ def test_a_part_that_dies_is_left_out_and_told():
          "explain measures by the protocol apart"),
         (["tiny", "flaky", "--models", "tiny-model", "--batch-size", "max"],
          "what is taken apart has a batch size"),
+        (["tiny", "flaky", "--models", "tiny-model", "--until", "2%"],
+         "a step is taken apart in a number of sets"),
         (["20990101"], "no runs in mbench-results"),
     ],
 )  # fmt: skip
