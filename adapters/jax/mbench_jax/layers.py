@@ -158,15 +158,25 @@ class Net:
             self.tensor(f"{name}.bias_hh_l{number}", (4 * hidden,)),
         )
 
-        def cell(state: tuple[Array, Array], gates: Array) -> tuple[tuple[Array, Array], Array]:
-            h, c = state
-            i, f, g, o = jnp.split(gates + h @ recurrent, 4, axis=-1)
-            c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
-            h = jax.nn.sigmoid(o) * jnp.tanh(c)
-            return (h, c), h
+        return states(recurrent, x @ weight + bias + other)
 
-        start = jnp.zeros((x.shape[1], hidden), x.dtype)
-        return lax.scan(cell, (start, start), x @ weight + bias + other)[1]
+
+@jax.jit
+def states(recurrent: Array, gates: Array) -> Array:
+    """(L, B, H): an LSTM's after each step, from its weights (H, 4 H) and what its inputs give
+    (L, B, 4 H). One function for all layers: where operations run one by one, a loop over a new one
+    would be compiled in each step.
+    """
+
+    def cell(state: tuple[Array, Array], given: Array) -> tuple[tuple[Array, Array], Array]:
+        h, c = state
+        i, f, g, o = jnp.split(given + h @ recurrent, 4, axis=-1)
+        c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
+        h = jax.nn.sigmoid(o) * jnp.tanh(c)
+        return (h, c), h
+
+    start = jnp.zeros((gates.shape[1], len(recurrent)), gates.dtype)
+    return lax.scan(cell, (start, start), gates)[1]
 
 
 def max_pool(

@@ -3,10 +3,34 @@
 from __future__ import annotations
 
 import pytest
+from cases import make_case
 from operators import OperatorsAlike
 
-pytest.importorskip("jaxlib", reason="JAX is not installed here")
+jax = pytest.importorskip("jax", reason="JAX is not installed here")
 
 
 class TestOperators(OperatorsAlike):
     compilers = ("jit", "eager")
+
+
+@pytest.mark.parametrize("mode", ["train", "inference"])
+def test_a_loop_is_compiled_once_where_operations_run_one_by_one(runtime, mode):
+    case = make_case(
+        model="op:lstm/2x5x6x8", workload="mbench.workloads.operators:OPERATORS", mode=mode,
+        batch_size=2, compiler="eager",
+    )  # fmt: skip
+    workload = case.resolve()
+    benchmark = runtime.prepare(case, workload)
+    benchmark.load_parameters(workload.parameters(seed=0))
+    compiled = []
+    jax.monitoring.register_event_duration_secs_listener(
+        lambda event, seconds, **_: compiled.append(event) if "backend_compile" in event else None
+    )
+    for batch in (0, 1):
+        benchmark.step(batch)
+        benchmark.synchronize()
+    assert compiled
+    compiled.clear()
+    benchmark.step(0)
+    benchmark.synchronize()
+    assert compiled == []
