@@ -126,7 +126,8 @@ class Ranks(Worker):
                     found[at] = worker.hear(answer, timeout=limit)
                 except CaseEnded as end:
                     if worker.over:
-                        cause, end = failed[0] if failed else (worker, end)
+                        said = failed and not worker.lost
+                        cause, end = failed[0] if said else (worker, end)
                         raise of(cause, end) from None
                     failed.append((worker, end))
                     deadline = min(deadline, time.monotonic() + GRACE_SECONDS)

@@ -95,6 +95,11 @@ class RemoteWorker(SingleWorker):
     def over(self) -> bool:
         return self._over
 
+    @property
+    def lost(self) -> bool:
+        self._node.look(now=True)
+        return bool(self._keepers.trouble([self._node]))
+
     def meanwhile(self) -> None:
         """Raises CaseEnded where its node is lost, or it has ended and said nothing."""
         look()

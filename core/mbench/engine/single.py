@@ -100,6 +100,11 @@ class SingleWorker(Worker):
         return self._channel.closed
 
     @property
+    def lost(self) -> bool:
+        """Whether its machine is, by which it ended before others could say that they miss it."""
+        return False
+
+    @property
     def awaited(self) -> Collection[int]:
         """Descriptors that are readable once it has answered, or ended."""
         return self._channel.awaited
