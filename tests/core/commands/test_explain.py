@@ -12,8 +12,8 @@ import pytest
 
 pytestmark = pytest.mark.usefixtures("surroundings")
 
-QUICK = ["--models", "tiny-model", "--batch-size", "16", "--threads", "1", "--rounds", "3",
-         "--block", "0.03", "--processes", "4"]  # fmt: skip
+QUICK = ["--models", "tiny-model", "--batch-size", "16", "--threads", "1", "--rounds", "2",
+         "--block", "0.02", "--processes", "3"]  # fmt: skip
 
 
 def explain(*arguments, fault=""):
@@ -31,7 +31,7 @@ def test_what_sleeps_is_found():
     document = json.loads(result.stdout)
     assert [case["proven"] for case in document["cases"]] == [True, True]
     (found,) = document["differences"]
-    assert (found["baseline"], found["framework"], found["sets"]) == ("tiny", "flaky", 4)
+    assert (found["baseline"], found["framework"], found["sets"]) == ("tiny", "flaky", 3)
     whole, (kind,) = found["difference_ms"], found["kinds"]
     assert whole["shown"]
     assert whole["value"] > 3.9
@@ -59,7 +59,8 @@ def test_a_run_that_was_compared_is_taken_apart_later():
         env={**os.environ, "FLAKY": ""}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert compared.returncode == 0, compared.stderr
-    result = explain("--processes", "3", "--rounds", "2", "--block", "0.02", "--format", "json")
+    result = explain("--processes", "3", "--rounds", "1", "--block", "0.01", "--no-verify",
+                     "--format", "json")  # fmt: skip
     assert result.returncode == 0, result.stderr
     (found,) = json.loads(result.stdout)["differences"]
     assert [one["operator"] for one in found["operators"]] == [
@@ -69,7 +70,7 @@ def test_a_run_that_was_compared_is_taken_apart_later():
 
 
 def test_what_was_interrupted_is_taken_up():
-    command = ["tiny", "flaky", *QUICK, "--mode", "inference", "--processes", "3"]
+    command = ["tiny", "flaky", *QUICK, "--mode", "inference"]
     started = subprocess.Popen(
         [sys.executable, "-m", "mbench", "explain", *command, "--color", "never"],
         env={**os.environ, "FLAKY": ""}, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL,
@@ -91,7 +92,7 @@ def test_what_was_interrupted_is_taken_up():
 
 def test_a_part_that_dies_is_left_out_and_told():
     result = explain("tiny", "flaky", *QUICK, "--mode", "inference", "--no-verify", "--format",
-                     "json", "--processes", "3", fault="raise@60")  # fmt: skip
+                     "json", fault="raise@60")  # fmt: skip
     assert result.returncode == 1
     document = json.loads(result.stdout)
     ended = [case["outcome"] for case in document["cases"]]

@@ -62,7 +62,7 @@ def test_a_lie_is_told_by_name(lie, mode, where):
 def test_operators_are_compared_like_models():
     result = compare(
         "tiny", "flaky", "--models", "op:matmul/32x64x48", "--batch-size", "1,8", "--processes",
-        "3", "--rounds", "2", "--threads", "1", "--block", "0.02", "--no-mfu", "--format", "json",
+        "2", "--rounds", "2", "--threads", "1", "--block", "0.01", "--no-mfu", "--format", "json",
         "--mode", "train,inference",
     )  # fmt: skip
     assert result.returncode == 0, result.stderr
@@ -81,7 +81,7 @@ def test_operators_are_compared_like_models():
 def test_what_is_kept_while_it_is_timed_shows():
     result = compare(
         "tiny", "flaky", "--models", "op:matmul/32x64x48", "--mode", "train", "--batch-size", "4",
-        "--processes", "3", "--rounds", "3", "--threads", "1", "--block", "0.02", "--no-mfu",
+        "--processes", "1", "--rounds", "2", "--threads", "1", "--block", "0.02", "--no-mfu",
         "--format", "json", fault="kept",
     )  # fmt: skip
     assert result.returncode == 1
