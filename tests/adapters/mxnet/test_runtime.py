@@ -288,6 +288,7 @@ def test_precisions_that_cpu_lacks(runtime, precision, reason):
 def test_precision_without_effect_is_unsupported(runtime, monkeypatch):
     monkeypatch.setattr("mbench_mxnet.precision.amp.init", lambda target_dtype: None)
     monkeypatch.setattr("mbench_mxnet.precision.rewritten_for", None)
+    monkeypatch.setattr("mbench_mxnet.precision.has_bfloat16", lambda: True)
     with pytest.raises(Unsupported, match=r"amp-bf16 has no effect here: conv.* is float32"):
         prepare(runtime, RESNET, precision="amp-bf16")
 
