@@ -28,6 +28,9 @@ class OneGraph:
     """
 
     def __init__(self, compiled: Callable) -> None:
+        # Of one function's code, PaddlePaddle keeps no more than 20 translations in a process, and
+        # runs whatever comes after them uncompiled, without a word.
+        OpcodeExecutorCache().clear()
         self._compiled = compiled
         self._run = self._first
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from cases import make_case
 from operators import OperatorsAlike, assert_no_effect, assert_statistics_run
 
 pytest.importorskip("paddle", reason="PaddlePaddle is not installed here")
@@ -37,3 +38,16 @@ def test_a_batch_norm_learns_statistics(runtime, compiler):
 def test_precision_without_effect_is_unsupported(runtime, monkeypatch):
     monkeypatch.setattr(PaddlePaddle, "lacks", ())
     assert_no_effect(runtime)
+
+
+def test_one_process_compiles_more_operators_than_are_kept_of_one_function(runtime):
+    for rows in range(1, 26):
+        case = make_case(
+            model=f"op:add/{rows}x3", workload="mbench.workloads.operators:OPERATORS",
+            mode="inference", batch_size=1, compiler="static", threads=2,
+        )  # fmt: skip
+        workload = case.resolve()
+        benchmark = runtime.prepare(case, workload)
+        benchmark.load_parameters(workload.parameters(seed=0))
+        benchmark.step(0)
+        assert set(benchmark.outputs()) == {"output.0"}
