@@ -28,8 +28,8 @@ class OneGraph:
     """
 
     def __init__(self, compiled: Callable) -> None:
-        # Of one function's code, PaddlePaddle keeps no more than 20 translations in a process, and
-        # runs whatever comes after them uncompiled, without a word.
+        # In a process, PaddlePaddle translates the code of one function for 40 s at most, all cases
+        # together, and runs what comes after that uncompiled, without a word.
         OpcodeExecutorCache().clear()
         self._compiled = compiled
         self._run = self._first
