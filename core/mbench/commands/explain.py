@@ -70,6 +70,11 @@ def command(context: click.Context, /, subjects: tuple[tuple[str, ...], ...], **
     if len(named) > 1:
         order = ordered(context, tuple(named))
     else:
+        known = plugins(context)
+        if named and (named[0] in known.adapters.by_name or named[0] in known.aliases):
+            raise UsageError(
+                f"explain takes two frameworks or more, or a RUN, not {named[0]} alone"
+            )
         run = stored(context, named[0] if named else None)
         if run.header.protocol.together:
             if options["kernels"]:

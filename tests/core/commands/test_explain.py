@@ -111,6 +111,7 @@ def test_a_part_that_dies_is_left_out_and_told():
          "what is taken apart has a batch size"),
         (["tiny", "flaky", "--models", "tiny-model", "--until", "2%"],
          "a step is taken apart in a number of sets"),
+        (["tiny"], "explain takes two frameworks or more"),
         (["20990101"], "no runs in mbench-results"),
     ],
 )  # fmt: skip
