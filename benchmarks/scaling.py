@@ -1,9 +1,10 @@
 """Throughput of several ranks through mbench against the framework's own launcher.
 
-Usage: python benchmarks/scaling.py [--frameworks torch] [--ranks 2] [--processes 6]
+Usage: python benchmarks/scaling.py [--frameworks torch,tf,mxnet,paddle,jax] [--processes 6]
 
 Both train ResNet-50 by data parallelism on this machine: a loop by hand that the framework's own
-launcher starts (torchrun, for one), and the same case through mbench's launcher `local`. Both jobs
+launcher starts (torchrun, for one; ranks of those that have none are started one by one, as their
+documentation has it), and the same case through mbench's launcher `local`. Both jobs
 are warm at once and take turns in random order; the one that waits is stopped. A pair of fresh jobs
 is the replicate. A ratio of 0.99 or better means that mbench costs one percent or less.
 """
@@ -36,14 +37,19 @@ from mbench.stats import pair_of, ratio
 from mbench.telemetry.system import usable_cores
 
 ROOT = Path(__file__).resolve().parent
-FOLDERS = {"torch": "pytorch", "tf": "tensorflow", "mxnet": "mxnet", "paddle": "paddle"}
+FOLDERS = {
+    "torch": "pytorch", "tf": "tensorflow", "mxnet": "mxnet", "paddle": "paddle", "jax": "jax",
+}  # fmt: skip
 LAUNCHERS = {
     "torch": ("torch.distributed.run", "--standalone", "--nproc-per-node={ranks}"),
     "paddle": ("paddle.distributed.launch", "--nproc_per_node={ranks}", "--log_dir={folder}"),
+    **{name: ("bare.each", FOLDERS[name], "{ranks}") for name in ("tf", "mxnet", "jax")},
 }
 """As each framework's documentation starts ranks on one machine; a script and its arguments
 follow."""
-COMPILERS = {"torch": "eager", "paddle": "eager"}
+COMPILERS = {
+    "torch": "eager", "tf": "graph", "mxnet": "hybrid", "paddle": "eager", "jax": "jit",
+}  # fmt: skip
 WARMUP_STEPS = 10
 START_SECONDS, LOOK_SECONDS = 300.0, 0.5
 
@@ -159,7 +165,7 @@ def pair(framework, environment, adapter, case, arguments, order) -> tuple[list,
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="mbench's ranks against the framework's launcher")
-    parser.add_argument("--frameworks", default="torch")
+    parser.add_argument("--frameworks", default="torch,tf,mxnet,paddle")
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--processes", type=int, default=6, help="pairs of fresh jobs")
     parser.add_argument("--rounds", type=int, default=12)
@@ -192,7 +198,7 @@ def main() -> None:
             print(f"{text} pair {process + 1}: {told:.4f}", flush=True)
         total = ratio(bare, ours).interval()
         ends = f"{total.low:.4f} .. {total.high:.4f}" if total.low else "few pairs, no interval"
-        print(f"{text}: mbench / {LAUNCHERS[spec.name][0]} {total.value:.4f} ({ends})", flush=True)
+        print(f"{text}: mbench / by hand {total.value:.4f} ({ends})", flush=True)
 
 
 if __name__ == "__main__":
