@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from importlib.metadata import entry_points
+from pathlib import Path
 
 import clusters
 import pytest
@@ -15,8 +16,16 @@ ONCE = ("--models", "tiny-model", "--processes", "1", "--rounds", "1", "--block"
         "--no-mfu")  # fmt: skip
 
 
-REAL = "MBENCH_TORCH"
-"""Names the Python of a framework that people train with; tox sets it."""
+HOMES = "MBENCH_HOMES"
+"""Names the folder of environments of frameworks that people train with; tox sets it."""
+SAYS = {
+    "torch": "DistributedDataParallel", "tf": "MultiWorkerMirroredStrategy", "mxnet": "KVStore",
+    "paddle": "DataParallel", "jax": "pmean",
+}  # fmt: skip
+"""What each of them says of its exchange."""
+REAL = {"mpi": ("torch", "tf"), "slurm": ("mxnet", "paddle"), "ray": ("torch", "jax")}
+"""Engines start all frameworks alike, so each is tried with one of them. With MBENCH_ALL=1 each is
+tried with each."""
 
 
 @pytest.fixture(scope="session")
@@ -70,22 +79,28 @@ def test_environments_are_built_on_each_node(command, kept):
     assert said.count(f"tiny: {kept / 'environments'}") == 2
 
 
-def test_a_real_framework_trains_over_two_hosts(command, tmp_path):
-    python = os.environ.get(REAL, "")
-    if not os.access(python, os.X_OK):
-        pytest.skip(f"{REAL} names no Python: {python or 'it is not set'}")
+def test_real_frameworks_train_over_two_hosts_in_turn(command, around, tmp_path):
+    """Each by its own exchange, proven, and all of them warm at once."""
+    chosen = SAYS if os.environ.get("MBENCH_ALL") else REAL[around]
+    pythons = {name: Path(os.environ.get(HOMES, "")) / name / "bin/python" for name in chosen}
+    if missing := [str(python) for python in pythons.values() if not os.access(python, os.X_OK)]:
+        pytest.skip(f"{HOMES} names a folder without {missing[0]}")
     code, said = command(
-        "run", f"torch@{python}", "--models", "resnet18", "--image-size", "64", "--batch-size",
-        "2", "--threads", "1", *ONCE[2:], "--scale", "2x1", "--format", "json",
+        "compare", *(f"{name}@{python}" for name, python in pythons.items()), "--models",
+        "resnet18", "--image-size", "64", "--batch-size", "2", "--threads", "1", *ONCE[2:],
+        "--scale", "2x1",
     )  # fmt: skip
     assert code == 0, said
-    assert "proving the exchange of 2 processes in fp64" in said
     (file,) = (tmp_path / "results").glob("*/run.jsonl")
     events = [json.loads(line) for line in file.read_text().splitlines()]
-    (proof,) = [event for event in events if event["event"] == "equal_work"]
-    assert proof["proven"]
-    assert {"exchange", "updates"} <= {finding["check"] for finding in proof["findings"]}
-    (process,) = [event for event in events if event["event"] == "process"]
-    assert any("DistributedDataParallel" in line for line in process["differences"])
+    proofs = [event for event in events if event["event"] == "equal_work"]
+    assert len(proofs) == len(pythons)
+    for proof in proofs:
+        assert proof["proven"]
+        assert {"exchange", "updates"} <= {finding["check"] for finding in proof["findings"]}
+    processes = [event for event in events if event["event"] == "process"]
+    means = " ".join(line for process in processes for line in process["differences"])
+    assert all(SAYS[name] in means for name in pythons)
     blocks = [event for event in events if event["event"] == "block"]
+    assert {event["case"] for event in blocks} == set(range(len(pythons)))
     assert [len(block["ranks"]) for block in blocks] == [2] * len(blocks)

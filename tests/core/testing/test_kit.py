@@ -42,9 +42,9 @@ def test_a_good_adapter_passes():
 @pytest.mark.parametrize(
     ("fault", "tests", "caught", "said"),
     [
-        ("hasty", "left_to_wait", "test_nothing_is_left_to_wait_for_after_synchronize",
+        ("hasty", "left_to_wait and train", "test_nothing_is_left_to_wait_for_after_synchronize",
          "synchronize does not wait for all that step enqueues"),
-        ("merged", "n_steps", "test_n_steps_take_n_times_as_long_as_one",
+        ("merged", "n_steps and train", "test_n_steps_take_n_times_as_long_as_one",
          "the time is not that of the steps"),
         ("frozen", "proven", "test_the_smallest_model_is_proven",
          "1 of them did not change at all"),
