@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from cases import make_case
 from small import losses, prepare
 
 from mbench.contract.adapter import Unsupported
@@ -24,28 +25,16 @@ TOLERANCES = {"fp64": 1e-12, "fp32": 1e-5, "amp-bf16": 2e-2}
 class RuntimesAlike:
     """An adapter's tests derive it, and say what differs.
 
-    `version` is the framework's own; `others` are told with theirs, too. The CPU `has` some
-    precisions, and `lacks` others.
+    `version` is the framework's own; `others` are told with theirs, too.
     """
 
     version: str
     others: tuple[str, ...]
-    has: tuple[str, ...]
-    lacks: tuple[str, ...]
 
     @staticmethod
     def finds_cuda():
         """Whether the framework finds a CUDA device here."""
         raise NotImplementedError("each framework is asked in its own way")
-
-    @staticmethod
-    def array(tensor):
-        """As NumPy has it, in float64."""
-        raise NotImplementedError("each framework has arrays of its own")
-
-    @staticmethod
-    def product(a, b):
-        return a @ b
 
     def test_it_describes_itself(self, runtime):
         info = runtime.describe()
@@ -60,28 +49,16 @@ class RuntimesAlike:
         with pytest.raises(Unsupported, match="CUDA"):
             type(runtime)(device="cuda", threads=2)
 
-    def test_a_product_is_one(self, runtime):
-        for precision in self.has:
-            probe = runtime.matmul(32, precision)
-            probe.step()
-            probe.synchronize()
-            a, b = probe.operands
-            expected = self.product(self.array(a), self.array(b))
-            found = self.array(probe.result)
-            within = TOLERANCES[precision] * np.abs(expected).max()  # sums of signed numbers cancel
-            assert found == pytest.approx(expected, abs=within), precision
-            assert probe.result.dtype == a.dtype
-
-    def test_a_sum_is_in_place(self, runtime):
-        for precision in self.has:
-            probe = runtime.accumulate(1000, precision)
-            a, b = probe.operands
-            expected = self.array(b) + 2 * self.array(a)
-            for _ in range(2):
-                probe.step()
-            probe.synchronize()
-            within = TOLERANCES[precision] * np.abs(expected).max()
-            assert self.array(b) == pytest.approx(expected, abs=within), precision
+    def test_a_product_tells_fp32(self, runtime, monkeypatch):
+        """As on a GPU, where TensorFloat-32 may be in its place."""
+        case = make_case(compiler="eager", threads=2)
+        if not runtime.adapter.supports(case.of_operator("op:matmul/2x2x2")).supported:
+            pytest.skip("the adapter has no operators")
+        tier = runtime.adapter.tiers[FIRST]
+        runtime.check_products(case, tier)
+        monkeypatch.setattr("mbench.sdk.products.SINGLE", 1e-9)
+        with pytest.raises(Unsupported, match="no IEEE single precision"):
+            runtime.check_products(case, tier)
 
     @pytest.mark.parametrize("precision", ["fp64", "fp32"])
     def test_tiers_compute_the_same(self, runtime, workload, precision):
@@ -99,12 +76,6 @@ class RuntimesAlike:
             scale = np.abs(tensor).max()
             gate = 1e-10 if exact else 1e-3
             assert np.abs(advised[name] - tensor).max() <= gate * scale + 1e-12, name
-
-    def test_no_probe_is_of_a_precision_that_the_cpu_lacks(self, runtime):
-        for precision in self.lacks:
-            for make in (runtime.matmul, runtime.accumulate):
-                with pytest.raises(Unsupported):
-                    make(32, precision)
 
 
 class ScalersAlike:

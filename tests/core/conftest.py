@@ -81,7 +81,7 @@ def write_run(tmp_path: Path, plugins: Plugins, machine: Callable[..., System]) 
     `seconds[label][process]` are those of each round's block of 10 steps, `single[label]` the
     milliseconds of steps timed one by one, `losses[label]` the first losses,
     `watched[label][process][round]` the machine's samples, `paces[label][round]` the cores' pace,
-    `ceiling[label]` its probes,
+    `ceiling[label]` its ceilings,
     `calibrated[label]` ratios of A/A, `ends[label]` a CaseEnded, `proofs[label]` records.
     """
 
@@ -167,8 +167,8 @@ def write_run(tmp_path: Path, plugins: Plugins, machine: Callable[..., System]) 
                         **of_case, run="before", started="then", ratios=ratios, disturbances=[]
                     )
                 )
-            for probe in (ceiling or {}).get(label, []):
-                store.append(events.Ceiling(**of_case, **probe))
+            for one in (ceiling or {}).get(label, []):
+                store.append(events.Ceiling(**of_case, **one))
             if label in (ends or {}):
                 store.append(facts.outcome(entry, ends[label]))
         for comparison in comparisons:

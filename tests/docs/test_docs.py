@@ -76,7 +76,7 @@ def test_every_format_is_documented(pages):
 
 @pytest.mark.parametrize(
     "protocol",
-    [adapter.Adapter, adapter.Runtime, adapter.Probe, adapter.Benchmark, Device, Workload],
+    [adapter.Adapter, adapter.Runtime, adapter.Benchmark, Device, Workload],
 )
 def test_every_member_of_the_contract_is_documented(protocol, pages):
     members = {name for name in vars(protocol) if not name.startswith("_")}

@@ -275,12 +275,6 @@ class Runtime(RuntimeBase):
     def outline(self, workload):
         return {tensor.name: Native(tensor, tensor.trainable) for tensor in workload.tensors()}
 
-    def operand(self, shape, dtype, compiler):
-        return np.ones(shape, dtype)
-
-    def adder(self, a, b):
-        return lambda: np.add(a, b, out=b)
-
 
 class Flaky(Tiny):
     name = "flaky"

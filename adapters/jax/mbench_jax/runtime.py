@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -20,7 +20,7 @@ from mbench_jax.parameters import Tensor, local, to_numpy
 from mbench_jax.plugin import Jax
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
     from types import ModuleType
 
     from mbench.sdk.tensors import Native
@@ -213,35 +213,6 @@ class Runtime(RuntimeBase):
 
     def outline(self, workload: Workload) -> dict[str, Native]:
         return outlines(self.family(workload), workload)
-
-    def operand(self, shape: Sequence[int], dtype: str, compiler: Eager) -> Operand:
-        numbers = 2 * np.random.default_rng().random(shape, np.float32) - 1
-        return Operand(jnp.array(numbers, dtype), compiler)
-
-    def multiplier(self, a: Operand, b: Operand) -> Callable[[], jax.Array]:
-        multiply = a.compiler.compile(jnp.matmul)
-        return lambda: multiply(a.array, b.array)
-
-    def adder(self, a: Operand, b: Operand) -> Callable[[], Operand]:
-        add = a.compiler.compile(jax.jit(jnp.add, donate_argnums=1))
-
-        def step() -> Operand:
-            b.array = add(a.array, b.array)
-            return b
-
-        return step
-
-
-@dataclass
-class Operand:
-    """Of a probe: the array is another one after a sum in place."""
-
-    array: jax.Array
-    compiler: Eager
-
-    @property
-    def dtype(self) -> Any:
-        return self.array.dtype
 
 
 def outlines(family: ModuleType, workload: Workload) -> dict[str, Native]:

@@ -6,8 +6,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import megengine as mge
-import numpy as np
-from megengine import functional as F
 from megengine.autodiff import GradManager
 from megengine.utils.module_stats import module_stats
 
@@ -21,7 +19,7 @@ from mbench_megengine.optimizer import Update
 from mbench_megengine.plugin import MegEngine
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping
 
     from megengine import module as M
 
@@ -128,15 +126,6 @@ class Runtime(RuntimeBase):
         cause = error.__cause__
         told = isinstance(cause, Exception) and super().is_out_of_memory(cause)
         return told or super().is_out_of_memory(error)
-
-    def operand(self, shape: Sequence[int], dtype: str, compiler: Eager) -> mge.Tensor:
-        return parameters.placed(np.random.default_rng().uniform(-1, 1, shape))
-
-    def multiplier(self, a: mge.Tensor, b: mge.Tensor) -> Callable[[], mge.Tensor]:
-        return partial(F.matmul, a, b)
-
-    def adder(self, a: mge.Tensor, b: mge.Tensor) -> Callable[[], mge.Tensor]:
-        return partial(type(b).__iadd__, b, a)
 
 
 def sample_variance() -> float:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-from functools import partial
 from typing import TYPE_CHECKING
 
 # Read when it is imported: what a failed compilation leaves goes there, not into the work folder.
 os.environ.setdefault("MS_OM_PATH", tempfile.gettempdir())
 
 import mindspore as ms
-import numpy as np
 from mindspore import ops
 
 from mbench.sdk.benchmark import Prepared
@@ -24,8 +22,9 @@ from mbench_mindspore.optimizer import Update
 from mbench_mindspore.plugin import MindSpore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping
 
+    import numpy as np
     from mindspore import nn
 
     from mbench.sdk.tensors import Native
@@ -126,13 +125,3 @@ class Runtime(RuntimeBase):
 
         with no_init_parameters():
             return parameters.named(self.family(workload).build(workload.config))
-
-    def operand(self, shape: Sequence[int], dtype: str, compiler: Pynative) -> ms.Parameter:
-        numbers = 2 * np.random.default_rng().random(shape) - 1
-        return ms.Parameter(ms.Tensor(numbers.astype(dtype)), requires_grad=False)
-
-    def multiplier(self, a: ms.Tensor, b: ms.Tensor) -> Callable[[], ms.Tensor]:
-        return partial(ops.matmul, a, b)
-
-    def adder(self, a: ms.Tensor, b: ms.Tensor) -> Callable[[], ms.Tensor]:
-        return partial(ops.AssignAdd(), b, a)

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import os
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mbench.contract.adapter import Unsupported
@@ -18,7 +17,6 @@ except OSError as error:
     raise Unsupported(libraries.explain(error)) from error
 
 from mxnet import autograd, gluon, nd
-from mxnet.contrib.amp.amp import bfloat16
 
 from mbench.sdk import tensors
 from mbench.sdk.benchmark import GRADIENT, Prepared, direction_of
@@ -33,7 +31,7 @@ from mbench_mxnet.plugin import MXNet
 from mbench_mxnet.statistics import ExactStatistics, Statistics, averages_unbiased
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     import numpy as np
 
@@ -208,14 +206,3 @@ class Runtime(RuntimeBase):
     def outline(self, workload: Workload) -> dict[str, Native]:
         """Of a model that is not initialized, whose parameters have no memory."""
         return parameters.named(self.family(workload).build(workload.config))
-
-    def operand(self, shape: Sequence[int], dtype: str, compiler: Eager) -> nd.NDArray:
-        kind = bfloat16 if dtype == "bfloat16" else dtype
-        return nd.cast(nd.random.uniform(-1, 1, shape=shape, ctx=compiler.device), dtype=kind)
-
-    def multiplier(self, a: nd.NDArray, b: nd.NDArray) -> Callable[[], nd.NDArray]:
-        """A B', as the dense layer that MXNet has in every precision."""
-        return partial(nd.FullyConnected, a, b, num_hidden=len(b), no_bias=True)
-
-    def adder(self, a: nd.NDArray, b: nd.NDArray) -> Callable[[], nd.NDArray]:
-        return partial(nd.elemwise_add, b, a, out=b)

@@ -24,7 +24,7 @@ from mbench_paddle.plugin import PaddlePaddle
 from mbench_paddle.statistics import RunningStatistics, averages_unbiased
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     import numpy as np
     from paddle import nn
@@ -228,12 +228,3 @@ class Runtime(RuntimeBase):
         except ValueError as error:
             said = f"PaddlePaddle cannot build {workload.name} without its memory"
             raise Unsupported(said) from error
-
-    def operand(self, shape: Sequence[int], dtype: str, compiler: Eager) -> paddle.Tensor:
-        return paddle.uniform(shape, min=-1, max=1).astype(dtype)
-
-    def multiplier(self, a: paddle.Tensor, b: paddle.Tensor) -> Callable[[], paddle.Tensor]:
-        return partial(paddle.matmul, a, b)
-
-    def adder(self, a: paddle.Tensor, b: paddle.Tensor) -> Callable[[], paddle.Tensor]:
-        return partial(b.add_, a)

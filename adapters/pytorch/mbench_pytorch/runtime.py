@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 import torch
@@ -19,7 +18,7 @@ from mbench_pytorch.plugin import PyTorch
 from mbench_pytorch.vision import import_torchvision
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     import numpy as np
     from torch import nn
@@ -185,13 +184,3 @@ class Runtime(RuntimeBase):
         """On the meta device, where tensors have no memory."""
         with torch.device("meta"):
             return parameters.named(self.family(workload).build(workload.config))
-
-    def operand(self, shape: Sequence[int], dtype: str, compiler: Eager) -> torch.Tensor:
-        numbers = torch.empty(shape, device=compiler.device, dtype=getattr(torch, dtype))
-        return numbers.uniform_(-1, 1)
-
-    def multiplier(self, a: torch.Tensor, b: torch.Tensor) -> Callable[[], torch.Tensor]:
-        return partial(torch.mm, a, b, out=torch.empty_like(a))
-
-    def adder(self, a: torch.Tensor, b: torch.Tensor) -> Callable[[], torch.Tensor]:
-        return partial(b.add_, a)

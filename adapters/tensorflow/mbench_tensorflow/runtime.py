@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from functools import partial
 from typing import TYPE_CHECKING
 
 import keras
@@ -28,7 +27,7 @@ from mbench_tensorflow.plugin import TensorFlow
 from mbench_tensorflow.statistics import Statistics
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping
 
     import numpy as np
 
@@ -253,16 +252,6 @@ class Runtime(RuntimeBase):
             sample = {name: channels_last(a) for name, a in workload.batch(1, seed=0).items()}
             family.forward(model, sample, training=False)
             return parameters.named(model)
-
-    def operand(self, shape: Sequence[int], dtype: str, compiler: Eager) -> tf.Variable:
-        with tf.device(compiler.placement):
-            return tf.Variable(tf.random.uniform(shape, -1, 1, dtype))
-
-    def multiplier(self, a: tf.Variable, b: tf.Variable) -> Callable[[], tf.Tensor]:
-        return partial(tf.linalg.matmul, a.read_value(), b.read_value())
-
-    def adder(self, a: tf.Variable, b: tf.Variable) -> Callable[[], tf.Variable]:
-        return partial(b.assign_add, a.read_value())
 
 
 def channels_last(array: np.ndarray) -> tf.Tensor:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +10,7 @@ import tensorflow as tf
 from mbench.sdk import tensors
 from mbench.sdk.benchmark import Prepared
 from mbench.sdk.checks import check_effect, require
-from mbench.sdk.runtime import Probe, RuntimeBase
+from mbench.sdk.runtime import RuntimeBase
 from mbench.sdk.variances import SAMPLE, is_unbiased
 from mbench_tensorflow1.compiler import COMPILERS, Graph
 from mbench_tensorflow1.optimizer import Update
@@ -19,7 +18,7 @@ from mbench_tensorflow1.parameters import Store
 from mbench_tensorflow1.plugin import TensorFlow1
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping
     from types import ModuleType
 
     from mbench.sdk.tensors import Native
@@ -180,45 +179,6 @@ class Runtime(RuntimeBase):
         """In a graph that never runs, where variables have no memory."""
         with tf.Graph().as_default():
             return traced(self.family(workload), workload)[0].natives
-
-    def probe(self, shape: Sequence[int], precision: str, work: Callable[..., Any]) -> Probe:
-        """In a graph of its own."""
-        with tf.Graph().as_default():
-            self.probing: tf.Session | None = None
-            return super().probe(shape, precision, work)
-
-    def operand(self, shape: Sequence[int], dtype: str, compiler: Graph) -> Operand:
-        if self.probing is None:
-            self.probing = compiler.session(tf.get_default_graph(), self.threads)
-        start = tf.random.uniform(shape, -1, 1, dtype)
-        variable = tf.Variable(start, use_resource=True)
-        self.probing.run(variable.initializer)
-        return Operand(variable, self.probing)
-
-    def multiplier(self, a: Operand, b: Operand) -> Callable[[], Operand]:
-        product = tf.Variable(tf.zeros_like(a.variable), use_resource=True)
-        multiply = product.assign(tf.matmul(a.variable, b.variable), read_value=False)
-        return Operand(product, a.session).after(multiply)
-
-    def adder(self, a: Operand, b: Operand) -> Callable[[], Operand]:
-        return b.after(b.variable.assign_add(a.variable, read_value=False))
-
-
-@dataclass
-class Operand:
-    """Of a probe."""
-
-    variable: tf.Variable
-    session: tf.Session
-
-    def after(self, work: tf.Operation) -> Callable[[], Operand]:
-        """What does the work in its session, and gives itself."""
-
-        def step() -> Operand:
-            self.session.run(work)
-            return self
-
-        return step
 
 
 def traced(family: ModuleType, workload: Workload) -> tuple[Net, dict[str, tf.Tensor]]:

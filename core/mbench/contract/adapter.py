@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from mbench.contract.tier import Tier
     from mbench.workloads.workload import Workload
 
-__all__ = ["CONTRACT", "SUPPORTED", "Adapter", "Benchmark", "FrameworkInfo", "Probe", "Runtime",
-           "Support", "Unsupported"]  # fmt: skip
+__all__ = ["CONTRACT", "SUPPORTED", "Adapter", "Benchmark", "FrameworkInfo", "Runtime", "Support",
+           "Unsupported"]  # fmt: skip
 
 CONTRACT = 1
 """The number of this contract. It is raised where an adapter that was written for the one before
-would break; a new member that has a default breaks none.
+would break. A new member that has a default breaks none, nor does one that is asked for no more.
 """
 
 
@@ -189,16 +189,6 @@ class Benchmark(Protocol):
         """
 
 
-class Probe(Protocol):
-    """Bare work that one limit of the machine alone makes slow; timed like a benchmark."""
-
-    def step(self) -> None:
-        """Enqueue the work once."""
-
-    def synchronize(self) -> None:
-        """Wait until everything enqueued is done."""
-
-
 class Runtime(Protocol):
     """The adapter's worker side: imports the framework when constructed."""
 
@@ -231,18 +221,6 @@ class Runtime(Protocol):
 
         For models that are too large to be proven whole. Raises Unsupported where the framework
         cannot build a model without its memory.
-        """
-
-    def matmul(self, size: int, precision: str) -> Probe:
-        """C = A B of matrices of `size` x `size`, of the type that `precision` has for products.
-
-        Raises Unsupported where the framework has no such product.
-        """
-
-    def accumulate(self, elements: int, precision: str) -> Probe:
-        """B = B + A of vectors of that type, in place: two are read and one is written.
-
-        Raises Unsupported where the framework has no such sum.
         """
 
     def is_out_of_memory(self, error: Exception) -> bool:

@@ -15,7 +15,10 @@ from mbench.workloads.given import GIVEN
 if TYPE_CHECKING:
     from mbench.workloads.workload import Workload
 
-__all__ = ["Case", "find_workload"]
+__all__ = ["OPERATORS", "Case", "find_workload"]
+
+OPERATORS = "mbench.workloads.operators:OPERATORS"
+"""Where operators are made of their names; they are too many to be listed."""
 
 
 def find_workload(reference: str, model: str) -> Workload:
@@ -46,6 +49,12 @@ class Case(Axes):
     layers: int | None = None
     given: bool = False
     parts: int = 0
+
+    def of_operator(self, name: str, *, calls: int = 1) -> Case:
+        """The same for an operator in the model's place, so often in a step."""
+        return dataclasses.replace(
+            self, model=name, workload=OPERATORS, batch_size=calls, sizes={}, clip=True
+        )
 
     @property
     def places(self) -> Scale:

@@ -20,19 +20,29 @@ class Precision:
     tf32: bool = False
 
     @property
-    def product_bytes(self) -> int:
-        """Size of a number in the type of products."""
-        return BYTES[self.products]
+    def parameter_bytes(self) -> int:
+        """Size of a number in the type of parameters and inputs."""
+        return BYTES[self.parameters]
 
     @property
     def half(self) -> bool:
         """Whether products are in a type of 16 bits."""
-        return self.product_bytes == 2
+        return BYTES[self.products] == 2
 
     @property
     def mixed(self) -> bool:
         """Whether single-precision parameters are kept beside half-precision arithmetic."""
         return self.parameters != self.products
+
+    @property
+    def pure(self) -> str:
+        """The name of the precision that has these products, and its parameters in their type."""
+        return next(
+            name
+            for name, other in PRECISIONS.items()
+            if (other.parameters, other.products, other.tf32)
+            == (self.products, self.products, self.tf32)
+        )
 
     @property
     def scales_loss(self) -> bool:

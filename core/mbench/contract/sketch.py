@@ -15,11 +15,21 @@ import numpy as np
 
 from mbench.workloads import generator
 
-__all__ = ["BUCKETS", "sketch"]
+__all__ = ["BUCKETS", "signs_of", "sketch"]
 
 BUCKETS = 5  # a prime, so that no stride of a layout falls into one bucket
 BLOCK = BUCKETS * 2**16
 """Elements worked on at a time, in the same memory: fresh pages cost more than the sums."""
+
+
+def signs_of(name: str, width: int) -> np.ndarray:
+    """The vector of -1 and 1 by which a large output of that name is multiplied over its last axis.
+
+    The expectation of |(C - C') r|^2 is |C - C'|^2, so it bounds how far a product C of matrices
+    lies from the right one by what costs no more than to read it (Freivalds 1977, "Probabilistic
+    machines can use less running time").
+    """
+    return generator.signs(f"along/{name}", width)
 
 
 def sketch(name: str, array: np.ndarray, *, start: np.ndarray | None = None) -> list[float]:

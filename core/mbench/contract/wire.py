@@ -28,8 +28,6 @@ __all__ = [
     "Observe",
     "Prepare",
     "Prepared",
-    "Probe",
-    "Probed",
     "Seen",
     "ShapesFound",
     "Start",
@@ -100,20 +98,6 @@ class Loaded:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Probe:
-    """Put bare work in the case's place: `kind` is "matmul" or "accumulate"."""
-
-    kind: str
-    size: int
-    precision: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Probed:
-    """The probe is made, and ready to be timed."""
-
-
-@dataclass(frozen=True, kw_only=True)
 class TimeSteps:
     """Time `count` steps: as one block, or each synchronised on its own.
 
@@ -176,9 +160,12 @@ class MemoryUsed:
 
 @dataclass(frozen=True, kw_only=True)
 class Look:
-    """Ask what the last timed step left; with `changes`, how parameters have changed so far."""
+    """Ask what the last timed step left; with `changes`, how parameters have changed so far; with
+    `along`, all of each output times random signs (`signs_of`) in place of a thinned one.
+    """
 
     changes: bool = False
+    along: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -283,7 +270,7 @@ class Failure:
 MESSAGES = {
     kind.__name__: kind
     for kind in (
-        Hello, Start, FrameworkInfo, Prepare, Prepared, Probe, Probed, TimeSteps, TimeWaits,
+        Hello, Start, FrameworkInfo, Prepare, Prepared, TimeSteps, TimeWaits,
         Elapsed, Memory, MemoryUsed, Turn, Turned, Load, Loaded, Look, Seen, Observe, Observation,
         FindShapes, ShapesFound, Close, Closed, Failure,
     )

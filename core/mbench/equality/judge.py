@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from mbench.contract.sketch import sketch
-from mbench.equality.gates import DROPOUT, EXACT, FLOPS
+from mbench.contract.sketch import signs_of, sketch
+from mbench.equality.gates import DROPOUT, EXACT, FLOPS, TIMED
 from mbench.equality.reference import scales, trajectory
 from mbench.results.proof import PROVEN, FindingRecord, ProofRecord
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from mbench.contract.wire import Observation
+    from mbench.contract.case import Case
+    from mbench.contract.wire import Observation, Seen
     from mbench.equality.reference import Trajectory
+    from mbench.workloads.operators import Operator
     from mbench.workloads.workload import Workload
 
-__all__ = ["CHECKS", "IN_FLOAT64", "Finding", "Proof", "judge_dropout", "judge_flops",
-           "judge_losses", "judge_outputs", "judge_parameters", "judge_shapes",
+__all__ = ["CHECKS", "IN_FLOAT64", "Finding", "Proof", "judge_along", "judge_dropout",
+           "judge_flops", "judge_losses", "judge_outputs", "judge_parameters", "judge_shapes",
            "judge_trajectory"]  # fmt: skip
 
 CHECKS = {
@@ -149,12 +151,32 @@ def judge_outputs(
     observation: Observation, expected: Mapping[str, np.ndarray], *, gate: float, check: str
 ) -> Finding:
     """Evaluation outputs of every step against the reference's sketches."""
-    if set(observation.steps[-1].outputs) != set(expected):
-        names = ", ".join(sorted(observation.steps[-1].outputs)) or "none"
+    return judge_sketches([s.outputs for s in observation.steps], expected, gate=gate, check=check)
+
+
+def judge_along(seen: Seen, case: Case) -> Finding:
+    """All outputs of a timed step of an operator, each along a random vector, against what these
+    are in float64, which takes no product of matrices.
+    """
+    workload = cast("Operator", case.resolve())
+    due = workload.answers_along(signs_of, seed=case.seed, batch=seen.batch)
+    expected = {name: np.array(sketch(name, array)) for name, array in due.items()}
+    return judge_sketches([seen.outputs], expected, gate=TIMED[case.precision], check="timed")
+
+
+def judge_sketches(
+    steps: Sequence[Mapping[str, Sequence[float]]],
+    expected: Mapping[str, np.ndarray],
+    *,
+    gate: float,
+    check: str,
+) -> Finding:
+    if set(steps[-1]) != set(expected):
+        names = ", ".join(sorted(steps[-1])) or "none"
         return Finding(check, math.inf, gate, f"outputs {names} instead of {', '.join(expected)}")
     errors = {
-        f"output {name}": relative(distance(np.array(step.outputs[name]), sketch), sketch)
-        for step in observation.steps
+        f"output {name}": relative(distance(np.array(step[name]), sketch), sketch)
+        for step in steps
         for name, sketch in expected.items()
     }
     found = worst(check, errors, gate)

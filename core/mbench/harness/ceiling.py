@@ -3,41 +3,44 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from mbench.contract import wire
 from mbench.contract.precision import PRECISIONS
 from mbench.engine.outcome import CaseEnded
+from mbench.equality.judge import judge_along
+from mbench.equality.prove import prove_all
+from mbench.equality.prover import Wanted
+from mbench.plan.plan import supports
 from mbench.results import events
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
 
+    from mbench.contract.case import Case
     from mbench.engine.worker import Worker
+    from mbench.environments.environment import Environment
     from mbench.harness.progress import Progress
     from mbench.plan.plan import Entry
+    from mbench.results.proof import ProofRecord
     from mbench.results.store import RunWriter
 
 __all__ = ["Ceilings"]
 
-MATRICES = (1024, 2048, 4096, 8192, 16384)
-VECTORS = {"cpu": (2**26,)}
-LARGE_VECTORS = (2**26, 2**28)
-"""Sizes are grown until one step takes LONGEST_SECONDS. Vectors of 128 MiB and more fit into few
-caches of processors; the newest GPUs have as much."""
+SIDES = {"matmul": (1024, 2048, 4096, 8192, 16384), "add": (8192, 16384)}
+"""Of square matrices: grown until one step takes LONGEST_SECONDS."""
+ON_CPU = {**SIDES, "add": (2048,)}
+"""There malloc gives larger blocks back to the system, and a step would be page faults above all.
+By turns of eight pairs the sums still come from memory: 256 MiB of them in single precision."""
+NAMES = {"matmul": "op:matmul/{0}x{0}x{0}", "add": "op:add/{0}x{0}"}
 LONGEST_SECONDS = 0.25
 BLOCK_SECONDS = 0.05
 BLOCKS = 5
 SUSTAINED_SECONDS = 1.0
 SUSTAINED_BLOCK_SECONDS = 0.25
 """A GPU's first moments of work are faster than what its power limit lets it go on with."""
-
-
-def amount(kind: str, size: int, precision: str) -> int:
-    """FLOPs of one matrix product, or bytes of one memory pass."""
-    if kind in ("matmul", "sustained"):
-        return 2 * size**3
-    return 3 * size * PRECISIONS[precision].product_bytes
 
 
 class Ceilings:
@@ -50,28 +53,66 @@ class Ceilings:
     def __init__(self, store: RunWriter, progress: Progress) -> None:
         self.store = store
         self.progress = progress
-        self._known: set[tuple[str, str, str, int]] = set()
+        self._known: set[tuple[str, ...]] = set()
+        self._proven: dict[tuple[str, ...], str] = {}
+        """Why each operator has no ceiling; empty where it is what it is called."""
 
     def knows(self, entry: Entry) -> bool:
         return key(entry) in self._known
 
+    def prove(
+        self,
+        entries: Sequence[tuple[Entry, Environment]],
+        *,
+        log: Callable[[Entry], Path],
+        **how: Any,
+    ) -> None:
+        """That products and sums of small matrices are that, before anything is timed; `how` is as
+        in `prove_all`. What is not proven, or has been before, has that for its reason.
+        """
+        wanted = []
+        for entry, environment in entries:
+            for operator, sides in SIDES.items():
+                of_whom = (*key(entry), operator)
+                case = case_of(entry, operator, sides[0])
+                if of_whom in self._proven or not supports(entry.adapter, case).supported:
+                    continue
+                self._proven[of_whom] = "not proven"
+                one = Wanted(
+                    adapter=entry.adapter,
+                    environment=environment,
+                    case=case,
+                    log=log(entry),
+                    report=partial(self.progress.phase, entry.label),
+                    ended=partial(self.ended, of_whom),
+                    failed=self.progress.say,
+                )
+                wanted.append(one)
+        prove_all(wanted, **how)
+
+    def ended(self, of_whom: tuple[str, ...], found: ProofRecord | CaseEnded) -> None:
+        if isinstance(found, CaseEnded):
+            self._proven[of_whom] = str(found)
+        else:
+            self._proven[of_whom] = f"not-equal: {found.failures[0]}" if found.failures else ""
+
     def find(self, entry: Entry, worker: Worker) -> None:
-        """Time all probes; one that cannot be made says why, and ends nothing."""
+        """Time all sizes; one that cannot be made says why, and ends nothing."""
         self._known.add(key(entry))
-        device = entry.case.device
-        found = self.grown(entry, worker, "matmul", MATRICES)
-        if device != "cpu" and found:
+        sides = ON_CPU if entry.case.device == "cpu" else SIDES
+        found = self.grown(entry, worker, "matmul", sides["matmul"])
+        if entry.case.device != "cpu" and found:
             fastest = max(found, key=lambda one: one.amount * one.steps / min(one.nanoseconds))
-            self.probe(entry, worker, "sustained", fastest.size)
-        self.grown(entry, worker, "accumulate", VECTORS.get(device, LARGE_VECTORS))
+            self.one(entry, worker, "matmul", fastest.size, sustained=True)
+        self.grown(entry, worker, "add", sides["add"])
 
     def grown(
-        self, entry: Entry, worker: Worker, kind: str, sizes: Sequence[int]
+        self, entry: Entry, worker: Worker, operator: str, sides: Sequence[int]
     ) -> list[events.Ceiling]:
         """All sizes up to the first that takes long or cannot be done."""
         found = []
-        for size in sizes:
-            one = self.probe(entry, worker, kind, size)
+        for side in sides:
+            one = self.one(entry, worker, operator, side)
             if one.reason:
                 break
             found.append(one)
@@ -79,24 +120,34 @@ class Ceilings:
                 break
         return found
 
-    def probe(self, entry: Entry, worker: Worker, kind: str, size: int) -> events.Ceiling:
-        """One size, timed and written down."""
-        found = events.Ceiling(case=entry.number, probe=kind, size=size, reason="not timed")
-        try:
-            steps, nanoseconds = self.time(worker, kind, size, entry.case.precision)
-        except CaseEnded as end:
-            found = replace(found, reason=str(end))
-        else:
-            work = amount(kind, size, entry.case.precision)
-            found = replace(found, amount=work, steps=steps, nanoseconds=nanoseconds, reason="")
+    def one(
+        self, entry: Entry, worker: Worker, operator: str, side: int, *, sustained: bool = False
+    ) -> events.Ceiling:
+        """One size, timed, checked and written down."""
+        case = case_of(entry, operator, side)
+        found = events.Ceiling(
+            case=entry.number, operator="sustained" if sustained else operator, size=side,
+            reason=self._proven.get((*key(entry), operator), "") or "not timed",
+        )  # fmt: skip
+        if found.reason == "not timed":
+            try:
+                if not (support := supports(entry.adapter, case)).supported:
+                    raise CaseEnded("unsupported", support.reason)
+                steps, nanoseconds = self.time(worker, case, sustained=sustained)
+                error = check(worker, case)
+            except CaseEnded as end:
+                found = replace(found, reason=str(end))
+            else:
+                found = replace(
+                    found, amount=amount(case), steps=steps, nanoseconds=nanoseconds, error=error,
+                    reason="",
+                )  # fmt: skip
         self.store.append(found)
         return found
 
-    def time(self, worker: Worker, kind: str, size: int, precision: str) -> tuple[int, list[int]]:
+    def time(self, worker: Worker, case: Case, *, sustained: bool) -> tuple[int, list[int]]:
         """Steps of a block, and the nanoseconds of each block; raises CaseEnded."""
-        sustained = kind == "sustained"
-        made = "matmul" if sustained else kind
-        worker.ask(wire.Probe(kind=made, size=size, precision=precision), wire.Probed)
+        worker.prepare(case)
         worker.run(1)  # tuning and page faults
         seconds = worker.run(1).nanoseconds[0] / 1e9
         if sustained:
@@ -110,6 +161,42 @@ class Ceilings:
         return steps, found
 
 
-def key(entry: Entry) -> tuple[str, str, str, int]:
+def check(worker: Worker, case: Case) -> float:
+    """How far all of what the last timed step left is off; raises CaseEnded where that is too far.
+
+    The proof is made at a small size, and shows what the code computes. At the size that is timed,
+    a definition in float64 would take longer than everything else; the answer times a random vector
+    takes no longer than to read it, and misses nothing: see `signs_of`.
+    """
+    seen = worker.ask(wire.Look(along=True), wire.Seen)
+    found = judge_along(seen, case)
+    if not found.passed:
+        raise CaseEnded("not-equal", str(found))
+    assert found.error is not None
+    return found.error
+
+
+def case_of(entry: Entry, operator: str, side: int) -> Case:
+    """An operator on square matrices: in the type of the precision's products, so that nothing is
+    cast, or else as the mixed precision does it.
+    """
+    name = NAMES[operator].format(side)
+    mixed = replace(
+        entry.case.of_operator(name), mode="inference", seed=0,
+        compiler=next(iter(entry.adapter.compilers)),
+    )  # fmt: skip
+    pure = replace(mixed, precision=PRECISIONS[mixed.precision].pure)
+    return pure if supports(entry.adapter, pure).supported else mixed
+
+
+def amount(case: Case) -> int:
+    """FLOPs of a matrix product; of what has none, bytes that are moved."""
+    workload: Any = case.resolve()
+    each = PRECISIONS[case.precision].parameter_bytes
+    found = workload.flops(case.mode) or workload.moved_bytes(case.mode, each=each)
+    return int(found)
+
+
+def key(entry: Entry) -> tuple[str, ...]:
     case = entry.case
-    return entry.spec.text, case.precision, case.device, case.threads
+    return entry.spec.text, case.precision, case.device, str(case.threads)

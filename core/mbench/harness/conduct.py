@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from mbench.devices import accelerator
@@ -28,6 +29,7 @@ from mbench.telemetry.system import describe_system
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from mbench.environments.environment import Environment
     from mbench.harness.progress import Progress
@@ -48,6 +50,7 @@ def conduct(order: Order, progress: Progress) -> tuple[RunWriter, bool]:
         progress=progress,
     )  # fmt: skip
     store, comparisons, earlier = open_run(order, homes)
+    ceilings = Ceilings(store, progress) if order.mfu else None
     bench = Bench(
         protocol=order.protocol,
         launcher=order.launcher,
@@ -55,8 +58,8 @@ def conduct(order: Order, progress: Progress) -> tuple[RunWriter, bool]:
         store=store,
         progress=progress,
         sampler=Sampler(gpu=accelerator(order.device)),
-        prove=prover(order, store, progress) if order.verify else None,
-        ceilings=Ceilings(store, progress) if order.mfu else None,
+        prove=prover(order, store, progress, ceilings) if order.verify else None,
+        ceilings=ceilings,
         expected={each.comparison.number: each.seconds for each in foreseen(order)},
         earlier=earlier,
     )
@@ -130,27 +133,40 @@ def system_of(order: Order) -> System:
     return describe_system(inherited(adapters))
 
 
-def prover(order: Order, store: RunWriter, progress: Progress) -> Prove:
-    """What proves entries' work equal before they are measured, and writes the proofs down."""
+def prover(order: Order, store: RunWriter, progress: Progress, ceilings: Ceilings | None) -> Prove:
+    """What proves entries' work equal before they are measured, and writes the proofs down. What
+    shows the machine's ceiling is proven with them.
+    """
+    how = {"timeout": order.protocol.timeout_seconds, "launcher": order.launcher}
+
+    def log(entry: Entry, what: str) -> Path:
+        return store.log_path(f"{entry.number:03}-{entry.spec.name}-{what}.log")
 
     def prove(
         entries: Sequence[tuple[Entry, Environment]], lost: Callable[[Entry, CaseEnded], None]
     ) -> None:
+        equal = list(entries)
+
         def ended(entry: Entry, found: ProofRecord | CaseEnded) -> None:
             if isinstance(found, CaseEnded):
-                lost(entry, found)
+                leave(entry, found)
                 return
             store.append(events.EqualWork(case=entry.number, **vars(found)))
             if not found.proven and not order.allow_unequal:
-                lost(entry, CaseEnded("not-equal", found.failures[0]))
+                leave(entry, CaseEnded("not-equal", found.failures[0]))
+
+        def leave(entry: Entry, end: CaseEnded) -> None:
+            equal[:] = [one for one in equal if one[0] is not entry]
+            lost(entry, end)
 
         prove_entries(
             entries,
             progress,
-            log=lambda entry: store.log_path(f"{entry.number:03}-{entry.spec.name}-proof.log"),
+            log=partial(log, what="proof"),
             ended=ended,
-            timeout=order.protocol.timeout_seconds,
-            launcher=order.launcher,
+            **how,
         )
+        if ceilings is not None:
+            ceilings.prove(equal, log=partial(log, what="ceiling"), **how)
 
     return prove

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, ClassVar
 from mbench.errors import UsageError
 from mbench.plan.adaptive import Adaptive
 from mbench.plan.plan import Comparison, supports
-from mbench.plan.selection import OPERATORS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -87,8 +86,6 @@ def part(
 
 def entries(name: str, whole: Sequence[Entry], first: int, *, calls: int) -> Iterator[Entry]:
     for number, entry in enumerate(whole, start=first):
-        case = replace(
-            entry.case, model=name, workload=OPERATORS, batch_size=calls, sizes={}, clip=True
-        )
+        case = entry.case.of_operator(name, calls=calls)
         support = supports(entry.adapter, case)
         yield replace(entry, number=number, case=case, support=support)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 from typing import TYPE_CHECKING
 
-from mbench.contract.case import find_workload
+from mbench.contract.case import OPERATORS, find_workload
 from mbench.errors import MbenchError, UsageError
 from mbench.plugins import nearest
 from mbench.workloads.operators.operator import PREFIX
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ZOO", "load_workload", "reference_of", "select"]
 
-OPERATORS = "mbench.workloads.operators:OPERATORS"
-"""Where operators are made of their names; they are too many to be listed."""
 ZOO = "zoo"
 """All models of mbench's own, as one word."""
 
@@ -57,10 +55,8 @@ def matching(word: str, offers: Offers) -> list[str]:
 
 def operator(name: str) -> str:
     """The name, if it is one of an operator; raises UsageError, which says how they are typed."""
-    from mbench.workloads.operators import OPERATORS
-
     try:
-        return OPERATORS[name].name
+        return find_workload(OPERATORS, name).name
     except ValueError as error:
         raise UsageError(f"{error}; mbench list operators shows them") from None
 

@@ -24,19 +24,19 @@ def ceiling(run: Run, case: CaseRecord) -> Document | None:
     None where none was sought. A peak is the fastest block's: whatever slows a block down, it
     takes the machine nowhere near its limit.
     """
-    probes = [p for other in run.cases.values() if key(other) == key(case) for p in other.ceiling]
-    if not probes:
+    made = [p for other in run.cases.values() if key(other) == key(case) for p in other.ceiling]
+    if not made:
         return None
-    product, memory = of_kind(probes, "matmul"), largest(probes, "accumulate")
-    sustained = of_kind(probes, "sustained")
-    found = {"matmul": product, "accumulate": memory}
-    lacking = [probe for probe in probes if probe.reason and found.get(probe.probe) is None]
+    product, memory = of_kind(made, "matmul"), largest(made, "add")
+    sustained = of_kind(made, "sustained")
+    found = {"matmul": product, "add": memory}
+    lacking = [one for one in made if one.reason and found.get(one.operator) is None]
     return {
         "flops_per_second": rate(product) if product else None,
         "sustained_flops_per_second": mean_rate(sustained) if sustained else None,
         "matmul_size": product.size if product else None,
         "bytes_per_second": rate(memory) if memory else None,
-        "reason": "; ".join(f"{probe.probe}: {probe.reason}" for probe in lacking),
+        "reason": "; ".join(f"{one.operator}: {one.reason}" for one in lacking),
     }
 
 
@@ -44,8 +44,8 @@ def peak(run: Run, case: CaseRecord) -> float | None:
     """FLOPs per second of the fastest matrix product that any framework of the run made here, in
     the precision of `case`, on its device, with its threads; None where none was made.
     """
-    probes = [p for c in run.cases.values() if where(c) == where(case) for p in c.ceiling]
-    product = of_kind(probes, "matmul")
+    made = [p for c in run.cases.values() if where(c) == where(case) for p in c.ceiling]
+    product = of_kind(made, "matmul")
     return rate(product) if product else None
 
 
@@ -65,26 +65,26 @@ def where(case: CaseRecord) -> tuple[Any, ...]:
     return (case.axes.precision, case.axes.device, case.axes.threads)
 
 
-def of_kind(probes: Sequence[Ceiling], kind: str) -> Ceiling | None:
-    """The fastest probe of a kind that was timed; None where none was."""
-    timed = [probe for probe in probes if probe.probe == kind and probe.nanoseconds]
+def of_kind(made: Sequence[Ceiling], kind: str) -> Ceiling | None:
+    """The fastest of an operator that was timed; None where none was."""
+    timed = [one for one in made if one.operator == kind and one.nanoseconds]
     return max(timed, key=rate, default=None)
 
 
-def largest(probes: Sequence[Ceiling], kind: str) -> Ceiling | None:
-    """The probe of the largest size that was timed, which fits the fewest caches."""
-    timed = [probe for probe in probes if probe.probe == kind and probe.nanoseconds]
-    return max(timed, key=lambda probe: (probe.size, rate(probe)), default=None)
+def largest(made: Sequence[Ceiling], kind: str) -> Ceiling | None:
+    """That of the largest size that was timed, which fits the fewest caches."""
+    timed = [one for one in made if one.operator == kind and one.nanoseconds]
+    return max(timed, key=lambda one: (one.size, rate(one)), default=None)
 
 
-def mean_rate(probe: Ceiling) -> float:
+def mean_rate(one: Ceiling) -> float:
     """FLOPs per second of all blocks together: what a GPU goes on with."""
-    return probe.amount * probe.steps * len(probe.nanoseconds) * 1e9 / sum(probe.nanoseconds)
+    return one.amount * one.steps * len(one.nanoseconds) * 1e9 / sum(one.nanoseconds)
 
 
-def rate(probe: Ceiling) -> float:
+def rate(one: Ceiling) -> float:
     """FLOPs or bytes per second of the fastest block."""
-    return probe.amount * probe.steps * 1e9 / min(probe.nanoseconds)
+    return one.amount * one.steps * 1e9 / min(one.nanoseconds)
 
 
 def mfu(case: CaseRecord, speed: Document | None, highest: float | None) -> float | None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["doubts", "implausible"]
 
 MOST_MFU = 1.1
-"""A probe of the machine's peak may be slower than another kernel, but not by more."""
+"""The product that shows the machine's peak may be slower than another kernel, but not by more."""
 SMALLEST = 1e-300
 """What is divided by, at least."""
 BEGUN = 16

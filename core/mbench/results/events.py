@@ -12,7 +12,17 @@ from mbench.contract.reading import Malformed
 from mbench.contract.scale import parse_scale
 from mbench.plan.presets import written_down
 from mbench.plan.protocol import Protocol
-from mbench.quantities import Bytes, Count, Flops, Instant, Nanoseconds, Number, Seconds, Steps
+from mbench.quantities import (
+    Bytes,
+    Count,
+    Flops,
+    Instant,
+    Nanoseconds,
+    Number,
+    Real,
+    Seconds,
+    Steps,
+)
 from mbench.results import calibration, evidence
 from mbench.results.proof import ProofRecord
 from mbench.results.tried import Tried
@@ -217,24 +227,26 @@ class Outcome(OfCase):
 
 @dataclass(frozen=True, kw_only=True)
 class Ceiling(OfCase):
-    """When a case's first worker has done its part: bare work of one size, or why there is none."""
+    """When a case's first worker has done its part: an operator of a size, or why there is none."""
 
-    probe: str
-    """ "matmul"; "sustained", the fastest of them again for seconds; or "accumulate"."""
+    operator: str
+    """ "matmul"; "sustained", the fastest of them again for seconds; or "add"."""
     size: Number
-    """Rows of the matrices, or numbers in a vector."""
+    """Rows of the square matrices."""
     amount: Number = 0
     """FLOPs or bytes of a step."""
     steps: Number = 0
     """Steps of a block."""
     nanoseconds: list[Nanoseconds] = field(default_factory=list)
     """Duration of each block."""
+    error: Real | None = None
+    """Of what the last step left, relative: of all of it, along a random vector."""
     reason: str = ""
-    """Why it could not be timed."""
+    """Why it could not be timed, or is no ceiling."""
 
     def __post_init__(self) -> None:
         if not (self.reason or (self.amount and self.steps and self.nanoseconds)):
-            raise Malformed("a probe without work, time or reason")
+            raise Malformed("a ceiling without work, time or reason")
 
 
 @dataclass(frozen=True, kw_only=True)

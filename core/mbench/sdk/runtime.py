@@ -1,9 +1,10 @@
-"""The worker's side of an adapter: sets a framework up, and prepares cases and probes by it."""
+"""The worker's side of an adapter: sets a framework up, and prepares cases by it."""
 
 from __future__ import annotations
 
 import importlib
 import platform
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mbench.contract.adapter import FrameworkInfo, Unsupported
@@ -17,18 +18,21 @@ from mbench.sdk.cuda import cuda_device
 from mbench.sdk.products import SIDE, check_products
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from types import ModuleType
 
     from mbench.contract.case import Case
     from mbench.contract.place import Place
     from mbench.contract.precision import Precision
+    from mbench.contract.tier import Tier
     from mbench.sdk.benchmark import Prepared
     from mbench.sdk.plugin import AdapterBase
     from mbench.sdk.tensors import Native
     from mbench.workloads.workload import Workload
 
-__all__ = ["Probe", "RuntimeBase", "installed"]
+__all__ = ["RuntimeBase", "installed"]
+
+PRODUCT = f"op:matmul/{SIDE}x{SIDE}x{SIDE}"
 
 
 class RuntimeBase:
@@ -39,7 +43,7 @@ class RuntimeBase:
     compilers: Mapping[str, type[Compiler]]
     """By the names that the description has for them."""
     plain: type[Compiler] = Compiler
-    """The one of them under which operations run one by one, as probes do."""
+    """The one of them under which operations run one by one."""
     benchmark: type[Prepared]
     version: str
     """The framework's own."""
@@ -85,18 +89,6 @@ class RuntimeBase:
         """The tensors of the model, as natives whose shapes are known and which have no memory."""
         raise Unsupported(f"{self.adapter.title}'s adapter builds no model without its memory")
 
-    def operand(self, shape: Sequence[int], dtype: str, compiler: Compiler) -> Any:
-        """Random numbers between -1 and 1 of a type, by its neutral name, on the device."""
-        raise Unsupported(f"{self.adapter.title}'s adapter has no probes")
-
-    def multiplier(self, a: Any, b: Any) -> Callable[[], Any]:
-        """What enqueues A B of square matrices, or A B' where that is quicker, and gives it."""
-        return lambda: a @ b
-
-    def adder(self, a: Any, b: Any) -> Callable[[], Any]:
-        """What enqueues B = B + A of vectors, in place, and gives B."""
-        raise Unsupported(f"{self.adapter.title}'s adapter adds nothing up in place")
-
     # What follows is the same everywhere.
 
     def expect_cuda(self, *, built: bool, found: bool, mend: str = "") -> None:
@@ -140,14 +132,17 @@ class RuntimeBase:
     def prepare(self, case: Case, workload: Workload) -> Prepared:
         refusal = self.adapter.refusal(case, workload)
         require(not refusal, refusal)
-        compiler = self.compilers[case.compiler](self.device)
-        precision = PRECISIONS[case.precision]
         tier = tier_of(self.adapter, case.tier)
         require(tier, f"{self.adapter.title}'s adapter knows no tier {case.tier}")
         assert tier is not None
-        self.set_precision(precision, compiler)
         if self.device == "cuda":
-            self.check_products(precision)
+            self.check_products(case, tier)
+        return self.made(case, workload, tier)
+
+    def made(self, case: Case, workload: Workload, tier: Tier) -> Prepared:
+        compiler = self.compilers[case.compiler](self.device)
+        precision = PRECISIONS[case.precision]
+        self.set_precision(precision, compiler)
         return self.benchmark(
             case,
             workload,
@@ -158,51 +153,29 @@ class RuntimeBase:
             place=self.place,
         )
 
-    def matmul(self, size: int, precision: str) -> Probe:
-        return self.probe((size, size), precision, self.multiplier)
-
-    def accumulate(self, elements: int, precision: str) -> Probe:
-        return self.probe((elements,), precision, self.adder)
-
-    def probe(self, shape: Sequence[int], precision: str, work: Callable[..., Any]) -> Probe:
-        """On operands in the type of the precision's products."""
-        name = next(name for name, known in self.compilers.items() if known is self.plain)
-        refusal = self.adapter.lacking(device=self.device, precision=precision, compiler=name)
-        require(not refusal, refusal)
-        compiler = self.plain(self.device)
-        kind = PRECISIONS[precision]
-        self.set_precision(kind, compiler)
-        a, b = (self.operand(shape, kind.products, compiler) for _ in range(2))
-        return Probe(work(a, b), (a, b), compiler)
-
-    def check_products(self, precision: Precision) -> None:
-        """Raises Unsupported unless fp32 and tf32 are what they say."""
+    def check_products(self, case: Case, tier: Tier) -> None:
+        """Raises Unsupported unless fp32 and tf32 are what they say, where that can be asked."""
+        precision = PRECISIONS[case.precision]
         if precision.parameters != "float32" or precision.mixed:
             return
-        compiler = self.plain(self.device)
-        a, b = (self.operand((SIDE, SIDE), "float32", compiler) for _ in range(2))
-        product = self.multiplier(a, b)()
-        compiler.synchronize()
-        check_products(precision, a, b, product, self.benchmark.to_numpy)
+        name = next(name for name, known in self.compilers.items() if known is self.plain)
+        case = replace(
+            case.of_operator(PRODUCT), mode="inference", compiler=name, layers=None, given=False
+        )
+        if not self.adapter.supports(case).supported:
+            return
+        workload = case.resolve()
+        made = self.made(case, workload, tier)
+        weights = dict(workload.parameters(seed=case.seed))
+        made.load_parameters(weights.items())
+        made.step(0)
+        made.synchronize()
+        x = made.to_numpy(made.batch["x.0"])
+        check_products(precision, x, weights["calls.0.weight"], made.outputs()["output.0"])
 
     def is_out_of_memory(self, error: Exception) -> bool:
         said = f"{type(error).__name__}: {error}".lower()
         return any(words in said for words in self.out_of_memory)
-
-
-class Probe:
-    """Bare work on two operands, by which a framework shows what the machine can do at most."""
-
-    def __init__(self, work: Callable[[], Any], operands: Sequence[Any], compiler: Compiler):
-        self.operands = operands
-        self._work = work
-        self._compiler = compiler
-
-    def step(self) -> None:
-        self.result = self._work()
-
-    def synchronize(self) -> None:
-        self._compiler.synchronize()
 
 
 def installed(distributions: Iterable[str]) -> dict[str, str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbench.contract.precision import PRECISIONS
-from mbench.contract.sketch import sketch
+from mbench.contract.sketch import signs_of, sketch
 from mbench.contract.wire import Observation, Seen, StepEvidence
 
 if TYPE_CHECKING:
@@ -170,6 +170,8 @@ def look(rotation: Rotation, workload: Workload, case: Case, request: Look) -> S
     if not training:
         for name, array in benchmark.outputs().items():
             check_type(name, array)
+            if request.along:
+                array = array @ signs_of(name, array.shape[-1]).astype(array.dtype)
             outputs[name] = sketch(name, thinned(array))
     changes: dict[str, list[float]] = {}
     statistics: dict[str, list[float]] = {}

@@ -21,7 +21,7 @@ from mbench.worker.limits import limit_memory
 from mbench.worker.rotation import Rotation
 
 if TYPE_CHECKING:
-    from mbench.contract.adapter import Benchmark, Probe, Runtime
+    from mbench.contract.adapter import Benchmark, Runtime
     from mbench.contract.case import Case
     from mbench.workloads.workload import Workload
 
@@ -32,14 +32,13 @@ OUT_OF_MEMORY = wire.encode(wire.Failure(outcome="oom", reason="MemoryError"))
 
 
 class Session:
-    """Holds the framework and the one prepared case, or probe, between messages."""
+    """Holds the framework and the one prepared case between messages."""
 
     def __init__(self) -> None:
         self.runtime: Runtime | None = None
         self.case: Case | None = None
         self.workload: Workload | None = None
         self.rotation: Rotation | None = None
-        self.probe: Probe | None = None
         self.rank = 0
 
     def answer(self, message: object) -> object:
@@ -52,21 +51,17 @@ class Session:
             return self.prepare(message.case, load=message.load)
         if isinstance(message, wire.FindShapes):
             return self.find_shapes(message.case)
-        if isinstance(message, wire.Probe):
-            return self.make_probe(message)
         if isinstance(message, wire.Close):
             return wire.Closed()
+        assert self.rotation is not None, "prepare comes first"
         if isinstance(message, wire.TimeSteps):
-            work = self.probe or self.rotation
-            assert work is not None, "prepare comes first"
             return time_steps(
-                work.step,
-                work.synchronize,
+                self.rotation.step,
+                self.rotation.synchronize,
                 count=message.count,
                 each=message.each,
                 lead=message.lead,
             )
-        assert self.rotation is not None, "prepare comes first"
         if isinstance(message, wire.TimeWaits):
             return time_steps(nothing, self.rotation.synchronize, count=WAITS, each=True)
         assert self.case is not None
@@ -113,7 +108,7 @@ class Session:
     def prepare(self, case: Case, *, load: bool) -> wire.Prepared:
         assert self.runtime is not None, "start comes first"
         begin = perf_counter()
-        self.rotation = self.probe = None  # what was before makes room
+        self.rotation = None  # what was before makes room
         gc.unfreeze()  # see worker/clock.py
         gc.collect()  # models refer to themselves
         self.case, self.workload = case, case.resolve()
@@ -137,17 +132,6 @@ class Session:
         evidence.load(rotation.benchmark, arrays, self.case)
         rotation.loaded()
         rotation.synchronize()
-
-    def make_probe(self, message: wire.Probe) -> wire.Probed:
-        assert self.runtime is not None, "start comes first"
-        self.rotation = self.probe = None
-        gc.unfreeze()
-        gc.collect()
-        make = getattr(self.runtime, message.kind, None)
-        if make is None:
-            raise Unsupported(f"the adapter has no {message.kind}")
-        self.probe = make(message.size, message.precision)
-        return wire.Probed()
 
 
 def nothing() -> None:

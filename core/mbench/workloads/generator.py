@@ -16,7 +16,10 @@ from mbench.older import prod
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["integers", "permutations", "signs", "tokens", "uniform"]
+__all__ = ["integers", "permutations", "repeated", "signs", "tokens", "uniform"]
+
+MOST_DRAWN = 4194301
+"""Of arrays that repeat: a prime, so that no two rows of a matrix are the same."""
 
 
 def bits(key: str, count: int) -> np.ndarray:
@@ -35,6 +38,13 @@ def uniform(key: str, shape: Sequence[int]) -> np.ndarray:
     drawn *= np.float32(2**-23)
     drawn -= np.float32(1)
     return drawn.reshape(tuple(shape))
+
+
+def repeated(key: str, shape: Sequence[int]) -> np.ndarray:
+    """`uniform`, but no more than MOST_DRAWN numbers of it, again and again: to draw more would
+    take longer than what is measured on them.
+    """
+    return np.resize(uniform(key, (min(prod(shape), MOST_DRAWN),)), tuple(shape))
 
 
 def integers(key: str, shape: Sequence[int], *, below: int) -> np.ndarray:

@@ -218,12 +218,16 @@ class Workload:
         """The canonical starting value of one tensor, float32."""
         import numpy as np
 
-        from mbench.workloads import generator
-
-        drawn = generator.uniform(f"{self.name}/{seed}/{tensor.name}", tensor.shape)
+        drawn = self.drawn(f"{self.name}/{seed}/{tensor.name}", tensor.shape)
         drawn *= np.float32(tensor.scale)
         drawn += np.float32(tensor.center)
         return drawn
+
+    def drawn(self, key: str, shape: Sequence[int]) -> np.ndarray:
+        """float32 in [-1, 1), the array that belongs to `key`."""
+        from mbench.workloads import generator
+
+        return generator.uniform(key, shape)
 
     def replace(self, **changes: object) -> Workload:
         return dataclasses.replace(self, **changes)  # type: ignore[arg-type]

@@ -36,16 +36,10 @@ def workload(request):
 class TestAlike(RuntimesAlike):
     version = jax.__version__
     others = ("jaxlib", "optax", "numpy")
-    has = ("fp32", "fp64", "amp-bf16")
-    lacks = ("tf32", "fp16", "amp-fp16")
 
     @staticmethod
     def finds_cuda():
         return jax.default_backend() == "gpu"
-
-    @staticmethod
-    def array(tensor):
-        return np.asarray(getattr(tensor, "array", tensor)).astype(np.float64)
 
 
 def test_compilers_agree_and_trace_once(runtime, workload, monkeypatch):

@@ -38,20 +38,10 @@ def workload(request):
 class TestAlike(RuntimesAlike):
     version = ms.__version__
     others = ("mindspore", "numpy")
-    has = ("fp32", "fp64")
-    lacks = ("tf32", "bf16", "amp-bf16", "fp16", "amp-fp16")
 
     @staticmethod
     def finds_cuda():
         return False
-
-    @staticmethod
-    def array(tensor):
-        return tensor.asnumpy().astype(np.float64)
-
-    @staticmethod
-    def product(a, b):
-        return a @ b
 
     @pytest.mark.parametrize("precision", ["fp64", "fp32"])
     def test_tiers_compute_the_same(self, runtime, workload, precision):

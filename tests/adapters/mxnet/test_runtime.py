@@ -52,8 +52,6 @@ def faster(workload):
 class TestAlike(RuntimesAlike):
     version = mx.__version__
     others = ("mxnet", "numpy")
-    has = ("fp32", "fp64")
-    lacks = ("tf32", "fp16", "bf16")
 
     @staticmethod
     def finds_cuda():
@@ -61,15 +59,6 @@ class TestAlike(RuntimesAlike):
 
     def test_it_tells_how_it_was_built(self, runtime):
         assert "MKLDNN" in runtime.describe().details["features"]
-
-    @staticmethod
-    def array(tensor):
-        return tensor.astype("float64").asnumpy()
-
-    @staticmethod
-    def product(a, b):
-        """Of the second one's transpose."""
-        return a @ b.T
 
 
 @pytest.mark.parametrize("compiler", ["hybrid", "eager"])
@@ -335,34 +324,6 @@ def test_amp_in_bfloat16(workload):
         assert each == pytest.approx(exact, rel=1e-1)  # the others after coarse updates
         assert each != pytest.approx(exact, rel=1e-6)
     assert refusal == "this process is set up for amp-bf16: AMP has no way back"
-
-
-BFLOAT16 = """
-from mbench_mxnet.runtime import Runtime
-runtime = Runtime(device="cpu", threads=2)
-array = lambda tensor: tensor.astype("float32").asnumpy()
-product, total = runtime.matmul(32, "amp-bf16"), runtime.accumulate(1000, "amp-bf16")
-(a, b), (one, other) = product.operands, total.operands
-before = array(other)
-for probe in (product, total):
-    probe.step()
-    probe.synchronize()
-exact, found = array(a) @ array(b).T, array(product.result)
-assert abs(found / exact - 1).max() < 2e-2, (found, exact)
-assert abs(array(other) - before - array(one)).max() < 2e-2
-print(a.dtype, other.dtype)
-"""
-
-
-@pytest.mark.skipif(not has_bfloat16(), reason=NO_BFLOAT16)
-def test_bfloat16_is_that_of_amp():
-    """In a process of its own, for AMP has no way back."""
-    found = subprocess.run(
-        [sys.executable, "-c", BFLOAT16], capture_output=True, text=True, check=False,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    )  # fmt: skip
-    assert found.returncode == 0, found.stderr
-    assert "bfloat16" in found.stdout
 
 
 @pytest.mark.skipif(has_bfloat16(), reason="this processor has bfloat16 in oneDNN")

@@ -61,16 +61,10 @@ def workload(request):
 class TestAlike(RuntimesAlike):
     version = paddle.__version__
     others = ("paddlepaddle", "numpy")
-    has = ("fp32", "fp64")
-    lacks = ("tf32", "fp16", "amp-bf16", "bf16")
 
     @staticmethod
     def finds_cuda():
         return paddle.is_compiled_with_cuda() and paddle.device.cuda.device_count() > 0
-
-    @staticmethod
-    def array(tensor):
-        return tensor.astype("float64").numpy()
 
 
 @pytest.mark.filterwarnings("ignore:Conversion of an array with ndim > 0:DeprecationWarning")

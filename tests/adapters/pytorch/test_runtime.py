@@ -37,16 +37,10 @@ def workload(request):
 class TestAlike(RuntimesAlike):
     version = torch.__version__
     others = ("torch", "torchvision", "transformers", "numpy")
-    has = ("fp32", "fp64", "amp-bf16")
-    lacks = ("tf32", "fp16", "amp-fp16")
 
     @staticmethod
     def finds_cuda():
         return torch.cuda.is_available()
-
-    @staticmethod
-    def array(tensor):
-        return tensor.double().numpy()
 
 
 class TestScaler(ScalersAlike):

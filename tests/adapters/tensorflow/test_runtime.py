@@ -46,16 +46,10 @@ def workload(request):
 class TestAlike(RuntimesAlike):
     version = tf.__version__
     others = ("keras", "numpy")
-    has = ("fp32", "fp64", "amp-bf16")
-    lacks = ("tf32", "fp16", "amp-fp16")
 
     @staticmethod
     def finds_cuda():
         return bool(tf.config.list_physical_devices("GPU"))
-
-    @staticmethod
-    def array(tensor):
-        return tf.cast(tensor, tf.float64).numpy()
 
 
 class TestScaler(ScalersAlike):

@@ -14,7 +14,8 @@ def test_what_is_mixed_what_scales_and_what_is_half():
 
 
 @pytest.mark.parametrize(
-    ("name", "size"), [("fp32", 4), ("fp64", 8), ("tf32", 4), ("amp-bf16", 2), ("fp16", 2)]
+    ("name", "size"),
+    [("fp32", 4), ("fp64", 8), ("tf32", 4), ("amp-bf16", 4), ("bf16", 2), ("fp16", 2)],
 )
-def test_the_size_of_a_product(name, size):
-    assert PRECISIONS[name].product_bytes == size
+def test_the_size_of_a_parameter(name, size):
+    assert PRECISIONS[name].parameter_bytes == size

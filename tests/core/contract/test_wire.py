@@ -55,8 +55,6 @@ MESSAGES = [
     wire.Failure(outcome="oom", reason="no memory", traceback="Traceback\n..."),
     wire.FindShapes(case=CASE),
     wire.ShapesFound(shapes={"weight": [2, 3], "scalar": []}),
-    wire.Probe(kind="matmul", size=1024, precision="fp32"),
-    wire.Probed(),
     wire.Turn(batch=3),
     wire.Observe(seed=0, steps=1, training=False, filled={"fc.weight": 0.1}),
     wire.Turned(),

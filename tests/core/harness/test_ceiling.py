@@ -4,32 +4,47 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import mbench_tiny
+import numpy as np
 import pytest
 from fakes import NotedProgress, SilentWorker
 
 from mbench.contract import wire
+from mbench.contract.sketch import signs_of, sketch
 from mbench.engine.outcome import CaseEnded
 from mbench.harness import ceiling
-from mbench.harness.ceiling import BLOCKS, Ceilings, amount
+from mbench.harness.ceiling import BLOCKS, Ceilings, amount, case_of
 from mbench.plan.plan import Sweep, plan
 from mbench.results.encoding import decode, encode
 
+SIDES = {"matmul": (64, 128, 256, 512), "add": (64, 128)}
+
 
 class Worker(SilentWorker):
-    """Does 1e11 FLOPs and 1e10 bytes a second; `faults` by probe and size."""
+    """Does 1e8 FLOPs and 1e7 bytes a second; `faults` by operator. `lie` changes an answer."""
 
-    def __init__(self, faults=None):
+    def __init__(self, faults=None, lie=lambda answer: answer):
         super().__init__()
         self.faults = faults or {}
-        self.probes = []
+        self.lie = lie
+        self.made = []
+
+    def prepare(self, case, *, load=True):
+        if end := self.faults.get(case.model):
+            raise end
+        self.made.append(case.model)
+        self.workload = case.resolve()
+        work = amount(case)
+        rate = 1e8 if "matmul" in case.model else 1e7
+        self.seconds = work / rate / (1 + work * 1e-13)  # larger ones are faster by a trifle
 
     def ask(self, message, answer, *, timeout=None):
-        if end := self.faults.get((message.kind, message.size)):
-            raise end
-        self.probes.append((message.kind, message.size))
-        rate = 1e11 if message.kind == "matmul" else 1e10
-        self.seconds = amount(message.kind, message.size, message.precision) / rate
-        return wire.Probed()
+        assert message == wire.Look(along=True)
+        found = {}
+        for name, array in self.workload.answers(seed=0, batch=1).items():
+            single = self.lie(array.astype(np.float32))
+            found[name] = sketch(name, single @ signs_of(name, single.shape[-1]))
+        return wire.Seen(step=9, batch=1, outputs=found)
 
     def run(self, count, *, each=False, lead=0, timeout=None):
         return wire.Elapsed(start_nanoseconds=0, nanoseconds=[round(count * self.seconds * 1e9)])
@@ -44,6 +59,12 @@ class Store:
         self.events.append(event)
 
 
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    monkeypatch.setattr(ceiling, "SIDES", SIDES)
+    monkeypatch.setattr(ceiling, "ON_CPU", {**SIDES, "add": (64,)})
+
+
 @pytest.fixture
 def entries(plugins):
     """Of tiny twice, then of flaky."""
@@ -52,44 +73,78 @@ def entries(plugins):
     return comparison.entries
 
 
-def find(entry, worker):
-    store = Store()
-    Ceilings(store, NotedProgress()).find(entry, worker)
-    return store.events
+def find(entry, worker, ceilings=None):
+    found = ceilings or Ceilings(Store(), NotedProgress())
+    found.find(entry, worker)
+    return found.store.events
 
 
 def test_sizes_grow_until_a_product_takes_long(entries):
     worker = Worker()
     events = find(entries[0], worker)
-    assert worker.probes == [("matmul", 1024), ("matmul", 2048), ("matmul", 4096),
-                             ("accumulate", 2**26)]  # fmt: skip
+    assert worker.made == [
+        "op:matmul/64x64x64", "op:matmul/128x128x128", "op:matmul/256x256x256", "op:add/64x64",
+    ]  # fmt: skip
     for event in events:
         assert len(event.nanoseconds) == BLOCKS
         seconds = min(event.nanoseconds) / 1e9
         rate = event.amount * event.steps / seconds
-        assert rate == pytest.approx(1e11 if event.probe == "matmul" else 1e10)
+        assert rate == pytest.approx(1e8 if event.operator == "matmul" else 1e7, rel=1e-3)
         assert event.steps == max(1, round(ceiling.BLOCK_SECONDS * event.steps / seconds))
+        assert 0 < event.error < 1e-6
 
 
-def test_a_gpu_is_also_asked_for_what_it_goes_on_with(entries):
+def test_a_gpu_is_also_asked_for_what_it_goes_on_with(entries, monkeypatch):
+    monkeypatch.setenv(mbench_tiny.GPU, "/none")
     entry = replace(entries[0], case=replace(entries[0].case, device="cuda"))
-    worker = Worker()
-    events = find(entry, worker)
-    assert [(event.probe, event.size) for event in events] == [
-        ("matmul", 1024), ("matmul", 2048), ("matmul", 4096), ("sustained", 4096),
-        ("accumulate", 2**26), ("accumulate", 2**28),
+    events = find(entry, Worker())
+    assert [(event.operator, event.size) for event in events] == [
+        ("matmul", 64), ("matmul", 128), ("matmul", 256), ("sustained", 256),
+        ("add", 64), ("add", 128),
     ]  # fmt: skip
-    (sustained,) = [event for event in events if event.probe == "sustained"]
+    (sustained,) = [event for event in events if event.operator == "sustained"]
     seconds = sum(sustained.nanoseconds) / 1e9
-    assert sustained.steps * BLOCKS * sustained.amount / seconds == pytest.approx(1e11)
+    assert sustained.steps * BLOCKS * sustained.amount / seconds == pytest.approx(1e8, rel=1e-3)
     assert seconds > BLOCKS * 0.2
 
 
 def test_what_cannot_be_done_is_written_down_and_the_rest_goes_on(entries):
-    worker = Worker({("matmul", 2048): CaseEnded("oom", "too large"),
-                     ("accumulate", 2**26): CaseEnded("unsupported", "none")})  # fmt: skip
+    worker = Worker({"op:matmul/128x128x128": CaseEnded("oom", "too large"),
+                     "op:add/64x64": CaseEnded("unsupported", "none")})  # fmt: skip
     events = find(entries[0], worker)
     assert [event.reason for event in events] == ["", "oom: too large", "unsupported: none"]
+
+
+def one_row(answer):
+    answer[3] *= 1.01
+    return answer
+
+
+def one_number(answer):
+    answer[3, 5] += 0.1
+    return answer
+
+
+@pytest.mark.parametrize("lie", [np.zeros_like, np.transpose, one_row, one_number])
+def test_another_answer_at_the_size_that_is_timed_is_no_ceiling(entries, lie):
+    for event in find(entries[0], Worker(lie=lie)):
+        assert event.reason.startswith("not-equal: timed: output output.0 off by "), event
+        assert event.nanoseconds == []
+
+
+def test_what_is_not_proven_small_is_not_timed(entries):
+    ceilings = Ceilings(Store(), NotedProgress())
+    ceilings.ended((*ceiling.key(entries[0]), "matmul"), CaseEnded("not-equal", "outputs: none"))
+    worker = Worker()
+    events = find(entries[0], worker, ceilings)
+    assert [event.reason for event in events] == ["not-equal: outputs: none", ""]
+    assert worker.made == ["op:add/64x64"]
+
+
+def test_an_adapter_without_operators_has_no_ceiling(entries, monkeypatch):
+    monkeypatch.setattr(mbench_tiny.Tiny, "model_file", lambda self, workload: "mbench_tiny_none")
+    for event in find(entries[0], Worker()):
+        assert event.reason == ("unsupported: not provided: Tiny's adapter has no operators model")
 
 
 def test_each_ceiling_is_found_once(entries):
@@ -99,7 +154,19 @@ def test_each_ceiling_is_found_once(entries):
     assert [ceilings.knows(entry) for entry in entries] == [True, True, False]
 
 
-def test_amounts_are_flops_and_bytes():
-    assert amount("matmul", 10, "fp32") == 2000
-    assert amount("accumulate", 10, "fp64") == 240
-    assert amount("accumulate", 10, "amp-bf16") == 60
+@pytest.mark.parametrize(
+    ("precision", "pure", "bytes_each"), [("fp32", "fp32", 4), ("fp64", "fp64", 8)]
+)
+def test_amounts_are_flops_and_bytes(entries, precision, pure, bytes_each):
+    entry = replace(entries[0], case=replace(entries[0].case, precision=precision))
+    product, total = (case_of(entry, name, 10) for name in ("matmul", "add"))
+    assert product.precision == pure
+    assert amount(product) == 2000
+    assert amount(total) == 3 * 100 * bytes_each
+
+
+def test_mixed_precision_has_the_ceiling_of_its_products(entries, monkeypatch):
+    monkeypatch.setattr(mbench_tiny.Tiny, "lacks", ())
+    entry = replace(entries[0], case=replace(entries[0].case, precision="amp-bf16"))
+    assert case_of(entry, "matmul", 10).precision == "bf16"
+    assert amount(case_of(entry, "add", 10)) == 3 * 100 * 2

@@ -1,4 +1,4 @@
-"""MFU, from probes and throughput that are easy to reckon with."""
+"""MFU, from ceilings and throughput that are easy to reckon with."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ FLOPS = 3 * 2 * 256 * 64  # of the tiny model's training step, per sample
 RATE = 8 * 10 / 1.0
 
 
-def probe(kind, amount, *nanoseconds, size=64, steps=1):
-    return {"probe": kind, "size": size, "amount": amount, "steps": steps,
+def timed(kind, amount, *nanoseconds, size=64, steps=1):
+    return {"operator": kind, "size": size, "amount": amount, "steps": steps,
             "nanoseconds": list(nanoseconds)}  # fmt: skip
 
 
 def lacking(kind, reason="unsupported: none here"):
-    return {"probe": kind, "size": 64, "reason": reason}
+    return {"operator": kind, "size": 64, "reason": reason}
 
 
 def cases(document, ceiling, **axes):
@@ -23,12 +23,12 @@ def cases(document, ceiling, **axes):
 
 def test_the_peak_is_the_fastest_block_of_the_fastest_size(document):
     (case,) = cases(document, [
-        probe("matmul", 1000, 2_000, 1_000, size=10),
-        probe("matmul", 8000, 9_000, 4_000, size=20),
-        probe("matmul", 64000, 64_000, size=40),
-        probe("sustained", 8000, 5_000, 11_000, size=20),
-        probe("accumulate", 100, 100, size=32),
-        probe("accumulate", 300, 600, 800, steps=2),
+        timed("matmul", 1000, 2_000, 1_000, size=10),
+        timed("matmul", 8000, 9_000, 4_000, size=20),
+        timed("matmul", 64000, 64_000, size=40),
+        timed("sustained", 8000, 5_000, 11_000, size=20),
+        timed("add", 100, 100, size=32),
+        timed("add", 300, 600, 800, steps=2),
     ])  # fmt: skip
     assert case["ceiling"] == {
         "flops_per_second": 2e9,
@@ -46,17 +46,17 @@ def test_none_is_sought_none_is_found(document):
 
 
 def test_what_a_framework_cannot_do_is_said(document):
-    (case,) = cases(document, [lacking("matmul"), probe("accumulate", 300, 600)])
+    (case,) = cases(document, [lacking("matmul"), timed("add", 300, 600)])
     assert case["mfu"] is None
     assert case["ceiling"]["flops_per_second"] is case["ceiling"]["matmul_size"] is None
     assert case["ceiling"]["reason"] == "matmul: unsupported: none here"
-    (case,) = cases(document, [probe("matmul", 1000, 1_000), lacking("accumulate")])
+    (case,) = cases(document, [timed("matmul", 1000, 1_000), lacking("add")])
     assert case["mfu"] is not None
     assert case["ceiling"]["bytes_per_second"] is None
 
 
 def test_a_size_too_large_is_no_lack(document):
-    (case,) = cases(document, [probe("matmul", 1000, 1_000), lacking("matmul", "oom: too large")])
+    (case,) = cases(document, [timed("matmul", 1000, 1_000), lacking("matmul", "oom: too large")])
     assert case["ceiling"]["reason"] == ""
     assert case["mfu"] is not None
 
@@ -64,7 +64,7 @@ def test_a_size_too_large_is_no_lack(document):
 def test_mfu_is_a_share_of_the_fastest_frameworks_peak_in_the_same_precision(document):
     made = document(
         seconds={"tiny": [[1.0]], "flaky": [[2.0]], "tiny==1.26": [[1.0]]},
-        ceiling={"tiny": [probe("matmul", 1000, 1_000)], "flaky": [probe("matmul", 4000, 1_000)]},
+        ceiling={"tiny": [timed("matmul", 1000, 1_000)], "flaky": [timed("matmul", 4000, 1_000)]},
     )["cases"]
     assert [case["peak_flops_per_second"] for case in made] == [4e9] * 3
     assert made[0]["ceiling"]["flops_per_second"] == 1e9
@@ -75,7 +75,7 @@ def test_cases_share_a_ceiling_of_their_framework_and_precision_only(document):
     axes = {"precision": ("fp32", "fp64"), "batch_size": (8, 16)}
     made = document(
         seconds={"tiny": [[1.0]], "flaky": [[1.0]], "tiny==1.26": [[1.0]]},
-        ceiling={"tiny": [probe("matmul", 1000, 1_000)]},
+        ceiling={"tiny": [timed("matmul", 1000, 1_000)]},
         **axes,
     )["cases"]
     for case in made:

@@ -253,7 +253,7 @@ def told(machine, tmp_path):
         record = make_record(process)
         record.ceiling.append(
             events.Ceiling(
-                case=0, probe="matmul", size=8, amount=10**12, steps=1, nanoseconds=[SECOND]
+                case=0, operator="matmul", size=8, amount=10**12, steps=1, nanoseconds=[SECOND]
             )
         )
         return list(implausible(Run(tmp_path, header, cases={0: record}), record))

@@ -37,7 +37,7 @@ def made(machine):
         protocol=PRESETS["adaptive"], system=machine(gpus=[{"memory": "80 GB"}]),
     )  # fmt: skip
     tried = Tried(value=8, step_seconds=0.1, peak_bytes=1)
-    ceiling = events.Ceiling(case=1, probe="matmul", size=8, amount=1, steps=1, nanoseconds=[1])
+    ceiling = events.Ceiling(case=1, operator="matmul", size=8, amount=1, steps=1, nanoseconds=[1])
     return [
         run,
         *(replace(run, protocol=protocol) for protocol in PRESETS.values()),
@@ -78,7 +78,7 @@ def made(machine):
         events.Telemetry(**OF_BLOCK, each=True, cores=2, samples=[SAMPLE, SAMPLE]),
         events.Memory(case=1, process=2, peak_bytes=0, idle_look=1),
         ceiling,
-        events.Ceiling(case=1, probe="matmul", size=8, reason="oom: too large"),
+        events.Ceiling(case=1, operator="matmul", size=8, reason="oom: too large"),
         events.Outcome(case=1, outcome="oom", reason="too large", log=None),
         events.ComparisonEnd(comparison=0, reason="all processes measured"),
         events.End(status="complete", finished="then"),
@@ -156,7 +156,7 @@ def test_what_could_not_be_read_back_is_not_written(event, said):
         lambda: events.Telemetry(**OF_BLOCK, each=True, cores=2, samples=[SAMPLE]),
         lambda: Tried(value=8),
         lambda: events.Outcome(case=0, outcome="ok", reason="", log=None),
-        lambda: events.Ceiling(case=0, probe="matmul", size=8),
+        lambda: events.Ceiling(case=0, operator="matmul", size=8),
         lambda: events.Calibration(case=0, run="r", started="", ratios=[], disturbances=[]),
         lambda: events.EqualWork(
             case=0, proven=False, worst=None, failures=[], findings=[], notes=[], version=""

@@ -129,7 +129,7 @@ MIDDLE = [
     calibrated(),
     calibrated(1.0, 0.0),
     calibrated(1e300),
-    {"event": "ceiling", "case": 0, "probe": "matmul", "size": 1, "amount": 1, "steps": 1,
+    {"event": "ceiling", "case": 0, "operator": "matmul", "size": 1, "amount": 1, "steps": 1,
      "nanoseconds": [0]},
     "{torn",
     "[]",

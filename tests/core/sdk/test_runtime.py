@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import mbench_tiny
+import numpy as np
 import pytest
+from cases import make_case
 
 from mbench.contract.adapter import Unsupported
-from mbench.sdk.plugin import Lack
 
 
-class Adapter(mbench_tiny.Tiny):
-    lacks = (Lack("fp64 is the imaginary's", precisions=("fp64",), compilers=("eager",)),)
+def test_fp32_is_told_by_a_product(monkeypatch):
+    runtime = mbench_tiny.Runtime(device="cpu", threads=1)
+    monkeypatch.setattr(runtime, "device", "cuda")
+    monkeypatch.setattr(mbench_tiny, "GPU", "PATH")  # tiny computes for CUDA what it does here
+    case = make_case(model="tiny-model", device="cuda")
+    runtime.prepare(case, case.resolve())
+    monkeypatch.setattr("mbench_tiny_operators.forward", rounded)
+    with pytest.raises(Unsupported, match="no IEEE single precision; unset NVIDIA_TF32_OVERRIDE"):
+        runtime.prepare(case, case.resolve())
 
 
-class Runtime(mbench_tiny.Runtime):
-    adapter = Adapter()
-
-
-@pytest.mark.parametrize("probe", ["matmul", "accumulate"])
-def test_a_probe_is_refused_where_its_compiler_lacks_the_precision(probe):
-    runtime = Runtime(device="cpu", threads=1)
-    with pytest.raises(Unsupported, match="fp64 is the imaginary's"):
-        getattr(runtime, probe)(4, "fp64")
-    getattr(runtime, probe)(4, "fp32").step()
+def rounded(model, batch):
+    """A product of inputs that have lost half their digits."""
+    lost = batch["x.0"].astype(np.float16).astype(np.float32)
+    return {"output.0": lost @ model["calls.0.weight"]}
 
 
 class ExhaustedError(Exception):
@@ -38,6 +40,6 @@ class ExhaustedError(Exception):
     ],
 )
 def test_want_of_memory_is_known_by_the_frameworks_own_words(error, found):
-    runtime = Runtime(device="cpu", threads=1)
+    runtime = mbench_tiny.Runtime(device="cpu", threads=1)
     runtime.out_of_memory = ("no room", "exhaustederror")
     assert runtime.is_out_of_memory(error) is found

@@ -142,24 +142,6 @@ def test_the_case_before_is_gone_even_where_its_model_refers_to_itself(session, 
     session.answer(wire.Prepare(case=CASE))
 
 
-@pytest.mark.parametrize("kind", ["matmul", "accumulate"])
-def test_a_probe_takes_the_cases_place_until_the_next(session, kind):
-    session.answer(wire.Prepare(case=CASE))
-    session.answer(wire.Probe(kind=kind, size=16, precision="fp32"))
-    assert session.rotation is None
-    assert len(session.answer(wire.TimeSteps(count=3)).nanoseconds) == 1
-    with pytest.raises(AssertionError, match="prepare comes first"):
-        session.answer(wire.Memory())
-    session.answer(wire.Prepare(case=CASE))
-    assert session.probe is None
-
-
-def test_an_adapter_without_probes_is_unsupported(session, monkeypatch):
-    monkeypatch.delattr("mbench.sdk.runtime.RuntimeBase.matmul")
-    with pytest.raises(Unsupported, match="the adapter has no matmul"):
-        session.answer(wire.Probe(kind="matmul", size=16, precision="fp32"))
-
-
 @pytest.mark.parametrize("message", [wire.TimeSteps(count=1), wire.Look(), wire.Memory()])
 def test_nothing_runs_before_it_is_prepared(session, message):
     with pytest.raises(AssertionError, match="prepare comes first"):

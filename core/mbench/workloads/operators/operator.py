@@ -17,7 +17,7 @@ from mbench.older import prod, zipped
 from mbench.workloads.workload import NO_UPDATE, Optimizer, Size, Tensor, Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import numpy as np
 
@@ -85,6 +85,10 @@ class Kind:
         """The output by its definition, float64; `x` has inputs and weights by name."""
         raise NotImplementedError(f"{type(self).__name__} must be defined")
 
+    def along(self, x: Arrays, vector: np.ndarray) -> Any:
+        """The output times a vector over its last axis, where that is cheaper than the output."""
+        return self.forward(x, training=False) @ vector
+
     def backward(self, x: Arrays, direction: np.ndarray) -> dict[str, np.ndarray]:
         """The gradients of the sum of output by `direction`, by operand, float64."""
         raise NotImplementedError(f"{type(self).__name__} must have gradients")
@@ -138,22 +142,27 @@ class Operator(Workload):
                 if one.below:
                     found[name] = generator.tokens(key, one.shape, below=one.below)
                 else:
-                    drawn = generator.uniform(key, one.shape)
+                    drawn = self.drawn(key, one.shape)
                     found[name] = np.asarray(drawn * np.float32(math.sqrt(3)))
         return found
+
+    def drawn(self, key: str, shape: Sequence[int]) -> np.ndarray:
+        from mbench.workloads import generator
+
+        return generator.repeated(key, shape)
 
     def forward_flops(self) -> float:
         return 2.0 * self.config.macs()
 
-    def moved_bytes(self, mode: str) -> float:
-        """What a call must read and write at least, in float32: its operands and its output, and in
-        training the direction and the gradients besides.
+    def moved_bytes(self, mode: str, *, each: int = FLOAT_BYTES) -> float:
+        """What a call must read and write at least, in numbers of so many bytes: its operands and
+        its output, and in training the direction and the gradients besides.
         """
         config = self.config
         operands = sum(prod(one.shape) for one in config.inputs())
         operands += sum(tensor.size for tensor in config.weights() if tensor.trainable)
         once = operands + prod(config.outputs())
-        return FLOAT_BYTES * float(once if mode != "train" else 2 * once + operands)
+        return each * float(once if mode != "train" else 2 * once + operands)
 
     def answers(self, *, seed: int, batch: int) -> dict[str, np.ndarray]:
         """The outputs of a step, and its gradients, by their definitions: float64.
@@ -162,18 +171,10 @@ class Operator(Workload):
         """
         import numpy as np
 
-        inputs, found = self.batch(self.config.calls, seed=batch), {}
-        weights = dict(self.parameters(seed=seed))
+        found = {}
         trained = {tensor.name for tensor in self.config.weights() if tensor.trainable}
-        for call in range(self.config.calls):
-            x = {
-                one.name: array if one.below else array.astype(np.float64)
-                for one in self.config.inputs()
-                for array in [inputs[f"{one.name}.{call}"]]
-            }
-            differentiable = {one.name for one in self.config.inputs() if not one.below}
-            for tensor in self.config.weights():
-                x[tensor.name] = weights[f"calls.{call}.{tensor.name}"].astype(np.float64)
+        differentiable = {one.name for one in self.config.inputs() if not one.below}
+        for call, (x, inputs) in enumerate(self.operands(seed=seed, batch=batch)):
             found[f"output.{call}"] = self.config.forward(x, training=self.config.gradients)
             if self.config.gradients:
                 direction = inputs[f"direction.{call}"].astype(np.float64)
@@ -183,6 +184,32 @@ class Operator(Workload):
                     elif name in trained:
                         found[f"gradient.calls.{call}.{name}"] = gradient
         return found
+
+    def answers_along(
+        self, vector: Callable[[str, int], np.ndarray], *, seed: int, batch: int
+    ) -> dict[str, np.ndarray]:
+        """The outputs of an inference step, each times the vector of its name and its width."""
+        return {
+            name: self.config.along(x, vector(name, self.config.outputs()[-1]))
+            for call, (x, _) in enumerate(self.operands(seed=seed, batch=batch))
+            for name in [f"output.{call}"]
+        }
+
+    def operands(self, *, seed: int, batch: int) -> Iterator[tuple[Arrays, Arrays]]:
+        """Of each call its operands in float64, by their names in the definition, and the batch."""
+        import numpy as np
+
+        inputs = self.batch(self.config.calls, seed=batch)
+        weights = dict(self.parameters(seed=seed))
+        for call in range(self.config.calls):
+            x = {
+                one.name: array if one.below else array.astype(np.float64)
+                for one in self.config.inputs()
+                for array in [inputs[f"{one.name}.{call}"]]
+            }
+            for tensor in self.config.weights():
+                x[tensor.name] = weights[f"calls.{call}.{tensor.name}"].astype(np.float64)
+            yield x, inputs
 
 
 def of_text(name: str, kinds: Mapping[str, type[Kind]]) -> Operator:

@@ -47,6 +47,9 @@ class MatMul(Kind):
     def forward(self, x: Arrays, *, training: bool) -> Any:
         return x["x"] @ x["weight"]
 
+    def along(self, x: Arrays, vector: np.ndarray) -> Any:
+        return x["x"] @ (x["weight"] @ vector)
+
     def backward(self, x: Arrays, direction: np.ndarray) -> dict[str, np.ndarray]:
         return {"x": direction @ x["weight"].T, "weight": x["x"].T @ direction}
 

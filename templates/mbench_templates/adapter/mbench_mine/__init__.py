@@ -71,12 +71,6 @@ class Runtime(RuntimeBase):
         model = self.family(workload).build(workload.config, "float32")
         return {name: Native(array, trainable=True) for name, array in model.items()}
 
-    def operand(self, shape, dtype, compiler):
-        return np.random.default_rng().uniform(-1, 1, shape).astype(dtype)
-
-    def adder(self, a, b):
-        return lambda: np.add(a, b, out=b)
-
 
 @hookimpl
 def mbench_adapters():
