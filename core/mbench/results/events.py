@@ -70,6 +70,8 @@ class Comparison(Event):
     times: Count | None = None
     """How often this operator stands in the model of the run's first comparison; None where it is
     no part of it."""
+    stands: dict[str, Count] = field(default_factory=dict)
+    """How often this operator stands in each model whose operators were asked for."""
 
 
 @dataclass(frozen=True, kw_only=True)
