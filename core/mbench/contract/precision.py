@@ -20,6 +20,11 @@ class Precision:
     tf32: bool = False
 
     @property
+    def parameter_bytes(self) -> int:
+        """Size of a number in the type of parameters and inputs."""
+        return BYTES[self.parameters]
+
+    @property
     def product_bytes(self) -> int:
         """Size of a number in the type of products."""
         return BYTES[self.products]

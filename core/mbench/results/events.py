@@ -142,6 +142,8 @@ class Case(OfCase):
     """What a sample is called."""
     flops_per_sample: Flops
     """FLOPs of one step, by the workload's formula."""
+    bytes_per_sample: Bytes | None = None
+    """What a call of an operator must read and write at least; None of a model."""
     standard: bool
     """The sizes are those that the model is known by."""
     gates: evidence.Gates
