@@ -165,7 +165,7 @@ def test_every_field_is_documented_with_its_type(document, pages):
     types = documented(pages[PAGE])
     assert gpu <= set(types)
     others = constants(pages[PAGE], of="published protocols")
-    several = {path for path in types if path.startswith("cases[].ranks.")}
+    several = {p for p in types if p.startswith(("cases[].ranks.", "cases[].operator."))}
     compare(document, types, absent=gpu | others | several | unmetered(document, types))
 
 
@@ -215,6 +215,21 @@ def test_the_document_of_several_devices(tmp_path, pages):
     ranks = {path for path in types if path.startswith("cases[].ranks")}
     compare({"cases": [{"ranks": case["ranks"]}]}, types, absent=set(types) - ranks - {"cases"})
     assert len(ranks) == 3
+
+
+def test_the_document_of_an_operator(tmp_path, pages):
+    text = mbench(
+        tmp_path, "run", "tiny", "--operators", "tiny-model", "--mode", "inference", "--processes",
+        "1", "--rounds", "1", "--block", "0.05", "--threads", "1", "--no-verify", "--no-mfu",
+        "--format", "json",
+    )  # fmt: skip
+    types = documented(pages[PAGE])
+    (case,) = json.loads(text)["cases"]
+    found = {path for path in types if path.startswith("cases[].operator")}
+    compare({"cases": [{"operator": case["operator"]}]}, types,
+            absent=set(types) - found - {"cases"})  # fmt: skip
+    assert case["operator"]["stands"] == {"tiny-model": 1}
+    assert len(found) == 8
 
 
 def test_the_document_is_what_the_command_prints(run, document):

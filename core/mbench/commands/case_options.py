@@ -70,6 +70,7 @@ def join(sizes: dict[str, int], given: tuple[dict[str, int], ...]) -> None:
 
 size_option = partial(click.option, multiple=True, expose_value=False, callback=gather)
 
+MODEL = next(axis for axis in AXES if axis.name == "model")
 ASKED = [axis for axis in AXES if axis.kind != Variables]
 """The axes that have an option. Variables for all stand around mbench; for one, behind its name."""
 FLAGS = {"model": "--models", "sizes": "--size"}
@@ -80,6 +81,12 @@ DEFAULTS = {
     "batch_size": "what suits model and device", "device": "auto", "threads": "the physical cores",
 }  # fmt: skip
 SHORT: dict[str, dict[str, Decorator]] = {
+    "model": {
+        "operators": click.option("--operators", type=COMMAS, default=None, metavar="MODELS",
+                                  shell_complete=of_axis(MODEL),
+                                  help="Instead of --models: every operator that these are made "
+                                       "of, at their batch and other sizes, each once."),
+    },
     "precision": {
         "amp": click.option("--amp/--no-amp", default=None,
                             help="Mixed precision as frameworks have it here: amp-fp16 on CUDA, "

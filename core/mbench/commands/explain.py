@@ -120,6 +120,8 @@ def stored(context: click.Context, name: str | None) -> Run:
 def ordered(context: click.Context, frameworks: tuple[str, ...]) -> Order:
     """What the options ask for, taken apart; raises UsageError."""
     options = {**context.params, "protocol_name": protocol(context)}
+    if options["operators"]:
+        raise UsageError("explain measures a model and its operators: name it with --models")
     order = order_of(context, [sweep_of(context, frameworks, options)], options)
     if len(order.comparisons) != 1:
         raise UsageError("one step is taken apart at a time: give one model, mode and batch size")

@@ -39,6 +39,13 @@ def sweep_of(
     from mbench.plan.plan import Sweep
 
     given = {axis.name: options[axis.name] for axis in AXES if axis.many}
+    if options["operators"]:
+        if given["model"]:
+            raise UsageError(
+                "--operators and --models both say what is measured; give one of them",
+                option="--operators",
+            )
+        given["model"] = options["operators"]
     device, threads = of_machines(context, options, scales or given["scale"] or ())
     if options["amp"] is not None:
         mixed = mixed_precision(plugins(context), frameworks, device=device)
@@ -54,6 +61,7 @@ def sweep_of(
             if value is not None
         },
         sizes=options["sizes"],
+        in_parts=bool(options["operators"]),
         device=device,
         threads=threads,
         seed=options["seed"],
@@ -184,7 +192,7 @@ def merged(
         for name in options
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
     }
-    either = ({"precision", "amp"}, {"steadiness", "steady"},
+    either = ({"model", "operators"}, {"precision", "amp"}, {"steadiness", "steady"},
               {"compiler", *switches(plugins(context))})  # fmt: skip
     for group in either:  # they say the same: where one is typed, the other is not asked
         if group & typed:

@@ -124,7 +124,10 @@ def quickly(context: click.Context, frameworks: tuple[str, ...]) -> dict[str, An
         flag = "--quick" if options["quick"] else "--locate"
         raise UsageError(f"{flag} proves in fp64: leave out --precision, or leave out {flag}")
     options = {**options, "precision": ("fp64",)}
-    if context.get_parameter_source("model") is not ParameterSource.DEFAULT:
+    if any(
+        context.get_parameter_source(name) is not ParameterSource.DEFAULT
+        for name in ("model", "operators")
+    ):
         return options
     of_each = [
         [case.model for case in quickest(

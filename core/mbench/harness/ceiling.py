@@ -192,8 +192,8 @@ def case_of(entry: Entry, operator: str, side: int) -> Case:
 def amount(case: Case) -> int:
     """FLOPs of a matrix product; of what has none, bytes that are moved."""
     workload: Any = case.resolve()
-    each = PRECISIONS[case.precision].parameter_bytes
-    found = workload.flops(case.mode) or workload.moved_bytes(case.mode, each=each)
+    number_bytes = PRECISIONS[case.precision].parameter_bytes
+    found = workload.flops(case.mode) or workload.moved_bytes(case.mode, number_bytes=number_bytes)
     return int(found)
 
 

@@ -39,7 +39,10 @@ def execute(comparisons: Sequence[Comparison], bench: Bench) -> None:
         if earlier is None or comparison.number not in earlier.comparisons:
             bench.store.append(
                 events.Comparison(
-                    comparison=comparison.number, title=comparison.title, times=comparison.times
+                    comparison=comparison.number,
+                    title=comparison.title,
+                    times=comparison.times,
+                    stands=dict(comparison.stands),
                 )
             )
         if comparison.settled and (earlier is None or not is_written(earlier, comparison)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from mbench.contract.precision import PRECISIONS
 from mbench.equality.gates import (
     CHANGED,
     DROPPED,
@@ -48,6 +49,9 @@ def cases(comparison: Comparison) -> Iterator[events.Case]:
             own_compiler=entry.own_compiler,
             samples=workload.samples,
             flops_per_sample=workload.flops(entry.case.mode),
+            bytes_per_sample=workload.moved_bytes(
+                entry.case.mode, number_bytes=PRECISIONS[entry.case.precision].parameter_bytes
+            ),
             standard=workload.is_standard(),
             gates=gates(entry.case),
         )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from mbench.errors import UsageError
 from mbench.plan.adaptive import Adaptive
+from mbench.plan.parts import counts
 from mbench.plan.plan import Comparison, supports
 
 if TYPE_CHECKING:
@@ -48,17 +48,10 @@ def taken_apart(whole: Comparison) -> list[Comparison]:
     Raises UsageError where it is not known what a model is made of.
     """
     case = whole.entries[0].case
-    workload = case.resolve()
-    counts = Counter(workload.operations(case.batch_size, mode=case.mode))
-    if not counts:
-        raise UsageError(
-            f"nobody wrote down which operators {case.model} is made of; "
-            "of the families resnet and bert it is known",
-            option="--models",
-        )
+    stands = counts(case.resolve(), batch_size=case.batch_size, mode=case.mode)
     numbers = numbered(whole)
     found: list[Comparison] = [whole, part(EMPTY, 1, whole, next(numbers), calls=1)]
-    found += [part(name, times, whole, next(numbers)) for name, times in counts.items()]
+    found += [part(name, times, whole, next(numbers)) for name, times in stands.items()]
     return found
 
 

@@ -16,6 +16,7 @@ from mbench.contract.tier import BEST, TIERS, tier_of
 from mbench.environments.spec import named
 from mbench.errors import PluginFailed, UsageError, about
 from mbench.plan.arm import label, parse_arm, settings
+from mbench.plan.parts import parts_of
 from mbench.plan.selection import load_workload, reference_of, select
 from mbench.plugins import nearest
 
@@ -59,6 +60,8 @@ class Sweep:
     frameworks: Sequence[str]
     wanted: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     sizes: Mapping[str, int] = field(default_factory=dict)
+    in_parts: bool = False
+    """Whether not the models are measured, but the operators that they are made of."""
     device: str = "cpu"
     threads: int = 1
     seed: int = 0
@@ -112,6 +115,8 @@ class Comparison:
     best_compiler: bool = False
     times: int | None = None
     """How often it stands in another, which is taken apart; None where it is no part."""
+    stands: Mapping[str, int] = field(default_factory=dict)
+    """How often this operator stands in each model whose operators are asked for."""
 
     @property
     def settled(self) -> bool:
@@ -149,10 +154,14 @@ def plan(sweep: Sweep, plugins: Plugins) -> list[Comparison]:
     workloads = {model: load_workload(reference, model) for model, reference in references.items()}
     for size in sweep.sizes:
         _check_size(size, workloads)
-    swept = [
+    swept: list[dict[str, Any]] = [
         {**asked, "workload": references[asked["model"]]}
         for asked in products(sweep, wanted, workloads)
     ]
+    stands: list[dict[str, int]] = [{} for _ in swept]
+    if sweep.in_parts:
+        parts = parts_of(swept, workloads, device=sweep.device)
+        swept, stands = [part for part, _ in parts], [times for _, times in parts]
     with about("--frameworks"):
         sizes = {size for workload in workloads.values() for size in workload.sizes}
         others = plugins.adapters.unique().values()
@@ -163,7 +172,7 @@ def plan(sweep: Sweep, plugins: Plugins) -> list[Comparison]:
     labels = tell_apart([label(*each) for each in zip(specs, own, adapters, strict=True)])
     comparisons: list[Comparison] = []
     numbers = itertools.count()
-    for asked in swept:
+    for asked, times in zip(swept, stands, strict=True):
         entries = []
         for spec, adapter, given, text in zip(specs, adapters, own, labels, strict=True):
             case = case_of({**asked, **given}, sweep, adapter)
@@ -178,6 +187,7 @@ def plan(sweep: Sweep, plugins: Plugins) -> list[Comparison]:
                 number=len(comparisons), title=title(asked, own), entries=tuple(entries),
                 largest_batch=asked["batch_size"] == LARGEST,
                 best_compiler=asked["compiler"] == BEST,
+                stands=times,
             )
         )  # fmt: skip
     return comparisons

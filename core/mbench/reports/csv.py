@@ -7,6 +7,7 @@ import io
 from typing import Any
 
 from mbench.contract.axes import AXES
+from mbench.reports.operators import stands
 from mbench.reports.text import spreadsheet
 
 __all__ = ["render", "rows"]
@@ -23,6 +24,12 @@ def render(document: dict[str, Any]) -> str:
     writer.writeheader()
     writer.writerows({name: spreadsheet(cell) for name, cell in row.items()} for row in made)
     return out.getvalue()
+
+
+def of_operator(found: dict[str, Any]) -> dict[str, Any]:
+    """Cells that are empty but for operators."""
+    names = ("bytes_per_sample", "flops_per_second", "bytes_per_second", "limit", "roofline")
+    return {"stands": stands(found.get("stands", {}))} | {name: found.get(name) for name in names}
 
 
 def rows(document: dict[str, Any]) -> list[dict[str, Any]]:
@@ -53,6 +60,7 @@ def rows(document: dict[str, Any]) -> list[dict[str, Any]]:
                 "peak_memory_bytes": case["peak_memory_bytes"],
                 "device_memory_bytes": case["device_memory_bytes"],
                 "mfu": case["mfu"],
+                **of_operator(case["operator"] or {}),
                 "joules_per_sample": energy.get("joules_per_sample"),
                 "disturbances": "; ".join(found["text"] for found in case["disturbances"]),
                 "baseline": against.get("baseline"),

@@ -7,6 +7,7 @@ from typing import Any
 from mbench.reports.cells import NUMBERS, WHO, case_columns, case_rows
 from mbench.reports.closing import summary_lines
 from mbench.reports.grid import Grid, drawn, table
+from mbench.reports.operators import operators, roofline_lines
 from mbench.reports.remarks import (
     difference_lines,
     disturbance_lines,
@@ -26,7 +27,7 @@ from mbench.reports.text import plain
 __all__ = ["render"]
 
 REMARKS = (lacking_lines, outcome_lines, scaling_lines, doubt_lines, disturbance_lines,
-           difference_lines, variables_lines, search_lines)  # fmt: skip
+           roofline_lines, difference_lines, variables_lines, search_lines)  # fmt: skip
 SPARE = ("MFU", "peak MiB", "first step s", "version", "step ms")
 """The first is the first to go where a terminal is narrow."""
 
@@ -36,10 +37,12 @@ def render(document: dict[str, Any]) -> str:
     width = terminal_width()
     shared, grid = cases(document)
     times, protocol = latencies(document), protocol_line(document)
+    work = operators(document)
     parts = [
         folded(verdict_lines(document), width),
         [*folded(shared, width), *drawn(grid, width=width)],
         table([times]).splitlines() if times else [],
+        table([work]).splitlines() if work else [],
         folded([line for lines in REMARKS for line in lines(document)], width),
         folded([protocol] if protocol else [], width),
         folded([*summary_lines(document), f"run {document['run']}, {document['status']}"], width),

@@ -80,6 +80,8 @@ class Comparison(Event):
     times: Count | None = None
     """How often this operator stands in the model of the run's first comparison; None where it is
     no part of it."""
+    stands: dict[str, Count] = field(default_factory=dict)
+    """How often this operator stands in each model whose operators were asked for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,6 +152,8 @@ class Case(OfCase):
     """What a sample is called."""
     flops_per_sample: Flops
     """FLOPs of one step, by the workload's formula."""
+    bytes_per_sample: Bytes | None = None
+    """What a call of an operator must read and write at least; None of a model."""
     standard: bool
     """The sizes are those that the model is known by."""
     gates: evidence.Gates

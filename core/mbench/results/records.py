@@ -79,6 +79,8 @@ class ComparisonRecord:
     set_seconds: float | None = None
     times: int | None = None
     """How often it stands in the first one, which is taken apart."""
+    stands: dict[str, int] = field(default_factory=dict)
+    """How often it stands in each model whose operators were asked for."""
 
 
 @dataclass
@@ -125,7 +127,9 @@ class Run:
 
     @take.register
     def _(self, event: events.Comparison) -> None:
-        self.comparisons[event.comparison] = ComparisonRecord(event.title, times=event.times)
+        self.comparisons[event.comparison] = ComparisonRecord(
+            event.title, times=event.times, stands=event.stands
+        )
 
     @take.register
     def _(self, event: events.ComparisonEnd) -> None:

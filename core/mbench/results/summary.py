@@ -15,6 +15,7 @@ from mbench.results.doubts import doubts, implausible
 from mbench.results.encoding import plain
 from mbench.results.figures import level, step_times, throughput
 from mbench.results.machine import device_memory, disturbances, energy, telemetry
+from mbench.results.roofline import operator
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -86,6 +87,7 @@ def summarize_case(run: Run, case: CaseRecord) -> Document:
         "peak_flops_per_second": highest,
         "data_sheet_flops_per_second": data_sheet(case),
         "mfu": mfu(case, speed, highest),
+        "operator": operator(run, case, speed),
         "calibration": facts(case.calibration),
         "warmup": {
             "steps": 1 + sum(count for count, _ in first.warmup_blocks),

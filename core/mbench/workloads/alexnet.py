@@ -10,7 +10,7 @@ import dataclasses
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from mbench.workloads.images import Convolution, ImageWorkload, Linear, Norm, windows
+from mbench.workloads.images import Convolution, ImageWorkload, Linear, Norm, Operations, windows
 from mbench.workloads.workload import Size
 
 if TYPE_CHECKING:
@@ -53,6 +53,22 @@ class AlexNetWorkload(ImageWorkload):
 
     def masks(self) -> dict[str, float]:
         return {"classifier.1.weight": self.config.dropout}
+
+    def operations(self, batch_size: int, *, mode: str) -> list[str]:
+        """But for dropout, biases of convolutions, and the regions, which are pixels at 224."""
+        config = self.config
+        first, second, third, fourth, fifth = config.widths
+        made = Operations(batch_size)
+        side = made.convolution(3, config.image_size, first, 11, stride=4, padding=2, relu=True)
+        side = made.max_pool(first, side, 3, stride=2)
+        side = made.convolution(first, side, second, 5, relu=True)
+        side = made.max_pool(second, side, 3, stride=2)
+        for inputs, outputs in ((second, third), (third, fourth), (fourth, fifth)):
+            made.convolution(inputs, side, outputs, 3, relu=True)
+        made.max_pool(fifth, side, 3, stride=2)
+        sizes = (fifth * POOLED**2, config.hidden, config.hidden, config.classes)
+        made.classifier(sizes, mode=mode)
+        return made.found
 
     def layers(self) -> Iterator[Convolution | Norm | Linear]:
         """Numbered as in torchvision, where ReLU and pooling count too."""

@@ -9,11 +9,11 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from mbench.older import Protocol, prod
+from mbench.older import Protocol, prod, zipped
 from mbench.workloads.workload import Config, Optimizer, Size, Tensor, Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     import numpy as np
 
@@ -124,11 +124,12 @@ class Operations:
         groups: int = 1,
         norm: bool = False,
         relu: bool = False,
+        padding: int | None = None,
     ) -> int:
-        """Of square images, padded by half its kernel, and what comes after it; gives pixels per
-        side.
+        """Of square images, padded by half its kernel unless told, and what comes after it; gives
+        pixels per side.
         """
-        padding = kernel // 2
+        padding = kernel // 2 if padding is None else padding
         name = f"op:conv2d/{self.batch_size}x{inputs}x{side}x{side}-o{outputs}-k{kernel}"
         for letter, value, usual in (("s", stride, 1), ("p", padding, 0), ("g", groups, 1)):
             name += f"-{letter}{value}" * (value != usual)
@@ -142,6 +143,23 @@ class Operations:
 
     def sum(self, channels: int, side: int) -> None:
         self.found.append(f"op:add/{self.batch_size * channels}x{side * side}")
+
+    def max_pool(self, channels: int, side: int, kernel: int, *, stride: int) -> int:
+        """Of square images without padding; gives pixels per side."""
+        images = f"{self.batch_size}x{channels}x{side}x{side}"
+        self.found.append(f"op:max_pool/{images}-k{kernel}-s{stride}")
+        return windows(side, kernel, stride=stride)
+
+    def classifier(self, sizes: Sequence[int], *, mode: str) -> None:
+        """Linear layers from the first of `sizes` to the last, with a ReLU between two, and where
+        it is trained, the loss.
+        """
+        for at, (inputs, outputs) in enumerate(zipped(sizes[:-1], sizes[1:])):
+            if at:
+                self.found.append(f"op:relu/{self.batch_size}x{inputs}")
+            self.found.append(f"op:linear/{self.batch_size}x{inputs}x{outputs}")
+        if mode == "train":
+            self.found.append(f"op:cross_entropy/{self.batch_size}x{sizes[-1]}")
 
 
 RECIPE = Optimizer(rule="sgd", learning_rate=1e-6, momentum=0.9, weight_decay=1e-4)

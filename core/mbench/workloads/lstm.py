@@ -63,6 +63,17 @@ class LSTMWorkload(Workload):
         ]
         return found
 
+    def operations(self, batch_size: int, *, mode: str) -> list[str]:
+        config = self.config
+        found = [
+            f"op:lstm/{batch_size}x{config.sequence_length}x{self.inputs(layer)}x{config.hidden}"
+            for layer in range(config.layers)
+        ]
+        found.append(f"op:linear/{batch_size}x{config.hidden}x{config.classes}")
+        if mode == "train":
+            found.append(f"op:cross_entropy/{batch_size}x{config.classes}")
+        return found
+
     def batch(self, size: int, *, seed: int) -> dict[str, np.ndarray]:
         """features: float32 (B, L, F) of unit variance; labels: int64 (B,)."""
         import numpy as np

@@ -9,7 +9,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mbench.workloads.images import Convolution, ImageWorkload, Linear, Norm, windows
+from mbench.workloads.images import Convolution, ImageWorkload, Linear, Norm, Operations, windows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,6 +59,28 @@ class MobileNetWorkload(ImageWorkload):
 
     def masks(self) -> dict[str, float]:
         return {"classifier.1.weight": self.config.dropout}
+
+    def operations(self, batch_size: int, *, mode: str) -> list[str]:
+        """But for dropout. A ReLU stands for each ReLU6."""
+        config = self.config
+        made, inputs = Operations(batch_size), config.stem
+        side = made.convolution(3, config.image_size, inputs, 3, stride=2, norm=True, relu=True)
+        for stack in config.stacks:
+            for block in range(stack.repeats):
+                stride, inner = 1 if block else stack.stride, inputs * stack.expansion
+                if stack.expansion > 1:
+                    made.convolution(inputs, side, inner, 1, norm=True, relu=True)
+                side = made.convolution(
+                    inner, side, inner, 3, stride=stride, groups=inner, norm=True, relu=True
+                )
+                made.convolution(inner, side, stack.outputs, 1, norm=True)
+                if stride == 1 and inputs == stack.outputs:
+                    made.sum(inputs, side)
+                inputs = stack.outputs
+        made.convolution(inputs, side, config.last, 1, norm=True, relu=True)
+        made.found.append(f"op:mean_pool/{batch_size}x{config.last}x{side}x{side}")
+        made.classifier((config.last, config.classes), mode=mode)
+        return made.found
 
     def layers(self) -> Iterator[Convolution | Norm | Linear]:
         config = self.config

@@ -99,9 +99,7 @@ class ResNetWorkload(ImageWorkload):
                 made.sum(outputs, side)
                 inputs = outputs
         made.found.append(f"op:mean_pool/{batch_size}x{inputs}x{side}x{side}")
-        made.found.append(f"op:linear/{batch_size}x{inputs}x{config.classes}")
-        if mode == "train":
-            made.found.append(f"op:cross_entropy/{batch_size}x{config.classes}")
+        made.classifier((inputs, config.classes), mode=mode)
         return made.found
 
     def operations_of_block(

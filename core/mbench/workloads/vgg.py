@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mbench.older import zipped
-from mbench.workloads.images import Convolution, ImageWorkload, Linear, Norm
+from mbench.workloads.images import Convolution, ImageWorkload, Linear, Norm, Operations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,6 +50,18 @@ class VGGWorkload(ImageWorkload):
 
     def masks(self) -> dict[str, float]:
         return {"classifier.3.weight": self.config.dropout}
+
+    def operations(self, batch_size: int, *, mode: str) -> list[str]:
+        """But for dropout, biases of convolutions, and the regions, which are pixels at 224."""
+        config = self.config
+        made, inputs, side = Operations(batch_size), 3, config.image_size
+        for blocks, width in zipped(config.blocks, config.widths):
+            for _ in range(blocks):
+                made.convolution(inputs, side, width, 3, norm=config.batch_norm, relu=True)
+                inputs = width
+            side = made.max_pool(width, side, 2, stride=2)
+        made.classifier((inputs * POOLED**2, HIDDEN, HIDDEN, config.classes), mode=mode)
+        return made.found
 
     def layers(self) -> Iterator[Convolution | Norm | Linear]:
         """Numbered as in torchvision, where ReLUs and pooling count too."""

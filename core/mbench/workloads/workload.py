@@ -160,6 +160,12 @@ class Workload:
         """
         return []
 
+    def moved_bytes(self, mode: str, *, number_bytes: int) -> int | None:
+        """What a sample's step must read and write at least, where a number takes so many bytes;
+        None where that is not known, as of all that is made of several operations.
+        """
+        return None
+
     def usual_batch(self, device: str) -> int:
         """Where none is asked for; on a device that nobody thought of, the largest."""
         return self.batch_sizes.get(device, max(self.batch_sizes.values()))

@@ -78,6 +78,44 @@ def test_operators_are_compared_like_models():
     assert all(one["equal_work"] == "proven" for one in document["comparisons"])
 
 
+def test_the_operators_of_a_model_are_compared_and_counted():
+    result = compare(
+        "tiny", "flaky", "--operators", "tiny-model", "--batch-size", "2", "--mode",
+        "train,inference", "--processes", "1", "--rounds", "1", "--threads", "1", "--block",
+        "0.01", "--no-mfu", "--format", "json",
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    document, _ = documents(result)
+    measured = {(case["model"], case["mode"]) for case in document["cases"]}
+    assert measured == {
+        ("op:linear/2x256x64", "train"), ("op:cross_entropy/2x64", "train"),
+        ("op:linear/2x256x64", "inference"),
+    }  # fmt: skip
+    for case in document["cases"]:
+        assert case["operator"]["stands"] == {"tiny-model": 1}
+        speed, work = case["throughput"]["value"], case["flops_per_sample"]
+        assert case["operator"]["flops_per_second"] == pytest.approx(speed * work)
+
+
+def test_the_operators_of_a_model_are_proven():
+    result = verify("tiny", "--operators", "tiny-model", "--quick")
+    assert result.returncode == 0, result.stderr
+    proofs = json.loads(result.stdout)["proofs"]
+    assert [one["model"] for one in proofs] == ["op:linear/64x256x64", "op:cross_entropy/64x64"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--models", "resnet18"], "--operators and --models both say what is measured"),
+        (["--batch-size", "max"], "give batch sizes in numbers"),
+    ],
+)
+def test_what_operators_cannot_be_asked_for_is_refused(arguments, words):
+    result = compare("tiny", "flaky", "--operators", "tiny-model", *arguments)
+    assert (result.returncode, words in result.stderr) == (2, True)
+
+
 def test_what_is_kept_while_it_is_timed_shows():
     result = compare(
         "tiny", "flaky", "--models", "op:matmul/32x64x48", "--mode", "train", "--batch-size", "4",

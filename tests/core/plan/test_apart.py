@@ -6,15 +6,27 @@ from collections import Counter
 
 import pytest
 
+from mbench.builtin import mbench_workloads
 from mbench.errors import UsageError
 from mbench.plan.apart import CALLS, EMPTY, taken_apart
+from mbench.plan.parts import FAMILIES
 from mbench.plan.plan import Sweep, plan
-from mbench.workloads.bert import MODELS as BERTS
+from mbench.plan.selection import load_workload
 from mbench.workloads.operators import OPERATORS
 from mbench.workloads.resnet import MODELS as RESNETS
 
+WRITTEN = {
+    name: load_workload(reference, name)
+    for name, reference in mbench_workloads().items()
+    if load_workload(reference, name).operations(1, mode="train")
+}
 
-@pytest.mark.parametrize("workload", [*RESNETS.values(), *BERTS.values()], ids=lambda one: one.name)
+
+def test_the_families_that_are_named_are_those_whose_operators_are_written_down():
+    assert sorted({workload.family for workload in WRITTEN.values()}) == sorted(FAMILIES)
+
+
+@pytest.mark.parametrize("workload", WRITTEN.values(), ids=WRITTEN)
 def test_the_operators_of_a_model_have_all_its_flops(workload):
     for batch_size in (1, 3):
         names = workload.operations(batch_size, mode="inference")

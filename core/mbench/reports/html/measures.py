@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mbench import stats
@@ -13,6 +14,7 @@ from mbench.reports.grid import Grid
 from mbench.reports.headline import apart, named, told
 from mbench.reports.html.parts import LONG, Chart, Figure, Section, captioned, measured
 from mbench.reports.html.speedups import speedups
+from mbench.reports.operators import operators, roofline_lines
 from mbench.reports.remarks import lacking_lines, search_lines
 from mbench.reports.text import interval, number
 
@@ -36,6 +38,7 @@ def sections(document: Document) -> list[Section]:
     made = (
         throughput(document),
         latency(document),
+        work(document),
         speedups(document),
         takes(document),
         rounds(document),
@@ -186,6 +189,19 @@ def latency(document: Document) -> Section | None:
         "beyond it."
     )
     return Section("latency", "Latency", lead, figures, notes=lacking_lines(document))
+
+
+def work(document: Document) -> Section | None:
+    """FLOPs and bytes of operators, and their share of the roofline, in one table."""
+    grid = operators(document)
+    if grid is None:
+        return None
+    lead = (
+        "FLOPs and least bytes of a call by its time. The roofline is what the machine's fastest "
+        "matrix product or its memory, whichever takes longer, would allow."
+    )
+    figure = Figure(table=replace(grid, title="Operators"))
+    return Section("operators", "Operators", lead, [figure], notes=roofline_lines(document))
 
 
 def joules(case: Document) -> float | None:

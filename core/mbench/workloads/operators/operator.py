@@ -81,6 +81,10 @@ class Kind:
         """Multiply-adds of a call's matrix products."""
         return 0
 
+    def untouched(self) -> int:
+        """Numbers of its weights that a call needs not read."""
+        return 0
+
     def forward(self, x: Arrays, *, training: bool) -> Any:
         """The output by its definition, float64; `x` has inputs and weights by name."""
         raise NotImplementedError(f"{type(self).__name__} must be defined")
@@ -154,15 +158,15 @@ class Operator(Workload):
     def forward_flops(self) -> float:
         return 2.0 * self.config.macs()
 
-    def moved_bytes(self, mode: str, *, each: int = FLOAT_BYTES) -> float:
-        """What a call must read and write at least, in numbers of so many bytes: its operands and
-        its output, and in training the direction and the gradients besides.
+    def moved_bytes(self, mode: str, *, number_bytes: int = FLOAT_BYTES) -> int:
+        """What a call must read and write at least: its operands and its output, and in training
+        the direction and the gradients besides, for which it reads the operands again.
         """
         config = self.config
         operands = sum(prod(one.shape) for one in config.inputs())
         operands += sum(tensor.size for tensor in config.weights() if tensor.trainable)
-        once = operands + prod(config.outputs())
-        return each * float(once if mode != "train" else 2 * once + operands)
+        once = operands - config.untouched() + prod(config.outputs())
+        return number_bytes * (once if mode != "train" else 2 * once + operands)
 
     def answers(self, *, seed: int, batch: int) -> dict[str, np.ndarray]:
         """The outputs of a step, and its gradients, by their definitions: float64.

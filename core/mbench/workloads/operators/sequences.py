@@ -42,6 +42,9 @@ class Embedding(Kind):
     def outputs(self) -> tuple[int, ...]:
         return (self.rows, self.features)
 
+    def untouched(self) -> int:
+        return max(0, self.vocabulary - self.rows) * self.features
+
     def forward(self, x: Arrays, *, training: bool) -> Any:
         return x["weight"][x["tokens"]]
 

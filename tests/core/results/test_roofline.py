@@ -1,0 +1,125 @@
+"""Work of operators by time, and their share of the roofline, from values easy to reckon with."""
+
+from __future__ import annotations
+
+import pytest
+
+from mbench.reports import csv, html, markdown, table
+from mbench.reports.operators import operators
+from mbench.results.roofline import attainable
+from mbench.workloads.operators import OPERATORS
+
+MATMUL = "op:matmul/20x30x40"
+FLOPS = 2 * 20 * 30 * 40
+BYTES = 4 * (20 * 30 + 30 * 40 + 20 * 40)
+RATE = 8 * 10 / 2.0
+"""Calls a second: 10 steps of 8 calls in 2 s."""
+
+
+def probe(kind, per_second):
+    return {"probe": kind, "size": 64, "amount": per_second, "steps": 1, "nanoseconds": [10**9]}
+
+
+def made(document, *models, products=None, memory=None, **axes):
+    rates = {"matmul": products, "accumulate": memory}
+    probes = [probe(kind, rate) for kind, rate in rates.items() if rate]
+    axes = {"mode": ("inference",), **axes}
+    return document(
+        seconds={"tiny": [[2.0]]}, ceiling={"tiny": probes}, model=models or (MATMUL,), **axes
+    )
+
+
+def test_flops_and_bytes_by_time(document):
+    (case,) = made(document)["cases"]
+    assert case["operator"] == {
+        "stands": {},
+        "bytes_per_sample": BYTES,
+        "flops_per_second": pytest.approx(FLOPS * RATE),
+        "bytes_per_second": pytest.approx(BYTES * RATE),
+        "attainable_per_second": None,
+        "limit": None,
+        "roofline": None,
+    }
+
+
+@pytest.mark.parametrize(
+    ("products", "memory", "limit", "calls"),
+    [
+        (100 * FLOPS, 1000 * BYTES, "products", 100),
+        (1000 * FLOPS, 80 * BYTES, "memory", 80),
+    ],
+)
+def test_the_lower_of_both_peaks_is_the_roof(document, products, memory, limit, calls):
+    (case,) = made(document, products=products, memory=memory)["cases"]
+    found = case["operator"]
+    assert found["limit"] == limit
+    assert found["attainable_per_second"] == pytest.approx(calls)
+    assert found["roofline"] == pytest.approx(RATE / calls)
+    by_definition = min(products, memory * FLOPS / BYTES)
+    assert found["flops_per_second"] / by_definition == pytest.approx(found["roofline"])
+
+
+def test_without_products_memory_is_the_roof():
+    assert attainable(0.0, 10, products=None, memory=50.0) == (5.0, "memory")
+    assert attainable(3.0, 10, products=None, memory=50.0) == (None, None)
+    assert attainable(3.0, 10, products=9.0, memory=None) == (None, None)
+    assert attainable(0.0, 0, products=9.0, memory=50.0) == (None, None)
+
+
+def test_a_model_has_none_of_it(document):
+    (case,) = made(document, "tiny-model", products=1000, memory=1000)["cases"]
+    assert case["operator"] is None
+
+
+@pytest.mark.parametrize(
+    ("name", "mode", "numbers"),
+    [
+        ("op:add/3x4", "inference", 3 * 12),
+        ("op:add/3x4", "train", 2 * 3 * 12 + 2 * 12),
+        ("op:embedding/5x100x8", "inference", 5 + 5 * 8 + 5 * 8),
+        ("op:embedding/500x100x8", "inference", 500 + 100 * 8 + 500 * 8),
+        ("op:batch_norm/2x3x4x4", "inference", 2 * 96 + 2 * 3),
+    ],
+)
+def test_the_least_bytes_of_a_call(name, mode, numbers):
+    assert OPERATORS[name].moved_bytes(mode, number_bytes=1) == numbers
+    assert OPERATORS[name].moved_bytes(mode) == 4 * numbers
+
+
+def test_numbers_are_as_large_as_the_precision_has_them(document):
+    found = made(document, precision=("fp32", "fp64"))["cases"]
+    assert [case["operator"]["bytes_per_sample"] for case in found] == [BYTES, 2 * BYTES]
+
+
+def test_every_report_shows_it(document, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    shown = made(document, MATMUL, "op:relu/20x40", products=100 * FLOPS, memory=1000 * BYTES)
+    shown["cases"][0]["operator"]["stands"] = {"resnet50": 3}
+    grid = operators(shown)
+    assert list(grid.columns) == ["operators", "times", "GFLOP/s", "GB/s", "roofline"]
+    assert grid.rows[0][1:] == ["3 in resnet50", "0.00192", "0.000416", "40 % of products"]
+    assert grid.rows[1][2] == "", "a ReLU has no product"
+    assert grid.rows[1][4].endswith("% of memory")
+    for report in (table, markdown, html):
+        text = report.render(shown)
+        assert "40 % of products" in text
+        assert "3 in resnet50" in text
+    header, first, *_ = csv.render(shown).splitlines()
+    cells = dict(zip(header.split(","), first.split(","), strict=True))
+    assert float(cells["roofline"]) == pytest.approx(0.4)
+    assert float(cells["flops_per_second"]) == pytest.approx(FLOPS * RATE)
+    assert (cells["stands"], cells["limit"]) == ("3 in resnet50", "products")
+
+
+def test_models_are_shown_without_it(document):
+    shown = made(document, "tiny-model")
+    assert operators(shown) is None
+    assert "roofline" not in table.render(shown) + markdown.render(shown) + html.render(shown)
+
+
+def test_faster_than_memory_is_told(document, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    said = "1 of 1 operators are faster than memory: their operands stay in caches between steps"
+    assert said in table.render(made(document, "op:relu/20x40", products=1000, memory=1000))
+    slow = made(document, "op:relu/20x40", products=1000, memory=10**9)
+    assert said not in table.render(slow)
