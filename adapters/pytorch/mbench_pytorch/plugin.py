@@ -52,6 +52,9 @@ class PyTorch(AdapterBase):
         Lack("PyTorch/XLA has no CUDA since its release 2.8", ("cuda",), compilers=("xla",)),
         Lack("PyTorch/XLA trains on several devices by means of its own, which the adapter has not",
              compilers=("xla",), parallel=True),
+        Lack("PyTorch's collectives run by themselves, not as parts of a graph: use eager",
+             compilers=("inductor", "max-autotune", "freezing", "xla"),
+             families=("collectives",)),
     )  # fmt: skip
 
     def requirements(self, version: str | None, accelerator: str) -> Sequence[str]:

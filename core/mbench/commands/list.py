@@ -124,9 +124,9 @@ def models(found: Plugins) -> tuple[list[list[str]], list[str]]:
 
 def operators() -> list[list[str]]:
     """How each kind is typed, and what it computes."""
-    from mbench.workloads.operators import KINDS
+    from mbench.workloads.operators import COLLECTIVES, KINDS
 
-    return [[kind.usage(), kind.says] for kind in KINDS.values()]
+    return [[kind.usage(), kind.says] for kind in (*KINDS.values(), *COLLECTIVES.values())]
 
 
 def load(name: str, reference: str) -> Workload | str:

@@ -89,7 +89,7 @@ class Case(Axes):
         if self.layers is not None:
             config = dataclasses.replace(config, layers=self.layers)  # type: ignore[type-var]
         made = dataclasses.replace(workload, optimizer=optimizer, config=config)
-        return made.suited(batch_size=self.batch_size, mode=self.mode)
+        return made.suited(batch_size=self.batch_size, mode=self.mode).among(self.devices)
 
     @property
     def updates(self) -> bool:
@@ -97,3 +97,8 @@ class Case(Axes):
         out.
         """
         return self.mode == "train" and self.resolve().updates
+
+    @property
+    def exchanges(self) -> bool:
+        """Whether its processes wait for each other in each step."""
+        return self.devices > 1 and (self.mode == "train" or self.resolve().exchanges)

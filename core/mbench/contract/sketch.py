@@ -15,11 +15,14 @@ import numpy as np
 
 from mbench.workloads import generator
 
-__all__ = ["BUCKETS", "signs_of", "sketch"]
+__all__ = ["BUCKETS", "MOST_SEEN", "signs_of", "sketch", "thinned"]
 
 BUCKETS = 5  # a prime, so that no stride of a layout falls into one bucket
 BLOCK = BUCKETS * 2**16
 """Elements worked on at a time, in the same memory: fresh pages cost more than the sums."""
+
+MOST_SEEN = 2**16
+"""Numbers of an output that are looked at after each block, spread over all of it."""
 
 
 def signs_of(name: str, width: int) -> np.ndarray:
@@ -55,3 +58,9 @@ def sketch(name: str, array: np.ndarray, *, start: np.ndarray | None = None) -> 
     if not math.isfinite(norm):
         raise ValueError(f"{name} is not finite")
     return [norm, *(float(p) for p in sums)]
+
+
+def thinned(array: np.ndarray) -> np.ndarray:
+    """Every n-th number; n is odd, so that it fits no stride of a layout."""
+    flat = array.ravel()
+    return flat[:: flat.size // MOST_SEEN | 1]

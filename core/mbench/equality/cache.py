@@ -115,7 +115,8 @@ def in_package(path: Path, package: tuple[str, ...]) -> bool:
 @functools.cache
 def is_family(name: str) -> bool:
     found = Path(workloads.__path__[0], name)
-    return found.is_dir() or found.with_suffix(".py").exists()
+    operators = found.with_name("operators") / f"{name}.py"
+    return found.is_dir() or found.with_suffix(".py").exists() or operators.exists()
 
 
 @functools.cache

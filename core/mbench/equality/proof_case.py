@@ -26,9 +26,12 @@ TENSOR_FLOPS = 2e7
 
 
 def proof_case(case: Case) -> Case:
-    """`case` at its workload's proof sizes, and learning rate, clipped, without dropout, seed 0."""
-    proof = {"sizes": {}, **replace(case, sizes={}).resolve().proof}
-    return replace(case, seed=0, dropout=False, clip=True, steadiness="usual", scale=ALONE, **proof)
+    """`case` at its workload's proof sizes, and learning rate, clipped, without dropout, seed 0; by
+    one process, but where several are what it is about.
+    """
+    workload = replace(case, sizes={}).resolve()
+    proof = {"sizes": {}, "scale": case.scale if workload.exchanges else ALONE, **workload.proof}
+    return replace(case, seed=0, dropout=False, clip=True, steadiness="usual", **proof)
 
 
 def exact_case(adapter: Adapter, case: Case) -> Case:

@@ -13,6 +13,7 @@ from mbench.engine.launch import launch
 from mbench.engine.outcome import CaseEnded
 from mbench.equality import cache, judge
 from mbench.equality.changes import judge_changes, visible_rate
+from mbench.equality.collectives import judge_ranks
 from mbench.equality.exchange import (
     CHECK,
     EXCHANGED,
@@ -37,6 +38,7 @@ from mbench.equality.reference import (
 from mbench.equality.rule import RULE_RATE, judge_rule
 from mbench.equality.shown import judge_shown
 from mbench.results.proof import PROVEN, SHOWN
+from mbench.workloads.operators.collectives import answers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
     from mbench.equality.idle import Idle
     from mbench.results.proof import ProofRecord
     from mbench.workloads.given import GivenWorkload
+    from mbench.workloads.operators.collectives import Collective
     from mbench.workloads.workload import Workload
 
 __all__ = ["Prover", "Wanted"]
@@ -127,6 +130,9 @@ class Prover:
         self.exact_name = cache.key(self.adapter, self.environment, self.exact)
         if self.grade == SHOWN:  # of which fp32 as it is timed is a part, not the same
             self.exact_name += "-shown"
+        if self.workload.exchanges:
+            self.exact_name += f"-{getattr(launcher, 'name', 'local')}"
+            self.name = f"{self.exact_name}-{self.name}"
 
     @property
     def reference(self) -> Reference:
@@ -145,7 +151,7 @@ class Prover:
         processes there.
         """
         each = FRAMEWORK_BYTES + TIMES_PARAMETERS * 8 * self.workload.parameter_count()
-        return each * (self.scaled.places.devices_per_node if self.scaled else 1)
+        return each * (self.scaled or self.timed).places.devices_per_node
 
     @property
     def what(self) -> str:
@@ -260,6 +266,9 @@ class Prover:
 
         Where there is none, fp32: outputs of many sets of parameters stand for all of that.
         """
+        if self.workload.exchanges:
+            yield from self.collective_pass(exact, check="outputs")
+            return
         precise = "float64" if self.grade == PROVEN else "fp32"
         with self.worker(exact, self.log.with_stem(f"{self.log.stem}-{precise}")) as worker:
             self.report(f"proving {self.what} in {precise}")
@@ -317,6 +326,17 @@ class Prover:
                 finding = replace(finding, note="they do not follow the parameters: a kept result")
             yield finding
 
+    def collective_pass(self, case: Case, *, check: str) -> Iterator[judge.Finding]:
+        """What every rank gets, of two batches in turn: a kept answer is that of the other."""
+        self.report(f"proving {self.what} by {case.devices} processes in {case.precision}")
+        config = cast("Collective", case.resolve().config)
+        with self.worker(case, self.log.with_stem(f"{self.log.stem}-{case.precision}")) as worker:
+            worker.prepare(case, load=False)
+            for batch in SEEDS:
+                message = wire.Observe(seed=0, steps=1, training=False, batch=batch)
+                seen = worker.ask_all(message, wire.Observation)
+                yield from judge_ranks(seen, answers(config, batch), check=check)
+
     def exchange_pass(self, case: Case, rate: float, *, gate: float) -> Iterator[judge.Finding]:
         """One step of bare descent, by ranks with the same batch, then by each with its own."""
         ways = ways_apart(case.devices)
@@ -353,6 +373,9 @@ class Prover:
 
     def timed_pass(self) -> Iterator[judge.Finding]:
         """The timed precision and compiler: outputs or losses, and dropout where there is any."""
+        if self.workload.exchanges:
+            yield from self.collective_pass(self.timed, check="timed")
+            return
         case, gate = self.timed, TIMED[self.timed.precision]
         what = f"{self.what} in " if isinstance(self.known, Computed) else ""
         self.report(f"proving {what}{case.precision} under {case.compiler}")

@@ -198,7 +198,7 @@ class Measurement(ABC, Generic[Constants]):
         `paces` are those of a core of each host before. Returns samples per second.
         """
         entry = runner.entry
-        lead = 1 if entry.case.devices > 1 and entry.case.mode == "train" else 0
+        lead = 1 if entry.case.exchanges else 0
         runner.witness.approach(lead + steps)
         limit = max(self.protocol.timeout_seconds, 2 * steps * runner.step_seconds)
         with watching(runner.worker, self.sampler) as watches:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 from mbench.console import counted
 from mbench.contract import wire
 from mbench.contract.reading import Malformed
+from mbench.equality.collectives import wrong_rank
 from mbench.results import events
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ class Witness:
         self.worker = worker
         self.store = store
         self.training = entry.case.updates
+        self.exchanges = entry.case.resolve().exchanges
         self.optimizer = entry.case.resolve().optimizer
         self.steps = 0
         """Since parameters were loaded."""
@@ -137,9 +139,12 @@ class Witness:
 
     def look(self, *, changes: bool = False) -> wire.Seen:
         """What the first rank tells; raises Malformed where another has another model."""
-        first, *others = self.worker.ask_all(wire.Look(changes=changes), wire.Seen)
+        of_ranks = self.worker.ask_all(wire.Look(changes=changes), wire.Seen)
+        if self.exchanges and (said := wrong_rank(self.entry.case, of_ranks)):
+            raise Malformed(said)
+        first, *others = of_ranks
         for rank, seen in enumerate(others, start=1):
-            if (seen.step, seen.skipped) != (first.step, first.skipped):
+            if (seen.step, seen.skipped, seen.batch) != (first.step, first.skipped, first.batch):
                 raise Malformed(f"rank {rank} made other steps than rank 0")
             if changes and (name := unlike(first.changes, seen.changes)):
                 raise Malformed(

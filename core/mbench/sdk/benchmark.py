@@ -12,6 +12,7 @@ from mbench.contract.adapter import Unsupported
 from mbench.contract.place import ALONE
 from mbench.sdk import tensors
 from mbench.sdk.settings import building
+from mbench.workloads.workload import MOST_BATCHES, rank_seed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -27,12 +28,10 @@ if TYPE_CHECKING:
 
 __all__ = ["GRADIENT", "Prepared", "batch_count", "direction_of"]
 
-MOST_BATCHES, FEWEST_BATCHES = 8, 2
+FEWEST_BATCHES = 2
 GRADIENT, DIRECTION = "gradient.", "direction"
 """How the names of gradients begin, among outputs, and those of directions in a batch."""
 IMAGE_AXES = 4
-PART_SEEDS = 2**32
-"""Between the batches of one rank and those of the next: no rank's are another's."""
 BATCHES_BYTES = 2**30
 """What all batches of a case may take together, if it is more than the fewest do."""
 
@@ -163,9 +162,9 @@ class Prepared:
         for each rank others.
         """
         first, parts = self.case.seed * MOST_BATCHES, self.case.parts
-        step = PART_SEEDS if parts else 1
+        step = rank_seed(1) if parts else 1
         if not parts:
-            first += self.among.rank * PART_SEEDS
+            first += rank_seed(self.among.rank)
         batch = self.workload.batch(self.case.batch_size, seed=first)
         self.floats = [name for name, array in batch.items() if array.dtype.kind == "f"]
         self.batches = parts or batch_count(sum(array.nbytes for array in batch.values()))

@@ -94,13 +94,15 @@ class AdapterBase:
 
     def refusal(self, case: Case, workload: Workload) -> str:
         """Why `case` of `workload` cannot run; empty where it can, as far as is known here."""
+        lack = workload.lacking(mode=case.mode, precision=case.precision, devices=case.devices)
+        if lack:
+            return lack
         if not is_there(self.model_file(workload)):
             return f"not provided: {self.title}'s adapter has no {workload.family} model"
-        together = case.devices > 1 and case.mode == "train"
-        if together and not workload.updates:
-            return f"{workload.name} updates nothing that several devices could share"
+        together = case.devices > 1 and (case.mode == "train" or workload.exchanges)
         if together and not self.parallel:
-            return f"{self.title}'s adapter has no training on several devices"
+            what = "collectives" if workload.exchanges else "training on several devices"
+            return f"{self.title}'s adapter has no {what}"
         return self.lacking(
             parallel=self.parallel if together else "",
             mode=case.mode,

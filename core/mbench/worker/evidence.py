@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbench.contract.precision import PRECISIONS
-from mbench.contract.sketch import signs_of, sketch
+from mbench.contract.sketch import signs_of, sketch, thinned
 from mbench.contract.wire import Observation, Seen, StepEvidence
 
 if TYPE_CHECKING:
@@ -27,8 +27,6 @@ MOST_SKIPPED = 40
 below 2**-24 nothing would be left of it."""
 MOST_REPEATS = 5
 """A step that is skipped halves the scale, so the next try skips fewer."""
-MOST_SEEN = 2**16
-"""Numbers of an output that are looked at after each block, spread over all of it."""
 
 
 def finite_loss(benchmark: Benchmark) -> float:
@@ -141,16 +139,21 @@ def once(
         shapes = {name: list(array.shape) for name, array in benchmark.parameters()}
     return Observation(
         trainable_parameters=benchmark.trainable_parameters(),
-        counted_flops=None if case.mode == "train" else counted_flops(benchmark, case),
+        counted_flops=counted_flops(benchmark, case),
         shapes=shapes,
         steps=steps,
     )
 
 
 def counted_flops(benchmark: Benchmark, case: Case) -> float | None:
-    """Of one sample, by the framework's own counter."""
+    """Of one sample of inference, by the framework's own counter; None of a step in which others
+    would have to take part.
+    """
+    workload = case.resolve()
+    if case.mode == "train" or workload.exchanges:
+        return None
     counted = benchmark.counted_flops()
-    if counted is None or case.resolve().separable:
+    if counted is None or workload.separable:
         return counted
     return counted / case.batch_size
 
@@ -204,9 +207,3 @@ def rounded(array: np.ndarray, kind: str) -> np.ndarray:
         bits = bits + (0x7FFF + (bits >> 16 & 1))
         return (bits & 0xFFFF0000).astype(np.uint32).view(np.float32)
     return array
-
-
-def thinned(array: np.ndarray) -> np.ndarray:
-    """Every n-th number; n is odd, so that it fits no stride of a layout."""
-    flat = array.ravel()
-    return flat[:: flat.size // MOST_SEEN | 1]

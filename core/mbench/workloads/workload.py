@@ -16,10 +16,19 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-__all__ = ["NO_UPDATE", "Config", "Optimizer", "Size", "Tensor", "Workload"]
+__all__ = ["MOST_BATCHES", "NO_UPDATE", "Config", "Optimizer", "Size", "Tensor", "Workload",
+           "rank_seed"]  # fmt: skip
 
 NO_UPDATE = "none"
 """The update rule of what is trained by nobody: a step computes gradients, and gives them out."""
+
+MOST_BATCHES = 8
+"""Of a case, on the device: so many seeds are between one case's and the next one's."""
+
+
+def rank_seed(rank: int) -> int:
+    """What a rank's batches have in their seeds beyond those of rank 0: no rank's are another's."""
+    return rank * 2**32
 
 
 @dataclass(frozen=True)
@@ -138,6 +147,27 @@ class Workload:
     def updates(self) -> bool:
         """Whether training changes parameters, rather than to give gradients out."""
         return self.optimizer.rule != NO_UPDATE
+
+    @property
+    def exchanges(self) -> bool:
+        """Whether a step is for several devices to do together, whatever the mode."""
+        return False
+
+    def among(self, devices: int) -> Workload:
+        """The workload of so many devices together, where what it computes depends on them."""
+        return self
+
+    def lacking(self, *, mode: str, precision: str, devices: int) -> str:
+        """Why no framework can do it so; empty where one could."""
+        if devices > 1 and mode == "train" and not self.updates:
+            return f"{self.name} updates nothing that several devices could share"
+        return ""
+
+    def exchanged(self) -> tuple[int, float] | None:
+        """Of a sample that devices exchange: elements by which algorithm bandwidth is told, and
+        what bus bandwidth is of that. None of what computes, too.
+        """
+        return None
 
     def suited(self, *, batch_size: int, mode: str) -> Workload:
         """The workload as a case needs it, where its tensors or data depend on more than sizes.

@@ -8,8 +8,7 @@ from cases import make_case
 from mbench_tiny import TINY
 
 from mbench.contract import wire
-from mbench.contract.sketch import sketch
-from mbench.worker.evidence import MOST_SEEN, thinned
+from mbench.contract.sketch import MOST_SEEN, sketch, thinned
 from mbench.worker.session import Session
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from mbench.workloads.operators.collectives import COLLECTIVES, Collective, Together
 from mbench.workloads.operators.norms import BatchNorm, CrossEntropy, LayerNorm
 from mbench.workloads.operators.operator import PREFIX, Kind, Operator, of_text
 from mbench.workloads.operators.pointwise import Add, Gelu, MaxPool, MeanPool, Relu
@@ -14,7 +15,7 @@ from mbench.workloads.operators.sequences import LSTM, Embedding
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["KINDS", "OPERATORS", "PREFIX", "Kind", "Operator"]
+__all__ = ["COLLECTIVES", "KINDS", "OPERATORS", "PREFIX", "Kind", "Operator"]
 
 KINDS: Mapping[str, type[Kind]] = {
     kind.kind: kind
@@ -25,17 +26,23 @@ KINDS: Mapping[str, type[Kind]] = {
 }  # fmt: skip
 
 
+EVERY: Mapping[str, type[Kind]] = {**KINDS, **COLLECTIVES}
+
+
 class Operators(Mapping):  # type: ignore[type-arg]
     """Every operator that can be named; what it goes through is how each kind is typed."""
 
     def __getitem__(self, name: str) -> Operator:
-        return of_text(name, KINDS)
+        found = of_text(name, EVERY)
+        if isinstance(found.config, Collective):
+            return Together(**{**vars(found), "family": "collectives"})
+        return found
 
     def __iter__(self) -> Iterator[str]:
-        return (kind.usage() for kind in KINDS.values())
+        return (kind.usage() for kind in EVERY.values())
 
     def __len__(self) -> int:
-        return len(KINDS)
+        return len(EVERY)
 
 
 OPERATORS = Operators()

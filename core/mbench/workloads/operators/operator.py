@@ -28,6 +28,8 @@ __all__ = ["PREFIX", "Kind", "Operand", "Operator", "of_text"]
 PREFIX = "op:"
 """How the names of operators begin, among models."""
 PROOF_CALLS = 2
+OF_CASE = ("calls", "gradients", "ranks")
+"""Fields of a kind that are no sizes: the case says them."""
 FLOAT_BYTES = 4
 
 
@@ -230,7 +232,7 @@ def of_text(name: str, kinds: Mapping[str, type[Kind]]) -> Operator:
     whole = {
         field.name: getattr(config, field.name)
         for field in dataclasses.fields(config)
-        if field.name not in ("calls", "gradients")
+        if field.name not in OF_CASE
     }
     return Operator(
         name=name,
