@@ -12,10 +12,10 @@ import numpy as np
 from jax import lax
 from jax.experimental import multihost_utils
 from jax.sharding import PartitionSpec as P
-
-from mbench.workloads.resnet import RESNET50
 from mbench_jax.models import resnet
 from mbench_jax.runtime import outlines
+
+from mbench.workloads.resnet import RESNET50
 
 AXIS = "ranks"
 LONG_SECONDS = 24 * 60 * 60
@@ -44,8 +44,8 @@ def build(*, batch_size: int, image_size: int, threads: int):
     }  # fmt: skip
     images = random.standard_normal((batch_size, image_size, image_size, 3), np.float32)
     labels = random.integers(0, 1000, batch_size)
-    shared = partial(multihost_utils.host_local_array_to_global_array, global_mesh=mesh, pspecs=P())
-    own = partial(multihost_utils.host_local_array_to_global_array, global_mesh=mesh, pspecs=P(AXIS))
+    spread = partial(multihost_utils.host_local_array_to_global_array, global_mesh=mesh)
+    shared, own = partial(spread, pspecs=P()), partial(spread, pspecs=P(AXIS))
     model = resnet.build(RESNET50.config)
 
     def each(state, images, labels):

@@ -1,4 +1,4 @@
-"""ResNet-50 v1.5 training in MXNet on several devices, by hand: Gluon's Trainer over `dist_sync`."""
+"""ResNet-50 v1.5 training in MXNet on several devices, by hand: a Trainer over `dist_sync`."""
 
 from __future__ import annotations
 

@@ -7,7 +7,6 @@ displacement of each tensor since the canonical parameters, by canonical name.
 from __future__ import annotations
 
 import dataclasses
-import functools
 import importlib
 import json
 import os
@@ -137,57 +136,57 @@ class RanksAlike:
             for model in cls.models
         ]
 
-    @classmethod
-    @functools.cache
-    def together(cls):
-        """Cases, and what the ranks left of each; they start once for all tests.
-
-        The first are those in which all ranks have the batches of rank 1.
+    def test_they_do_what_one_does_and_step_by_the_mean_of_all_gradients(self, runtime):
+        """One test, for ranks start once for both: where tests are shared out, each would start
+        its own.
         """
-        same = cls.cases(parts=RANKS)
-        clipped = [one for one in cls.cases(plain_sgd=RATE) if clip_norm(one) is not None]
-        plain = cls.cases(plain_sgd=RATE, clip=False) + clipped
+        same = self.cases(parts=RANKS)
+        clipped = [one for one in self.cases(plain_sgd=RATE) if clip_norm(one) is not None]
+        plain = self.cases(plain_sgd=RATE, clip=False) + clipped
         left = in_ranks(
-            cls.runtime_name, same + plain, ranks=RANKS,
+            self.runtime_name, same + plain, ranks=RANKS,
             steps=[STEPS] * len(same) + [1] * len(plain),
             batch=[1] * len(same) + [0] * len(plain),
         )  # fmt: skip
         found = list(zipped(same + plain, left))
-        return found[: len(same)], found[len(same) :]
+        for of, each in found[: len(same)]:
+            self.compare_on_one_batch(runtime, of, each)
+        for of, each in found[len(same) :]:
+            self.compare_on_their_own(runtime, of, each)
 
     def alone(self, runtime, of, **steps):
         """What one process does with the batches of all ranks, by rank."""
         own = dataclasses.replace(of, compiler=self.compilers[0], parts=RANKS)
         return observed(runtime, own, **steps)
 
-    def test_on_the_same_batches_they_do_what_one_does(self, runtime):
-        """With clipping and the workload's own optimizer, over several steps."""
-        for of, each in self.together()[0]:
-            expected = self.alone(runtime, of, steps=STEPS, batch=1)
-            for found in each:
-                assert found["losses"] == pytest.approx(expected["losses"], rel=1e-9)
-                assert_near(trained(found, of), trained(expected, of), 1e-7)
+    def compare_on_one_batch(self, runtime, of, each):
+        """All ranks have rank 1's, with clipping and the workload's own optimizer, over several
+        steps.
+        """
+        expected = self.alone(runtime, of, steps=STEPS, batch=1)
+        for found in each:
+            assert found["losses"] == pytest.approx(expected["losses"], rel=1e-9)
+            assert_near(trained(found, of), trained(expected, of), 1e-7)
 
-    def test_on_their_own_batches_they_step_by_the_mean_of_all_gradients(self, runtime):
+    def compare_on_their_own(self, runtime, of, each):
         """By plain gradient descent, whose steps are the gradients: a sum would be a factor. What
         is clipped is the mean.
         """
-        for of, each in self.together()[1]:
-            bare = dataclasses.replace(of, clip=False)
-            parts = [self.alone(runtime, bare, batch=rank) for rank in range(RANKS)]
-            mean = sum(trained(part, of) for part in parts) / len(parts)
-            limit = clip_norm(of)
-            if limit is not None:
-                norm = np.linalg.norm(mean) / RATE
-                assert norm > limit, "nothing would be clipped"
-                mean = mean * limit / (norm + 1e-6)
-            for found, own in zipped(each, parts):
-                assert (trained(found, of) == trained(each[0], of)).all()
-                assert_near(trained(found, of), mean, 1e-9)
-                assert found["losses"] == pytest.approx(own["losses"], rel=1e-9)
-                for tensor in WORKLOADS[of.model].tensors():
-                    if not tensor.trainable:  # a running statistic is each rank's own
-                        assert_near(found[tensor.name], own[tensor.name], 1e-9)
+        bare = dataclasses.replace(of, clip=False)
+        parts = [self.alone(runtime, bare, batch=rank) for rank in range(RANKS)]
+        mean = sum(trained(part, of) for part in parts) / len(parts)
+        limit = clip_norm(of)
+        if limit is not None:
+            norm = np.linalg.norm(mean) / RATE
+            assert norm > limit, "nothing would be clipped"
+            mean = mean * limit / (norm + 1e-6)
+        for found, own in zipped(each, parts):
+            assert (trained(found, of) == trained(each[0], of)).all()
+            assert_near(trained(found, of), mean, 1e-9)
+            assert found["losses"] == pytest.approx(own["losses"], rel=1e-9)
+            for tensor in WORKLOADS[of.model].tensors():
+                if not tensor.trainable:  # a running statistic is each rank's own
+                    assert_near(found[tensor.name], own[tensor.name], 1e-9)
 
 
 def clip_norm(case):

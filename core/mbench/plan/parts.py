@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from mbench.contract.case import OPERATORS
 from mbench.errors import UsageError
-from mbench.plan.selection import OPERATORS, load_workload
+from mbench.plan.selection import load_workload
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from mbench.older import prod, zipped
-from mbench.workloads.operators.operator import Kind, Operand, Operator
+from mbench.workloads.operators.operator import FLOAT_BYTES, Kind, Operand, Operator
 from mbench.workloads.workload import rank_seed
 
 if TYPE_CHECKING:
@@ -250,10 +250,10 @@ class Together(Operator):
         share = self.config.bus_share()
         return None if share is None else (self.config.message(), share)
 
-    def moved_bytes(self, mode: str) -> float:
+    def moved_bytes(self, mode: str, *, number_bytes: int = FLOAT_BYTES) -> int:
         """As of any operator, with what rank 0 gets."""
         given = sum(prod(one.shape) for one in self.config.inputs())
-        return 4.0 * (given + prod(self.config.outputs()))
+        return number_bytes * (given + prod(self.config.outputs()))
 
 
 def given(config: Collective, seed: int) -> dict[str, np.ndarray]:
