@@ -32,7 +32,7 @@ from mbench_mxnet.statistics import Statistics, averages_unbiased  # noqa: E402
 # It imports parts of SciPy, where that is installed, when it first meets an array.
 pytestmark = pytest.mark.filterwarnings("ignore:Please import .csr_matrix.:DeprecationWarning")
 
-RESNET = resnet(blocks=(1, 1, 1, 1), image_size=32)
+RESNET = resnet(blocks=(1, 1), widths=(8, 16), stem=8, image_size=32)
 NO_BFLOAT16 = "MXNet's oneDNN has bfloat16 where the processor has AVX-512, which this one lacks"
 WORKLOADS = {"resnet": RESNET, "bert": BERT}
 prepare = partial(small.prepare, compiler="hybrid")

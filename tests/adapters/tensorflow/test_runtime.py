@@ -30,7 +30,7 @@ from mbench_tensorflow.compiler import COMPILERS, Eager  # noqa: E402
 from mbench_tensorflow.models import lstm  # noqa: E402
 from mbench_tensorflow.runtime import Benchmark  # noqa: E402
 
-RESNET = resnet(blocks=(1, 1, 1, 1), widths=(8, 8, 16, 16), stem=8, image_size=32)
+RESNET = resnet(blocks=(1, 1), widths=(8, 16), stem=8, image_size=32)
 LSTM = dataclasses.replace(
     MODELS["lstm"], config=LSTMConfig(layers=2, features=8, hidden=16, classes=5, sequence_length=6)
 )
