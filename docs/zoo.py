@@ -1,9 +1,11 @@
-"""Writes zoo.md, the table of what is proven equal, from the JSON of verifications.
+"""Writes a table of what is proven equal from the JSON of verifications: of models, or operators.
 
 Usage: mbench verify --frameworks torch,tf,mxnet,paddle --models zoo --format json --output zoo.json
        python docs/zoo.py zoo.json
+       python docs/zoo.py --operators operators.json
 
-Of several files the later ones replace cells of those before.
+Of several files the later ones replace cells of those before. A table of operators is written to
+operators.md, with what it is made of in operators.json beside it.
 """
 
 from __future__ import annotations

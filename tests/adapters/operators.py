@@ -13,8 +13,9 @@ __all__ = ["NAMES", "OperatorsAlike", "assert_no_effect", "assert_statistics_run
 NAMES = (
     "op:matmul/5x7x6", "op:bmm/2x5x7x6", "op:linear/5x16x6", "op:conv2d/2x8x9x7-o6-k3-s2-p1-g2",
     "op:conv2d/2x8x9x9-o16-k1", "op:conv2d/2x8x9x9-o8-k3-p1-g8", "op:attention/2x5x3x4",
-    "op:batch_norm/3x4x5x5", "op:layer_norm/5x16", "op:cross_entropy/5x9", "op:relu/5x9",
-    "op:gelu/5x9", "op:add/5x9", "op:max_pool/2x4x9x9-k3-s2-p1", "op:max_pool/2x4x8x8-k2-s2",
+    "op:batch_norm/3x4x5x5", "op:layer_norm/5x16", "op:softmax/5x9",
+    "op:cross_entropy/5x9", "op:relu/5x9", "op:gelu/5x9", "op:add/5x9", "op:empty/5x9",
+    "op:max_pool/2x4x9x9-k3-s2-p1", "op:max_pool/2x4x8x8-k2-s2",
     "op:mean_pool/2x4x6x6", "op:embedding/9x12x8", "op:lstm/2x5x6x8",
 )  # fmt: skip
 GATE = 1e-12

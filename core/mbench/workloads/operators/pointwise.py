@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     Arrays = Mapping[str, Any]
 
-__all__ = ["Add", "Gelu", "MaxPool", "MeanPool", "Relu"]
+__all__ = ["Add", "Empty", "Gelu", "MaxPool", "MeanPool", "Pointwise", "Relu"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +33,20 @@ class Pointwise(Kind):
 
     def outputs(self) -> tuple[int, ...]:
         return (self.rows, self.features)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Empty(Pointwise):
+    """x itself: what a call costs in which nothing is computed."""
+
+    kind: ClassVar[str] = "empty"
+    says: ClassVar[str] = "Call that computes nothing"
+
+    def forward(self, x: Arrays, *, training: bool) -> Any:
+        return x["x"]
+
+    def backward(self, x: Arrays, direction: np.ndarray) -> dict[str, np.ndarray]:
+        return {"x": direction}
 
 
 @dataclass(frozen=True, kw_only=True)
