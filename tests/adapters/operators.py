@@ -49,6 +49,8 @@ class OperatorsAlike:
                 with pytest.raises(Unsupported):
                     benchmark.step(0)
                 continue
+            if workload.config.kind == "empty":
+                assert not benchmark.counted_flops()
             for seed, batch in ((0, 0), (1, 1), (1, 0)):
                 benchmark.load_parameters(workload.parameters(seed=seed))
                 benchmark.step(batch)
