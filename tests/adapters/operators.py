@@ -64,6 +64,28 @@ class OperatorsAlike:
                     error = np.abs(found[output] - array).max() / np.abs(array).max()
                     assert error <= GATE, f"{output} under {compiler} of batch {batch}"
 
+    copies = ("to_device", "from_device")
+
+    @pytest.mark.parametrize("kind", ["to_device", "from_device"])
+    def test_a_copy_is_one(self, runtime, kind):
+        case = make_case(
+            model=f"op:{kind}/5x9", workload="mbench.workloads.operators:OPERATORS", batch_size=2,
+            mode="inference", precision="fp64", compiler=self.compilers[0], threads=2,
+        )  # fmt: skip
+        workload = case.resolve()
+        if kind not in self.copies:
+            with pytest.raises(Unsupported):
+                runtime.prepare(case, workload)
+            return
+        benchmark = runtime.prepare(case, workload)
+        for batch in (0, 1):
+            benchmark.step(batch)
+            benchmark.synchronize()
+            found, expected = benchmark.outputs(), workload.answers(seed=0, batch=batch)
+            assert set(found) == set(expected)
+            for name, array in expected.items():
+                np.testing.assert_array_equal(found[name], array)
+
 
 def assert_statistics_run(runtime, *, compiler):
     """Those of a batch norm's own batch, from a share of 0.1 in each step."""

@@ -139,6 +139,16 @@ class Workload:
         """Whether training changes parameters, rather than to give gradients out."""
         return self.optimizer.rule != NO_UPDATE
 
+    @property
+    def trains(self) -> bool:
+        """Whether there is anything to train, or to differentiate."""
+        return True
+
+    @property
+    def copied(self) -> str:
+        """Where a step copies its batch, "to_device" or "from_device"; empty where it computes."""
+        return ""
+
     def suited(self, *, batch_size: int, mode: str) -> Workload:
         """The workload as a case needs it, where its tensors or data depend on more than sizes.
 

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING
 
 from mbench.workloads.operators.norms import BatchNorm, CrossEntropy, LayerNorm, Softmax
 from mbench.workloads.operators.operator import PREFIX, Kind, Operator, of_text
-from mbench.workloads.operators.pointwise import Add, Empty, Gelu, MaxPool, MeanPool, Relu
+from mbench.workloads.operators.pointwise import (
+    Add,
+    Empty,
+    FromDevice,
+    Gelu,
+    MaxPool,
+    MeanPool,
+    Relu,
+    ToDevice,
+)
 from mbench.workloads.operators.products import Attention, BatchedMatMul, Conv2d, Linear, MatMul
 from mbench.workloads.operators.sequences import LSTM, Embedding
 
@@ -21,6 +30,7 @@ KINDS: Mapping[str, type[Kind]] = {
     for kind in (
         MatMul, BatchedMatMul, Linear, Conv2d, Attention, BatchNorm, LayerNorm, Softmax,
         CrossEntropy, Relu, Gelu, Add, Empty, MaxPool, MeanPool, Embedding, LSTM,
+        ToDevice, FromDevice,
     )
 }  # fmt: skip
 

@@ -16,7 +16,17 @@ if TYPE_CHECKING:
 
     Arrays = Mapping[str, Any]
 
-__all__ = ["Add", "Empty", "Gelu", "MaxPool", "MeanPool", "Pointwise", "Relu"]
+__all__ = [
+    "Add",
+    "Empty",
+    "FromDevice",
+    "Gelu",
+    "MaxPool",
+    "MeanPool",
+    "Pointwise",
+    "Relu",
+    "ToDevice",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +57,29 @@ class Empty(Pointwise):
 
     def backward(self, x: Arrays, direction: np.ndarray) -> dict[str, np.ndarray]:
         return {"x": direction}
+
+
+class Copy(Pointwise):
+    def forward(self, x: Arrays, *, training: bool) -> Any:
+        return x["x"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToDevice(Copy):
+    """A NumPy array x becomes a tensor on the device, in memory of its own."""
+
+    kind: ClassVar[str] = "to_device"
+    copied: ClassVar[str] = kind
+    says: ClassVar[str] = "Copy from the host to the device"
+
+
+@dataclass(frozen=True, kw_only=True)
+class FromDevice(Copy):
+    """A tensor x on the device becomes a NumPy array, in memory of its own."""
+
+    kind: ClassVar[str] = "from_device"
+    copied: ClassVar[str] = kind
+    says: ClassVar[str] = "Copy from the device to the host"
 
 
 @dataclass(frozen=True, kw_only=True)
