@@ -13,8 +13,9 @@ __all__ = ["NAMES", "OperatorsAlike", "assert_no_effect", "assert_statistics_run
 NAMES = (
     "op:matmul/5x7x6", "op:bmm/2x5x7x6", "op:linear/5x16x6", "op:conv2d/2x8x9x7-o6-k3-s2-p1-g2",
     "op:conv2d/2x8x9x9-o16-k1", "op:conv2d/2x8x9x9-o8-k3-p1-g8", "op:attention/2x5x3x4",
-    "op:batch_norm/3x4x5x5", "op:layer_norm/5x16", "op:cross_entropy/5x9", "op:relu/5x9",
-    "op:gelu/5x9", "op:add/5x9", "op:max_pool/2x4x9x9-k3-s2-p1", "op:max_pool/2x4x8x8-k2-s2",
+    "op:batch_norm/3x4x5x5", "op:layer_norm/5x16", "op:softmax/5x9",
+    "op:cross_entropy/5x9", "op:relu/5x9", "op:gelu/5x9", "op:add/5x9", "op:empty/5x9",
+    "op:max_pool/2x4x9x9-k3-s2-p1", "op:max_pool/2x4x8x8-k2-s2",
     "op:mean_pool/2x4x6x6", "op:embedding/9x12x8", "op:lstm/2x5x6x8",
 )  # fmt: skip
 GATE = 1e-12
@@ -48,6 +49,8 @@ class OperatorsAlike:
                 with pytest.raises(Unsupported):
                     benchmark.step(0)
                 continue
+            if workload.config.kind == "empty":
+                assert not benchmark.counted_flops()
             for seed, batch in ((0, 0), (1, 1), (1, 0)):
                 benchmark.load_parameters(workload.parameters(seed=seed))
                 benchmark.step(batch)
@@ -60,6 +63,28 @@ class OperatorsAlike:
                     assert found[output].dtype == np.float64
                     error = np.abs(found[output] - array).max() / np.abs(array).max()
                     assert error <= GATE, f"{output} under {compiler} of batch {batch}"
+
+    copies = ("to_device", "from_device")
+
+    @pytest.mark.parametrize("kind", ["to_device", "from_device"])
+    def test_a_copy_is_one(self, runtime, kind):
+        case = make_case(
+            model=f"op:{kind}/5x9", workload="mbench.workloads.operators:OPERATORS", batch_size=2,
+            mode="inference", precision="fp64", compiler=self.compilers[0], threads=2,
+        )  # fmt: skip
+        workload = case.resolve()
+        if kind not in self.copies:
+            with pytest.raises(Unsupported):
+                runtime.prepare(case, workload)
+            return
+        benchmark = runtime.prepare(case, workload)
+        for batch in (0, 1):
+            benchmark.step(batch)
+            benchmark.synchronize()
+            found, expected = benchmark.outputs(), workload.answers(seed=0, batch=batch)
+            assert set(found) == set(expected)
+            for name, array in expected.items():
+                np.testing.assert_array_equal(found[name], array)
 
 
 def assert_statistics_run(runtime, *, compiler):

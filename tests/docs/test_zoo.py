@@ -5,9 +5,13 @@ from __future__ import annotations
 import importlib.util
 import json
 import sys
+from itertools import product
 from pathlib import Path
 
 import pytest
+
+from mbench.equality.gates import EXACT
+from mbench.workloads.operators import KINDS, OPERATORS
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -20,11 +24,11 @@ def zoo():
     return module
 
 
-def proof(framework, model, *, outcome="ok", reason="", errors=(), notes=()):
+def proof(framework, model, *, mode="train", outcome="ok", reason="", errors=(), notes=()):
     findings = [{"check": check, "error": error} for check, error in errors]
     return {
-        "framework": framework, "model": model, "precision": "fp32", "outcome": outcome,
-        "reason": reason,
+        "framework": framework, "model": model, "mode": mode, "precision": "fp32",
+        "outcome": outcome, "reason": reason,
         "proof": {"findings": findings, "notes": list(notes), "version": "1.2"} if errors else None,
     }  # fmt: skip
 
@@ -55,6 +59,39 @@ def test_a_row_per_model_a_column_per_framework(zoo):
 def test_a_cell_that_is_missing_is_left_open(zoo):
     page = zoo.page({"proofs": [proof("one", "a", errors=GOOD), proof("two", "b", errors=GOOD)]})
     assert "`a` | 4e-12 / 3e-07 | -\n`b` | - | 4e-12 / 3e-07\n" in page
+
+
+def test_each_mode_has_a_row(zoo):
+    page = zoo.page(
+        {
+            "proofs": [
+                proof("one", "a", errors=GOOD),
+                proof("two", "a", errors=GOOD),
+                proof("one", "a", mode="inference", outcome="unsupported", reason="none"),
+            ]
+        }
+    )
+    assert "Model | Mode | one 1.2 | two 1.2\n---|---|---|---\n" in page
+    assert "`a` | train | 4e-12 / 3e-07 | 4e-12 / 3e-07\n" in page
+    assert "`a` | inference | **unsupported** [1] | -\n" in page
+
+
+def test_the_page_of_operators_is_that_of_its_record(zoo):
+    """Of every kind in both modes, in the five frameworks: a kind that was not verified shows."""
+    recorded = json.loads(zoo.OPERATORS.with_suffix(".json").read_text())
+    assert zoo.OPERATORS.read_text() == zoo.page(recorded, zoo.OPERATORS_HEAD)
+    found = {(OPERATORS[p["model"]].config.kind, p["mode"], p["framework"]): p
+             for p in recorded["proofs"]}  # fmt: skip
+    frameworks = ("torch", "tf", "mxnet", "paddle", "jax")
+    assert set(found) == set(product(KINDS, ("train", "inference"), frameworks))
+    for cell, one in found.items():
+        if one["outcome"] == "ok":
+            errors = [f["error"] for f in one["proof"]["findings"] if f["check"] == "outputs"]
+            assert len(errors) == 2, cell
+            assert max(errors) <= EXACT, cell
+        else:
+            assert one["outcome"] == "unsupported", cell
+            assert one["reason"], cell
 
 
 def test_in_float64_alone_a_cell_holds_one_error(zoo):

@@ -275,6 +275,12 @@ class Runtime(RuntimeBase):
     def outline(self, workload):
         return {tensor.name: Native(tensor, tensor.trainable) for tensor in workload.tensors()}
 
+    def uploader(self, compiler):
+        return np.copy
+
+    def downloader(self, compiler):
+        return np.copy
+
 
 class Flaky(Tiny):
     name = "flaky"
@@ -422,7 +428,7 @@ class FlakyRuntime(Runtime):
             flaky = TwoFacedModel
         self.benchmark = Model if steady else flaky
         model = super().prepare(case, workload)
-        if not steady:
+        if not steady and not workload.copied:
             model.tell(self.fault, self.before_step)
         return model
 

@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from mbench.contract.adapter import Unsupported
 from mbench.sdk.benchmark import GRADIENT, Prepared, direction_of
 from mbench.sdk.checks import check_effect
 from mbench.sdk.runtime import RuntimeBase
@@ -20,7 +21,7 @@ from mbench_jax.parameters import Tensor, local, to_numpy
 from mbench_jax.plugin import Jax
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from types import ModuleType
 
     from mbench.sdk.tensors import Native
@@ -182,7 +183,7 @@ class Benchmark(Prepared):
         )
         if "stablehlo.while" in counted.as_text():
             return None
-        return float(counted.cost_analysis()["flops"])
+        return float(counted.cost_analysis().get("flops", 0.0))  # where it has any
 
 
 class Runtime(RuntimeBase):
@@ -213,6 +214,12 @@ class Runtime(RuntimeBase):
 
     def outline(self, workload: Workload) -> dict[str, Native]:
         return outlines(self.family(workload), workload)
+
+    def uploader(self, compiler: Eager) -> Callable[[np.ndarray], jax.Array]:
+        return compiler.waited_for(jnp.array)
+
+    def downloader(self, compiler: Eager) -> Callable[[jax.Array], np.ndarray]:
+        raise Unsupported("JAX copies an array to the host once, and keeps that copy beside it")
 
 
 def outlines(family: ModuleType, workload: Workload) -> dict[str, Native]:

@@ -31,7 +31,7 @@ from mbench_mxnet.plugin import MXNet
 from mbench_mxnet.statistics import ExactStatistics, Statistics, averages_unbiased
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import numpy as np
 
@@ -206,3 +206,9 @@ class Runtime(RuntimeBase):
     def outline(self, workload: Workload) -> dict[str, Native]:
         """Of a model that is not initialized, whose parameters have no memory."""
         return parameters.named(self.family(workload).build(workload.config))
+
+    def uploader(self, compiler: Eager) -> Callable[[np.ndarray], nd.NDArray]:
+        return lambda array: nd.array(array, ctx=compiler.device, dtype=array.dtype)
+
+    def downloader(self, compiler: Eager) -> Callable[[nd.NDArray], np.ndarray]:
+        return nd.NDArray.asnumpy

@@ -24,7 +24,7 @@ from mbench_paddle.plugin import PaddlePaddle
 from mbench_paddle.statistics import RunningStatistics, averages_unbiased
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     import numpy as np
     from paddle import nn
@@ -228,3 +228,9 @@ class Runtime(RuntimeBase):
         except ValueError as error:
             said = f"PaddlePaddle cannot build {workload.name} without its memory"
             raise Unsupported(said) from error
+
+    def uploader(self, compiler: Eager) -> Callable[[np.ndarray], paddle.Tensor]:
+        return paddle.to_tensor
+
+    def downloader(self, compiler: Eager) -> Callable[[paddle.Tensor], np.ndarray]:
+        return paddle.Tensor.numpy

@@ -184,3 +184,9 @@ class Runtime(RuntimeBase):
         """On the meta device, where tensors have no memory."""
         with torch.device("meta"):
             return parameters.named(self.family(workload).build(workload.config))
+
+    def uploader(self, compiler: Eager) -> Callable[[np.ndarray], torch.Tensor]:
+        return lambda array: torch.from_numpy(array).to(compiler.device, copy=True)
+
+    def downloader(self, compiler: Eager) -> Callable[[torch.Tensor], np.ndarray]:
+        return lambda tensor: tensor.to("cpu", copy=True).numpy()

@@ -27,7 +27,7 @@ from mbench_tensorflow.plugin import TensorFlow
 from mbench_tensorflow.statistics import Statistics
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     import numpy as np
 
@@ -252,6 +252,16 @@ class Runtime(RuntimeBase):
             sample = {name: channels_last(a) for name, a in workload.batch(1, seed=0).items()}
             family.forward(model, sample, training=False)
             return parameters.named(model)
+
+    def uploader(self, compiler: Eager) -> Callable[[np.ndarray], tf.Tensor]:
+        def upload(array: np.ndarray) -> tf.Tensor:
+            with tf.device(compiler.placement):
+                return tf.constant(array)
+
+        return upload
+
+    def downloader(self, compiler: Eager) -> Callable[[tf.Tensor], np.ndarray]:
+        return lambda tensor: tensor.numpy()
 
 
 def channels_last(array: np.ndarray) -> tf.Tensor:

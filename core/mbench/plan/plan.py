@@ -308,6 +308,8 @@ def supports(adapter: Adapter, case: Case) -> Support:
         return Support.no(f"{adapter.title} has no compiler {case.compiler!r}; it has {have}")
     if tier_of(adapter, case.tier) is None:
         return Support.no(f"{adapter.title}'s adapter names no advice: use --tier first or best")
+    if case.mode == "train" and not case.resolve().trains:
+        return Support.no(f"{case.model} has no gradients: use --mode inference")
     try:
         return adapter.supports(case)
     except PluginFailed as error:

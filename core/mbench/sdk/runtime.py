@@ -14,12 +14,15 @@ from mbench.contract.tier import tier_of
 from mbench.older import version_of
 from mbench.sdk.checks import require
 from mbench.sdk.compiler import Compiler
+from mbench.sdk.copies import Copies
 from mbench.sdk.cuda import cuda_device
 from mbench.sdk.products import SIDE, check_products
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from types import ModuleType
+
+    import numpy as np
 
     from mbench.contract.case import Case
     from mbench.contract.place import Place
@@ -89,6 +92,14 @@ class RuntimeBase:
         """The tensors of the model, as natives whose shapes are known and which have no memory."""
         raise Unsupported(f"{self.adapter.title}'s adapter builds no model without its memory")
 
+    def uploader(self, compiler: Any) -> Callable[[np.ndarray], Any]:
+        """What enqueues the copy of a NumPy array to the device, and gives its tensor."""
+        raise Unsupported(f"{self.adapter.title}'s adapter has no copy to the device")
+
+    def downloader(self, compiler: Any) -> Callable[[Any], np.ndarray]:
+        """What gives a tensor of the device as a NumPy array, copied anew in each call."""
+        raise Unsupported(f"{self.adapter.title}'s adapter has no copy from the device")
+
     # What follows is the same everywhere.
 
     def expect_cuda(self, *, built: bool, found: bool, mend: str = "") -> None:
@@ -143,15 +154,15 @@ class RuntimeBase:
         compiler = self.compilers[case.compiler](self.device)
         precision = PRECISIONS[case.precision]
         self.set_precision(precision, compiler)
-        return self.benchmark(
-            case,
-            workload,
-            family=self.family(workload),
-            compiler=compiler,
-            precision=precision,
-            tier=tier,
-            place=self.place,
-        )
+        how: dict[str, Any] = {
+            "case": case, "workload": workload, "family": self.family(workload),
+            "compiler": compiler, "precision": precision, "tier": tier, "place": self.place,
+        }  # fmt: skip
+        copied = workload.copied
+        if not copied:
+            return self.benchmark(**how)
+        download = None if copied == "to_device" else self.downloader(compiler)
+        return Copies(self.uploader(compiler), download, self.benchmark.to_numpy, **how)
 
     def check_products(self, case: Case, tier: Tier) -> None:
         """Raises Unsupported unless fp32 and tf32 are what they say, where that can be asked."""

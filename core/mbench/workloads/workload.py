@@ -169,6 +169,16 @@ class Workload:
         """
         return None
 
+    @property
+    def trains(self) -> bool:
+        """Whether there is anything to train, or to differentiate."""
+        return True
+
+    @property
+    def copied(self) -> str:
+        """Where a step copies its batch, "to_device" or "from_device"; empty where it computes."""
+        return ""
+
     def suited(self, *, batch_size: int, mode: str) -> Workload:
         """The workload as a case needs it, where its tensors or data depend on more than sizes.
 

@@ -10,6 +10,7 @@ jax = pytest.importorskip("jax", reason="JAX is not installed here")
 
 
 class TestOperators(OperatorsAlike):
+    copies = ("to_device",)
     compilers = ("jit", "eager")
 
 

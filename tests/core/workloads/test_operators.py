@@ -18,10 +18,14 @@ SMALL = {
     "attention": "op:attention/2x3x2x4",
     "batch_norm": "op:batch_norm/3x2x3x2",
     "layer_norm": "op:layer_norm/3x5",
+    "softmax": "op:softmax/3x5",
     "cross_entropy": "op:cross_entropy/3x5",
     "relu": "op:relu/3x5",
     "gelu": "op:gelu/3x5",
     "add": "op:add/3x5",
+    "empty": "op:empty/3x5",
+    "to_device": "op:to_device/3x5",
+    "from_device": "op:from_device/3x5",
     "max_pool": "op:max_pool/2x2x7x7-k3-s2-p1",
     "mean_pool": "op:mean_pool/2x3x4x4",
     "embedding": "op:embedding/6x4x3",
@@ -59,7 +63,7 @@ def test_every_kind_is_tried():
     assert SMALL.keys() == KINDS.keys()
 
 
-@pytest.mark.parametrize("name", SMALL.values())
+@pytest.mark.parametrize("name", [name for name in SMALL.values() if OPERATORS[name].trains])
 def test_gradients_are_those_of_the_definition(name):
     kind = OPERATORS[name].config
     x, floats = operands(kind)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import jax.numpy as jnp
-from jax.nn import gelu, relu
+from jax.nn import gelu, relu, softmax
 
 from mbench_jax import images, layers
 from mbench_jax.layers import Array, Net, Tensors
@@ -92,10 +92,12 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
     "attention": attention,
     "batch_norm": Net.norm,
     "layer_norm": Net.layer_norm,
+    "softmax": lambda net, name, x: softmax(x),
     "cross_entropy": cross_entropy,
     "relu": lambda net, name, x: relu(x),
     "gelu": lambda net, name, x: gelu(x, approximate=False),
     "add": lambda net, name, x, y: jnp.add(x, y),
+    "empty": lambda net, name, x: x,
     "max_pool": max_pool,
     "mean_pool": lambda net, name, x: x.mean((1, 2)),
     "embedding": embedding,

@@ -76,10 +76,12 @@ LAYERS: dict[str, Callable[[Any], nn.Layer]] = {
     "attention": Attention,
     "batch_norm": lambda kind: layers.norm(kind, kind.c),
     "layer_norm": lambda kind: layers.LayerNorm(kind.features, epsilon=kind.epsilon),
+    "softmax": lambda kind: nn.Softmax(),
     "cross_entropy": lambda kind: Function(F.cross_entropy),
     "relu": lambda kind: Function(F.relu),
     "gelu": lambda kind: Function(F.gelu),
     "add": lambda kind: Function(paddle.add),
+    "empty": lambda kind: Function(paddle.assign),
     "max_pool": lambda kind: Function(
         F.max_pool2d, kernel_size=kind.kernel, stride=kind.stride, padding=kind.padding
     ),

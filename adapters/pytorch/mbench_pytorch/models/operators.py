@@ -74,10 +74,12 @@ LAYERS: dict[str, Callable[[Any], nn.Module]] = {
     "attention": Attention,
     "batch_norm": lambda kind: nn.BatchNorm2d(kind.c, kind.epsilon, kind.momentum),
     "layer_norm": lambda kind: nn.LayerNorm(kind.features, kind.epsilon),
+    "softmax": lambda kind: nn.Softmax(-1),
     "cross_entropy": lambda kind: Function(functional.cross_entropy),
     "relu": lambda kind: Function(functional.relu),
     "gelu": lambda kind: Function(functional.gelu),
     "add": lambda kind: Function(torch.add),
+    "empty": lambda kind: nn.Identity(),
     "max_pool": lambda kind: Function(
         functional.max_pool2d, kernel_size=kind.kernel, stride=kind.stride, padding=kind.padding
     ),

@@ -102,10 +102,12 @@ LAYERS: dict[str, Callable[[Any, str], keras.layers.Layer]] = {
     "layer_norm": lambda kind, name: keras.layers.LayerNormalization(
         epsilon=kind.epsilon, name=name
     ),
+    "softmax": lambda kind, name: Function(tf.nn.softmax, name),
     "cross_entropy": lambda kind, name: Function(cross_entropy, name, autocast=False),
     "relu": lambda kind, name: Function(tf.nn.relu, name),
     "gelu": lambda kind, name: Function(layers.gelu, name),
     "add": lambda kind, name: Function(tf.add, name),
+    "empty": lambda kind, name: Function(tf.identity, name),
     "max_pool": lambda kind, name: Function(
         layers.max_pool, name,
         size=kind.kernel, strides=kind.stride, padding=kind.padding, outside=-math.inf,

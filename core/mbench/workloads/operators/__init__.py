@@ -6,9 +6,18 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from mbench.workloads.operators.collectives import COLLECTIVES, Collective, Together
-from mbench.workloads.operators.norms import BatchNorm, CrossEntropy, LayerNorm
+from mbench.workloads.operators.norms import BatchNorm, CrossEntropy, LayerNorm, Softmax
 from mbench.workloads.operators.operator import PREFIX, Kind, Operator, of_text
-from mbench.workloads.operators.pointwise import Add, Gelu, MaxPool, MeanPool, Relu
+from mbench.workloads.operators.pointwise import (
+    Add,
+    Empty,
+    FromDevice,
+    Gelu,
+    MaxPool,
+    MeanPool,
+    Relu,
+    ToDevice,
+)
 from mbench.workloads.operators.products import Attention, BatchedMatMul, Conv2d, Linear, MatMul
 from mbench.workloads.operators.sequences import LSTM, Embedding
 
@@ -20,8 +29,9 @@ __all__ = ["COLLECTIVES", "KINDS", "OPERATORS", "PREFIX", "Kind", "Operator"]
 KINDS: Mapping[str, type[Kind]] = {
     kind.kind: kind
     for kind in (
-        MatMul, BatchedMatMul, Linear, Conv2d, Attention, BatchNorm, LayerNorm, CrossEntropy, Relu,
-        Gelu, Add, MaxPool, MeanPool, Embedding, LSTM,
+        MatMul, BatchedMatMul, Linear, Conv2d, Attention, BatchNorm, LayerNorm, Softmax,
+        CrossEntropy, Relu, Gelu, Add, Empty, MaxPool, MeanPool, Embedding, LSTM,
+        ToDevice, FromDevice,
     )
 }  # fmt: skip
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from mbench.workloads.operators.operator import Kind, Operand
+from mbench.workloads.operators.pointwise import Pointwise
 from mbench.workloads.workload import Tensor
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     Arrays = Mapping[str, Any]
 
-__all__ = ["BatchNorm", "CrossEntropy", "LayerNorm"]
+__all__ = ["BatchNorm", "CrossEntropy", "LayerNorm", "Softmax", "softmax"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,6 +123,29 @@ def through(direction: np.ndarray, normal: np.ndarray, axes: tuple[int, ...]) ->
 
 
 @dataclass(frozen=True, kw_only=True)
+class Softmax(Pointwise):
+    """Of x (rows, features), each row by itself."""
+
+    kind: ClassVar[str] = "softmax"
+    says: ClassVar[str] = "Softmax"
+
+    def forward(self, x: Arrays, *, training: bool) -> Any:
+        return softmax(x["x"])
+
+    def backward(self, x: Arrays, direction: np.ndarray) -> dict[str, np.ndarray]:
+        shares = softmax(x["x"])
+        return {"x": shares * (direction - (direction * shares).sum(axis=-1, keepdims=True))}
+
+
+def softmax(x: np.ndarray) -> Any:
+    """Over the last axis."""
+    import numpy as np
+
+    powers = np.exp(x - x.max(axis=-1, keepdims=True))
+    return powers / powers.sum(axis=-1, keepdims=True)
+
+
+@dataclass(frozen=True, kw_only=True)
 class CrossEntropy(Kind):
     """Softmax and cross entropy of logits x (rows, classes) with a label each; the mean of rows."""
 
@@ -141,21 +165,15 @@ class CrossEntropy(Kind):
     def outputs(self) -> tuple[int, ...]:
         return ()
 
-    def chances(self, x: Arrays) -> Any:
-        import numpy as np
-
-        powers = np.exp(x["x"] - x["x"].max(axis=-1, keepdims=True))
-        return powers / powers.sum(axis=-1, keepdims=True)
-
     def forward(self, x: Arrays, *, training: bool) -> Any:
         import numpy as np
 
-        chosen = self.chances(x)[np.arange(self.rows), x["labels"]]
+        chosen = softmax(x["x"])[np.arange(self.rows), x["labels"]]
         return np.asarray(-np.log(chosen).mean())
 
     def backward(self, x: Arrays, direction: np.ndarray) -> dict[str, np.ndarray]:
         import numpy as np
 
-        chances = self.chances(x)
+        chances = softmax(x["x"])
         chances[np.arange(self.rows), x["labels"]] -= 1
         return {"x": direction * chances / self.rows}

@@ -55,6 +55,8 @@ class Kind:
     letters: ClassVar[Mapping[str, str]] = {}
     says: ClassVar[str]
     proof_sizes: ClassVar[Mapping[str, int]] = {}
+    copied: ClassVar[str] = ""
+    """See Workload.copied; what only copies has no gradients."""
 
     calls: int = 1
     """In a step."""
@@ -115,6 +117,14 @@ class Operator(Workload):
     """One kind of operation at some sizes."""
 
     config: Kind
+
+    @property
+    def trains(self) -> bool:
+        return not self.config.copied
+
+    @property
+    def copied(self) -> str:
+        return self.config.copied
 
     def suited(self, *, batch_size: int, mode: str) -> Workload:
         self.config.check()

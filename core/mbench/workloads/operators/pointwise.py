@@ -16,7 +16,17 @@ if TYPE_CHECKING:
 
     Arrays = Mapping[str, Any]
 
-__all__ = ["Add", "Gelu", "MaxPool", "MeanPool", "Relu"]
+__all__ = [
+    "Add",
+    "Empty",
+    "FromDevice",
+    "Gelu",
+    "MaxPool",
+    "MeanPool",
+    "Pointwise",
+    "Relu",
+    "ToDevice",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +43,43 @@ class Pointwise(Kind):
 
     def outputs(self) -> tuple[int, ...]:
         return (self.rows, self.features)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Empty(Pointwise):
+    """x itself: what a call costs in which nothing is computed."""
+
+    kind: ClassVar[str] = "empty"
+    says: ClassVar[str] = "Call that computes nothing"
+
+    def forward(self, x: Arrays, *, training: bool) -> Any:
+        return x["x"]
+
+    def backward(self, x: Arrays, direction: np.ndarray) -> dict[str, np.ndarray]:
+        return {"x": direction}
+
+
+class Copy(Pointwise):
+    def forward(self, x: Arrays, *, training: bool) -> Any:
+        return x["x"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToDevice(Copy):
+    """A NumPy array x becomes a tensor on the device, in memory of its own."""
+
+    kind: ClassVar[str] = "to_device"
+    copied: ClassVar[str] = kind
+    says: ClassVar[str] = "Copy from the host to the device"
+
+
+@dataclass(frozen=True, kw_only=True)
+class FromDevice(Copy):
+    """A tensor x on the device becomes a NumPy array, in memory of its own."""
+
+    kind: ClassVar[str] = "from_device"
+    copied: ClassVar[str] = kind
+    says: ClassVar[str] = "Copy from the device to the host"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from mbench.workloads.images import windows
+from mbench.workloads.operators.norms import softmax
 from mbench.workloads.operators.operator import Kind, Operand
 from mbench.workloads.workload import Tensor
 
@@ -250,12 +251,8 @@ class Attention(Kind):
         return array.transpose(0, 2, 1, 3).reshape(self.outputs())
 
     def chances(self, x: Arrays) -> Any:
-        import numpy as np
-
         query, key = self.apart(x["query"]), self.apart(x["key"])
-        scores = query @ key.transpose(0, 1, 3, 2) / math.sqrt(self.width)
-        powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
-        return powers / powers.sum(axis=-1, keepdims=True)
+        return softmax(query @ key.transpose(0, 1, 3, 2) / math.sqrt(self.width))
 
     def forward(self, x: Arrays, *, training: bool) -> Any:
         return self.together(self.chances(x) @ self.apart(x["value"]))

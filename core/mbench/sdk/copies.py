@@ -1,0 +1,75 @@
+"""A case whose calls are copies between NumPy's memory and the device, in any framework."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbench.sdk import tensors
+from mbench.sdk.benchmark import Prepared
+from mbench.sdk.checks import require
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+__all__ = ["Copies"]
+
+
+class Copies(Prepared):
+    """Each batch lies where it is copied from. There is no model, and nothing is compiled."""
+
+    def __init__(
+        self,
+        upload: Callable[[np.ndarray], Any],
+        download: Callable[[Any], np.ndarray] | None,
+        fetch: Callable[[Any], np.ndarray],
+        **how: Any,
+    ) -> None:
+        """Without a `download` it is `upload` that is measured; `fetch` is Prepared.to_numpy."""
+        self.upload, self.fetch = upload, fetch
+        self.copy: Callable[[Any], Any] = download or upload
+        self.to_device = download is None
+        super().__init__(**how)
+
+    def build(self) -> None:
+        """There is no model."""
+
+    def host(self, array: np.ndarray) -> np.ndarray:
+        return array.astype(self.precision.parameters)
+
+    def place(self, array: np.ndarray) -> Any:
+        return self.host(array) if self.to_device else self.upload(self.host(array))
+
+    def place_batches(self) -> None:
+        kind = self.precision
+        said = f"{kind.name} has no effect here: NumPy's arrays are copied as they are"
+        require(not kind.mixed and not kind.tf32 and kind.parameters != "bfloat16", said)
+        super().place_batches()
+
+    def check(self) -> None:
+        """Raises Unsupported where a copy shares memory with its source, or with one before."""
+        drawn = next(iter(self.workload.batch(1, seed=0).values()))
+        source = self.place(drawn)
+        one, other = self.copy(source), self.copy(source)
+        self.synchronize()
+        written = source if self.to_device else one
+        if written.flags.writeable:
+            written += 1
+        left = (one, other) if self.to_device else (source, other)
+        unchanged = all(np.array_equal(self.fetched(array), self.host(drawn)) for array in left)
+        said = "shares memory with what it is from: nothing is copied here"
+        require(written.flags.writeable and unchanged, f"what {self.workload.name} makes {said}")
+
+    def fetched(self, array: Any) -> np.ndarray:
+        known = isinstance(array, np.ndarray)
+        return tensors.to_numpy(array) if known else self.fetch(array)
+
+    def infer(self, batch: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {name.replace("x", "output"): self.copy(array) for name, array in batch.items()}
+
+    def natives(self) -> Mapping[str, Any]:
+        return {}
+
+    def outputs(self) -> dict[str, np.ndarray]:
+        return {name: self.fetched(array) for name, array in self._result.items()}
