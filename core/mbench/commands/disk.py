@@ -15,7 +15,7 @@ from mbench.commands.output import check_writable, deliver
 from mbench.commands.screen import color_option
 from mbench.console import tell
 from mbench.disk.jobs import JOBS
-from mbench.errors import UsageError
+from mbench.errors import MbenchError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,13 +57,16 @@ def known(_: click.Context, __: click.Parameter, chosen: tuple[str, ...]) -> tup
               help="Rounds of all jobs; an interval takes three.")  # fmt: skip
 @click.option("--buffered", is_flag=True,
               help="Go through the page cache, which is passed by otherwise.")  # fmt: skip
-@format_options("table", "json")
+@format_options("table", "json", "jsonl")
+@click.option("--layout", type=click.Choice(["superbench"]), default=None,
+              help="Give the figures SuperBench's names: as a table, a baseline (json), or a line "
+                   "of results-summary.jsonl.")  # fmt: skip
 @color_option
 @click.option("-q", "--quiet", is_flag=True, help="Show the report and nothing on the way.")
 @click.pass_context
 def command(
     context: click.Context, folder: Path, jobs: tuple[str, ...], size: int, seconds: float,
-    rounds: int, buffered: bool, format_: str, output: Path | None, quiet: bool,
+    rounds: int, buffered: bool, format_: str, output: Path | None, layout: str | None, quiet: bool,
 ) -> None:  # fmt: skip
     """Measure the disk that a folder lies on, by fio: bandwidth, IOPS and latencies.
 
@@ -75,18 +78,41 @@ def command(
       mbench disk .
       mbench disk /data --jobs seq_read,rand_read --size 16GiB
       mbench disk /data --format json --output disk.json
+      mbench disk /data --layout superbench --output results-summary.jsonl
     """
     from mbench.disk.measure import measure
 
     check_writable(output)
+    if layout is None and format_ == "jsonl":
+        raise UsageError("jsonl is written with --layout superbench alone", option="--format")
+    if layout and buffered:
+        raise UsageError(f"{layout} has no names for what memory does: leave out --buffered")
     document = measure(folder, jobs, size=size, seconds=seconds, rounds=rounds,
                        direct=not buffered, report=quietly if quiet else tell)  # fmt: skip
-    text = json.dumps(document, indent=2) + "\n" if format_ == "json" else table_of(document)
+    text = written(document, layout=layout, format_=format_)
     deliver(text, output, format_=format_)
     if document["status"] == "interrupted":
         tell("interrupted; shown are the rounds that were whole")
         context.exit(130)
     context.exit(1 if any(job["outcome"] != "ok" for job in document["jobs"]) else 0)
+
+
+def written(document: dict[str, Any], *, layout: str | None, format_: str) -> str:
+    """The document in a format, by mbench's own names or a layout's.
+
+    Raises MbenchError for figures of memory, for which a layout has no names.
+    """
+    if layout is not None:
+        from mbench.disk.ground import OF_MEMORY
+        from mbench.reports.layouts import superbench, superbench_disk
+
+        if document["mount"] and document["mount"]["kind"] in OF_MEMORY:
+            raise MbenchError(
+                f"{layout} has no names for figures of memory: name a folder on a disk"
+            )
+        node = document["system"]["hostname"]
+        return superbench.written(superbench_disk.metrics(document), node=node, format_=format_)
+    return json.dumps(document, indent=2) + "\n" if format_ == "json" else table_of(document)
 
 
 def quietly(_: str) -> None:

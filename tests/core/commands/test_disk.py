@@ -7,6 +7,8 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
@@ -14,10 +16,20 @@ from fake_fio import direction, needs_fio, told
 from workers import eventually
 
 from mbench.cli import group
+from mbench.disk.ground import Mount, laid
 from mbench.disk.jobs import JOBS
 from mbench.engine.ending import has_ended
 from mbench.errors import MbenchError, UsageError
 
+
+@contextmanager
+def in_memory(folder, *, size, direct):
+    """What a disk would do, where the folder of a test may not pass by the page cache."""
+    with laid(folder, size=size, direct=False) as descriptor:
+        yield descriptor
+
+
+DISK = Mount(point="/", kind="ext4", device="/dev/nvme0n1p1")
 FAST = ("--size", "16MiB", "--seconds", "0.1", "--buffered")
 
 
@@ -58,6 +70,42 @@ def test_the_table_has_a_row_for_each_direction(tmp_path, faked):
                     ["seq_readwrite", "write", "3.00"]]  # fmt: skip
     assert "page cache was not passed by" in result.stdout
     assert "round 2 of 2" in result.stderr
+
+
+def test_superbench_has_names_for_what_no_memory_did(tmp_path, faked, monkeypatch):
+    monkeypatch.setattr("mbench.disk.measure.mount_of", lambda _: DISK)
+    monkeypatch.setattr("mbench.disk.measure.laid", in_memory)
+    given = ("--size", "16MiB", "--seconds", "0.1", "--rounds", "1", "--layout", "superbench")
+    result = disk(tmp_path, *given, "--jobs", "rand_read", "--output", tmp_path / "line.jsonl")
+    assert result.exit_code == 0, result.output
+    line = json.loads((tmp_path / "line.jsonl").read_text())
+    assert line.pop("node")
+    stem = "disk-benchmark/nvme0n1p1_rand_read"
+    assert {name: value for name, value in line.items() if "lat" not in name} == {
+        "disk-benchmark/return_code": 0,
+        f"{stem}_bs": 4096,
+        f"{stem}_read_iops": pytest.approx(2000.5),
+    }
+    ranks = [name.rpartition("_")[2] for name in line if name.startswith(f"{stem}_read_lat_ns_")]
+    assert ranks == ["95.0", "99.0", "99.9"]
+    assert "rand_read_read_iops" in disk(tmp_path, *given, "--jobs", "rand_read").stdout
+    memory = replace(DISK, kind="tmpfs")
+    monkeypatch.setattr("mbench.disk.measure.mount_of", lambda _: memory)
+    result = disk(tmp_path, *given, "--jobs", "rand_read")
+    assert "no names for figures of memory" in str(result.exception)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--format", "jsonl"], "jsonl is written with --layout superbench alone"),
+        (["--layout", "superbench", "--buffered"], "leave out --buffered"),
+    ],
+)
+def test_what_a_layout_cannot_write_is_refused_at_once(tmp_path, words, said):
+    result = disk(tmp_path, *words)
+    assert isinstance(result.exception, UsageError)
+    assert said in str(result.exception)
 
 
 def test_quiet_tells_nothing_on_the_way(tmp_path, faked):

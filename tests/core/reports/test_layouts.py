@@ -226,6 +226,64 @@ def test_superbench_names_are_never_shared():
     assert "model-benchmarks:tiny-batch-size-16/tiny-resnet50/fp32_train_throughput" in found
 
 
+@pytest.mark.parametrize(
+    ("changes", "names"),
+    [
+        ({"model": "op:matmul/12288x12288x16000"}, {"tiny-matmul/nosharding_time": 20.0}),
+        ({"model": "op:matmul/16384x16384x16384"}, {"gemm-flops/fp32_flops": 100.0}),
+        (
+            {"model": "op:matmul/16384x16384x16384", "precision": "bf16"},
+            {"gemm-flops/bf16_tc_flops": 100.0},
+        ),
+    ],
+)
+def test_operators_that_superbench_measures_too_have_its_names(changes, names):
+    made = case(
+        **{"mode": "inference", "batch_size": 1, "rate": 50.0, "times": {"mean": 20.0},
+           "operator": {}, "flops_per_sample": 2e9, **changes}
+    )  # fmt: skip
+    (name,) = names
+    code = f"{name.partition('/')[0]}/return_code"
+    assert superbench.metrics(made_of(made)) == {code: 0, **names}
+    ended = {**made, "outcome": "oom", "throughput": None, "step_time_ms": None}
+    assert superbench.metrics(made_of(ended)) == {code: 4}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"model": "op:matmul/64x64x64"},
+        {"mode": "train"},
+        {"batch_size": 4},
+        {"device": "cpu"},
+        {"precision": "fp64"},
+        {"precision": "fp16"},
+        {"scale": "1x2"},
+    ],
+)
+def test_what_means_something_else_has_no_name_of_superbench(changes):
+    made = case(
+        **{"model": "op:matmul/16384x16384x16384", "mode": "inference", "batch_size": 1,
+           "rate": 50.0, "times": dict.fromkeys(("mean", "p50", "p90", "p95", "p99", "p99.9"), 1.0),
+           "operator": {}, "flops_per_sample": 2e9, **changes}
+    )  # fmt: skip
+    found = superbench.metrics(made_of(made))
+    sizes = made["model"].partition("/")[2]
+    assert all(name.startswith(f"mbench-operators/tiny-matmul_{sizes}/") for name in found)
+    series = f"{made['precision']}_{made['mode']}_throughput"
+    assert found[f"mbench-operators/tiny-matmul_{sizes}/{series}"] == 50.0
+
+
+def test_two_frameworks_share_no_name_of_superbench():
+    given = {"model": "op:matmul/16384x16384x16384", "mode": "inference", "batch_size": 1,
+             "rate": 50.0, "operator": {}, "flops_per_sample": 2e9}  # fmt: skip
+    found = superbench.metrics(made_of(case(**given), case(**given, label="other")))
+    assert found == {
+        "gemm-flops:tiny/return_code": 0, "gemm-flops:tiny/fp32_flops": 100.0,
+        "gemm-flops:other/return_code": 0, "gemm-flops:other/fp32_flops": 100.0,
+    }  # fmt: skip
+
+
 LAID = {"dlperf": dlperf, "nvidia": nvidia, "superbench": superbench}
 
 

@@ -46,7 +46,7 @@ def test_what_is_no_suites_name_is_none():
     assert find_suite("tiny") is None
 
 
-@pytest.mark.parametrize("name", ["quick", "dlperf", "nvidia-inference"])
+@pytest.mark.parametrize("name", suite_names())
 def test_suites_come_with_mbench(name):
     assert name in suite_names()
     suite = find_suite(name)

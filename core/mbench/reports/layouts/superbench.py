@@ -3,28 +3,61 @@
 Names: model-benchmarks/<framework>-<model>/<precision>_<train|inference>_<step_time|throughput>,
 with the suffixes _50, _90, _95, _99, _99.9 for inference, and return_code beside them. Cases that
 would share a name are told apart by SuperBench's own annotation, model-benchmarks:<words>/.
+Operators that SuperBench measures too bear the names of its micro-benchmarks. Others stand under
+mbench-operators/, so that no number passes for one of SuperBench's that means something else.
 """
 
 from __future__ import annotations
 
 import json
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from mbench.contract.axes import AXES, alike, key
 from mbench.reports.grid import Grid, write
 from mbench.reports.layouts.select import Case, devices, throughput
 from mbench.stats import PERCENTILES
 
-__all__ = ["metrics", "render"]
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+__all__ = ["OK", "metrics", "render", "return_code", "written"]
 
 OK, EXCEPTION, TIMEOUT = 0, 4, 124
+MATMUL = "op:matmul/12288x12288x16000"
+"""What its benchmark matmul multiplies: in fp32, each step by itself."""
+GEMM = "op:matmul/16384x16384x16384"
+GEMM_FLOPS = {"fp32": "fp32_flops", "tf32": "tf32_tc_flops", "bf16": "bf16_tc_flops"}
+"""By precision. Its fp16_tc adds up in half precision, as no framework does; whether a framework's
+fp64 takes tensor cores is not told."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the metrics of a case stand: <benchmark>/<stem>/<series>_<figure>, some without a stem
+    or a figure's name.
+    """
+
+    benchmark: str
+    stem: str
+    series: str
+    figures: Callable[[Case], dict[str, float]]
+
+    def prefix(self, words: str) -> str:
+        """Of its metrics, with an annotation."""
+        annotated = f"{self.benchmark}:{words}" if words else self.benchmark
+        return f"{annotated}/{self.stem}/" if self.stem else f"{annotated}/"
 
 
 def render(document: dict[str, Any], /, *, format_: str) -> str:
     """jsonl: the summary of this node; json: a baseline; else the metrics as a table."""
-    found = metrics(document)
+    node = document["system"].get("hostname") or document["run"]
+    return written(metrics(document), node=node, format_=format_)
+
+
+def written(found: Mapping[str, float | int], *, node: str, format_: str) -> str:
+    """Metrics by their full names, in one of the formats."""
     if format_ == "jsonl":
-        node = document["system"].get("hostname") or document["run"]
         return json.dumps({**found, "node": node}, allow_nan=False) + "\n"
     if format_ == "json":
         return json.dumps(found, indent=2, allow_nan=False) + "\n"
@@ -35,21 +68,42 @@ def render(document: dict[str, Any], /, *, format_: str) -> str:
 def metrics(document: dict[str, Any]) -> dict[str, float | int]:
     """Every metric by its full name. Step times are in ms, throughput in samples/s."""
     cases = document["cases"]
-    stems = [(f"{case['framework_title'].lower()}-{case['model']}", series(case)) for case in cases]
+    places = [place(case) for case in cases]
     found: dict[str, float | int] = {}
-    for case, stem in zip(cases, stems, strict=True):
-        rivals = [other for other, its in zip(cases, stems, strict=True) if its == stem]
-        words = annotation(case, rivals)
-        group = f"model-benchmarks:{words}" if words else "model-benchmarks"
-        prefix = f"{group}/{stem[0]}"
-        code = f"{prefix}/return_code"
+    for case, its in zip(cases, places, strict=True):
+        rivals = [other for other, that in zip(cases, places, strict=True) if that == its]
+        prefix = its.prefix(annotation(case, rivals))
+        code = f"{prefix}return_code"
         found[code] = max(found.get(code, OK), return_code(case))
-        found |= {f"{prefix}/{stem[1]}_{name}": value for name, value in values(case).items()}
+        for name, value in its.figures(case).items():
+            found[prefix + "_".join(filter(None, (its.series, name)))] = value
     return found
 
 
-def series(case: Case) -> str:
-    return f"{case['precision']}_{case['mode']}"
+def place(case: Case) -> Place:
+    """SuperBench's for what it measures too."""
+    framework, series = case["framework_title"].lower(), f"{case['precision']}_{case['mode']}"
+    if case.get("operator") is None:
+        return Place("model-benchmarks", f"{framework}-{case['model']}", series, values)
+    alone = case["device"] == "cuda" and devices(case) == case["batch_size"] == 1
+    if alone and case["mode"] == "inference":
+        if case["model"] == MATMUL and case["precision"] == "fp32":
+            return Place(f"{framework}-matmul", "", "nosharding", mean_time)
+        if case["model"] == GEMM and case["precision"] in GEMM_FLOPS:
+            return Place("gemm-flops", "", GEMM_FLOPS[case["precision"]], gflops)
+    name = case["model"].partition(":")[2].replace("/", "_")
+    return Place("mbench-operators", f"{framework}-{name}", series, values)
+
+
+def mean_time(case: Case) -> dict[str, float]:
+    """Of a step, in ms."""
+    return {} if throughput(case) is None else {"time": case["step_time_ms"]["mean"]}
+
+
+def gflops(case: Case) -> dict[str, float]:
+    """GFLOP/s, under no name of its own."""
+    rate = throughput(case)
+    return {} if rate is None else {"": rate * case["flops_per_sample"] / 1e9}
 
 
 def annotation(case: Case, rivals: list[Case]) -> str:
@@ -72,6 +126,7 @@ def annotation(case: Case, rivals: list[Case]) -> str:
 
 
 def return_code(case: Case) -> int:
+    """By the outcome of a case, or of a job."""
     if case["outcome"] == "ok":
         return OK
     return TIMEOUT if case["outcome"] == "timeout" else EXCEPTION
