@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from mbench.contract.precision import PRECISIONS
 from mbench.equality.gates import (
     CHANGED,
     DROPPED,
@@ -37,6 +38,8 @@ def cases(comparison: Comparison) -> Iterator[events.Case]:
     """The cases of a comparison in which nothing is open any more."""
     for entry in comparison.entries:
         workload = entry.case.resolve()
+        elements, share = workload.exchanged() or (None, None)
+        width = PRECISIONS[entry.case.precision].product_bytes
         yield events.Case(
             case=entry.number,
             comparison=comparison.number,
@@ -48,6 +51,8 @@ def cases(comparison: Comparison) -> Iterator[events.Case]:
             own_compiler=entry.own_compiler,
             samples=workload.samples,
             flops_per_sample=workload.flops(entry.case.mode),
+            message_bytes=None if elements is None else width * elements,
+            bus_share=share,
             standard=workload.is_standard(),
             gates=gates(entry.case),
         )

@@ -53,6 +53,10 @@ def rows(document: dict[str, Any]) -> list[dict[str, Any]]:
                 "peak_memory_bytes": case["peak_memory_bytes"],
                 "device_memory_bytes": case["device_memory_bytes"],
                 "mfu": case["mfu"],
+                **{
+                    name: (case["bandwidth"] or {}).get(name)
+                    for name in ("algorithm_bytes_per_second", "bus_bytes_per_second")
+                },
                 "joules_per_sample": energy.get("joules_per_sample"),
                 "disturbances": "; ".join(found["text"] for found in case["disturbances"]),
                 "baseline": against.get("baseline"),

@@ -12,7 +12,17 @@ from mbench.contract.reading import Malformed
 from mbench.contract.scale import parse_scale
 from mbench.plan.presets import written_down
 from mbench.plan.protocol import Protocol
-from mbench.quantities import Bytes, Count, Flops, Instant, Nanoseconds, Number, Seconds, Steps
+from mbench.quantities import (
+    Bytes,
+    Count,
+    Flops,
+    Instant,
+    Nanoseconds,
+    Number,
+    Seconds,
+    Share,
+    Steps,
+)
 from mbench.results import calibration, evidence
 from mbench.results.proof import ProofRecord
 from mbench.results.tried import Tried
@@ -140,6 +150,11 @@ class Case(OfCase):
     """What a sample is called."""
     flops_per_sample: Flops
     """FLOPs of one step, by the workload's formula."""
+    message_bytes: Bytes | None = None
+    """What devices exchange for a sample, as algorithm bandwidth counts it; None where that is not
+    all that a step does."""
+    bus_share: Share | None = None
+    """Bus bandwidth over algorithm bandwidth; None as there."""
     standard: bool
     """The sizes are those that the model is known by."""
     gates: evidence.Gates
