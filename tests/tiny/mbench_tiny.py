@@ -6,7 +6,8 @@ not wait for its steps), merged (does one step of a block), or, for the proof of
 about the step: frozen, no-decay, unscaled, nan, extra, kept, or about a tensor: reversed (each row
 of the weight), doubled (the bias). Of several ranks, apart, summed, led, halved are lies about
 their exchange (mbench_tiny_exchange.py); of operators, shared, unread, zeros, deaf, sleepy
-(mbench_tiny_operators.py). Some lies are told only where a case is timed, and proofs
+(mbench_tiny_operators.py); of collectives, miscounted, alone, partial, hoarded
+(mbench_tiny_collectives.py). Some lies are told only where a case is timed, and proofs
 hold: memo, stale, forty, second, half, clock.
 """
 
@@ -239,8 +240,8 @@ class Tiny(AdapterBase):
         return super().lacking(**words)
 
     def model_file(self, workload):
-        if workload.family == "operators":
-            return "mbench_tiny_operators"
+        if workload.family in ("operators", "collectives"):
+            return f"mbench_tiny_{workload.family}"
         return super().model_file(workload)
 
     def requirements(self, version, accelerator):

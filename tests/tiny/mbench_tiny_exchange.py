@@ -31,6 +31,17 @@ class Exchange:
             quick(one)
         self.sockets = sorted(found, key=lambda one: int.from_bytes(received(one, 4), "little"))
 
+    def gathered(self, flat):
+        """What every rank gives, alike in size: a list by rank, on every rank."""
+        if self.rank:
+            self.sockets[0].sendall(flat.tobytes())
+            whole = np.frombuffer(received(self.sockets[0], flat.nbytes * self.ranks), flat.dtype)
+            return np.split(whole, self.ranks)
+        others = [np.frombuffer(received(one, flat.nbytes), flat.dtype) for one in self.sockets]
+        for one in self.sockets:
+            one.sendall(np.concatenate([flat, *others]).tobytes())
+        return [flat, *others]
+
     def mean(self, gradients):
         """The same on every rank, in the order of ranks; by name."""
         flat = np.concatenate([array.ravel() for array in gradients.values()])

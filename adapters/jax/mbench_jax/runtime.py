@@ -54,8 +54,8 @@ class Benchmark(Prepared):
         return self.family.build(self.workload.config)
 
     def joined(self) -> Any:
-        """Those that update together with this process; None where it is alone."""
-        if self.among.ranks == 1 or not self.updates:
+        """Those that exchange with this process; None where it is alone."""
+        if self.among.ranks == 1 or not (self.updates or self.workload.exchanges):
             return None
         from mbench_jax.parallel import Ranks
 
@@ -70,6 +70,8 @@ class Benchmark(Prepared):
         return tree if self.ranks is None else self.ranks.own(tree)
 
     def sample(self) -> Tensors:
+        if self.workload.exchanges:  # of all ranks, who take part
+            return self.batch
         batch = jax.tree.map(local, self.batch)
         return jax.tree.map(lambda array: array[:1], batch) if self.workload.separable else batch
 
@@ -170,7 +172,7 @@ class Benchmark(Prepared):
 
     def load_parameters(self, arrays: Iterable[tuple[str, np.ndarray]]) -> None:
         super().load_parameters(arrays)
-        if self.ranks is not None:
+        if self.ranks is not None and self.updates:
             self.update.state = self.shared(self.update.state)
 
     def counted_flops(self) -> float | None:
@@ -225,6 +227,8 @@ class Runtime(RuntimeBase):
 def outlines(family: ModuleType, workload: Workload) -> dict[str, Native]:
     """All parameters and running statistics by canonical name, from a pass that is not computed."""
     found: dict[str, Native] = {}
+    if workload.exchanges:  # it has none, and no pass without others
+        return found
     model = family.build(workload.config)
     batch = {name: channels_last(array) for name, array in workload.batch(1, seed=0).items()}
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from mbench.contract.place import Place
 
-__all__ = ["Exchange", "join"]
+__all__ = ["Exchange", "join", "known"]
 
 TYPES = {"cpu": "dist_sync", "cuda": "dist_device_sync"}
 BIG = "MXNET_KVSTORE_BIGARRAY_BOUND"
@@ -92,6 +92,23 @@ def watch(child: subprocess.Popen[bytes], role: str) -> None:
         os._exit(1)
 
 
+def known(arrays: Sequence[nd.NDArray]) -> list[int]:
+    """The key of each, which the servers know from now on."""
+    seen: Counter[tuple[Any, ...]] = Counter()
+    found, new = [], {}
+    for array in arrays:
+        kind = (array.shape, array.dtype)
+        name = (*kind, seen[kind])
+        seen[kind] += 1
+        if name not in keys:
+            keys[name] = len(keys)
+            new[keys[name]] = array
+        found.append(keys[name])
+    if new:
+        store.init(list(new), list(new.values()))
+    return found
+
+
 class Exchange:
     """Makes each gradient the sum of all ranks', in place, as Gluon's Trainer.allreduce_grads does.
 
@@ -107,7 +124,7 @@ class Exchange:
             self.bits = MANTISSA - (place.ranks - 1).bit_length()
             sent = [nd.zeros(gradient.shape, ctx=gradient.context) for gradient in gradients]
             sent.append(nd.zeros((place.ranks, len(gradients))))
-        self.sent = list(zip(self.known(sent), sent, strict=True))
+        self.sent = list(zip(known(sent), sent, strict=True))
         bound = os.environ.get(BIG, BIG_DEFAULT)
         self.differences = [
             f"gradients are added up by the servers of MXNet's {store.type} KVStore, one beside "
@@ -120,22 +137,6 @@ class Exchange:
                 "float32, for servers may add float64 up in float32"
             )
         self.run = self.sum_exactly if exact else self.sum
-
-    def known(self, arrays: Sequence[nd.NDArray]) -> list[int]:
-        """The key of each, which the servers know from now on."""
-        seen: Counter[tuple[Any, ...]] = Counter()
-        found, new = [], {}
-        for array in arrays:
-            kind = (array.shape, array.dtype)
-            name = (*kind, seen[kind])
-            seen[kind] += 1
-            if name not in keys:
-                keys[name] = len(keys)
-                new[keys[name]] = array
-            found.append(keys[name])
-        if new:
-            store.init(list(new), list(new.values()))
-        return found
 
     def __call__(self) -> None:
         """Enqueue it."""

@@ -55,6 +55,11 @@ class MXNet(AdapterBase):
         Lack(
             "oneDNN's fusion does not go with amp-bf16: use hybrid", (), ("amp-bf16",), ("onednn",)
         ),
+        Lack(
+            "MXNet's KVStore is no part of a graph: use eager",
+            compilers=("hybrid", "onednn"),
+            families=("collectives",),
+        ),
     )
 
     def requirements(self, version: str | None, accelerator: str) -> Sequence[str]:

@@ -54,6 +54,8 @@ class PaddlePaddle(AdapterBase):
              precisions=("amp-bf16",), compilers=("engine",)),
         Lack("PaddlePaddle's inference engine has no autocast: use fp16",
              precisions=("amp-fp16",), compilers=("engine",)),
+        Lack("PaddlePaddle's collectives run by themselves, not as parts of a graph: use eager",
+             compilers=("static", "cinn", "engine"), families=("collectives",)),
     )  # fmt: skip
 
     def requirements(self, version: str | None, accelerator: str) -> Sequence[str]:

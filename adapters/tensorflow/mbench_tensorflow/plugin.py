@@ -40,7 +40,9 @@ class TensorFlow(AdapterBase):
         NO_TF32_ON_CPU,
         Lack("TensorFlow has no fast float16 on CPU: use amp-bf16", ("cpu",), ("amp-fp16",)),
         Lack("TensorFlow has no fast float16 on CPU: use bf16", ("cpu",), ("fp16",)),
-    )
+        Lack("XLA has no exchange between processes in TensorFlow on CPUs: use graph",
+             compilers=("xla",), families=("collectives",)),
+    )  # fmt: skip
 
     def requirements(self, version: str | None, accelerator: str) -> Sequence[str]:
         """One distribution for each accelerator; Keras comes with it."""

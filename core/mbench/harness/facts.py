@@ -38,6 +38,8 @@ def cases(comparison: Comparison) -> Iterator[events.Case]:
     """The cases of a comparison in which nothing is open any more."""
     for entry in comparison.entries:
         workload = entry.case.resolve()
+        elements, share = workload.exchanged() or (None, None)
+        width = PRECISIONS[entry.case.precision].parameter_bytes
         yield events.Case(
             case=entry.number,
             comparison=comparison.number,
@@ -49,9 +51,9 @@ def cases(comparison: Comparison) -> Iterator[events.Case]:
             own_compiler=entry.own_compiler,
             samples=workload.samples,
             flops_per_sample=workload.flops(entry.case.mode),
-            bytes_per_sample=workload.moved_bytes(
-                entry.case.mode, number_bytes=PRECISIONS[entry.case.precision].parameter_bytes
-            ),
+            bytes_per_sample=workload.moved_bytes(entry.case.mode, number_bytes=width),
+            message_bytes=None if elements is None else width * elements,
+            bus_share=share,
             standard=workload.is_standard(),
             gates=gates(entry.case),
         )

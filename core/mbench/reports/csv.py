@@ -61,6 +61,10 @@ def rows(document: dict[str, Any]) -> list[dict[str, Any]]:
                 "device_memory_bytes": case["device_memory_bytes"],
                 "mfu": case["mfu"],
                 **of_operator(case["operator"] or {}),
+                **{
+                    name: (case["bandwidth"] or {}).get(name)
+                    for name in ("algorithm_bytes_per_second", "bus_bytes_per_second")
+                },
                 "joules_per_sample": energy.get("joules_per_sample"),
                 "disturbances": "; ".join(found["text"] for found in case["disturbances"]),
                 "baseline": against.get("baseline"),

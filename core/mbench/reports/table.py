@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mbench.reports.cells import NUMBERS, WHO, case_columns, case_rows
+from mbench.reports.cells import WHO, case_columns, case_rows, numbers
 from mbench.reports.closing import summary_lines
 from mbench.reports.grid import Grid, drawn, table
 from mbench.reports.operators import operators, roofline_lines
@@ -53,7 +53,7 @@ def render(document: dict[str, Any]) -> str:
 def cases(document: dict[str, Any]) -> tuple[list[str], Grid]:
     """The line of what all cases share, and the table of the rest; nothing of what none has."""
     columns, rows = case_columns(document), case_rows(document)
-    axes = range(len(WHO), len(columns) - len(NUMBERS))
+    axes = range(len(WHO), len(columns) - len(numbers(document)))
     shared = [at for at in axes if len({row[at] for row in rows}) == 1]
     empty = [at for at, cells in enumerate(zip(*rows, strict=True)) if not any(cells)]
     kept = [at for at in range(len(columns)) if at not in (*shared, *empty)]
@@ -61,7 +61,7 @@ def cases(document: dict[str, Any]) -> tuple[list[str], Grid]:
         "",
         [columns[at] for at in kept],
         [[row[at] for at in kept] for row in rows],
-        numeric=frozenset(NUMBERS),
+        numeric=frozenset(numbers(document)),
         spare=SPARE,
     )
     return [", ".join(f"{columns[at]} {rows[0][at]}" for at in shared)] if shared else [], grid

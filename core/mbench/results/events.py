@@ -21,6 +21,7 @@ from mbench.quantities import (
     Number,
     Real,
     Seconds,
+    Share,
     Steps,
 )
 from mbench.results import calibration, evidence
@@ -154,6 +155,11 @@ class Case(OfCase):
     """FLOPs of one step, by the workload's formula."""
     bytes_per_sample: Bytes | None = None
     """What a call of an operator must read and write at least; None of a model."""
+    message_bytes: Bytes | None = None
+    """What devices exchange for a sample, as algorithm bandwidth counts it; None where that is not
+    all that a step does."""
+    bus_share: Share | None = None
+    """Bus bandwidth over algorithm bandwidth; None as there."""
     standard: bool
     """The sizes are those that the model is known by."""
     gates: evidence.Gates

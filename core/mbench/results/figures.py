@@ -14,7 +14,16 @@ if TYPE_CHECKING:
     from mbench.results.events import Block
     from mbench.results.records import CaseRecord, Process
 
-__all__ = ["center", "level", "level_of", "rates", "speeds", "step_times", "throughput"]
+__all__ = [
+    "bandwidth",
+    "center",
+    "level",
+    "level_of",
+    "rates",
+    "speeds",
+    "step_times",
+    "throughput",
+]
 
 
 def timed(process: Process) -> list[Block]:
@@ -81,6 +90,19 @@ def throughput(case: CaseRecord, *, level: float | None) -> dict[str, Any] | Non
         "processes": values,
         "rounds": [list(of_process.values()) for of_process in rates(case).values()],
         "mean_of_rates": fmean(batch * 1e9 / value for value in single) if single else None,
+    }
+
+
+def bandwidth(case: CaseRecord, speed: dict[str, Any] | None) -> dict[str, float] | None:
+    """Bytes per second as nccl-tests counts them, of what does nothing but exchange."""
+    size, share = case.planned.message_bytes, case.planned.bus_share
+    if speed is None or size is None or share is None:
+        return None
+    algorithm = float(size * speed["value"] / case.axes.devices)  # a call is all devices' one
+    return {
+        "message_bytes": size,
+        "algorithm_bytes_per_second": algorithm,
+        "bus_bytes_per_second": algorithm * share,
     }
 
 

@@ -13,7 +13,7 @@ from mbench.results.ceiling import ceiling, data_sheet, mfu, peak
 from mbench.results.comparisons import compare
 from mbench.results.doubts import doubts, implausible
 from mbench.results.encoding import plain
-from mbench.results.figures import level, step_times, throughput
+from mbench.results.figures import bandwidth, level, step_times, throughput
 from mbench.results.machine import device_memory, disturbances, energy, telemetry
 from mbench.results.roofline import operator
 
@@ -83,6 +83,7 @@ def summarize_case(run: Run, case: CaseRecord) -> Document:
         "device_memory_bytes": device_memory(case),
         "synchronize_seconds": waiting(processes),
         "flops_per_sample": planned.flops_per_sample,
+        "bandwidth": bandwidth(case, speed),
         "ceiling": ceiling(run, case),
         "peak_flops_per_second": highest,
         "data_sheet_flops_per_second": data_sheet(case),

@@ -170,7 +170,7 @@ class Operator(Workload):
     def forward_flops(self) -> float:
         return 2.0 * self.config.macs()
 
-    def moved_bytes(self, mode: str, *, number_bytes: int = FLOAT_BYTES) -> int:
+    def moved_bytes(self, mode: str, *, number_bytes: int = FLOAT_BYTES) -> int | None:
         """What a call must read and write at least: its operands and its output, and in training
         the direction and the gradients besides, for which it reads the operands again.
         """

@@ -1,0 +1,60 @@
+"""Collectives of jax.lax, by `shard_map` over a mesh with a device of each process.
+
+As JAX's documentation has them: "Manual parallelism with shard_map", "Collectives tutorial".
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import jax
+from jax import lax
+from jax.sharding import PartitionSpec as P
+
+from mbench.contract.place import Place
+from mbench.sdk.checks import require
+from mbench_jax.layers import Net
+from mbench_jax.parallel import AXIS, Ranks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mbench.workloads.operators.collectives import Collective
+    from mbench_jax.layers import Array, Tensors
+
+__all__ = ["DIFFERENCES", "build", "forward"]
+
+DIFFERENCES = (
+    "the calls of a step are one program: XLA chooses what it sends together, and in which order",
+)
+FUNCTIONS: dict[str, Callable[[Array], Array]] = {
+    "all-reduce": partial(lax.psum, axis_name=AXIS),
+    "all-gather": partial(lax.all_gather, axis_name=AXIS, tiled=True),
+    "reduce-scatter": partial(lax.psum_scatter, axis_name=AXIS, tiled=True),
+}
+LACKING = {
+    "broadcast": "JAX's pbroadcast has no code for the CPU, and its adapter does not use it",
+    "reduce": "JAX has no reduce to one device: psum is for all",
+    "overlap-mul": "JAX starts no exchange by itself: XLA decides what runs meanwhile",
+    "overlap-matmul": "JAX starts no exchange by itself: XLA decides what runs meanwhile",
+}
+
+
+def build(kind: Collective) -> Net:
+    """Raises Unsupported for what JAX has not."""
+    require(kind.kind in FUNCTIONS, LACKING.get(kind.kind, f"JAX has no {kind.kind}"))
+    return Net(kind)
+
+
+def forward(net: Net, batch: Tensors) -> Tensors:
+    """What each rank gets of each call, side by side: "output.0"."""
+    function = FUNCTIONS[net.config.kind]
+
+    def each(payloads: Tensors) -> Tensors:
+        return {f"output.{at}": function(payloads[f"x.{at}"]) for at in range(net.config.calls)}
+
+    mesh = Ranks(Place(ranks=net.config.ranks)).mesh
+    return jax.shard_map(
+        each, mesh=mesh, in_specs=P(AXIS), out_specs=P(AXIS), check_vma=False,
+    )(batch)  # fmt: skip

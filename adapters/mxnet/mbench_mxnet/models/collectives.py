@@ -1,0 +1,65 @@
+"""The collective of MXNet's distributed KVStore: `pushpull`, the sum for all ranks.
+
+See MXNet's API reference, "mxnet.kvstore". What it broadcasts is a key's first value, once. Servers
+may add float64 up in float32 (parallel.py), so it is sent as that: whole numbers are exact there.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from mxnet import gluon, nd
+
+from mbench.sdk.checks import require
+from mbench_mxnet import parallel
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mbench.workloads.operators.collectives import Collective
+
+__all__ = ["build", "forward"]
+
+LACKING = "MXNet's KVStore has no {}: it adds up, for all ranks"
+MEANWHILE = "MXNet starts no exchange by itself: its engine decides what runs meanwhile"
+
+
+class Calls(gluon.HybridBlock):
+    """So many calls, each with a key that the servers know, and memory for what it gets."""
+
+    differences = (
+        "all-reduce is pushpull of the distributed KVStore: servers add up, one beside each rank",
+    )
+
+    def __init__(self, kind: Collective) -> None:
+        super().__init__()
+        self.kind = kind
+        self.rooms: list[nd.NDArray] = []
+        self.keys: list[int] = []
+
+    def prepared(self, batch: Mapping[str, Any]) -> list[tuple[int, nd.NDArray, nd.NDArray]]:
+        """The key of each call, its payload, and room for the sum."""
+        payloads = [batch[f"x.{call}"] for call in range(self.kind.calls)]
+        if payloads[0].dtype == np.float64:
+            payloads = [x.astype("float32") for x in payloads]
+        if not self.rooms:
+            self.rooms = [nd.zeros_like(x) for x in payloads]
+            self.keys = parallel.known(self.rooms)
+        return list(zip(self.keys, payloads, self.rooms, strict=True))
+
+
+def build(kind: Collective) -> Calls:
+    """Raises Unsupported for what MXNet has not."""
+    require(not kind.kind.startswith("overlap"), MEANWHILE)
+    require(kind.kind == "all-reduce", LACKING.format(kind.kind))
+    return Calls(kind)
+
+
+def forward(model: Calls, batch: Mapping[str, Any]) -> dict[str, Any]:
+    """What this rank gets of each call: "output.0"."""
+    found = {}
+    for call, (key, x, room) in enumerate(model.prepared(batch)):
+        parallel.store.pushpull(key, x, out=room, priority=-call)
+        found[f"output.{call}"] = room.astype(batch[f"x.{call}"].dtype, copy=False)
+    return found

@@ -1,0 +1,99 @@
+"""Collectives of TensorFlow: a replica context's, and broadcast as the operation below it.
+
+See TensorFlow's API reference, "tf.distribute.ReplicaContext" and
+"tf.raw_ops.CollectiveBcastSendV2".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import keras
+import tensorflow as tf
+
+from mbench.sdk.checks import require
+from mbench_tensorflow.parallel import ALL_REDUCE, joined
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from mbench.workloads.operators.collectives import Collective
+
+    Tensors = Mapping[str, tf.Tensor]
+
+__all__ = ["build", "forward"]
+
+GROUP = 7001
+"""A number for the ranks as a group, of which the strategy makes none: its own count from 1."""
+
+
+def all_reduce(x: tf.Tensor, call: int) -> tf.Tensor:
+    return tf.distribute.get_replica_context().all_reduce(tf.distribute.ReduceOp.SUM, x)
+
+
+def all_gather(x: tf.Tensor, call: int) -> tf.Tensor:
+    return tf.distribute.get_replica_context().all_gather(x, axis=0)
+
+
+def broadcast(x: tf.Tensor, call: int) -> tf.Tensor:
+    """The group's `call`-th; rank 0 sends."""
+    (strategy,) = joined
+    of_group = {
+        "group_size": strategy.extended._num_workers,
+        "group_key": GROUP,
+        "instance_key": call,
+        "communication_hint": "nccl" if "GPU" in x.device else "ring",
+    }
+    if strategy.cluster_resolver.task_id == 0:
+        return tf.raw_ops.CollectiveBcastSendV2(input=x, **of_group)
+    return tf.raw_ops.CollectiveBcastRecvV2(T=x.dtype, shape=tf.shape(x), **of_group)
+
+
+FUNCTIONS: dict[str, Callable[[tf.Tensor, int], tf.Tensor]] = {
+    "all-reduce": all_reduce,
+    "all-gather": all_gather,
+    "broadcast": broadcast,
+}
+MEANWHILE = "TensorFlow starts no exchange by itself: its executor decides what runs meanwhile"
+LACKING = {
+    "reduce": "TensorFlow has no reduce between processes that leaves the sum with one",
+    "reduce-scatter": "TensorFlow's reduce-scatter has no code for the CPU, and its adapter does "
+    "not use it",
+    "overlap-mul": MEANWHILE,
+    "overlap-matmul": MEANWHILE,
+}
+
+
+class Calls(keras.Model):
+    """So many calls; it has no weights."""
+
+    differences = (
+        f"collectives are those of MultiWorkerMirroredStrategy ({ALL_REDUCE['cpu']} on the CPU, "
+        f"{ALL_REDUCE['cuda']} on CUDA), broadcast tf.raw_ops'",
+    )
+
+    def __init__(self, kind: Collective) -> None:
+        super().__init__(name="collectives", autocast=False)
+        self.function = FUNCTIONS[kind.kind]
+        self.count = kind.calls
+
+
+def build(kind: Collective) -> Calls:
+    """Raises Unsupported for what TensorFlow has not."""
+    require(kind.kind in FUNCTIONS, LACKING.get(kind.kind, f"TensorFlow has no {kind.kind}"))
+    return Calls(kind)
+
+
+def forward(model: Calls, batch: Tensors, *, training: bool) -> dict[str, tf.Tensor]:
+    """What this rank gets of each call: "output.0"."""
+    (strategy,) = joined
+
+    def replica(payloads: Tensors) -> dict[str, tf.Tensor]:
+        # A tensor of a graph has a device only once an operation has made it.
+        return {
+            f"output.{at}": model.function(tf.identity(payloads[f"x.{at}"]), at)
+            for at in range(model.count)
+        }
+
+    found: dict[str, tf.Tensor] = strategy.run(replica, args=(dict(batch),))
+    return found

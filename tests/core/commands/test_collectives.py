@@ -1,0 +1,94 @@
+"""Collectives as users name them, by real processes, and the lies that can be told about them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+
+import pytest
+from comparing import MBENCH, compare, documents
+
+from mbench.workloads.operators import COLLECTIVES
+
+pytestmark = pytest.mark.usefixtures("surroundings")
+
+EVERY = (
+    "op:all-reduce/100,op:all-gather/100,op:broadcast/100,op:reduce/100,op:reduce-scatter/100,"
+    "op:overlap-mul/100x50,op:overlap-matmul/100x5x7x6"
+)
+SMALL = ("--models", "op:all-reduce/1000", "--mode", "inference")
+QUICK = ("--processes", "1", "--rounds", "2", "--threads", "1", "--block", "0.02", "--no-mfu",
+         "--format", "json")  # fmt: skip
+
+
+def verify(*arguments, fault=""):
+    result = subprocess.run(
+        [*MBENCH, "verify", *arguments, "--threads=1", "--format=json"],
+        env={**os.environ, "FLAKY": fault}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    return result.returncode, json.loads(result.stdout)["proofs"]
+
+
+def test_every_collective_is_proven_on_every_rank():
+    code, proofs = verify("tiny", "--models", EVERY, "--mode", "inference", "--scale", "1x3")
+    assert code == 0
+    assert len(proofs) == len(COLLECTIVES)
+    for proof in proofs:
+        findings = proof["proof"]["findings"]
+        exact = [one for one in findings if one["check"] == "outputs"]
+        ranks = [one["where"].partition(":")[0] for one in exact]
+        assert ranks == ["rank 0", "rank 1", "rank 2"] * 2
+        assert all(one["passed"] and one["error"] == 0 and one["gate"] == 0 for one in findings)
+
+
+@pytest.mark.parametrize(
+    ("lie", "where"), [("miscounted", "rank 0: output.0"), ("alone", "rank 0: output.0"),
+                       ("partial", "rank 0: output.0")]
+)  # fmt: skip
+def test_a_lie_is_told_by_rank_and_name(lie, where):
+    code, (proof,) = verify("flaky", *SMALL, "--scale", "1x2", fault=lie)
+    assert code == 1
+    failed = [one for one in proof["proof"]["findings"] if not one["passed"]]
+    assert failed[0]["where"].startswith(where)
+    assert "is not what the ranks' numbers make" in failed[0]["where"]
+    ranks = {one["where"].partition(":")[0] for one in failed}
+    assert ranks == ({"rank 0"} if lie == "partial" else {"rank 0", "rank 1"})
+
+
+def test_bandwidths_are_those_of_a_call_of_all_ranks():
+    result = compare("tiny", "tiny", *SMALL, "--scale", "1x2", "--batch-size", "4", *QUICK)
+    assert result.returncode == 0, result.stderr
+    document, _ = documents(result)
+    for case in document["cases"]:
+        found, milliseconds = case["bandwidth"], case["step_time_ms"]["mean"]
+        assert found["message_bytes"] == 4000
+        assert found["bus_bytes_per_second"] == found["algorithm_bytes_per_second"]  # 2 (n-1) / n
+        due = 4 * 4000 / (milliseconds / 1e3)
+        assert found["algorithm_bytes_per_second"] == pytest.approx(due, rel=0.5)
+    shown = subprocess.run([*MBENCH, "show"], capture_output=True, text=True, check=True).stdout
+    assert "alg GB/s" in shown
+    assert "bus GB/s" in shown
+
+
+def test_what_is_kept_while_it_is_timed_ends_the_case():
+    result = compare("tiny", "flaky", *SMALL, "--scale", "1x2", *QUICK, "--no-verify",
+                     fault="hoarded")  # fmt: skip
+    assert result.returncode == 1
+    _, cases = documents(result)
+    assert cases["tiny"]["outcome"] == "ok"
+    assert cases["flaky"]["outcome"] == "failed"
+    assert "output.0 is not what the ranks' numbers make" in cases["flaky"]["reason"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [((), "takes several devices: use --scale 1x2"),
+     (("--scale", "1x2", "--mode", "train"), "has no gradients: use --mode inference"),
+     (("--scale", "1x2", "--precision", "amp-bf16"), "exact in fp64, fp32, bf16, fp16 only")],
+)  # fmt: skip
+def test_what_is_no_collective_is_unsupported(changes, said):
+    result = compare("tiny", "tiny", *SMALL, *QUICK, *changes)
+    _, cases = documents(result)
+    assert cases["tiny#1"]["outcome"] == "unsupported"
+    assert said in cases["tiny#1"]["reason"]

@@ -1,0 +1,74 @@
+"""What collectives are defined to give, and how their bandwidths are counted."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mbench.workloads.operators import COLLECTIVES, OPERATORS
+from mbench.workloads.operators.collectives import answers
+from mbench.workloads.workload import rank_seed
+
+RANKS = 3
+
+
+def config(name, ranks=RANKS):
+    made = OPERATORS[name].suited(batch_size=2, mode="inference").among(ranks)
+    return made.config
+
+
+@pytest.mark.parametrize(
+    ("kind", "factor", "message"),
+    [("all-reduce", 4 / 3, 5), ("all-gather", 2 / 3, 15), ("reduce-scatter", 2 / 3, 15),
+     ("broadcast", 1, 5), ("reduce", 1, 5)],
+)  # fmt: skip
+def test_bandwidths_are_those_of_nccl_tests(kind, factor, message):
+    workload = OPERATORS[f"op:{kind}/5"].among(RANKS)
+    assert workload.exchanged() == (message, pytest.approx(factor))
+
+
+def test_what_computes_meanwhile_has_no_bandwidth():
+    assert OPERATORS["op:overlap-mul/5x6"].among(RANKS).exchanged() is None
+
+
+def test_what_ranks_get_is_made_of_what_they_give():
+    given = [
+        OPERATORS["op:all-reduce/5"].among(RANKS).batch(4, seed=7 + rank_seed(rank))["x.0"]
+        for rank in range(RANKS)
+    ]
+    assert len({tuple(one) for one in given}) == RANKS
+    total = given[0] + given[1] + given[2]
+    due = {
+        "all-reduce": [total] * 3,
+        "all-gather": [np.concatenate(given)] * 3,
+        "broadcast": [given[0]] * 3,
+        "reduce": [total, None, None],
+    }
+    for kind, expected in due.items():
+        found = answers(config(f"op:{kind}/5"), 7)
+        for of_rank, array in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(of_rank.get("output.0"), array)
+
+
+def test_parts_of_a_sum_are_spread_by_rank():
+    of = config("op:reduce-scatter/5")
+    payloads = [np.arange(15.0) + 100 * rank for rank in range(RANKS)]
+    found = of.together(payloads)
+    np.testing.assert_array_equal(np.concatenate(found), sum(payloads))
+    assert [part.shape for part in found] == [(5,)] * RANKS
+
+
+@pytest.mark.parametrize("ranks", [2, 17, 256])
+def test_sums_are_exact_in_eight_bits_of_mantissa(ranks):
+    below = config("op:all-reduce/5", ranks).payload().below
+    assert below >= 2
+    assert ranks * (below - 1) <= 256
+
+
+@pytest.mark.parametrize("kind", COLLECTIVES)
+def test_each_is_named_with_its_sizes(kind):
+    sizes = "x".join(str(5 + at) for at, _ in enumerate(COLLECTIVES[kind].dims))
+    workload = OPERATORS[f"op:{kind}/{sizes}"]
+    assert workload.exchanges
+    assert workload.family == "collectives"
+    assert set(workload.sizes) == set(COLLECTIVES[kind].dims)
