@@ -11,11 +11,15 @@ from typing import TYPE_CHECKING
 from mbench.contract.axes import Axes
 from mbench.contract.scale import Scale, parse_scale
 from mbench.workloads.given import GIVEN
+from mbench.workloads.workload import NO_UPDATE, Optimizer
 
 if TYPE_CHECKING:
     from mbench.workloads.workload import Workload
 
-__all__ = ["Case", "find_workload"]
+__all__ = ["BACKWARD", "FORWARD", "Case", "find_workload"]
+
+FORWARD, BACKWARD = "forward", "backward"
+"""Phases of a training step: the forward pass with its loss, and both passes."""
 
 
 def find_workload(reference: str, model: str) -> Workload:
@@ -36,6 +40,8 @@ class Case(Axes):
     `learning_rate` is one whose updates can be seen; `layers` makes a model less deep that would
     not fit; `given` puts one in its place whose gradients are given. With `parts`, every rank
     has the first batches of so many ranks, by rank, and no others; 0: it has its own.
+    `phase` is how far a training step goes: FORWARD puts out the loss, BACKWARD the gradients by
+    all parameters besides, unclipped, and nothing is updated; empty: it is a whole step.
     """
 
     workload: str
@@ -46,6 +52,7 @@ class Case(Axes):
     layers: int | None = None
     given: bool = False
     parts: int = 0
+    phase: str = ""
 
     @property
     def places(self) -> Scale:
@@ -74,6 +81,8 @@ class Case(Axes):
             optimizer = optimizer.plain_sgd(self.plain_sgd)
         if not self.clip:
             optimizer = dataclasses.replace(optimizer, clip_norm=None)
+        if self.phase:
+            optimizer = Optimizer(rule=NO_UPDATE, learning_rate=0.0)
         if self.given:
             return dataclasses.replace(GIVEN, optimizer=optimizer)
         config = workload.config if self.dropout else workload.config.without_dropout()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from mbench.contract.case import BACKWARD, FORWARD
 from mbench.equality.gates import (
     CHANGED,
     DROPPED,
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
 
 __all__ = ["cases", "environment", "framework", "gates", "nodes", "outcome"]
 
+UNSEEN = CHANGED["bf16"]
+"""Of a precision in which changes are not compared."""
+
 
 def cases(comparison: Comparison) -> Iterator[events.Case]:
     """The cases of a comparison in which nothing is open any more."""
@@ -47,10 +51,15 @@ def cases(comparison: Comparison) -> Iterator[events.Case]:
             axes=entry.case,
             own_compiler=entry.own_compiler,
             samples=workload.samples,
-            flops_per_sample=workload.flops(entry.case.mode),
+            flops_per_sample=flops(entry.case),
             standard=workload.is_standard(),
             gates=gates(entry.case),
         )
+
+
+def flops(case: Case) -> float:
+    """Of one sample's step, as far as it goes."""
+    return case.resolve().flops("inference" if case.phase == FORWARD else case.mode)
 
 
 def gates(case: Case) -> Gates:
@@ -59,8 +68,11 @@ def gates(case: Case) -> Gates:
     drawn = case.resolve().config != replace(case, dropout=False).resolve().config
     norm, direction = CHANGED.get(case.precision, (None, None)) if training else (None, None)
     shows = training and case.precision in STATISTICS
+    answers = DROPPED if training and drawn else TIMED[case.precision]
+    if case.phase == BACKWARD:  # all gradients together are among its answers
+        answers = max(answers, CHANGED.get(case.precision, UNSEEN)[1])
     return Gates(
-        answers=DROPPED if training and drawn else TIMED[case.precision],
+        answers=answers,
         means=TIMED[case.precision] if training and drawn else None,
         drift=TIMED_DRIFT,
         norm=norm if norm is None or not drawn else max(norm, DROPPED_NORM),

@@ -101,6 +101,10 @@ class AdapterBase:
             return f"{workload.name} updates nothing that several devices could share"
         if together and not self.parallel:
             return f"{self.title}'s adapter has no training on several devices"
+        if case.phase and case.mode != "train":
+            return f"{case.mode} has no phases"
+        if case.phase and PRECISIONS[case.precision].scales_loss:
+            return f"no phases are made of a step in {case.precision}, whose loss is scaled"
         return self.lacking(
             parallel=self.parallel if together else "",
             mode=case.mode,

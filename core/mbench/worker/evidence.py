@@ -171,6 +171,8 @@ def look(rotation: Rotation, workload: Workload, case: Case, request: Look) -> S
         for name, array in benchmark.outputs().items():
             check_type(name, array)
             outputs[name] = sketch(name, thinned(array))
+    if case.phase:
+        outputs = gathered(outputs)
     changes: dict[str, list[float]] = {}
     statistics: dict[str, list[float]] = {}
     if request.changes:
@@ -191,6 +193,21 @@ def look(rotation: Rotation, workload: Workload, case: Case, request: Look) -> S
         changes=changes,
         statistics=statistics,
     )
+
+
+def gathered(outputs: Mapping[str, list[float]]) -> dict[str, list[float]]:
+    """All gradients of a phase as one beside the loss: of a single one, rounding may be all."""
+    loss, gradients = {}, []
+    for name, found in outputs.items():
+        if name == "loss":
+            loss[name] = found
+        else:
+            gradients.append(found)
+    if not gradients:
+        return loss
+    whole = np.array(gradients)
+    norm = float(np.linalg.norm(whole[:, 0]))
+    return {**loss, "gradients": [norm, *(float(p) for p in whole[:, 1:].sum(axis=0))]}
 
 
 def rounded(array: np.ndarray, kind: str) -> np.ndarray:
