@@ -186,4 +186,16 @@ def as_csv(document: Document) -> str:
     return grids.as_csv([*made, *of_kernels(document)])
 
 
-FORMATS = {"table": table, "markdown": markdown, "csv": as_csv, "json": json.render}
+def html(document: Document) -> str:
+    from mbench.reports.html.waterfall import render
+
+    made = [grid for found in document["differences"] for grid in tables(found, most=None)]
+    last = [*notes(document), f"run {document['run']}, {document['status']}"]
+    return render(
+        document, headline=headline(document), grids=[*made, *of_kernels(document)], notes=last
+    )
+
+
+FORMATS = {
+    "table": table, "markdown": markdown, "csv": as_csv, "json": json.render, "html": html
+}  # fmt: skip
