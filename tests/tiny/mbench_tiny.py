@@ -3,12 +3,12 @@
 "tiny" is well-behaved. "flaky" is the same but does at step N what the variable FLAKY says:
 raise@N, kill@N, hang@N, oom@N, exit@N, slow (10 % slower), silent (does not start), hasty (does
 not wait for its steps), merged (does one step of a block), or, for the proof of equal work, a lie
-about the step: frozen, no-decay, unscaled, nan, extra, kept, or about a tensor: reversed (each row
-of the weight), doubled (the bias). Of several ranks, apart, summed, led, halved are lies about
-their exchange (mbench_tiny_exchange.py); of operators, shared, unread, zeros, deaf, sleepy
-(mbench_tiny_operators.py); of collectives, miscounted, alone, partial, hoarded
-(mbench_tiny_collectives.py). Some lies are told only where a case is timed, and proofs
-hold: memo, stale, forty, second, half, clock.
+about the step: frozen, no-decay, unscaled, nan, extra, kept, drowsy (its update sleeps), or about
+a tensor: reversed (each row of the weight), doubled (the bias). Of several ranks, apart, summed,
+led, halved are lies about their exchange (mbench_tiny_exchange.py); of operators, shared, unread,
+zeros, deaf, sleepy (mbench_tiny_operators.py); of collectives, miscounted, alone, partial, hoarded
+(mbench_tiny_collectives.py). Some lies are told only where a case is timed, and proofs hold: memo,
+stale, forty, second, half, clock.
 """
 
 from __future__ import annotations
@@ -132,6 +132,8 @@ class Update(UpdateBase):
         if self.scale > self.largest_scale:
             self.scale /= 2
             return
+        if self.lie == "drowsy":
+            time.sleep(SLEEP_SECONDS)
         for name, value in self.parameters.items():
             if self.lie == "frozen" and name == "bias":
                 continue
@@ -147,6 +149,7 @@ class Model(Prepared):
 
     updater = Update
     held = 0
+    lie = ""
 
     def build(self):
         model = self.family.build(self.workload.config)
@@ -183,12 +186,21 @@ class Model(Prepared):
 
     def train(self, batch):
         found, chances = self.family.loss(self.infer(batch), batch)
-        if self.update.lie != "unscaled":
-            chances /= len(chances)
-        features = batch["features"]
-        gradients = {"weight": chances.T @ features, "bias": chances.sum(axis=0)}
+        gradients = self.gradients(chances, batch)
         self.update(Eager.exchange.mean(gradients) if Eager.exchange else gradients)
         return found
+
+    def gradients(self, chances, batch):
+        if self.lie != "unscaled":
+            chances /= len(chances)
+        return {"weight": chances.T @ batch["features"], "bias": chances.sum(axis=0)}
+
+    def prepare_phase(self):
+        pass
+
+    def run_phase(self, batch):
+        found, chances = self.family.loss(self.infer(batch), batch)
+        return {"loss": found, **(self.gradients(chances, batch) if self.backward else {})}
 
     def natives(self):
         trained = getattr(self.model, "trained", {})
@@ -292,8 +304,6 @@ class Flaky(Tiny):
 
 class FlakyModel(Model):
     """Tells `lie`, after `fault`, which a runtime counts the steps for."""
-
-    lie = ""
 
     def tell(self, lie, fault):
         self.lie, self.fault = lie, fault

@@ -155,6 +155,30 @@ class Benchmark(Prepared):
         found, self.stats = self.compute(self.params, self.stats, batch)
         return found
 
+    def prepare_phase(self) -> None:
+        family, model, backward = self.family, self.model, self.backward
+        products = self.precision.products
+
+        def compute(params: Tensors, stats: Tensors, key: jax.Array, batch: Tensors) -> tuple:
+            key, own = jax.random.split(key)
+
+            def objective(params: Tensors) -> tuple:
+                net = replace(model, params=params, stats=dict(stats), training=True,
+                              keys=split(own), products=products)  # fmt: skip
+                return family.loss(precision.wide(family.forward(net, batch)), batch), net.stats
+
+            if not backward:
+                loss, new = objective(params)
+                return {"loss": loss}, new, key
+            (loss, new), gradients = jax.value_and_grad(objective, has_aux=True)(params)
+            return {"loss": loss, **gradients}, new, key
+
+        self.compute = self.compiler.compile(compute)
+
+    def run_phase(self, batch: Tensors) -> Tensors:
+        found, self.stats, self.key = self.compute(self.params, self.stats, self.key, batch)
+        return found
+
     def prepare_inference(self) -> None:
         self.compute = self.compiler.compile(self.forward)
 

@@ -130,6 +130,20 @@ class Benchmark(Prepared):
             **{GRADIENT + name: leaf.grad() for name, leaf in self.leaves.items()},
         }
 
+    def prepare_phase(self) -> None:
+        self.objective = self.compiler.compile(Objective(self))
+        self.leaves = tensors.trainable(self.natives())
+
+    def run_phase(self, batch: Mapping[str, nd.NDArray]) -> Mapping[str, nd.NDArray]:
+        with autograd.record():
+            loss = self.objective(*batch.values())
+        found = {"loss": loss}
+        if self.backward:
+            loss.backward()
+            found.update((name, leaf.grad()) for name, leaf in self.leaves.items())
+        self.statistics.advance()
+        return found
+
     def prepare_inference(self) -> None:
         self.compiler.compile(self.model)
 

@@ -162,6 +162,21 @@ class Benchmark(Prepared):
             **{GRADIENT + name: found for name, found in zip(leaves, gradients, strict=True)},
         }
 
+    def prepare_phase(self) -> None:
+        self.prepare_training()
+        self.leaves = tensors.trainable(self.natives())
+
+    def run_phase(self, batch: Tensors) -> Tensors:
+        self.statistics.advance()
+        for leaf in self.leaves.values():
+            leaf.clear_gradient(False)
+        loss = self.compute(batch)
+        found = {"loss": loss.detach()}
+        if self.backward:
+            loss.backward()
+            found.update((name, leaf.grad) for name, leaf in self.leaves.items())
+        return found
+
     def prepare_inference(self) -> None:
         self.forward = self.compiler.infer(self.family.forward, self.model, self.precision)
 

@@ -119,6 +119,21 @@ class Benchmark(Prepared):
             **{GRADIENT + name: found for name, found in zip(leaves, gradients, strict=True)},
         }
 
+    def prepare_phase(self) -> None:
+        self.prepare_training()
+        self.leaves = tensors.trainable(self.natives())
+
+    def run_phase(self, batch: Tensors) -> Tensors:
+        for leaf in self.leaves.values():
+            leaf.grad = None
+        loss = self.compute(self.model, batch)
+        found = {"loss": loss.detach()}
+        if self.backward:
+            loss.backward()
+            found.update((name, leaf.grad) for name, leaf in self.leaves.items())
+        self.compiler.flush()
+        return found
+
     def prepare_inference(self) -> None:
         compiled = self.autocast(self.compiler.compile(self.family.forward))
         self.forward = self.compiler.without_gradients(compiled)

@@ -155,6 +155,26 @@ class Benchmark(Prepared):
         self.statistics.advance()
         return self.compute(batch)
 
+    def prepare_phase(self) -> None:
+        forward, loss, model, backward = (
+            self.family.forward, self.family.loss, self.model, self.backward,
+        )  # fmt: skip
+        leaves = {name: one.value for name, one in tensors.trainable(self.natives()).items()}
+
+        def run(batch: Tensors) -> Tensors:
+            with tf.GradientTape() as tape:
+                found = loss(precision.widened(forward(model, batch, training=True)), batch)
+            if not backward:
+                return {"loss": found}
+            gradients = tape.gradient(found, leaves)
+            return {"loss": found, **{n: tf.convert_to_tensor(g) for n, g in gradients.items()}}
+
+        self.compute = self.compiler.compile(run)
+
+    def run_phase(self, batch: Tensors) -> Tensors:
+        self.statistics.advance()
+        return self.compute(batch)
+
     def prepare_inference(self) -> None:
         forward, model = self.family.forward, self.model
 

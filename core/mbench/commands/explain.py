@@ -40,7 +40,7 @@ PROTOCOL = "apart"
 @protocol_options
 @resume_option
 @results_option
-@format_options("table", "markdown", "csv", "json")
+@format_options("table", "markdown", "csv", "json", "html")
 @click.option(
     "--kernels",
     is_flag=True,

@@ -11,14 +11,17 @@ from typing import TYPE_CHECKING
 from mbench.contract.axes import Axes
 from mbench.contract.scale import Scale, parse_scale
 from mbench.workloads.given import GIVEN
+from mbench.workloads.workload import NO_UPDATE, Optimizer
 
 if TYPE_CHECKING:
     from mbench.workloads.workload import Workload
 
-__all__ = ["OPERATORS", "Case", "find_workload"]
+__all__ = ["BACKWARD", "FORWARD", "OPERATORS", "Case", "find_workload"]
 
 OPERATORS = "mbench.workloads.operators:OPERATORS"
 """Where operators are made of their names; they are too many to be listed."""
+FORWARD, BACKWARD = "forward", "backward"
+"""Phases of a training step: the forward pass with its loss, and both passes."""
 
 
 def find_workload(reference: str, model: str) -> Workload:
@@ -39,6 +42,8 @@ class Case(Axes):
     `learning_rate` is one whose updates can be seen; `layers` makes a model less deep that would
     not fit; `given` puts one in its place whose gradients are given. With `parts`, every rank
     has the first batches of so many ranks, by rank, and no others; 0: it has its own.
+    `phase` is how far a training step goes: FORWARD puts out the loss, BACKWARD the gradients by
+    all parameters besides, unclipped, and nothing is updated; empty: it is a whole step.
     """
 
     workload: str
@@ -49,6 +54,7 @@ class Case(Axes):
     layers: int | None = None
     given: bool = False
     parts: int = 0
+    phase: str = ""
 
     def of_operator(self, name: str, *, calls: int = 1) -> Case:
         """The same for an operator in the model's place, so often in a step."""
@@ -83,6 +89,8 @@ class Case(Axes):
             optimizer = optimizer.plain_sgd(self.plain_sgd)
         if not self.clip:
             optimizer = dataclasses.replace(optimizer, clip_norm=None)
+        if self.phase:
+            optimizer = Optimizer(rule=NO_UPDATE, learning_rate=0.0)
         if self.given:
             return dataclasses.replace(GIVEN, optimizer=optimizer)
         config = workload.config if self.dropout else workload.config.without_dropout()

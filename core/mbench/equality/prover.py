@@ -24,6 +24,7 @@ from mbench.equality.exchange import (
 )
 from mbench.equality.gates import CHANGES, DRIFT, EXACT, TIMED
 from mbench.equality.masks import judge_masks
+from mbench.equality.phases import judge_phase
 from mbench.equality.proof_case import exact_case, in_float64, proof_case
 from mbench.equality.reference import (
     DRAWN,
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from mbench.engine.together import Jobs
     from mbench.engine.worker import Launcher, Worker
     from mbench.environments.environment import Environment
+    from mbench.equality.gates import ChangeGates
     from mbench.equality.idle import Idle
     from mbench.results.proof import ProofRecord
     from mbench.workloads.given import GivenWorkload
@@ -114,6 +116,8 @@ class Prover:
                 mend = f"python -m mbench.equality.regenerate FRAMEWORK {self.workload.name}"
                 reason = f"{lack}, and its fingerprint has too few outputs to do without: {mend}"
                 raise CaseEnded("unsupported", reason)
+            if self.timed.phase:
+                raise CaseEnded("unsupported", f"{lack}, in which gradients are proven")
             self.notes.append(lack)
             if self.timed.updates:
                 self.notes.append(f"updates are compared in {self.timed.precision} alone")
@@ -155,7 +159,9 @@ class Prover:
 
     @property
     def what(self) -> str:
-        """Of several operators, the one."""
+        """Of several operators, or phases, the one."""
+        if self.timed.phase:
+            return f"what is {self.timed.phase}"
         return self.workload.name if isinstance(self.known, Computed) else "outputs"
 
     def report(self, text: str) -> None:
@@ -276,6 +282,8 @@ class Prover:
             if exact.updates:
                 inference = exact_case(self.adapter, replace(exact, mode="inference"))
             seeds = SEEDS if self.grade == PROVEN else tuple(DRAWN)
+            if exact.phase:
+                seeds = SEEDS[::-1]  # the first is known: a result that is kept is of the other
             seen = self.observe(worker, inference, seeds=seeds, steps=1)
             parameters = judge.judge_parameters(seen[0], self.workload)
             yield parameters
@@ -283,6 +291,9 @@ class Prover:
                 return
             if exact.layers is not None:
                 yield self.full_size(worker, exact, notes)
+            if exact.phase:
+                yield from self.judged_phase(seen[-1], gate=EXACT)
+                return
             if self.grade == PROVEN:
                 yield from self.judge_seeds(seen, gate=EXACT, check="outputs")
             else:
@@ -337,6 +348,15 @@ class Prover:
                 seen = worker.ask_all(message, wire.Observation)
                 yield from judge_ranks(seen, answers(config, batch), check=check)
 
+    def judged_phase(
+        self, seen: wire.Observation, *, gate: float, gates: ChangeGates | None = None
+    ) -> Iterator[judge.Finding]:
+        whole = replace(self.timed, phase="").resolve()
+        return judge_phase(
+            seen.steps[-1], self.reference.plain, self.workload, phase=self.timed.phase,
+            clip_norm=whole.optimizer.clip_norm, gate=gate, gates=gates,
+        )  # fmt: skip
+
     def exchange_pass(self, case: Case, rate: float, *, gate: float) -> Iterator[judge.Finding]:
         """One step of bare descent, by ranks with the same batch, then by each with its own."""
         ways = ways_apart(case.devices)
@@ -380,6 +400,10 @@ class Prover:
         what = f"{self.what} in " if isinstance(self.known, Computed) else ""
         self.report(f"proving {what}{case.precision} under {case.compiler}")
         with self.worker(case, self.log) as worker:
+            if case.phase:
+                (observed,) = self.observe(worker, case, steps=1)
+                yield from self.judged_phase(observed, gate=gate, gates=CHANGES[case.precision])
+                return
             if not case.updates:
                 seen = self.observe(worker, case, seeds=SEEDS, steps=1)
                 yield from self.judge_seeds(seen, gate=gate, check="timed")

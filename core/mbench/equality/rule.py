@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Arrays = Mapping[str, np.ndarray]
 
-__all__ = ["RULE_RATE", "judge_rule", "updated"]
+__all__ = ["CLIP_EPSILON", "RULE_RATE", "judge_rule", "updated"]
 
 RULE_RATE = 4.0
 """Updates are larger than parameters, so that these do not round them away in half precision."""

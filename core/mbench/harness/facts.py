@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from mbench.contract.case import BACKWARD, FORWARD
 from mbench.contract.precision import PRECISIONS
 from mbench.equality.gates import (
     CHANGED,
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
 
 __all__ = ["cases", "environment", "framework", "gates", "nodes", "outcome"]
 
+UNSEEN = CHANGED["bf16"]
+"""Of a precision in which changes are not compared."""
+
 
 def cases(comparison: Comparison) -> Iterator[events.Case]:
     """The cases of a comparison in which nothing is open any more."""
@@ -50,7 +54,7 @@ def cases(comparison: Comparison) -> Iterator[events.Case]:
             axes=entry.case,
             own_compiler=entry.own_compiler,
             samples=workload.samples,
-            flops_per_sample=workload.flops(entry.case.mode),
+            flops_per_sample=flops(entry.case),
             bytes_per_sample=workload.moved_bytes(entry.case.mode, number_bytes=width),
             message_bytes=None if elements is None else width * elements,
             bus_share=share,
@@ -59,14 +63,22 @@ def cases(comparison: Comparison) -> Iterator[events.Case]:
         )
 
 
+def flops(case: Case) -> float:
+    """Of one sample's step, as far as it goes."""
+    return case.resolve().flops("inference" if case.phase == FORWARD else case.mode)
+
+
 def gates(case: Case) -> Gates:
     """How far what is timed may lie apart, of two frameworks or of one in two processes."""
     training = case.updates
     drawn = case.resolve().config != replace(case, dropout=False).resolve().config
     norm, direction = CHANGED.get(case.precision, (None, None)) if training else (None, None)
     shows = training and case.precision in STATISTICS
+    answers = DROPPED if training and drawn else TIMED[case.precision]
+    if case.phase == BACKWARD:  # all gradients together are among its answers
+        answers = max(answers, CHANGED.get(case.precision, UNSEEN)[1])
     return Gates(
-        answers=DROPPED if training and drawn else TIMED[case.precision],
+        answers=answers,
         means=TIMED[case.precision] if training and drawn else None,
         drift=TIMED_DRIFT,
         norm=norm if norm is None or not drawn else max(norm, DROPPED_NORM),

@@ -5,17 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
+from mbench.contract.case import BACKWARD, FORWARD
 from mbench.errors import UsageError
 from mbench.plan.adaptive import Adaptive
 from mbench.plan.parts import counts
 from mbench.plan.plan import Comparison, supports
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
+    from mbench.contract.case import Case
     from mbench.plan.plan import Entry
 
-__all__ = ["CALLS", "EMPTY", "Apart", "taken_apart"]
+__all__ = ["CALLS", "EMPTY", "Apart", "bare", "stages", "taken_apart"]
 
 CALLS = 4
 """Of an operator in a step: what a step costs beside its calls weighs little, and is measured."""
@@ -43,7 +45,8 @@ class Apart(Adaptive):
 
 
 def taken_apart(whole: Comparison) -> list[Comparison]:
-    """The comparison of a model, an empty step, and one of each operator that the model is made of.
+    """The comparison of a model, an empty step, one of each operator that the model is made of, and
+    in training one of each step that makes less than the whole one.
 
     Raises UsageError where it is not known what a model is made of.
     """
@@ -52,7 +55,50 @@ def taken_apart(whole: Comparison) -> list[Comparison]:
     numbers = numbered(whole)
     found: list[Comparison] = [whole, part(EMPTY, 1, whole, next(numbers), calls=1)]
     found += [part(name, times, whole, next(numbers)) for name, times in stands.items()]
+    if case.mode == "train":
+        for name, stage in stages(bare(case), case).items():
+            if stage != case:
+                found.append(step_up_to(name, whole, next(numbers)))
     return found
+
+
+def stages(least: Case, whole: Case) -> dict[str, Case]:
+    """What a training step becomes by one thing more at a time: a forward pass, with a backward
+    pass, with the update, with clipping, with dropout. Each is named by what it has more than
+    the one before. The last is `whole`; `least` is that without clipping and dropout, as far as
+    it has them.
+    """
+    found = {
+        FORWARD: replace(least, phase=FORWARD),
+        BACKWARD: replace(least, phase=BACKWARD),
+        "update": replace(least, phase=""),
+    }
+    for name, field in (("clipping", "clip"), ("dropout", "dropout")):
+        if getattr(least, field) != getattr(whole, field):
+            last = list(found.values())[-1]
+            found[name] = replace(last, **{field: getattr(whole, field)})
+    return found
+
+
+def bare(case: Case) -> Case:
+    """`case` without clipping and dropout, where it has them."""
+    workload = case.resolve()
+    clips = workload.optimizer.clip_norm is not None
+    drops = workload.config != workload.config.without_dropout()
+    return replace(case, clip=case.clip and not clips, dropout=case.dropout and not drops)
+
+
+def step_up_to(name: str, whole: Comparison, numbers: tuple[int, int]) -> Comparison:
+    """A stage in place of the whole step, in each framework."""
+    comparison, first = numbers
+    return Comparison(
+        number=comparison,
+        title=f"{whole.title}, up to {name}",
+        times=1,
+        entries=tuple(
+            entries_of(whole.entries, first, lambda case: stages(bare(case), case)[name])
+        ),
+    )
 
 
 def numbered(whole: Comparison) -> Iterator[tuple[int, int]]:
@@ -73,12 +119,14 @@ def part(
         number=comparison,
         title=f"{name} ({times} times)",
         times=times,
-        entries=tuple(entries(name, whole.entries, first, calls=calls)),
+        entries=tuple(
+            entries_of(whole.entries, first, lambda case: case.of_operator(name, calls=calls))
+        ),
     )
 
 
-def entries(name: str, whole: Sequence[Entry], first: int, *, calls: int) -> Iterator[Entry]:
+def entries_of(whole: Sequence[Entry], first: int, made: Callable[[Case], Case]) -> Iterator[Entry]:
     for number, entry in enumerate(whole, start=first):
-        case = entry.case.of_operator(name, calls=calls)
+        case = made(entry.case)
         support = supports(entry.adapter, case)
         yield replace(entry, number=number, case=case, support=support)

@@ -1,4 +1,4 @@
-"""Where the difference of two steps is found: a sentence, and tables by kind and by operator."""
+"""Where the difference of two steps is found: sentences, and tables by phase, kind and operator."""
 
 from __future__ import annotations
 
@@ -38,15 +38,24 @@ def sentences(found: Document) -> Iterator[str]:
         return
     if not whole["shown"]:
         yield "So no difference of whole steps is shown; parts may differ, and cancel."
-    shown = sorted(
-        (one for one in found["kinds"] if one["difference_ms"]["shown"]),
-        key=lambda one: -abs(one["difference_ms"]["value"]),
-    )
-    for one in shown[:3]:
+    for one in shown(found["phases"]):
+        yield f"{amount(one['difference_ms'])} of it is found in {spoken(one['phase'])}."
+    for one in shown(found["kinds"])[:3]:
         yield f"{amount(one['difference_ms'])} of it is found in {one['kind']}."
     residual = found["residual"]["difference_ms"]
     share = abs(residual["value"]) / max(found["baseline_ms"], found["other_ms"])
     yield (f"{amount(residual)} is found in no operator by itself: {share:.0%} of the longer step.")
+
+
+def shown(parts: list[Document]) -> list[Document]:
+    """Those whose interval leaves out 0, the largest first."""
+    return by_size([one for one in parts if one["difference_ms"]["shown"]])
+
+
+def spoken(phase: str) -> str:
+    return {
+        "forward": "the forward pass", "backward": "the backward pass", "update": "the update"
+    }.get(phase, phase)  # fmt: skip
 
 
 def amount(found: Document, *, absolute: bool = False) -> str:
@@ -75,7 +84,7 @@ def row(name: str, one: Document, whole: float, *, times: int | None = None) -> 
 
 
 def tables(found: Document, *, most: int | None = MOST) -> list[Grid]:
-    """By kind with what is left, then by operator."""
+    """By phase, by kind with what is left, then by operator."""
     if not found["sets"]:
         return []
     whole = found["difference_ms"]["value"]
@@ -86,15 +95,26 @@ def tables(found: Document, *, most: int | None = MOST) -> list[Grid]:
         by_kind.rows.append(row(one["kind"], one, whole, times=one["times"]))
     by_kind.rows.append(row("an empty step", found["empty"], whole))
     by_kind.rows.append(row("no operator by itself", found["residual"], whole))
-    total = {**found, "difference_ms": found["difference_ms"]}
-    by_kind.rows.append(row("a whole step", total, whole))
+    by_kind.rows.append(row("a whole step", found, whole))
     operators = by_size(found["operators"])
     left = len(operators) - len(operators[:most])
     tail = f", the {most} largest differences of {len(operators)}" if left else ""
     by_name = Grid(f"{who}: by operator{tail}", ("operator", *COLUMNS), numeric=numeric)
     for one in operators[:most]:
         by_name.rows.append(row(one["operator"], one, whole, times=one["times"]))
-    return [by_kind, by_name]
+    return [*by_phase(found, who), by_kind, by_name]
+
+
+def by_phase(found: Document, who: str) -> list[Grid]:
+    """In their order: each is what it adds to those before it. None where there are none."""
+    if not found["phases"]:
+        return []
+    whole = found["difference_ms"]["value"]
+    made = Grid(f"{who}: by phase", ("phase", *COLUMNS[1:]), numeric=frozenset(COLUMNS))
+    for name, one in [*((one["phase"], one) for one in found["phases"]), ("a whole step", found)]:
+        cells = row(name, one, whole)
+        made.rows.append([cells[0], *cells[2:]])
+    return [made]
 
 
 def of_kernels(document: Document) -> list[Grid]:
@@ -130,7 +150,7 @@ def notes(document: Document) -> Iterator[str]:
         elif not case["proven"]:
             yield f"{case['label']}: its work is not proven equal"
     for one in document["missing"]:
-        yield f"{one['label']} lacks {one['operator']}: {one['reason']}"
+        yield f"{one['label']} lacks {one['part']}: {one['reason']}"
     if document["differences"]:
         yield (
             "The intervals of a table hold together with 95 % (Bonferroni). Operators were timed "
@@ -166,4 +186,16 @@ def as_csv(document: Document) -> str:
     return grids.as_csv([*made, *of_kernels(document)])
 
 
-FORMATS = {"table": table, "markdown": markdown, "csv": as_csv, "json": json.render}
+def html(document: Document) -> str:
+    from mbench.reports.html.waterfall import render
+
+    made = [grid for found in document["differences"] for grid in tables(found, most=None)]
+    last = [*notes(document), f"run {document['run']}, {document['status']}"]
+    return render(
+        document, headline=headline(document), grids=[*made, *of_kernels(document)], notes=last
+    )
+
+
+FORMATS = {
+    "table": table, "markdown": markdown, "csv": as_csv, "json": json.render, "html": html
+}  # fmt: skip

@@ -1,4 +1,4 @@
-"""What a run that took a step apart shows: in which operators the difference of two steps is found.
+"""What a run that took a step apart shows: in which of its parts the difference of two is found.
 
 Every figure is of a set of processes first: each set has all parts of both frameworks. So the parts
 and what they leave add up to the difference in every set, and their intervals hold what scatters
@@ -7,13 +7,13 @@ with them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from mbench import stats
 from mbench.errors import MbenchError
-from mbench.plan.apart import EMPTY
+from mbench.plan.apart import EMPTY, stages
 from mbench.results.figures import timed
 from mbench.results.proof import EQUAL
 
@@ -38,6 +38,9 @@ class Side:
     empty: Sets
     parts: Mapping[str, Sets]
     """By the operator's name, all the times that it stands in the model."""
+    phases: Mapping[str, Sets]
+    """By what a step has more than the one before it, which ends in the whole one; none where not
+    all of them were measured."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +70,7 @@ def explain(run: Run) -> Document:
         "comparison": run.comparisons[whole[0]].title,
         "cases": [told(case) for case in cases],
         "missing": [
-            {"label": c.planned.label, "operator": c.axes.model, "reason": c.outcome.reason}
+            {"label": c.planned.label, "part": part_of(run, c), "reason": c.outcome.reason}
             for c in run.cases.values()
             if c.outcome is not None and c not in cases
         ],
@@ -94,20 +97,47 @@ def told(case: CaseRecord) -> Document:
 def side(run: Run, whole: CaseRecord) -> Side:
     empty: Sets = {}
     parts: dict[str, Sets] = {}
-    own = [case for case in run.cases.values() if case.planned.label == whole.planned.label]
-    measured = {case.axes.model: step_times(case) for case in own if case is not whole}
+    every = [case for case in run.cases.values() if case.planned.label == whole.planned.label]
+    own = [case for case in every if case.axes.model != whole.axes.model]
+    measured = {case.axes.model: step_times(case) for case in own}
     if EMPTY in measured:
         empty = measured.pop(EMPTY)
     for case in own:
-        times = run.comparisons[case.planned.comparison].times
+        times = times_in(run, case)
         steps = measured.get(case.axes.model)
-        if case is whole or times is None or not steps:
+        if times is None or not steps:
             continue
         calls = case.axes.batch_size
         parts[case.axes.model] = {
             at: times * (steps[at] - empty[at]) / calls for at in steps.keys() & empty.keys()
         }
-    return Side(whole.planned.label, step_times(whole), empty, parts)
+    return Side(whole.planned.label, step_times(whole), empty, parts, phases(every, whole))
+
+
+def phases(own: Sequence[CaseRecord], whole: CaseRecord) -> dict[str, Sets]:
+    """What each stage of a step adds to the one before; see `stages`. Their sum is the step."""
+    least = next((case.axes for case in own if case.axes.phase), None)
+    if least is None:
+        return {}
+    found, before = {}, dict.fromkeys(step_times(whole), 0.0)
+    for name, stage in stages(replace(least, phase=""), whole.axes).items():
+        steps = next((step_times(case) for case in own if case.axes == stage), {})
+        if not steps:
+            return {}
+        found[name] = {at: steps[at] - before[at] for at in steps.keys() & before.keys()}
+        before = steps
+    return found
+
+
+def part_of(run: Run, case: CaseRecord) -> str:
+    """An operator's name; of a phase that of its comparison."""
+    whole = {one.axes.model for one in run.cases.values() if times_in(run, one) is None}
+    title = run.comparisons[case.planned.comparison].title
+    return title if case.axes.model in whole else case.axes.model
+
+
+def times_in(run: Run, case: CaseRecord) -> int | None:
+    return run.comparisons[case.planned.comparison].times
 
 
 def step_times(case: CaseRecord) -> Sets:
@@ -128,8 +158,11 @@ def difference(run: Run, base: Side, other: Side) -> Document:
     names = [name for name in base.parts if name in other.parts]
     every = [one.whole for one in (base, other)] + [one.empty for one in (base, other)]
     every += [one.parts[name] for one in (base, other) for name in names]
+    shared = list(base.phases) if base.phases.keys() == other.phases.keys() else []
+    every += [one.phases[name] for one in (base, other) for name in shared]
     common = sorted(set.intersection(*(set(sets) for sets in every)))
     level = Level(count=max(1, len(names) + 2))
+    of_phases = Level(count=max(1, len(shared)))
     kinds = list(dict.fromkeys(kind_of(name) for name in names))
     of_kinds = Level(count=max(1, len(kinds) + 2))
 
@@ -170,6 +203,7 @@ def difference(run: Run, base: Side, other: Side) -> Document:
             "other_ms": mean(other.empty[at] for at in common),
             "difference_ms": of_kinds.interval(other.empty[at] - base.empty[at] for at in common),
         },
+        "phases": [phase(name, base, other, common, of_phases) for name in shared],
         "kinds": [{"kind": kind, **found} for kind, found in by_kind.items()],
         "operators": [{"operator": name, **found} for name, found in by_name.items()],
         "residual": {
@@ -178,6 +212,16 @@ def difference(run: Run, base: Side, other: Side) -> Document:
             "difference_ms": of_kinds.interval(left(at) for at in common),
         },
         "only_in_one": sorted(set(base.parts) ^ set(other.parts)),
+    }
+
+
+def phase(name: str, base: Side, other: Side, common: Sequence[int], level: Level) -> Document:
+    before, after = base.phases[name], other.phases[name]
+    return {
+        "phase": name,
+        "baseline_ms": mean(before[at] for at in common),
+        "other_ms": mean(after[at] for at in common),
+        "difference_ms": level.interval(after[at] - before[at] for at in common),
     }
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbench.contract.adapter import Unsupported
+from mbench.contract.case import BACKWARD
 from mbench.contract.place import ALONE
 from mbench.sdk import tensors
 from mbench.sdk.settings import building
@@ -83,6 +84,8 @@ class Prepared:
             self.update = self.updater(workload, parameters, precision, compiler, self.settings)
             self.prepare_training()
             self.differences += self.update.differences
+        elif case.phase:
+            self.prepare_phase()
         elif self.training:
             self.prepare_gradients()
         else:
@@ -116,6 +119,10 @@ class Prepared:
         """Compile what `differentiate` calls."""
         raise Unsupported(f"the adapter has no gradients of {self.workload.family}")
 
+    def prepare_phase(self) -> None:
+        """Compile what `run_phase` calls: by the means of `train`, as far as the phase goes."""
+        raise Unsupported("the adapter makes no phases of a training step")
+
     def prepare_inference(self) -> None:
         """Compile what `infer` calls."""
 
@@ -137,6 +144,12 @@ class Prepared:
         """
         raise NotImplementedError(f"{type(self).__name__} must differentiate")
 
+    def run_phase(self, batch: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Enqueue the case's phase of a training step. Gives the "loss", and if it goes `backward`
+        the gradients by all trainable parameters, by their names.
+        """
+        raise NotImplementedError(f"{type(self).__name__} must make phases")
+
     def natives(self) -> Mapping[str, Native]:
         """All parameters and running statistics by canonical name."""
         raise NotImplementedError(f"{type(self).__name__} must name its tensors")
@@ -156,6 +169,11 @@ class Prepared:
     def seed(self) -> int:
         """Of what the framework draws by itself: each rank drops what it will."""
         return self.case.seed + self.among.rank
+
+    @property
+    def backward(self) -> bool:
+        """Whether the case's phase has a backward pass."""
+        return self.case.phase == BACKWARD
 
     def place_batches(self) -> None:
         """All batches on the device; `batch` is the first. The same ones in every framework, and
@@ -198,6 +216,8 @@ class Prepared:
         batch = self.placed_batches[at]
         if self.updates:
             self._result = self.train(batch)
+        elif self.case.phase:
+            self._result = self.run_phase(batch)
         else:
             self._result = self.differentiate(batch) if self.training else self.infer(batch)
 
@@ -224,8 +244,9 @@ class Prepared:
     def outputs(self) -> dict[str, np.ndarray]:
         assert not self.updates, "training keeps no outputs"
         known = self.natives() if self.training else {}
+        prefix = "" if self.case.phase else GRADIENT
         return {
-            name: self.canonical(self.to_numpy(output), known.get(name[len(GRADIENT) :]))
+            name: self.canonical(self.to_numpy(output), known.get(name[len(prefix) :]))
             for name, output in self._result.items()
         }
 

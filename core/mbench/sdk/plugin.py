@@ -103,6 +103,10 @@ class AdapterBase:
         if together and not self.parallel:
             what = "collectives" if workload.exchanges else "training on several devices"
             return f"{self.title}'s adapter has no {what}"
+        if case.phase and case.mode != "train":
+            return f"{case.mode} has no phases"
+        if case.phase and PRECISIONS[case.precision].scales_loss:
+            return f"no phases are made of a step in {case.precision}, whose loss is scaled"
         return self.lacking(
             parallel=self.parallel if together else "",
             mode=case.mode,

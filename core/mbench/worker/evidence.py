@@ -176,6 +176,8 @@ def look(rotation: Rotation, workload: Workload, case: Case, request: Look) -> S
             if request.along:
                 array = array @ signs_of(name, array.shape[-1]).astype(array.dtype)
             outputs[name] = sketch(name, thinned(array))
+    if case.phase:
+        outputs = gathered(outputs)
     changes: dict[str, list[float]] = {}
     statistics: dict[str, list[float]] = {}
     if request.changes:
@@ -196,6 +198,21 @@ def look(rotation: Rotation, workload: Workload, case: Case, request: Look) -> S
         changes=changes,
         statistics=statistics,
     )
+
+
+def gathered(outputs: Mapping[str, list[float]]) -> dict[str, list[float]]:
+    """All gradients of a phase as one beside the loss: of a single one, rounding may be all."""
+    loss, gradients = {}, []
+    for name, found in outputs.items():
+        if name == "loss":
+            loss[name] = found
+        else:
+            gradients.append(found)
+    if not gradients:
+        return loss
+    whole = np.array(gradients)
+    norm = float(np.linalg.norm(whole[:, 0]))
+    return {**loss, "gradients": [norm, *(float(p) for p in whole[:, 1:].sum(axis=0))]}
 
 
 def rounded(array: np.ndarray, kind: str) -> np.ndarray:

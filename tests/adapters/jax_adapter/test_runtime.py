@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import small
 from alike import RuntimesAlike
+from phases import PhasesAlike
 from small import BERT, infer, losses, resnet
 
 from mbench.contract.adapter import Unsupported
@@ -31,6 +32,10 @@ prepare = partial(small.prepare, compiler="jit")
 @pytest.fixture(params=WORKLOADS)
 def workload(request):
     return WORKLOADS[request.param]
+
+
+class TestPhases(PhasesAlike):
+    compilers = ("jit",)
 
 
 class TestAlike(RuntimesAlike):

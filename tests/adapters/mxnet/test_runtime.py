@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import small
 from alike import RuntimesAlike, ScalersAlike
+from phases import PhasesAlike
 from small import BERT, losses, resnet
 
 from mbench.contract.adapter import Unsupported
@@ -47,6 +48,10 @@ def faster(workload):
     """With a rate at which three steps can be told apart."""
     quick = dataclasses.replace(workload.optimizer, learning_rate=1e-4)
     return dataclasses.replace(workload, optimizer=quick)
+
+
+class TestPhases(PhasesAlike):
+    compilers = ("hybrid", "eager")
 
 
 class TestAlike(RuntimesAlike):

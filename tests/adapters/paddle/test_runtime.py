@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import small
 from alike import RuntimesAlike, ScalersAlike
+from phases import PhasesAlike
 from small import BERT, infer, losses, resnet
 
 from mbench.contract.adapter import Unsupported
@@ -56,6 +57,10 @@ prepare = partial(small.prepare, compiler="eager")
 @pytest.fixture(params=WORKLOADS)
 def workload(request):
     return WORKLOADS[request.param]
+
+
+class TestPhases(PhasesAlike):
+    compilers = ("eager", "static")
 
 
 class TestAlike(RuntimesAlike):

@@ -13,6 +13,7 @@ import pytest
 import small
 from alike import TOLERANCES, RuntimesAlike, ScalersAlike
 from cases import make_case
+from phases import PhasesAlike
 from small import BERT, losses, resnet
 
 from mbench.contract.adapter import Unsupported
@@ -41,6 +42,10 @@ prepare = partial(small.prepare, compiler="graph")
 @pytest.fixture(params=WORKLOADS)
 def workload(request):
     return WORKLOADS[request.param]
+
+
+class TestPhases(PhasesAlike):
+    compilers = ("graph",)
 
 
 class TestAlike(RuntimesAlike):

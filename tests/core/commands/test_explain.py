@@ -52,6 +52,22 @@ def test_what_sleeps_is_found():
     assert any("op:linear/16x256x64,1," in row for row in rows)
 
 
+def test_the_phases_that_sleep_are_found():
+    """One sleeps in the forward pass, the other in the update: as long, so the sum hides it."""
+    arms = ["flaky:FLAKY=sleepy", "flaky:FLAKY=drowsy"]
+    result = explain(*arms, *QUICK, "--format", "json")
+    assert result.returncode == 0, result.stderr
+    document = json.loads(result.stdout)
+    assert document["missing"] == []
+    (found,) = document["differences"]
+    by_phase = {one["phase"]: one["difference_ms"] for one in found["phases"]}
+    assert list(by_phase) == ["forward", "backward", "update"]
+    assert by_phase["forward"]["value"] < -3
+    assert by_phase["update"]["value"] > 3
+    total = sum(one["value"] for one in by_phase.values())
+    assert total == pytest.approx(found["difference_ms"]["value"], rel=1e-9, abs=1e-12)
+
+
 def test_a_run_that_was_compared_is_taken_apart_later():
     compared = subprocess.run(
         [sys.executable, "-m", "mbench", "compare", "tiny", "flaky", "--models", "tiny-model",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
+from cases import make_case
 
 from mbench.builtin import mbench_workloads
 from mbench.errors import UsageError
-from mbench.plan.apart import CALLS, EMPTY, taken_apart
+from mbench.plan.apart import CALLS, EMPTY, bare, stages, taken_apart
 from mbench.plan.parts import FAMILIES
 from mbench.plan.plan import Sweep, plan
 from mbench.plan.selection import load_workload
@@ -58,14 +60,29 @@ def test_parts_are_numbered_after_the_whole(plugins):
         plugins,
     )
     made = taken_apart(whole)
-    assert [one.number for one in made] == [0, 1, 2, 3]
-    assert [entry.number for one in made for entry in one.entries] == list(range(8))
-    assert [one.times for one in made] == [None, 1, 1, 1]
+    assert [one.number for one in made] == list(range(6))
+    assert [entry.number for one in made for entry in one.entries] == list(range(12))
+    assert [one.times for one in made] == [None, 1, 1, 1, 1, 1]
     empty, linear = made[1].entries[0].case, made[2].entries[0].case
     assert (empty.model, empty.batch_size) == (EMPTY, 1)
     assert (linear.model, linear.batch_size) == ("op:linear/8x256x64", CALLS)
     assert linear.mode == "train"
     assert all(entry.support.supported for one in made for entry in one.entries)
+
+
+def test_a_step_grows_by_one_thing_at_a_time():
+    case = make_case(model="bert-base", workload="mbench.workloads.bert:MODELS")
+    assert bare(make_case()) == make_case()
+    least = bare(case)
+    assert (least.clip, least.dropout) == (False, False)
+    found = stages(least, case)
+    assert list(found) == ["forward", "backward", "update", "clipping", "dropout"]
+    assert found["dropout"] == case
+    assert found["clipping"] == replace(case, dropout=False)
+    assert found["backward"] == replace(least, phase="backward")
+    assert not found["backward"].updates
+    unclipped = replace(case, clip=False)
+    assert list(stages(bare(unclipped), unclipped)) == ["forward", "backward", "update", "dropout"]
 
 
 def test_a_model_whose_operators_nobody_wrote_down_is_refused(plugins):

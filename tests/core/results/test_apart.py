@@ -35,7 +35,8 @@ def made_up(plugins):
             for planned in facts.cases(comparison):
                 record = CaseRecord(planned)
                 for at in range(sets):
-                    taken = milliseconds(planned.label, planned.axes.model, at)
+                    axes = planned.axes
+                    taken = milliseconds(planned.label, axes.phase or axes.model, at)
                     block = events.Block(
                         case=planned.case, process=at, round=0, each=False, start=0, steps=10,
                         nanoseconds=[round(10 * taken * 1e6)], ranks=[],
@@ -47,13 +48,20 @@ def made_up(plugins):
     return made_up
 
 
+PHASES = {"forward": 2.0, "backward": 4.0}
+
+
 def times(label, model, at):
-    """The linear layer takes 1 ms longer in flaky, and 0.5 ms are in no operator."""
+    """The linear layer takes 1 ms longer in flaky, and 0.5 ms are in no operator. The forward pass
+    takes 1 ms longer, the backward pass 0.2, and the update the rest.
+    """
     more = label == "flaky"
     if model.startswith("op:linear"):
         return 0.1 + 4 * (2 + more)
     if model.startswith("op:cross"):
         return 0.1 + 4 * 0.5
+    if model in PHASES:
+        return PHASES[model] + (1.2 if model == "backward" else 1) * more
     return 0.1 + 0.001 * at if model.startswith("op:add") else 5 + 1.5 * more + 0.01 * at
 
 
@@ -71,6 +79,32 @@ def test_parts_and_what_is_left_make_the_difference(made_up):
     total = sum(part["difference_ms"]["value"] for part in parts)
     assert total == pytest.approx(found["difference_ms"]["value"], abs=1e-12)
     assert found["residual"]["baseline_ms"] == pytest.approx(5.02 - 0.102 - 2.5 + 0.001, abs=0.01)
+
+
+def test_phases_make_the_difference(made_up):
+    (found,) = explain(made_up(times))["differences"]
+    phases = {one["phase"]: one for one in found["phases"]}
+    assert list(phases) == ["forward", "backward", "update"]
+    values = [one["difference_ms"]["value"] for one in found["phases"]]
+    assert values == pytest.approx([1.0, 0.2, 0.3])
+    assert sum(values) == pytest.approx(found["difference_ms"]["value"], abs=1e-12)
+    assert phases["backward"]["baseline_ms"] == pytest.approx(2.0)
+    assert phases["update"]["baseline_ms"] == pytest.approx(1.02)
+    assert sum(one["other_ms"] for one in found["phases"]) == pytest.approx(found["other_ms"])
+    said = FORMATS["table"]({**explain(made_up(times)), "kernels": []})
+    assert "of it is found in the forward pass" in " ".join(said.split())
+
+
+def test_a_phase_that_one_of_them_lacks_leaves_all_out(made_up):
+    run = made_up(times)
+    lacking = next(case for case in run.cases.values() if case.axes.phase == "backward")
+    lacking.outcome = SimpleNamespace(outcome="unsupported", reason="there is none")
+    document = explain(run)
+    (found,) = document["differences"]
+    assert found["phases"] == []
+    assert found["difference_ms"]["value"] == pytest.approx(1.5)
+    (missing,) = document["missing"]
+    assert missing["part"].endswith("up to backward")
 
 
 def test_what_no_operator_shows_is_named_in_every_format(made_up):
@@ -110,7 +144,7 @@ def test_identical_frameworks_differ_by_chance_only(made_up):
     Processes have offsets of their own, which are shared by all their parts.
     """
     drawn = np.random.default_rng(7)
-    shown = 0
+    shown = by_phase = 0
     for _ in range(60):
         offsets = {label: drawn.normal(0, 0.02, 5) for label in ("tiny", "flaky")}
 
@@ -120,8 +154,10 @@ def test_identical_frameworks_differ_by_chance_only(made_up):
 
         (found,) = explain(made_up(noisy))["differences"]
         parts = [found["empty"], found["residual"], *found["kinds"]]
+        by_phase += any(part["difference_ms"]["shown"] for part in found["phases"])
         shown += any(part["difference_ms"]["shown"] for part in parts)
     assert shown <= 7
+    assert by_phase <= 7
 
 
 def test_a_run_that_took_nothing_apart_says_so(made_up):

@@ -11,7 +11,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from mbench.older import prod, zipped
+from mbench.older import zipped
 from mbench.workloads.operators.operator import FLOAT_BYTES, Kind, Operand, Operator
 from mbench.workloads.workload import rank_seed
 

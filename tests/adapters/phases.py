@@ -1,0 +1,49 @@
+"""The phases of a training step are parts of that very step: what holds for every adapter alike."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from small import losses, prepare
+
+from mbench.contract.case import BACKWARD, FORWARD
+from mbench.workloads.workload import NO_UPDATE, Optimizer
+
+__all__ = ["PhasesAlike"]
+
+RATE = 1e-3
+"""Of the bare descent that `prepare` makes."""
+NOTHING = Optimizer(rule=NO_UPDATE, learning_rate=0.0)
+
+
+class PhasesAlike:
+    """An adapter's tests derive it, and have a fixture `workload`. `compilers` are tried."""
+
+    compilers: tuple[str, ...]
+
+    def test_they_are_of_that_step(self, runtime, workload):
+        """The loss is the step's first, and gradients are what a step of bare descent goes by."""
+        workload = replace(workload, optimizer=replace(workload.optimizer, clip_norm=None))
+        trained = {tensor.name for tensor in workload.tensors() if tensor.trainable}
+        for compiler in self.compilers:
+            how = {"compiler": compiler, "precision": "fp64"}
+            whole = prepare(runtime, workload, plain_sgd=True, **how)
+            before = dict(whole.parameters())
+            (due,) = losses(whole, 1)
+            moved = {name: before[name] - array for name, array in whole.parameters()}
+            for phase, names in ((FORWARD, set()), (BACKWARD, trained)):
+                made = prepare(runtime, replace(workload, optimizer=NOTHING), phase=phase, **how)
+                for _ in range(2):  # gradients are not added up
+                    made.step(0)
+                    made.synchronize()
+                    found = made.outputs()
+                    assert float(found.pop("loss")) == pytest.approx(due, rel=1e-12), compiler
+                    assert set(found) == names
+                    size = max((np.abs(array).max() for array in found.values()), default=0.0)
+                    for name, gradient in found.items():
+                        gap = np.abs(RATE * gradient - moved[name]).max()
+                        assert gap <= 1e-10 * RATE * size + 1e-15, f"{name} under {compiler}"
+                kept = dict(made.parameters())
+                assert all(np.array_equal(kept[name], before[name]) for name in trained)
