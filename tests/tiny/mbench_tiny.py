@@ -303,7 +303,12 @@ class Flaky(Tiny):
 
 
 class FlakyModel(Model):
-    """Tells `lie`, after `fault`, which a runtime counts the steps for."""
+    """Tells `lie`, after `fault`, which a runtime counts the steps for once it is prepared."""
+
+    lie = ""
+
+    def fault(self):
+        """None while it is prepared."""
 
     def tell(self, lie, fault):
         self.lie, self.fault = lie, fault

@@ -58,5 +58,5 @@ def memory(run: Run, case: CaseRecord) -> float | None:
     in the precision of `case`, on its device, with its threads; None where none was made.
     """
     probes = [p for c in run.cases.values() if where(c) == where(case) for p in c.ceiling]
-    found = largest(probes, "accumulate")
+    found = largest(probes, "add")
     return rate(found) if found else None

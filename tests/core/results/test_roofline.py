@@ -17,11 +17,11 @@ RATE = 8 * 10 / 2.0
 
 
 def probe(kind, per_second):
-    return {"probe": kind, "size": 64, "amount": per_second, "steps": 1, "nanoseconds": [10**9]}
+    return {"operator": kind, "size": 64, "amount": per_second, "steps": 1, "nanoseconds": [10**9]}
 
 
 def made(document, *models, products=None, memory=None, **axes):
-    rates = {"matmul": products, "accumulate": memory}
+    rates = {"matmul": products, "add": memory}
     probes = [probe(kind, rate) for kind, rate in rates.items() if rate]
     axes = {"mode": ("inference",), **axes}
     return document(
