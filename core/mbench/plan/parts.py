@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from mbench.errors import UsageError
+from mbench.errors import UsageError, about
 from mbench.plan.selection import OPERATORS, load_workload
 
 if TYPE_CHECKING:
@@ -25,8 +25,7 @@ def counts(workload: Workload, *, batch_size: int, mode: str) -> Counter[str]:
     if not found:
         raise UsageError(
             f"nobody wrote down which operators {workload.name} is made of; "
-            f"of the families {', '.join(FAMILIES[:-1])} and {FAMILIES[-1]} it is known",
-            option="--models",
+            f"of the families {', '.join(FAMILIES[:-1])} and {FAMILIES[-1]} it is known"
         )
     return found
 
@@ -54,7 +53,9 @@ def parts_of(
         except ValueError as error:
             raise UsageError(str(error)) from None
         where = model if len(batches) == 1 else f"{model} at batch {batch_size}"
-        for name, times in counts(whole, batch_size=batch_size, mode=mode).items():
+        with about("--operators"):
+            stands = counts(whole, batch_size=batch_size, mode=mode)
+        for name, times in stands.items():
             part = {
                 **asked, "model": name, "workload": OPERATORS, "sizes": {}, "clip": True,
                 "batch_size": load_workload(OPERATORS, name).usual_batch(device),
