@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from mbench.contract.case import BACKWARD, FORWARD
-from mbench.errors import UsageError
+from mbench.errors import UsageError, about
 from mbench.plan.adaptive import Adaptive
 from mbench.plan.parts import counts
 from mbench.plan.plan import Comparison, supports
@@ -51,7 +51,8 @@ def taken_apart(whole: Comparison) -> list[Comparison]:
     Raises UsageError where it is not known what a model is made of.
     """
     case = whole.entries[0].case
-    stands = counts(case.resolve(), batch_size=case.batch_size, mode=case.mode)
+    with about("--models"):
+        stands = counts(case.resolve(), batch_size=case.batch_size, mode=case.mode)
     numbers = numbered(whole)
     found: list[Comparison] = [whole, part(EMPTY, 1, whole, next(numbers), calls=1)]
     found += [part(name, times, whole, next(numbers)) for name, times in stands.items()]

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from mbench.contract.case import OPERATORS
-from mbench.errors import UsageError
+from mbench.errors import UsageError, about
 from mbench.plan.selection import load_workload
 
 if TYPE_CHECKING:
@@ -26,8 +26,7 @@ def counts(workload: Workload, *, batch_size: int, mode: str) -> Counter[str]:
     if not found:
         raise UsageError(
             f"nobody wrote down which operators {workload.name} is made of; "
-            f"of the families {', '.join(FAMILIES[:-1])} and {FAMILIES[-1]} it is known",
-            option="--models",
+            f"of the families {', '.join(FAMILIES[:-1])} and {FAMILIES[-1]} it is known"
         )
     return found
 
@@ -55,7 +54,9 @@ def parts_of(
         except ValueError as error:
             raise UsageError(str(error)) from None
         where = model if len(batches) == 1 else f"{model} at batch {batch_size}"
-        for name, times in counts(whole, batch_size=batch_size, mode=mode).items():
+        with about("--operators"):
+            stands = counts(whole, batch_size=batch_size, mode=mode)
+        for name, times in stands.items():
             part = {
                 **asked, "model": name, "workload": OPERATORS, "sizes": {}, "clip": True,
                 "batch_size": load_workload(OPERATORS, name).usual_batch(device),

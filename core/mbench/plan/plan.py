@@ -148,7 +148,7 @@ def plan(sweep: Sweep, plugins: Plugins) -> list[Comparison]:
         arms = [parse_arm(text) for text in sweep.frameworks]
         adapters = [find_adapter(arm.spec, plugins, device=sweep.device) for arm in arms]
     wanted = values_of(sweep, adapters)
-    with about("--models"):
+    with about("--operators" if sweep.in_parts else "--models"):
         wanted["model"] = select(wanted["model"], plugins.workloads)
         references = {model: reference_of(model, plugins.workloads) for model in wanted["model"]}
     workloads = {model: load_workload(reference, model) for model, reference in references.items()}

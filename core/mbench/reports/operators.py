@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mbench.reports.cells import named_cases
+from mbench.contract.axes import alike, name
 from mbench.reports.grid import Grid
 from mbench.reports.text import number
 
@@ -20,24 +20,25 @@ CACHED = 1.0
 
 
 def operators(document: Document) -> Grid | None:
-    """A row for each operator that was measured; None where none was.
+    """A row for each operator that was measured, named by what tells it apart; None where none was.
 
     Columns that are empty in all rows are left out.
     """
-    rows = []
-    for who, case in named_cases(document):
+    rows, shared = [], alike(document["cases"]) - {"model"}
+    for case in document["cases"]:
         found = case["operator"]
         if found is None or case["outcome"] != "ok":
             continue
         share = found["roofline"]
         rows.append([
-            who,
+            case["label"],
+            name(case, less=shared),
             stands(found["stands"]),
             number(found["flops_per_second"] / 1e9) if found["flops_per_second"] else "",
             number(found["bytes_per_second"] / 1e9),
             "" if share is None else f"{100 * share:.3g} % of {found['limit']}",
         ])  # fmt: skip
-    columns = ("operators", *NUMBERS)
+    columns = ("framework", "operator", *NUMBERS)
     kept = [at for at in range(len(columns)) if any(row[at] for row in rows)]
     if not rows:
         return None
@@ -46,6 +47,7 @@ def operators(document: Document) -> Grid | None:
         [columns[at] for at in kept],
         [[row[at] for at in kept] for row in rows],
         numeric=frozenset(NUMBERS),
+        spare=("times", "GB/s"),
     )
 
 

@@ -90,6 +90,8 @@ def test_a_dry_run_learns_from_earlier_runs(mbench, tmp_path):
     ("line", "words"),
     [
         ('models = ["tiny-modle"]', "line 9, models: unknown model 'tiny-modle'"),
+        ('operators = ["gpt2-small"]', "line 9, operators: nobody wrote down which operators gpt2"),
+        ('operators = ["tiny-modle"]', "line 9, operators: unknown model 'tiny-modle'"),
         ('batch-size = ["most"]', "line 9, batch-size: 'most' is not a whole number"),
         ('mode = ["trian"]', "line 9, mode: unknown mode 'trian'; did you mean train?"),
         ("mood = 1", "line 9, mood: unknown key; did you mean mode or models?"),
@@ -104,7 +106,7 @@ def test_a_dry_run_learns_from_earlier_runs(mbench, tmp_path):
 )
 def test_an_impossible_sweep_names_its_line_and_key(mbench, tmp_path, line, words):
     head, _, rest = SUITE.partition('models = ["tiny-model"]\n')
-    models = "" if line.startswith("models") else 'models = ["tiny-model"]\n'
+    models = "" if line.startswith(("models", "operators")) else 'models = ["tiny-model"]\n'
     (tmp_path / "bad.toml").write_text(
         f"{head}{line}\n{models}{rest}".replace("batch-size = [8]\n", "")
     )
@@ -129,6 +131,17 @@ def test_an_impossible_protocol_names_its_line_and_key(mbench, tmp_path, old, ne
     result = mbench("run", "bad.toml")
     assert result.returncode == 2
     assert words in result.stderr
+
+
+def test_the_operators_of_a_suite_give_way_to_what_is_typed(mbench, tmp_path):
+    (tmp_path / "my.toml").write_text(
+        '[[sweep]]\noperators = ["tiny-model"]\nbatch-size = [2]\nmode = ["inference"]\n'
+    )
+    planned = mbench("run", "my.toml", "--frameworks", "tiny", "--dry-run").stdout
+    assert planned.startswith("op:linear/2x256x64 inference, batch 4")
+    assert "1 comparison, 1 case" in planned
+    typed = mbench("run", "my.toml", "--frameworks", "tiny", "--models", "tiny-model", "--dry-run")
+    assert typed.stdout.startswith("tiny-model inference, batch 2")
 
 
 def test_frameworks_of_a_framework_make_no_sense(mbench):

@@ -44,6 +44,7 @@ def test_each_holds_as_many_as_the_source_has_of_them(suites):
     assert kinds["deepbench-device"] == {
         "matmul inference": 13, "conv2d inference": 15, "lstm inference": 1,
     }  # fmt: skip
+    assert [len(suites[name]) for name in SUITES] == [29, 173, 200], "as docs/suites.md says"
     both = kinds["deepbench"] + kinds["deepbench-large"]
     assert both == {
         "matmul inference": 157, "conv2d inference": 97, "conv2d train": 82,
