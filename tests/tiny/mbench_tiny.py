@@ -294,6 +294,9 @@ class FlakyModel(Model):
 
     lie = ""
 
+    def fault(self):
+        """None before it is told."""
+
     def tell(self, lie, fault):
         self.lie, self.fault = lie, fault
         if self.updates:
