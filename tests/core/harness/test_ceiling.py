@@ -16,6 +16,7 @@ from mbench.harness import ceiling
 from mbench.harness.ceiling import BLOCKS, Ceilings, amount, case_of
 from mbench.plan.plan import Sweep, plan
 from mbench.results.encoding import decode, encode
+from mbench.results.proof import ProofRecord
 
 SIDES = {"matmul": (64, 128, 256, 512), "add": (64, 128)}
 
@@ -132,9 +133,24 @@ def test_another_answer_at_the_size_that_is_timed_is_no_ceiling(entries, lie):
         assert event.nanoseconds == []
 
 
-def test_what_is_not_proven_small_is_not_timed(entries):
+def test_what_is_not_proven_small_is_not_timed(entries, monkeypatch):
+    """Each once, however many entries share it."""
+    asked = []
+
+    def prove_all(wanted, **how):
+        asked.append([(one.case.model, one.case.mode) for one in wanted])
+        for one in wanted:
+            failed = ["outputs: none"] if "matmul" in one.case.model else []
+            one.ended(ProofRecord(
+                proven=not failed, worst=None, failures=failed, findings=[], notes=[], version="1",
+                grade="proven",
+            ))  # fmt: skip
+
+    monkeypatch.setattr(ceiling, "prove_all", prove_all)
     ceilings = Ceilings(Store(), NotedProgress())
-    ceilings.ended((*ceiling.key(entries[0]), "matmul"), CaseEnded("not-equal", "outputs: none"))
+    for _ in range(2):
+        ceilings.prove([(entry, None) for entry in entries[:2]], log=lambda entry: None)
+    assert asked == [[("op:matmul/64x64x64", "inference"), ("op:add/64x64", "inference")], []]
     worker = Worker()
     events = find(entries[0], worker, ceilings)
     assert [event.reason for event in events] == ["not-equal: outputs: none", ""]
