@@ -21,6 +21,7 @@ import pytest
 from cases import make_case
 from small import BERT, resnet
 
+from mbench.contract.adapter import Unsupported
 from mbench.older import zipped
 
 __all__ = ["RATE", "WORKLOADS", "RanksAlike", "case", "in_ranks", "observed"]
@@ -47,6 +48,8 @@ def case(model, **changes):
 def observed(runtime, case, *, steps=1, batch=0):
     """What that many steps on the batch of that number leave, from the canonical parameters."""
     workload = case.resolve()
+    if workload.exchanges:
+        return exchanged(runtime, case, batches=batch)
     start = dict(workload.parameters(seed=0))
     benchmark = runtime.prepare(case, workload)
     benchmark.load_parameters(iter(start.items()))
@@ -57,6 +60,20 @@ def observed(runtime, case, *, steps=1, batch=0):
         losses.append(benchmark.loss())
     found = {name: array - start[name] for name, array in benchmark.parameters()}
     return {"losses": np.array(losses), "differences": np.array(benchmark.differences), **found}
+
+
+def exchanged(runtime, case, *, batches):
+    """What a collective gives this rank of each batch, "0/output.0"; or why it is unsupported."""
+    try:
+        benchmark = runtime.prepare(case, case.resolve())
+    except Unsupported as lack:
+        return {"unsupported": np.array(str(lack))}
+    found = {}
+    for at, batch in enumerate(batches):
+        benchmark.step(batch)
+        benchmark.synchronize()
+        found.update({f"{at}/{name}": array for name, array in benchmark.outputs().items()})
+    return found
 
 
 def in_ranks(runtime, cases, *, ranks=2, steps=1, batch=0):

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PAGE = "docs/results-schema.md"
+EXCHANGES = ("cases[].ranks.", "cases[].bandwidth.")
+"""How the fields begin that several devices have."""
 TYPES: dict[str, Any] = {
     "string": str, "integer": int, "number": (int, float), "boolean": bool, "object": dict,
     "null": type(None),
@@ -165,7 +167,7 @@ def test_every_field_is_documented_with_its_type(document, pages):
     types = documented(pages[PAGE])
     assert gpu <= set(types)
     others = constants(pages[PAGE], of="published protocols")
-    several = {p for p in types if p.startswith(("cases[].ranks.", "cases[].operator."))}
+    several = {p for p in types if p.startswith((*EXCHANGES, "cases[].operator."))}
     compare(document, types, absent=gpu | others | several | unmetered(document, types))
 
 
@@ -206,15 +208,16 @@ def test_a_published_protocol_has_constants_of_its_own(tmp_path, pages):
 
 def test_the_document_of_several_devices(tmp_path, pages):
     text = mbench(
-        tmp_path, "run", "tiny", "--models", "tiny-model", "--scale", "1x2", "--processes", "1",
-        "--rounds", "1", "--block", "0.05", "--threads", "1", "--no-verify", "--no-mfu",
-        "--format", "json",
+        tmp_path, "run", "tiny", "--models", "op:all-reduce/100", "--mode", "inference", "--scale",
+        "1x2", "--processes", "1", "--rounds", "1", "--block", "0.05", "--threads", "1",
+        "--no-verify", "--no-mfu", "--format", "json",
     )  # fmt: skip
     types = documented(pages[PAGE])
     (case,) = json.loads(text)["cases"]
-    ranks = {path for path in types if path.startswith("cases[].ranks")}
-    compare({"cases": [{"ranks": case["ranks"]}]}, types, absent=set(types) - ranks - {"cases"})
-    assert len(ranks) == 3
+    due = {path for path in types if path.startswith(EXCHANGES)}
+    found = {name: case[name] for name in ("ranks", "bandwidth")}
+    compare({"cases": [found]}, types, absent=set(types) - due - {"cases"})
+    assert len(due) == 5
 
 
 def test_the_document_of_an_operator(tmp_path, pages):

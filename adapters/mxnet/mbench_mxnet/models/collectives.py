@@ -30,6 +30,7 @@ class Calls(gluon.HybridBlock):
 
     differences = (
         "all-reduce is pushpull of the distributed KVStore: servers add up, one beside each rank",
+        "it works in place: the payload is copied first, in the time",
     )
 
     def __init__(self, kind: Collective) -> None:
@@ -41,10 +42,9 @@ class Calls(gluon.HybridBlock):
     def prepared(self, batch: Mapping[str, Any]) -> list[tuple[int, nd.NDArray, nd.NDArray]]:
         """The key of each call, its payload, and room for the sum."""
         payloads = [batch[f"x.{call}"] for call in range(self.kind.calls)]
-        if payloads[0].dtype == np.float64:
-            payloads = [x.astype("float32") for x in payloads]
         if not self.rooms:
-            self.rooms = [nd.zeros_like(x) for x in payloads]
+            kind = np.float32 if payloads[0].dtype == np.float64 else payloads[0].dtype
+            self.rooms = [nd.zeros_like(x).astype(kind) for x in payloads]
             self.keys = parallel.known(self.rooms)
         return list(zip(self.keys, payloads, self.rooms, strict=True))
 
@@ -60,6 +60,7 @@ def forward(model: Calls, batch: Mapping[str, Any]) -> dict[str, Any]:
     """What this rank gets of each call: "output.0"."""
     found = {}
     for call, (key, x, room) in enumerate(model.prepared(batch)):
-        parallel.store.pushpull(key, x, out=room, priority=-call)
+        x.copyto(room)  # given another room, pushpull leaves the sum in the payload, too
+        parallel.store.pushpull(key, room, priority=-call)
         found[f"output.{call}"] = room.astype(batch[f"x.{call}"].dtype, copy=False)
     return found

@@ -26,6 +26,9 @@ __all__ = ["build", "forward"]
 GROUP = 7001
 """A number for the ranks as a group, of which the strategy makes none: its own count from 1."""
 
+keys: dict[tuple, int] = {}
+"""Of broadcasts, by call, type and shape: TensorFlow holds each key to those that it first had."""
+
 
 def all_reduce(x: tf.Tensor, call: int) -> tf.Tensor:
     return tf.distribute.get_replica_context().all_reduce(tf.distribute.ReduceOp.SUM, x)
@@ -41,7 +44,7 @@ def broadcast(x: tf.Tensor, call: int) -> tf.Tensor:
     of_group = {
         "group_size": strategy.extended._num_workers,
         "group_key": GROUP,
-        "instance_key": call,
+        "instance_key": keys.setdefault((call, x.dtype, tuple(x.shape)), len(keys)),
         "communication_hint": "nccl" if "GPU" in x.device else "ring",
     }
     if strategy.cluster_resolver.task_id == 0:

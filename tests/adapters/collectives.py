@@ -1,0 +1,74 @@
+"""Collectives by two processes, in one launch: what holds for every adapter alike."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import numpy as np
+from cases import make_case
+from ranks import in_ranks
+
+from mbench.workloads.operators.collectives import answers
+
+if TYPE_CHECKING:
+    from mbench.contract.case import Case
+
+__all__ = ["CollectivesAlike"]
+
+NAMES = {
+    "all-reduce": "op:all-reduce/30",
+    "all-gather": "op:all-gather/30",
+    "broadcast": "op:broadcast/30",
+    "reduce": "op:reduce/30",
+    "reduce-scatter": "op:reduce-scatter/30",
+    "overlap-mul": "op:overlap-mul/30x7",
+    "overlap-matmul": "op:overlap-matmul/30x5x7x6",
+}
+RANKS = 2
+BATCHES = (0, 1, 0)
+
+
+class CollectivesAlike:
+    """An adapter's tests derive it: `has` are the collectives that it has on the CPU, and others
+    are unsupported, each with a reason that names the framework.
+    """
+
+    runtime_name: str
+    compiler: str
+    title: str
+    has: tuple[str, ...]
+
+    def test_each_rank_gets_what_is_due(self):
+        """Exactly, of batches that take turns, and in both precisions."""
+        cases = [
+            make_case(
+                model=name, workload="mbench.workloads.operators:OPERATORS", batch_size=2,
+                mode="inference", precision=precision, compiler=self.compiler,
+            )
+            for name in NAMES.values()
+            for precision in ("fp64", "fp32")
+        ]  # fmt: skip
+        steps, batches = [len(BATCHES)] * len(cases), [list(BATCHES)] * len(cases)
+        left = in_ranks(self.runtime_name, cases, ranks=RANKS, steps=steps, batch=batches)
+        for of, found in zip(cases, left, strict=True):
+            self.judge(dataclasses.replace(of, scale=f"1x{RANKS}"), found)
+
+    def judge(self, case: Case, found: list[dict]):
+        config = case.resolve().config
+        if config.kind not in self.has:
+            assert all(self.title in str(each["unsupported"]) for each in found)
+            return
+        for at, batch in enumerate(BATCHES):
+            for rank, due in enumerate(answers(config, batch)):
+                made = {
+                    name.partition("/")[2]: array
+                    for name, array in found[rank].items()
+                    if name.startswith(f"{at}/")
+                }
+                assert set(made) == set(due), f"{case.model} on rank {rank}"
+                for name, array in due.items():
+                    assert made[name].dtype == (
+                        np.float64 if case.precision == "fp64" else np.float32
+                    )
+                    np.testing.assert_array_equal(made[name], array, f"{case.model} {name}")

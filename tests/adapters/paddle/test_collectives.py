@@ -1,0 +1,16 @@
+"""Collectives of two processes in PaddlePaddle."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("paddle", reason="PaddlePaddle is not installed here")
+
+from collectives import CollectivesAlike
+
+
+class TestCollectives(CollectivesAlike):
+    runtime_name = "mbench_paddle.runtime:Runtime"
+    compiler = "eager"
+    title = "PaddlePaddle"
+    has = ("all-reduce", "all-gather", "broadcast", "reduce")
