@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from mbench.contract.case import BACKWARD, FORWARD
+from mbench.contract.axes import BACKWARD, FORWARD
 from mbench.errors import UsageError
 from mbench.plan.adaptive import Adaptive
 from mbench.plan.plan import Comparison, supports
