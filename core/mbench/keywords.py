@@ -22,7 +22,7 @@ given. Several values multiply, as comma lists do; a share stands for a percenta
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-ON_OUTPUT = ("color", "dry_run", "format", "help", "layout", "log", "output")
+ON_OUTPUT = ("color", "dry_run", "explain", "format", "help", "layout", "log", "output")
 """Options that say what becomes of a report, which a caller has as a value."""
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from small import losses, prepare
 
-from mbench.contract.case import BACKWARD, FORWARD
+from mbench.contract.axes import BACKWARD, FORWARD
 from mbench.workloads.workload import NO_UPDATE, Optimizer
 
 __all__ = ["PhasesAlike"]

@@ -71,7 +71,7 @@ def join(sizes: dict[str, int], given: tuple[dict[str, int], ...]) -> None:
 size_option = partial(click.option, multiple=True, expose_value=False, callback=gather)
 
 MODEL = next(axis for axis in AXES if axis.name == "model")
-ASKED = [axis for axis in AXES if axis.kind != Variables]
+ASKED = [axis for axis in AXES if axis.asked and axis.kind != Variables]
 """The axes that have an option. Variables for all stand around mbench; for one, behind its name."""
 FLAGS = {"model": "--models", "sizes": "--size"}
 TYPES: dict[str, click.ParamType[Any]] = {

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mbench.commands.case_options import case_options
+from mbench.commands.explain import following, take_apart
 from mbench.commands.formats import output_options
 from mbench.commands.measure import measure, order_of
 from mbench.commands.named import frameworks_options
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["command", "ordered"]
 
+INTERRUPTED = 130
+
 
 @click.command("compare", cls=CaseCommand)
 @frameworks_options(
@@ -35,6 +38,12 @@ __all__ = ["command", "ordered"]
 @course_options
 @results_option
 @output_options
+@click.option(
+    "--explain",
+    is_flag=True,
+    help="Then take the comparison apart, as mbench explain does: in a run of its own, and in the "
+    "same report.",
+)
 @screen_options
 @click.pass_context
 def command(context: click.Context, /, **_: Any) -> None:
@@ -55,8 +64,17 @@ def command(context: click.Context, /, **_: Any) -> None:
       mbench compare torch tf --fast
       mbench compare torch tf --until 2% --budget 1800
       mbench compare torch tf --compiler best --batch-size max
+      mbench compare torch tf --mode inference --explain
     """
-    context.exit(measure(context, ordered(context)))
+    order = ordered(context)
+    apart = following(context, order) if context.params["explain"] else None
+    code = measure(context, order)
+    if apart is not None and code != INTERRUPTED:
+        if context.params["dry_run"]:
+            code = measure(context, apart)
+        else:
+            code = max(code, take_apart(context, apart, after=True))
+    context.exit(code)
 
 
 def ordered(context: click.Context) -> Order:

@@ -28,9 +28,12 @@ if TYPE_CHECKING:
     from mbench.plugins import Plugins
     from mbench.results.records import Run
 
-__all__ = ["command"]
+__all__ = ["command", "following", "take_apart"]
 
 PROTOCOL = "apart"
+JOINED = ("table", "markdown")
+"""Formats in which two reports follow each other."""
+MANY = "one step is taken apart at a time: give one model, mode and batch size"
 
 
 @click.command("explain", cls=CaseCommand)
@@ -52,7 +55,8 @@ def command(context: click.Context, /, subjects: tuple[tuple[str, ...], ...], **
     """Say where the difference of two steps is found.
 
     The step is taken apart: each operator of the model is proven and timed by itself, in the same
-    processes as the whole step, and taken as often as it stands in the model. Of frameworks, that
+    processes as the whole step, and taken as often as it stands in the model. A training step is
+    taken apart by phase besides: forward, backward, update, clipping, dropout. Of frameworks, that
     is measured now. Of a RUN that took a step apart, it is shown again; of another one, or the
     latest, it is measured for its first comparison.
 
@@ -61,12 +65,11 @@ def command(context: click.Context, /, subjects: tuple[tuple[str, ...], ...], **
       mbench explain torch tf --models resnet50 --mode inference
       mbench explain torch tf --models bert-base --processes 5
       mbench explain
-      mbench explain 20260102 --format json
+      mbench explain 20260102 --format html --output why.html
     """
     named = [word for words in subjects for word in words]
     options = context.params
     check_writable(options["output"])
-    interrupted, failures = False, 0
     if len(named) > 1:
         order = ordered(context, tuple(named))
     else:
@@ -82,33 +85,52 @@ def command(context: click.Context, /, subjects: tuple[tuple[str, ...], ...], **
             show(run, options)
             return
         order = rest_of(context, run)
-    from mbench.harness.kernels import kernels
+    context.exit(take_apart(context, order, kernels=options["kernels"]))
+
+
+def take_apart(
+    context: click.Context, order: Order, *, kernels: bool = False, after: bool = False
+) -> int:
+    """Measure and show; gives the exit code. A report that comes `after` another one stands in the
+    same file.
+    """
+    from mbench.harness.kernels import kernels as told_kernels
     from mbench.harness.progress import open_progress
     from mbench.results.run import load_run
 
+    options = context.params
     progress = open_progress(verbosity=options["verbosity"], color=context.color)
     store, interrupted = carry_out(order, progress)
     failures = store.failures
-    seen = [] if interrupted or not options["kernels"] else kernels(order, store, progress)
-    show(load_run(store.folder), options, kernels=seen)
+    seen = [] if interrupted or not kernels else told_kernels(order, store, progress)
+    show(load_run(store.folder), options, kernels=seen, after=after)
     if interrupted:
         tell(
             f"interrupted; what was measured is in {store.folder}, and the same command "
             f"with --resume {store.id} measures the rest"
         )
-        context.exit(130)
+        return 130
     if options["verbosity"] != "quiet":
         tell(f"raw values in {store.folder}")
-    context.exit(1 if failures else 0)
+    return 1 if failures else 0
 
 
-def show(run: Run, options: dict[str, Any], *, kernels: Sequence[dict[str, Any]] = ()) -> None:
+def show(
+    run: Run,
+    options: dict[str, Any],
+    *,
+    kernels: Sequence[dict[str, Any]] = (),
+    after: bool = False,
+) -> None:
     from mbench.reports.apart import FORMATS
     from mbench.results.apart import explain
 
     format_ = options["format_"]
     document = {**explain(run), "kernels": list(kernels)}
-    deliver(FORMATS[format_](document), options["output"], format_=format_)
+    text, output = FORMATS[format_](document), options["output"]
+    if after:
+        text = (output.read_text(encoding="utf-8") if output else "") + "\n" + text
+    deliver(text, output, format_=format_)
 
 
 def stored(context: click.Context, name: str | None) -> Run:
@@ -124,8 +146,22 @@ def ordered(context: click.Context, frameworks: tuple[str, ...]) -> Order:
         raise UsageError("explain measures a model and its operators: name it with --models")
     order = order_of(context, [sweep_of(context, frameworks, options)], options)
     if len(order.comparisons) != 1:
-        raise UsageError("one step is taken apart at a time: give one model, mode and batch size")
+        raise UsageError(MANY)
     return apart(order, order.comparisons[0])
+
+
+def following(context: click.Context, order: Order) -> Order:
+    """The same comparison taken apart, after it was measured as `order` says; raises UsageError."""
+    options = {**context.params, "protocol_name": PROTOCOL, "resume": None}
+    if options["format_"] not in JOINED or options["layout"]:
+        raise UsageError(
+            f"--explain adds to the formats {' and '.join(JOINED)}; for others there is mbench "
+            "explain RUN --format, of the comparison's run",
+            option="--explain",
+        )
+    if len(order.comparisons) != 1:
+        raise UsageError(MANY, option="--explain")
+    return apart(order_for(context, order.comparisons, options), order.comparisons[0])
 
 
 def protocol(context: click.Context) -> str:

@@ -13,6 +13,8 @@ from mbench.older import CHECKS, hints_of
 
 __all__ = [
     "AXES",
+    "BACKWARD",
+    "FORWARD",
     "MACHINE",
     "MODES",
     "SETTINGS",
@@ -29,6 +31,8 @@ __all__ = [
 ]
 
 MODES = ("train", "inference")
+FORWARD, BACKWARD = "forward", "backward"
+"""Phases of a training step: the forward pass with its loss, and both passes."""
 STEADY = "steady"
 STEADINESS = ("usual", STEADY)
 if TYPE_CHECKING or CHECKS:
@@ -125,6 +129,23 @@ class Axes:
             "word": "without clipping",
         },
     )
+    dropout: bool = field(
+        default=True,
+        metadata={
+            "says": "Dropout, in workloads that have it.",
+            "word": "without dropout",
+            "asked": False,
+        },
+    )
+    phase: str = field(
+        default="",
+        metadata={
+            "says": "How far a training step goes: forward, backward; empty: it is a whole one.",
+            "word": "phase {}",
+            "known": ("", FORWARD, BACKWARD),
+            "asked": False,
+        },
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,10 +176,13 @@ class Axis:
     manner: str = "with"
     """What stands between a framework and its value of a setting: "torch with inductor"."""
 
+    asked: bool = True
+    """Whether users may ask for it; else only mbench makes cases that differ in it."""
+
     @property
     def many(self) -> bool:
         """Whether a sweep may have several values, which multiply."""
-        return not self.machine and self.kind in (str, int, bool)
+        return self.asked and not self.machine and self.kind in (str, int, bool)
 
     @property
     def column(self) -> str:

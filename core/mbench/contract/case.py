@@ -16,12 +16,10 @@ from mbench.workloads.workload import NO_UPDATE, Optimizer
 if TYPE_CHECKING:
     from mbench.workloads.workload import Workload
 
-__all__ = ["BACKWARD", "FORWARD", "OPERATORS", "Case", "find_workload"]
+__all__ = ["OPERATORS", "Case", "find_workload"]
 
 OPERATORS = "mbench.workloads.operators:OPERATORS"
 """Where operators are made of their names; they are too many to be listed."""
-FORWARD, BACKWARD = "forward", "backward"
-"""Phases of a training step: the forward pass with its loss, and both passes."""
 
 
 def find_workload(reference: str, model: str) -> Workload:
@@ -37,29 +35,26 @@ class Case(Axes):
     """One thing to measure, complete: its axes, and what else a worker needs to prepare it.
 
     `workload` names the model's neutral facts as "module:attribute", so that a worker finds
-    them without plugins (see `find_workload`). The rest is for proofs: without `dropout`, nothing
-    is dropped; `plain_sgd` is the rate of bare gradient descent in the optimizer's place;
+    them without plugins (see `find_workload`). The `phase` FORWARD puts out the loss, BACKWARD the
+    gradients by all parameters besides, unclipped, and nothing is updated. The rest is for proofs:
+    `plain_sgd` is the rate of bare gradient descent in the optimizer's place;
     `learning_rate` is one whose updates can be seen; `layers` makes a model less deep that would
     not fit; `given` puts one in its place whose gradients are given. With `parts`, every rank
     has the first batches of so many ranks, by rank, and no others; 0: it has its own.
-    `phase` is how far a training step goes: FORWARD puts out the loss, BACKWARD the gradients by
-    all parameters besides, unclipped, and nothing is updated; empty: it is a whole step.
     """
 
     workload: str
     seed: int = 0
-    dropout: bool = True
     plain_sgd: float | None = None
     learning_rate: float | None = None
     layers: int | None = None
     given: bool = False
     parts: int = 0
-    phase: str = ""
 
     def of_operator(self, name: str, *, calls: int = 1) -> Case:
         """The same for an operator in the model's place, so often in a step."""
         return dataclasses.replace(
-            self, model=name, workload=OPERATORS, batch_size=calls, sizes={}, clip=True
+            self, model=name, workload=OPERATORS, batch_size=calls, sizes={}, clip=True, phase=""
         )
 
     @property

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mbench.contract.case import BACKWARD
+from mbench.contract.axes import BACKWARD
 from mbench.contract.sketch import sketch
 from mbench.contract.wire import StepEvidence
 from mbench.equality.changes import judge_changes

@@ -16,9 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["PROVEN_AXES", "exact_case", "in_float64", "proof_case", "quickest"]
 
-PROVEN_AXES = tuple(
-    axis for axis in AXES if axis.name not in ("sizes", "batch_size", "steadiness", "clip")
-)
+OWN = ("sizes", "batch_size", "steadiness", "clip", "dropout")
+PROVEN_AXES = tuple(axis for axis in AXES if axis.name not in OWN)
 """The axes that are a case's in its proof, too; in the others, a proof has values of its own."""
 
 TENSOR_FLOPS = 2e7

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mbench.contract.case import BACKWARD, FORWARD
+from mbench.contract.axes import BACKWARD, FORWARD
 from mbench.contract.precision import PRECISIONS
 from mbench.equality.gates import (
     CHANGED,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from mbench.contract.case import BACKWARD, FORWARD
+from mbench.contract.axes import BACKWARD, FORWARD
 from mbench.errors import UsageError, about
 from mbench.plan.adaptive import Adaptive
 from mbench.plan.parts import counts

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbench.contract.adapter import Unsupported
-from mbench.contract.case import BACKWARD
+from mbench.contract.axes import BACKWARD
 from mbench.contract.place import ALONE
 from mbench.sdk import tensors
 from mbench.sdk.settings import building

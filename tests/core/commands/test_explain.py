@@ -17,8 +17,12 @@ QUICK = ["--models", "tiny-model", "--batch-size", "16", "--threads", "1", "--ro
 
 
 def explain(*arguments, fault=""):
+    return mbench("explain", *arguments, fault=fault)
+
+
+def mbench(*words, fault=""):
     return subprocess.run(
-        [sys.executable, "-m", "mbench", "explain", *arguments],
+        [sys.executable, "-m", "mbench", *words],
         env={**os.environ, "FLAKY": fault}, capture_output=True, text=True, check=False,
         timeout=240,
     )  # fmt: skip
@@ -55,7 +59,7 @@ def test_what_sleeps_is_found():
 def test_the_phases_that_sleep_are_found():
     """One sleeps in the forward pass, the other in the update: as long, so the sum hides it."""
     arms = ["flaky:FLAKY=sleepy", "flaky:FLAKY=drowsy"]
-    result = explain(*arms, *QUICK, "--format", "json")
+    result = explain(*arms, *QUICK, "--processes", "2", "--rounds", "1", "--format", "json")
     assert result.returncode == 0, result.stderr
     document = json.loads(result.stdout)
     assert document["missing"] == []
@@ -69,10 +73,9 @@ def test_the_phases_that_sleep_are_found():
 
 
 def test_a_run_that_was_compared_is_taken_apart_later():
-    compared = subprocess.run(
-        [sys.executable, "-m", "mbench", "compare", "tiny", "flaky", "--models", "tiny-model",
-         "--processes", "1", "--rounds", "1", "--threads", "1", "--block", "0.02", "--no-mfu"],
-        env={**os.environ, "FLAKY": ""}, capture_output=True, text=True, check=False,
+    compared = mbench(
+        "compare", "tiny", "flaky", "--models", "tiny-model", "--processes", "1", "--rounds", "1",
+        "--threads", "1", "--block", "0.02", "--no-mfu",
     )  # fmt: skip
     assert compared.returncode == 0, compared.stderr
     result = explain("--processes", "3", "--rounds", "1", "--block", "0.01", "--no-verify",
@@ -83,6 +86,33 @@ def test_a_run_that_was_compared_is_taken_apart_later():
         "op:linear/64x256x64", "op:cross_entropy/64x64"
     ]  # fmt: skip
     assert found["sets"] == 3
+
+
+def test_a_comparison_is_explained_in_one_command(tmp_path):
+    report = tmp_path / "report.md"
+    words = ["compare", "tiny", "tiny", *QUICK, "--mode", "inference", "--processes", "1",
+             "--rounds", "1", "--no-mfu", "--no-verify", "--explain"]  # fmt: skip
+    result = mbench(*words, "--output", str(report))
+    assert result.returncode == 0, result.stderr
+    said = report.read_text(encoding="utf-8")
+    compared, explained = said.index("| framework"), said.index("where the difference is found")
+    assert compared < explained
+    assert result.stderr.count("raw values in") == 2
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--format", "json"], "--explain adds to the formats table and markdown"),
+        (["--mode", "train,inference"], "one step is taken apart at a time"),
+        (["--until", "2%"], "a step is taken apart in a number of sets"),
+    ],
+)
+def test_what_a_comparison_cannot_explain_is_said_before_it_is_measured(more, said):
+    result = mbench("compare", "tiny", "tiny", *QUICK, "--explain", *more)
+    assert result.returncode == 2
+    assert said in result.stderr
+    assert "raw values" not in result.stderr
 
 
 def test_what_was_interrupted_is_taken_up():

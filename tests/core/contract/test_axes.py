@@ -15,6 +15,7 @@ OTHER = {
     "scale": "2x8",
     "precision": "tf32", "tier": "advised", "compiler": "graph", "device": "cuda", "threads": 4,
     "variables": {"TF_X": "1"}, "steadiness": "steady", "clip": False,
+    "dropout": False, "phase": "forward",
 }  # fmt: skip
 AXIS = pytest.mark.parametrize("axis", AXES, ids=lambda axis: axis.name)
 
@@ -37,7 +38,7 @@ def test_every_axis_tells_cases_apart(axis):
     assert axis.name not in hushed([CASE, other])
 
 
-@pytest.mark.parametrize("change", [{"seed": 1}, {"workload": "x:y"}, {"dropout": False}])
+@pytest.mark.parametrize("change", [{"seed": 1}, {"workload": "x:y"}, {"parts": 2}])
 def test_what_is_no_axis_tells_nothing(change):
     assert key(but(**change)) == key(CASE)
 
@@ -63,12 +64,13 @@ def test_what_is_usual_is_not_said():
 def test_what_is_unusual_is_said():
     assert name(but(**OTHER)) == (
         "vgg11 inference, image size 96, batch 16, on 2x8 devices, tf32, tier advised, graph, "
-        "cuda, threads 4, TF_X=1, steady, without clipping"
+        "cuda, threads 4, TF_X=1, steady, without clipping, without "
+        "dropout, phase forward"
     )
 
 
 def test_threads_and_what_is_usual_go_without_saying():
-    usual = {"sizes", "scale", "tier", "variables", "steadiness"}
+    usual = {"sizes", "scale", "tier", "variables", "steadiness", "dropout", "phase"}
     assert hushed([CASE, but(batch_size=1)]) == {*usual, "threads", "clip"}
     assert hushed([but(clip=False)]) == {*usual, "threads"}, "alike, but not as usual"
     assert hushed([CASE, but(threads=1)]) == {*usual, "clip"}

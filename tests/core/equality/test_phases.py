@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from cases import make_case
 
-from mbench.contract.case import BACKWARD, FORWARD
+from mbench.contract.axes import BACKWARD, FORWARD
 from mbench.contract.wire import Observe
 from mbench.equality.gates import CHANGES, EXACT, TIMED
 from mbench.equality.phases import judge_phase

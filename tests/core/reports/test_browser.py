@@ -241,6 +241,7 @@ def history_of(points):
              "mode": "train", "sizes": {}, "batch_size": 8, "precision": "fp32",
              "scale": "1x1", "tier": "first", "compiler": "eager",
              "device": "cpu", "threads": 1, "variables": {}, "steadiness": "usual", "clip": True,
+             "dropout": True, "phase": "",
              "throughput": {"value": point["value"], "low": None, "high": None,
                             "unit": "samples/s", "processes": [point["value"]]}}
             for point in points

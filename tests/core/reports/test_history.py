@@ -11,6 +11,7 @@ POINT = {
     "sizes": {}, "batch_size": 8, "precision": "fp32", "tier": "first",
     "compiler": "eager", "device": "cpu",
     "threads": 1, "variables": {}, "steadiness": "usual", "scale": "1x1", "clip": True,
+    "dropout": True, "phase": "",
 }  # fmt: skip
 
 

@@ -62,7 +62,7 @@ def point(day, processes, low=None, high=None):
         "model": "m", "mode": "train", "sizes": {}, "batch_size": 8, "precision": "fp32",
         "tier": "first", "compiler": "eager",
         "scale": "1x1", "device": "cpu", "threads": 1, "variables": {}, "steadiness": "usual",
-        "clip": True,
+        "clip": True, "dropout": True, "phase": "",
         "throughput": {"value": 10.0, "low": low, "high": high, "unit": "samples/s",
                        "processes": processes},
     }  # fmt: skip

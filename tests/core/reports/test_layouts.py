@@ -54,6 +54,7 @@ def case(**given):
         "batch_size": 8, "scale": "1x1", "precision": "fp32", "tier": "first",
         "compiler": "eager", "device": "cuda",
         "threads": 1, "sizes": {}, "variables": {}, "steadiness": "usual", "clip": True,
+        "dropout": True, "phase": "",
         "outcome": "ok", "reason": "",
         "throughput": {"value": rate, "unit": "images/s"} if rate else None,
         "step_time_ms": times, **given,

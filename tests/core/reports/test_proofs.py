@@ -22,7 +22,7 @@ def result(*findings, outcome="ok", reason="", notes=()):
     return {
         "framework": "tiny", "model": "m", "mode": "train", "precision": "fp32",
         "tier": "first", "compiler": "eager", "device": "cpu", "threads": 1, "variables": {},
-        "scale": "1x1", "outcome": outcome, "reason": reason, "proof": proof,
+        "phase": "", "scale": "1x1", "outcome": outcome, "reason": reason, "proof": proof,
     }  # fmt: skip
 
 
