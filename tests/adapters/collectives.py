@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 __all__ = ["CollectivesAlike"]
 
 NAMES = {
-    "all-reduce": "op:all-reduce/30",
-    "all-gather": "op:all-gather/30",
+    "all_reduce": "op:all_reduce/30",
+    "all_gather": "op:all_gather/30",
     "broadcast": "op:broadcast/30",
     "reduce": "op:reduce/30",
-    "reduce-scatter": "op:reduce-scatter/30",
-    "overlap-mul": "op:overlap-mul/30x7",
-    "overlap-matmul": "op:overlap-matmul/30x5x7x6",
+    "reduce_scatter": "op:reduce_scatter/30",
+    "overlap_mul": "op:overlap_mul/30x7",
+    "overlap_matmul": "op:overlap_matmul/30x5x7x6",
 }
 RANKS = 2
 BATCHES = (0, 1, 0)

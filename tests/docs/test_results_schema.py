@@ -208,7 +208,7 @@ def test_a_published_protocol_has_constants_of_its_own(tmp_path, pages):
 
 def test_the_document_of_several_devices(tmp_path, pages):
     text = mbench(
-        tmp_path, "run", "tiny", "--models", "op:all-reduce/100", "--mode", "inference", "--scale",
+        tmp_path, "run", "tiny", "--models", "op:all_reduce/100", "--mode", "inference", "--scale",
         "1x2", "--processes", "1", "--rounds", "1", "--block", "0.05", "--threads", "1",
         "--no-verify", "--no-mfu", "--format", "json",
     )  # fmt: skip

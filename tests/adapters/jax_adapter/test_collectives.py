@@ -13,4 +13,4 @@ class TestCollectives(CollectivesAlike):
     runtime_name = "mbench_jax.runtime:Runtime"
     compiler = "jit"
     title = "JAX"
-    has = ("all-reduce", "all-gather", "reduce-scatter")
+    has = ("all_reduce", "all_gather", "reduce_scatter")

@@ -13,4 +13,4 @@ class TestCollectives(CollectivesAlike):
     runtime_name = "mbench_mxnet.runtime:Runtime"
     compiler = "eager"
     title = "MXNet"
-    has = ("all-reduce",)
+    has = ("all_reduce",)

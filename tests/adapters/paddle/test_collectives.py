@@ -13,4 +13,4 @@ class TestCollectives(CollectivesAlike):
     runtime_name = "mbench_paddle.runtime:Runtime"
     compiler = "eager"
     title = "PaddlePaddle"
-    has = ("all-reduce", "all-gather", "broadcast", "reduce")
+    has = ("all_reduce", "all_gather", "broadcast", "reduce")

@@ -13,4 +13,4 @@ class TestCollectives(CollectivesAlike):
     runtime_name = "mbench_tensorflow.runtime:Runtime"
     compiler = "graph"
     title = "TensorFlow"
-    has = ("all-reduce", "all-gather", "broadcast")
+    has = ("all_reduce", "all_gather", "broadcast")

@@ -16,6 +16,7 @@ from mbench.errors import UsageError
 OPTIONS = {
     **dict.fromkeys(axis.name for axis in AXES), "model": ("m",), "amp": None, "threads": 3,
     "steady": None, "seed": 0, "sizes": {}, "clip": True, "variables": {}, "device": "cpu",
+    "operators": None,
 }  # fmt: skip
 
 

@@ -19,7 +19,7 @@ def config(name, ranks=RANKS):
 
 @pytest.mark.parametrize(
     ("kind", "factor", "message"),
-    [("all-reduce", 4 / 3, 5), ("all-gather", 2 / 3, 15), ("reduce-scatter", 2 / 3, 15),
+    [("all_reduce", 4 / 3, 5), ("all_gather", 2 / 3, 15), ("reduce_scatter", 2 / 3, 15),
      ("broadcast", 1, 5), ("reduce", 1, 5)],
 )  # fmt: skip
 def test_bandwidths_are_those_of_nccl_tests(kind, factor, message):
@@ -28,19 +28,19 @@ def test_bandwidths_are_those_of_nccl_tests(kind, factor, message):
 
 
 def test_what_computes_meanwhile_has_no_bandwidth():
-    assert OPERATORS["op:overlap-mul/5x6"].among(RANKS).exchanged() is None
+    assert OPERATORS["op:overlap_mul/5x6"].among(RANKS).exchanged() is None
 
 
 def test_what_ranks_get_is_made_of_what_they_give():
     given = [
-        OPERATORS["op:all-reduce/5"].among(RANKS).batch(4, seed=7 + rank_seed(rank))["x.0"]
+        OPERATORS["op:all_reduce/5"].among(RANKS).batch(4, seed=7 + rank_seed(rank))["x.0"]
         for rank in range(RANKS)
     ]
     assert len({tuple(one) for one in given}) == RANKS
     total = given[0] + given[1] + given[2]
     due = {
-        "all-reduce": [total] * 3,
-        "all-gather": [np.concatenate(given)] * 3,
+        "all_reduce": [total] * 3,
+        "all_gather": [np.concatenate(given)] * 3,
         "broadcast": [given[0]] * 3,
         "reduce": [total, None, None],
     }
@@ -51,7 +51,7 @@ def test_what_ranks_get_is_made_of_what_they_give():
 
 
 def test_parts_of_a_sum_are_spread_by_rank():
-    of = config("op:reduce-scatter/5")
+    of = config("op:reduce_scatter/5")
     payloads = [np.arange(15.0) + 100 * rank for rank in range(RANKS)]
     found = of.together(payloads)
     np.testing.assert_array_equal(np.concatenate(found), sum(payloads))
@@ -60,7 +60,7 @@ def test_parts_of_a_sum_are_spread_by_rank():
 
 @pytest.mark.parametrize("ranks", [2, 17, 256])
 def test_sums_are_exact_in_eight_bits_of_mantissa(ranks):
-    below = config("op:all-reduce/5", ranks).payload().below
+    below = config("op:all_reduce/5", ranks).payload().below
     assert below >= 2
     assert ranks * (below - 1) <= 256
 

@@ -1,6 +1,8 @@
 """Collectives of jax.lax, by `shard_map` over a mesh with a device of each process.
 
 As JAX's documentation has them: "Manual parallelism with shard_map", "Collectives tutorial".
+
+Shapes: E elements of a rank, R ranks.
 """
 
 from __future__ import annotations
@@ -29,15 +31,15 @@ DIFFERENCES = (
     "the calls of a step are one program: XLA chooses what it sends together, and in which order",
 )
 FUNCTIONS: dict[str, Callable[[Array], Array]] = {
-    "all-reduce": partial(lax.psum, axis_name=AXIS),
-    "all-gather": partial(lax.all_gather, axis_name=AXIS, tiled=True),
-    "reduce-scatter": partial(lax.psum_scatter, axis_name=AXIS, tiled=True),
+    "all_reduce": partial(lax.psum, axis_name=AXIS),
+    "all_gather": partial(lax.all_gather, axis_name=AXIS, tiled=True),
+    "reduce_scatter": partial(lax.psum_scatter, axis_name=AXIS, tiled=True),
 }
 LACKING = {
     "broadcast": "JAX's pbroadcast has no code for the CPU, and its adapter does not use it",
     "reduce": "JAX has no reduce to one device: psum is for all",
-    "overlap-mul": "JAX starts no exchange by itself: XLA decides what runs meanwhile",
-    "overlap-matmul": "JAX starts no exchange by itself: XLA decides what runs meanwhile",
+    "overlap_mul": "JAX starts no exchange by itself: XLA decides what runs meanwhile",
+    "overlap_matmul": "JAX starts no exchange by itself: XLA decides what runs meanwhile",
 }
 
 

@@ -2,6 +2,8 @@
 
 See MXNet's API reference, "mxnet.kvstore". What it broadcasts is a key's first value, once. Servers
 may add float64 up in float32 (parallel.py), so it is sent as that: whole numbers are exact there.
+
+Shapes: E elements of a rank, R ranks.
 """
 
 from __future__ import annotations
@@ -52,7 +54,7 @@ class Calls(gluon.HybridBlock):
 def build(kind: Collective) -> Calls:
     """Raises Unsupported for what MXNet has not."""
     require(not kind.kind.startswith("overlap"), MEANWHILE)
-    require(kind.kind == "all-reduce", LACKING.format(kind.kind))
+    require(kind.kind == "all_reduce", LACKING.format(kind.kind))
     return Calls(kind)
 
 

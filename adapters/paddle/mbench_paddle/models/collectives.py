@@ -1,6 +1,8 @@
 """Collectives as paddle.distributed's own, over gloo or NCCL.
 
 As PaddlePaddle's API reference has them: "paddle.distributed", "Collective communication".
+
+Shapes: E elements of a rank, R ranks.
 """
 
 from __future__ import annotations
@@ -40,15 +42,15 @@ def into_another(function: Callable[..., Any]) -> Begin:
 
 ALL_REDUCE = in_place(distributed.all_reduce)
 BEGIN: dict[str, Begin] = {
-    "all-reduce": ALL_REDUCE,
-    "all-gather": into_another(distributed.stream.all_gather),
+    "all_reduce": ALL_REDUCE,
+    "all_gather": into_another(distributed.stream.all_gather),
     "broadcast": in_place(distributed.broadcast, src=0),
     "reduce": in_place(distributed.reduce, dst=0),
-    "reduce-scatter": into_another(distributed.stream.reduce_scatter),
-    "overlap-mul": ALL_REDUCE,
-    "overlap-matmul": ALL_REDUCE,
+    "reduce_scatter": into_another(distributed.stream.reduce_scatter),
+    "overlap_mul": ALL_REDUCE,
+    "overlap_matmul": ALL_REDUCE,
 }
-MEANWHILE = {"overlap-mul": paddle.multiply, "overlap-matmul": paddle.matmul}
+MEANWHILE = {"overlap_mul": paddle.multiply, "overlap_matmul": paddle.matmul}
 
 
 class Calls(nn.Layer):
@@ -73,7 +75,7 @@ def build(kind: Collective) -> Calls:
     """Raises Unsupported for what PaddlePaddle does not do over gloo."""
     if paddle.get_device() == "cpu":
         said = "PaddlePaddle has no reduce-scatter over gloo"
-        require(kind.kind != "reduce-scatter", said)
+        require(kind.kind != "reduce_scatter", said)
         said = "PaddlePaddle's gloo returns when an exchange is done: nothing can run meanwhile"
         require(kind.kind not in MEANWHILE, said)
     return Calls(kind)

@@ -1,6 +1,8 @@
 """Collectives as torch.distributed's own, over gloo or NCCL.
 
 As its documentation has them: "Distributed communication package", "Collective functions".
+
+Shapes: E elements of a rank, R ranks.
 """
 
 from __future__ import annotations
@@ -38,15 +40,15 @@ def into_another(function: Callable[..., Any]) -> Begin:
 
 ALL_REDUCE = in_place(distributed.all_reduce)
 BEGIN: dict[str, Begin] = {
-    "all-reduce": ALL_REDUCE,
-    "all-gather": into_another(distributed.all_gather_into_tensor),
+    "all_reduce": ALL_REDUCE,
+    "all_gather": into_another(distributed.all_gather_into_tensor),
     "broadcast": in_place(distributed.broadcast, src=0),
     "reduce": in_place(distributed.reduce, dst=0),
-    "reduce-scatter": into_another(distributed.reduce_scatter_tensor),
-    "overlap-mul": ALL_REDUCE,
-    "overlap-matmul": ALL_REDUCE,
+    "reduce_scatter": into_another(distributed.reduce_scatter_tensor),
+    "overlap_mul": ALL_REDUCE,
+    "overlap_matmul": ALL_REDUCE,
 }
-MEANWHILE = {"overlap-mul": torch.mul, "overlap-matmul": torch.mm}
+MEANWHILE = {"overlap_mul": torch.mul, "overlap_matmul": torch.mm}
 
 
 class Calls(nn.Module):

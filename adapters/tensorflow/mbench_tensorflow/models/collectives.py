@@ -2,6 +2,8 @@
 
 See TensorFlow's API reference, "tf.distribute.ReplicaContext" and
 "tf.raw_ops.CollectiveBcastSendV2".
+
+Shapes: E elements of a rank, R ranks.
 """
 
 from __future__ import annotations
@@ -53,17 +55,17 @@ def broadcast(x: tf.Tensor, call: int) -> tf.Tensor:
 
 
 FUNCTIONS: dict[str, Callable[[tf.Tensor, int], tf.Tensor]] = {
-    "all-reduce": all_reduce,
-    "all-gather": all_gather,
+    "all_reduce": all_reduce,
+    "all_gather": all_gather,
     "broadcast": broadcast,
 }
 MEANWHILE = "TensorFlow starts no exchange by itself: its executor decides what runs meanwhile"
 LACKING = {
     "reduce": "TensorFlow has no reduce between processes that leaves the sum with one",
-    "reduce-scatter": "TensorFlow's reduce-scatter has no code for the CPU, and its adapter does "
+    "reduce_scatter": "TensorFlow's reduce-scatter has no code for the CPU, and its adapter does "
     "not use it",
-    "overlap-mul": MEANWHILE,
-    "overlap-matmul": MEANWHILE,
+    "overlap_mul": MEANWHILE,
+    "overlap_matmul": MEANWHILE,
 }
 
 

@@ -76,7 +76,7 @@ class Collective(Kind):
 class AllReduce(Collective):
     """Every rank gets the sum."""
 
-    kind: ClassVar[str] = "all-reduce"
+    kind: ClassVar[str] = "all_reduce"
     says: ClassVar[str] = "Sum of all ranks, for all"
 
     def bus_share(self) -> float | None:
@@ -90,7 +90,7 @@ class AllReduce(Collective):
 class AllGather(Collective):
     """Every rank gets what all give, in the order of ranks."""
 
-    kind: ClassVar[str] = "all-gather"
+    kind: ClassVar[str] = "all_gather"
     says: ClassVar[str] = "What all ranks give, for all"
 
     def outputs(self) -> tuple[int, ...]:
@@ -134,7 +134,7 @@ class Reduce(Collective):
 class ReduceScatter(Collective):
     """Every rank gets its part of the sum: of as many parts as there are ranks, in their order."""
 
-    kind: ClassVar[str] = "reduce-scatter"
+    kind: ClassVar[str] = "reduce_scatter"
     says: ClassVar[str] = "Sum of all ranks, a part for each"
 
     def payload(self) -> Operand:
@@ -174,7 +174,7 @@ class Overlap(AllReduce):
 class OverlapMul(Overlap):
     """Meanwhile a by b, number by number, each of `numbers`."""
 
-    kind: ClassVar[str] = "overlap-mul"
+    kind: ClassVar[str] = "overlap_mul"
     dims: ClassVar[tuple[str, ...]] = ("elements", "numbers")
     says: ClassVar[str] = "All-reduce, and a product of vectors meanwhile"
     proof_sizes: ClassVar[Mapping[str, int]] = {"elements": 4096, "numbers": 4096}
@@ -191,7 +191,7 @@ class OverlapMul(Overlap):
 class OverlapMatMul(Overlap):
     """Meanwhile a (m, k) by b (k, n)."""
 
-    kind: ClassVar[str] = "overlap-matmul"
+    kind: ClassVar[str] = "overlap_matmul"
     dims: ClassVar[tuple[str, ...]] = ("elements", "m", "k", "n")
     says: ClassVar[str] = "All-reduce, and a product of matrices meanwhile"
     proof_sizes: ClassVar[Mapping[str, int]] = {"elements": 4096, "m": 24, "k": 40, "n": 32}
