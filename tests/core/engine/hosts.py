@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import sysconfig
 from pathlib import Path
 
 import mbench_tiny
@@ -37,9 +38,13 @@ class Here:
 
 
 def importable():
-    """PYTHONPATH as keepers need it, to find what these tests find, and no other copy."""
+    """PYTHONPATH as keepers need it, to find what these tests find, and no other copy.
+
+    What is installed they find by themselves. Workers inherit it, whose packages are others.
+    """
+    installed = Path(sysconfig.get_path("purelib"))
     folders = (Path(mbench.__file__).parents[1], Path(mbench_tiny.__file__).parent, TESTS, HERE)
-    return os.pathsep.join(map(str, folders))
+    return os.pathsep.join(str(folder) for folder in folders if folder != installed)
 
 
 def places(nodes, each):
