@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import random
 import socket
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mbench.engine.channel import Channel
@@ -27,6 +30,11 @@ if TYPE_CHECKING:
 __all__ = ["LocalWorker", "start"]
 
 LOOPBACK = "127.0.0.1"
+GIVEN_PORTS = Path("/proc/sys/net/ipv4/ip_local_port_range")
+IANA_DYNAMIC = 49152
+LOWEST_PORT = 10240
+"""Services have theirs below it, most of them."""
+PORTS_TRIED = 32
 
 
 def start(program: Program, places: Sequence[Place], /) -> Worker:
@@ -98,8 +106,28 @@ class LocalWorker(SingleWorker):
 
 
 def free_port(address: str = LOOPBACK) -> int:
-    """One that nobody listens on there now; it is not kept from others until it is used."""
+    """One that nobody listens on there now; it is not kept from others until it is used.
+
+    The system hands out the ports of its own range to any connection: one of those may be taken
+    before it is used. Raises OSError.
+    """
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    with socket.create_server((address, 0), family=family) as taken:
-        port: int = taken.getsockname()[1]
-    return port
+    for port in (*random.sample(apart_from_given(), PORTS_TRIED), 0):
+        try:
+            with socket.create_server((address, port), family=family) as taken:
+                found: int = taken.getsockname()[1]
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE:
+                continue
+            raise
+        return found
+    raise OSError(errno.EADDRINUSE, f"no port of {address} is free")
+
+
+def apart_from_given() -> range:
+    """The ports below those that the system hands out by itself."""
+    try:
+        first = int(GIVEN_PORTS.read_text().split()[0])
+    except (OSError, ValueError, IndexError):
+        first = IANA_DYNAMIC
+    return range(LOWEST_PORT, max(first, LOWEST_PORT + PORTS_TRIED))

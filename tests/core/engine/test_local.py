@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -140,3 +141,15 @@ def test_each_of_several_sees_a_device_of_its_own(tmp_path, monkeypatch):
     alone = local.start(program, places_of(Scale(nodes=1, devices_per_node=1)))
     assert "ONLY" not in psutil.Process(alone.processes[0].pid).environ()
     alone.kill()
+
+
+def test_a_free_port_is_none_that_the_system_hands_out_by_itself():
+    first = int(local.GIVEN_PORTS.read_text().split()[0])
+    assert {local.free_port() < first for _ in range(50)} == {True}
+    assert len({local.free_port() for _ in range(50)}) > 25
+
+
+def test_a_port_that_is_taken_is_no_free_one(monkeypatch):
+    with socket.create_server((local.LOOPBACK, 0)) as taken:
+        monkeypatch.setattr(local.random, "sample", lambda *_: [taken.getsockname()[1]])
+        assert local.free_port() != taken.getsockname()[1]
