@@ -1,4 +1,4 @@
-"""How processes of one case share a machine: cores for each, and none of another's."""
+"""How steady processes of one case share a machine: cores for each, and none of another's."""
 
 from __future__ import annotations
 

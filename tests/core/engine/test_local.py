@@ -29,6 +29,7 @@ from mbench.contract.scale import Scale
 from mbench.engine import local, process
 from mbench.engine.outcome import CaseEnded
 from mbench.engine.program import Program
+from mbench.engine.steady import lack
 
 
 def test_a_worker_answers(start):
@@ -141,6 +142,27 @@ def test_each_of_several_sees_a_device_of_its_own(tmp_path, monkeypatch):
     alone = local.start(program, places_of(Scale(nodes=1, devices_per_node=1)))
     assert "ONLY" not in psutil.Process(alone.processes[0].pid).environ()
     alone.kill()
+
+
+@pytest.mark.parametrize("threads", [0, 1])
+def test_ranks_have_cores_of_their_own_only_where_they_are_steady(tmp_path, threads):
+    if lack():
+        pytest.skip(lack())
+    program = Program(
+        python=PYTHON, modules=["mbench_tiny"], variables={}, log=tmp_path / "log",
+        timeout_seconds=PATIENCE, device="cpu", steady_threads=threads,
+    )  # fmt: skip
+    worker = local.start(program, places_of(Scale(nodes=1, devices_per_node=2)))
+    usable = os.sched_getaffinity(0)
+    try:
+        one, other = (os.sched_getaffinity(process.pid) for process in worker.processes)
+        if threads:
+            assert len(one) == len(other) == 1
+            assert len(usable) == 1 or one != other
+        else:
+            assert one == other == usable
+    finally:
+        worker.kill()
 
 
 def test_a_free_port_is_none_that_the_system_hands_out_by_itself():
