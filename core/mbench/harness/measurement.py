@@ -225,7 +225,7 @@ class Measurement(ABC, Generic[Constants]):
                     pace=paces.get(watch.host) if paces else None,
                 )
             )
-        runner.witness.see(of_block, steps=lead + steps, waited=waited)
+        runner.witness.see(of_block, steps=steps, lead=lead, waited=waited)
         return steps * entry.case.samples_per_step * 1e9 / sum(elapsed.nanoseconds)
 
     @abstractmethod

@@ -105,12 +105,14 @@ class Witness:
             first = (self.looks + 1 - count) % self.batches
             self.worker.ask(wire.Turn(batch=first), wire.Turned)
 
-    def see(self, of_block: events.OfBlock, *, steps: int, waited: int) -> None:
-        """Write down what a block's last step left; `waited` is the parent's time for the block."""
+    def see(self, of_block: events.OfBlock, *, steps: int, lead: int, waited: int) -> None:
+        """Write down what a block's last step left; `waited` is the parent's time for the block
+        with the steps that lead it.
+        """
         begin = perf_counter_ns()
         seen = self.look()
         looked = perf_counter_ns() - begin
-        self.steps += steps
+        self.steps += lead + steps
         self.check(seen)
         self.looks += 1
         self.store.append(
@@ -124,6 +126,7 @@ class Witness:
                 outputs=sketches(seen.outputs),
                 waited=waited,
                 looked=looked,
+                lead=lead,
             )
         )
         self.made(0)

@@ -59,6 +59,8 @@ class Evidence:
     """How long the parent then waited for this."""
     skipped: Number = 0
     """Steps among them that made no update, as scaled gradients overflowed."""
+    lead: Number = 0
+    """Untimed steps of the block before those that were timed; `waited` holds them, too."""
 
 
 @dataclass(frozen=True, kw_only=True)

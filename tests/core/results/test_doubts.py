@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
+import numpy as np
 import pytest
 from cases import GATES, make_case
 
@@ -19,7 +20,7 @@ SECOND = 10**9
 
 
 def make_process(number=0, *, losses=(), changes=(), outputs=(), own=1.0, waited=None,
-                 looked=0.001, single=0.0):  # fmt: skip
+                 looked=0.001, single=0.0, lead=0):  # fmt: skip
     warm = events.Process(
         case=0, process=number, pid=1, prepare_seconds=0.5, trainable_parameters=7, differences=[],
         batches=8, first_loss=None, first_step_nanoseconds=SECOND, warmup_blocks=[(1, SECOND)],
@@ -35,6 +36,7 @@ def make_process(number=0, *, losses=(), changes=(), outputs=(), own=1.0, waited
         seen = events.Evidence(
             **of_block, round=at, step=step, due=10.0 * step, batch=(step - 1) % 8, loss=loss,
             outputs=sketches, waited=round((waited or own) * SECOND), looked=round(looked * SECOND),
+            lead=lead,
         )  # fmt: skip
         process.blocks.append(block)
         if single:  # as many times what a step takes in a block
@@ -214,6 +216,38 @@ def test_updates_go_on_as_they_began(factor, told):
         assert text.endswith("times what those of the first 16 foretell")
 
 
+def by_orders(*orders):
+    """Processes that follow gradients of eight batches, each orthogonal to the others."""
+    found = []
+    for order in orders:
+        counts = np.bincount(order, minlength=8)
+        values = tuple(map(float, counts[:5] * np.sqrt(8 / 5)))
+        sketch = (float(np.linalg.norm(counts)), *values)
+        process = make_process(changes=[(len(order), sketch)])
+        process.changes = [replace(process.changes[0], statistics={"mean": grown(order[-1] + 1.0)})]
+        found.append(make_record(process))
+    return found
+
+
+def windows(length, blocks):
+    """Sixteen steps in turn, then blocks that end on one batch after the other."""
+    begun = [step % 8 for step in range(16)]
+    return begun + [
+        (end - length + 1 + at) % 8 for end in range(blocks) for at in range(length)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 4, 6])
+def test_honest_processes_whose_blocks_are_of_other_lengths_agree(length):
+    one, other = by_orders(windows(length, 12 // length), windows(12, 1))
+    assert said(one, other) == said(other, one) == []
+
+
+def test_many_steps_on_few_batches_are_told():
+    found = said(*by_orders(windows(8, 10), [step % 4 for step in range(96)]))
+    assert any("updates, by direction, after 96 timed steps off by" in text for text in found)
+
+
 def with_stage(factor, **gates):
     """Its last stage makes a thousandth of all changes."""
     process = make_process(changes=[(16, WEIGHT)])
@@ -270,6 +304,9 @@ def told(machine, tmp_path):
         ({"own": 0.25, "waited": 0.28}, ""),  # a busy machine
         ({"own": 0.5, "waited": 1.0}, "tiny: it says 0.5 s where 1 s passed"),
         ({"own": 0.2, "waited": 0.25}, "tiny: it says 0.2 s where 0.25 s passed"),
+        ({"own": 0.5, "waited": 0.56, "lead": 1}, ""),  # ten steps, and one before them
+        ({"own": 0.5, "waited": 1.06, "lead": 10}, ""),
+        ({"own": 0.5, "waited": 0.62, "lead": 1}, "tiny: it says 0.55 s where 0.62 s passed"),
         ({"single": 2.9}, ""),  # a device and a host that wait for each other, one by one
         ({"single": 3.5}, "tiny: a step takes 0.1 s among others, and 0.35 s by itself"),
         ({"looked": 0.1}, ""),
