@@ -22,12 +22,15 @@ SIDES = {"matmul": (64, 128, 256, 512), "add": (64, 128)}
 
 
 class Worker(SilentWorker):
-    """Does 1e8 FLOPs and 1e7 bytes a second; `faults` by operator. `lie` changes an answer."""
+    """Does 1e8 FLOPs and 1e7 bytes a second; `faults` by operator. `lie` changes an answer; what is
+    `remembered` costs a hundredth. Of the first `stalls` cases each first step on new inputs is slow.
+    """
 
-    def __init__(self, faults=None, lie=lambda answer: answer):
+    def __init__(self, faults=None, lie=lambda answer: answer, *, remembered=False, stalls=0):
         super().__init__()
         self.faults = faults or {}
         self.lie = lie
+        self.remembered, self.stalls = remembered, stalls
         self.made = []
 
     def prepare(self, case, *, load=True):
@@ -38,6 +41,9 @@ class Worker(SilentWorker):
         work = amount(case)
         rate = 1e8 if "matmul" in case.model else 1e7
         self.seconds = work / rate / (1 + work * 1e-13)  # larger ones are faster by a trifle
+        self.steps = 0
+        self.slow = len(self.made) <= self.stalls
+        return wire.Prepared(seconds=0.0, differences=[], trainable_parameters=0, batches=8)
 
     def ask(self, message, answer, *, timeout=None):
         assert message == wire.Look(along=True)
@@ -48,7 +54,10 @@ class Worker(SilentWorker):
         return wire.Seen(step=9, batch=1, outputs=found)
 
     def run(self, count, *, each=False, lead=0, timeout=None):
-        return wire.Elapsed(start_nanoseconds=0, nanoseconds=[round(count * self.seconds * 1e9)])
+        new = max(0, min(count, 8 - self.steps))
+        self.steps += count
+        cost = new * (4 if self.slow else 1) + (count - new) * (0.01 if self.remembered else 1)
+        return wire.Elapsed(start_nanoseconds=0, nanoseconds=[round(cost * self.seconds * 1e9)])
 
 
 class Store:
@@ -131,6 +140,20 @@ def test_another_answer_at_the_size_that_is_timed_is_no_ceiling(entries, lie):
     for event in find(entries[0], Worker(lie=lie)):
         assert event.reason.startswith("not-equal: timed: output output.0 off by "), event
         assert event.nanoseconds == []
+
+
+def test_what_is_remembered_is_no_ceiling(entries):
+    """Its answers are right, so only the time on inputs that it has not seen tells."""
+    products = [e for e in find(entries[0], Worker(remembered=True)) if e.operator == "matmul"]
+    assert len(products) == 1
+    assert "steps on inputs that it had seen were 100 times as fast" in products[0].reason
+    assert products[0].nanoseconds == []
+
+
+def test_a_stall_is_not_taken_for_memory(entries):
+    worker = Worker(stalls=1)
+    assert [event.reason for event in find(entries[0], worker)] == [""] * 4
+    assert worker.made[:3] == ["op:matmul/64x64x64"] * 2 + ["op:matmul/128x128x128"]
 
 
 def test_what_is_not_proven_small_is_not_timed(entries, monkeypatch):
