@@ -23,7 +23,7 @@ SIDES = {"matmul": (64, 128, 256, 512), "add": (64, 128)}
 
 class Worker(SilentWorker):
     """Does 1e8 FLOPs and 1e7 bytes a second; `faults` by operator. `lie` changes an answer; what is
-    `remembered` costs a hundredth. Of the first `stalls` cases each first step on new inputs is slow.
+    `remembered` costs a hundredth. Of the first `stalls` cases steps on new inputs are slow.
     """
 
     def __init__(self, faults=None, lie=lambda answer: answer, *, remembered=False, stalls=0):
