@@ -30,10 +30,10 @@ class Cuda:
 
         return nvml.all_gpus()
 
-    def find(self, address: str = "") -> Gpu | None:
+    def seen(self) -> list[Gpu]:
         from mbench.telemetry import nvml
 
-        return nvml.find_gpu(address)
+        return nvml.seen_gpus()
 
     def variables(self) -> dict[str, str]:
         """As NVML counts them, so that numbers name the same GPU."""

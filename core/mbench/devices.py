@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from mbench.contract.device import HOST
 from mbench.errors import UsageError
+from mbench.telemetry.several import Several
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -50,12 +51,19 @@ def kind(name: str) -> Device:
     return kinds()[name]
 
 
-def accelerator(name: str, address: str = "") -> Accelerator | None:
-    """The device of that kind that workers get to see, or the one at an address.
+def accelerator(name: str, address: str = "", *, ranks: int = 1) -> Accelerator | None:
+    """The device of that kind that a worker gets to see first, or the one at an address.
 
-    None for the machine itself, and where there is none.
+    Of several `ranks` on this machine, each of which has one of its own, all of these as one. None
+    for the machine itself, and where there is none.
     """
-    return None if name == HOST else kind(name).find(address)
+    if name == HOST:
+        return None
+    if address:
+        there = [*kind(name).seen(), *kind(name).all()]
+        return next((one for one in there if one.address == address), None)
+    seen = kind(name).seen()[:ranks]
+    return Several(seen) if len(seen) > 1 else next(iter(seen), None)
 
 
 def usual(elsewhere: Sequence[Machine] = ()) -> str:
@@ -65,6 +73,6 @@ def usual(elsewhere: Sequence[Machine] = ()) -> str:
     """
 
     def there(name: str, device: Device) -> bool:
-        return all(one.device(name) for one in elsewhere) if elsewhere else bool(device.find())
+        return all(one.device(name) for one in elsewhere) if elsewhere else bool(device.seen())
 
     return next((name for name, device in kinds().items() if there(name, device)), HOST)

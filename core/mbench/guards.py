@@ -225,9 +225,8 @@ class GuardedDevice:
     def all(self) -> list[Accelerator]:
         return self._ask("all", list)
 
-    def find(self, address: str = "") -> Accelerator | None:
-        found: Accelerator | None = self._ask("find", lambda found: found, address)
-        return found
+    def seen(self) -> list[Accelerator]:
+        return self._ask("seen", list)
 
     def variables(self) -> dict[str, str]:
         return self._ask("variables", variables)

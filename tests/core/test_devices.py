@@ -31,14 +31,18 @@ OURS = [
 class Oven:
     """A device of this machine."""
 
-    name, address, driver, mode, for_one = "Oven 9000", "slot 3", "7.1", "shared", False
+    name, driver, mode, for_one = "Oven 9000", "7.1", "shared", False
 
-    def __init__(self):
+    def __init__(self, address="slot 3", celsius=220, joules=0.0):
+        self.address, self.celsius, self.joules = address, celsius, joules
         self.looks = 0
 
     def sample(self, pids=()):
         self.looks += 1
-        return GpuSample(sm_mhz=900, celsius=220, held_bytes=2**20 if pids else None)
+        return GpuSample(
+            sm_mhz=900, celsius=self.celsius, held_bytes=2**20 if pids else None,
+            joules=self.looks * self.joules,
+        )  # fmt: skip
 
     def memory(self):
         return 2**33, 2**34
@@ -62,8 +66,8 @@ class Ovens:
     def all(self):
         return list(self.there)
 
-    def find(self, address=""):
-        return next((one for one in self.there if address in ("", one.address)), None)
+    def seen(self):
+        return list(self.there)
 
     def variables(self):
         return {"OVEN_DOOR": "shut"}
@@ -146,6 +150,27 @@ def test_it_is_named_in_results_and_its_case_is_watched(bring, monkeypatch, tmp_
     assert case["device_memory_bytes"] == 2**20
 
 
+def test_of_a_case_on_several_each_is_watched(bring, monkeypatch, tmp_path):
+    """Those that it uses: the third is hotter still, and nobody's."""
+    near, far, unused = ovens = (
+        Oven("slot 3", joules=1.0), Oven("slot 4", 240, joules=1e3), Oven("slot 5", 300),
+    )  # fmt: skip
+    Settings(name=near.name, address=near.address).write(tmp_path)
+    monkeypatch.setenv("TINY_GPU", str(tmp_path))
+    monkeypatch.setenv("TINY_DEVICES", "oven")
+    monkeypatch.setattr(mbench_tiny.Tiny, "devices", ("cpu", "cuda", "oven"))
+    bring(Ovens(*ovens))
+    document = mbench.run(
+        "tiny", models="tiny-model", device="oven", scale="1x2", threads=1, processes=1, rounds=2,
+        block=0.3, mode="train", mfu=False, quiet=True,
+    ).document  # fmt: skip
+    (case,) = document["cases"]
+    assert case["outcome"] == "ok", case["reason"]
+    assert case["telemetry"]["gpu"]["highest_celsius"] == 240
+    assert near.looks == far.looks > 0 == unused.looks
+    assert case["energy"]["mean_watts"] > 100, "or only the nearer one's is counted"
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -170,7 +195,10 @@ def test_a_framework_refuses_a_device_that_it_does_not_name(bring):
 @pytest.mark.parametrize(
     ("kind", "said"),
     [
-        (SimpleNamespace(name="stove", title="stove"), "SimpleNamespace lacks all, examine, find"),
+        (
+            SimpleNamespace(name="stove", title="stove"),
+            "SimpleNamespace lacks all, examine, mend",
+        ),
         (type("Host", (Ovens,), {"name": HOST})(), "'cpu' is the machine itself"),
         (type("Odd", (Ovens,), {"title": 3})(), "mbench_devices answered wrongly: TypeError"),
     ],
@@ -185,9 +213,9 @@ def test_a_kind_that_is_none_is_told_and_left_out(bring, kind, said):
 
 def test_what_a_kind_raises_is_told_as_its_plugins(bring):
     class Cold(Ovens):
-        def find(self, address=""):
+        def seen(self):
             raise OSError("no gas")
 
     bring(Cold())
-    with pytest.raises(PluginFailed, match=r"mbench_kitchen .*oven's find\(\): OSError: no gas"):
+    with pytest.raises(PluginFailed, match=r"mbench_kitchen .*oven's seen\(\): OSError: no gas"):
         devices.usual()

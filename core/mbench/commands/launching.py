@@ -50,7 +50,7 @@ def elsewhere(
 
     What a launcher must be asked for devices is not known where they are what is to be found.
     """
-    from mbench.harness.machines import machines
+    from mbench.engine.machines import machines
 
     nodes = max((scale.nodes for scale in scales), default=1)
     devices = max((scale.devices_per_node for scale in scales), default=1)

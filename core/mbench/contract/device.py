@@ -72,8 +72,8 @@ class Device(Protocol):
     def all(self) -> Sequence[Accelerator]:
         """Those of this machine, in its driver's order; none without a driver."""
 
-    def find(self, address: str = "") -> Accelerator | None:
-        """The one at an address, or the first that workers get to see."""
+    def seen(self) -> Sequence[Accelerator]:
+        """Those that workers get to see, in their order: see `visible`."""
 
     def variables(self) -> Mapping[str, str]:
         """What every worker on it gets, unless the user has set it."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mbench.console import counted
 from mbench.doctor.check import Check, fail, ok, warn
-from mbench.telemetry.nvml import SLOWDOWNS, find_gpu, has_driver
+from mbench.telemetry.nvml import SLOWDOWNS, has_driver, seen_gpus
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +19,7 @@ __all__ = ["examine"]
 
 def examine() -> Iterator[Check]:
     """Nothing where there is no GPU: the CPU can be measured without one."""
-    gpu = find_gpu()
+    gpu = next(iter(seen_gpus()), None)
     if gpu is not None:
         yield from look(gpu)
     elif has_driver():

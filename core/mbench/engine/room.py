@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 
+from mbench.contract.device import HOST
 from mbench.devices import accelerator
+from mbench.engine.machines import machines
 from mbench.engine.memory import SHARE, MemoryWatch, mib
 from mbench.telemetry.sampler import family
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mbench.contract.case import Case
     from mbench.contract.device import Accelerator
+    from mbench.engine.worker import Launcher
 
 __all__ = ["DeviceRoom", "allocator_bytes", "room_on", "watch"]
 
@@ -23,13 +28,18 @@ LEAST_BYTES = 64 * 2**20
 
 @dataclass(frozen=True)
 class DeviceRoom:
-    """What was free on a device before any worker lived.
+    """What was free on the fullest device of a case before any worker lived.
 
     The same share of it holds where a batch size is searched and where it is measured.
     """
 
-    gpu: Accelerator
     free_bytes: int
+    for_one: bool
+    """Whether a device lets no second process in."""
+    gpu: Accelerator | None = None
+    """The devices of this machine; None where workers run on others: nobody sees from here what
+    they hold, and the framework alone keeps them to their share.
+    """
 
     def limit_bytes(self, asked: int | None, *, workers: int) -> int:
         """What one of so many workers may hold in all."""
@@ -37,7 +47,7 @@ class DeviceRoom:
         return share if asked is None else min(asked, share)
 
     def free_now(self) -> int:
-        memory = self.gpu.memory()
+        memory = self.gpu.memory() if self.gpu else None
         return memory[0] if memory else self.free_bytes
 
     def excess(self, pids: Sequence[int], limit_bytes: int, *, free_before: int) -> str:
@@ -47,6 +57,8 @@ class DeviceRoom:
         the driver hides processes, as in containers, all that has been taken since `free_before`
         counts as theirs.
         """
+        if self.gpu is None:
+            return ""
         ours = [process.pid for pid in pids for process in family(pid)]
         held = self.gpu.held_bytes(ours)
         if held is None:
@@ -56,11 +68,20 @@ class DeviceRoom:
         return f"it held {mib(held)} of the GPU's memory, and {mib(limit_bytes)} is its share"
 
 
-def room_on(device: str) -> DeviceRoom | None:
-    """Of the device as it is now; None on the CPU, and where the driver does not tell."""
-    gpu = accelerator(device)
-    memory = gpu.memory() if gpu else None
-    return DeviceRoom(gpu, memory[0]) if gpu and memory else None
+def room_on(case: Case, launcher: Launcher) -> DeviceRoom | None:
+    """Of the devices that a case's processes get to see where they are started; None on the CPU,
+    and where a driver does not tell. Raises MbenchError where a machine cannot be reached.
+    """
+    if case.device == HOST:
+        return None
+    ranks = case.places.devices_per_node
+    there = dict(islice(machines(launcher).items(), case.places.nodes))
+    seen = [found for machine in there.values() if (found := machine.device(case.device))]
+    free = [count for found in seen for count in found.free_bytes[:ranks]]
+    if not free:
+        return None
+    gpu = accelerator(case.device, ranks=ranks) if "" in there else None
+    return DeviceRoom(min(free), any(found.for_one for found in seen), gpu)
 
 
 def watch(

@@ -22,17 +22,18 @@ class Watcher:
     """A keeper's part: it looks at its machine as the parent does, from one word to the next."""
 
     def __init__(self) -> None:
-        self._samplers: dict[str, Sampler] = {}
-        """By kind of device: counters of energy go on from block to block."""
+        self._samplers: dict[tuple[str, int], Sampler] = {}
+        """By kind and number of devices: counters of energy go on from block to block."""
         self._open = ExitStack()
         self._watch: Watch | None = None
 
     def begin(self, pids: Sequence[int], device: str = HOST) -> None:
         """Whatever was watched before is over."""
         self.end()
-        if device not in self._samplers:
-            self._samplers[device] = Sampler(gpu=accelerator(device))
-        self._watch = self._open.enter_context(self._samplers[device].watching(pids))
+        of_what = device, len(pids)
+        if of_what not in self._samplers:
+            self._samplers[of_what] = Sampler(gpu=accelerator(device, ranks=len(pids)))
+        self._watch = self._open.enter_context(self._samplers[of_what].watching(pids))
 
     def end(self) -> Watch:
         """What was seen, the last look included."""

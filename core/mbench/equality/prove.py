@@ -71,7 +71,7 @@ def prove_all(
             found[at] = replace(remembered, remembered=True)
         else:
             provers[at] = prover
-    room = room_on(wanted[0].case.device) if wanted else None
+    room = room_on(wanted[0].case, launcher) if wanted else None
     workers = at_once(provers.values(), room)
     if room is not None:
         for prover in provers.values():
@@ -101,7 +101,7 @@ def at_once(provers: Collection[Prover], room: DeviceRoom | None) -> int:
 
     On a device, as far as its own does, and one where it lets no second process in.
     """
-    if room is not None and room.gpu.for_one:
+    if room is not None and room.for_one:
         return 1
     free = worker_limit_bytes(None) if room is None else room.limit_bytes(None, workers=1)
     most = max((prover.needed_bytes for prover in provers), default=1.0)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from mbench.contract.axes import STEADY
 from mbench.contract.device import HOST
 from mbench.devices import kind
+from mbench.engine.machines import machines
 from mbench.engine.steady import lack
 from mbench.errors import UsageError
-from mbench.harness.machines import machines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

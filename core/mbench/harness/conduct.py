@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from mbench.devices import accelerator
+from mbench.engine.machines import machines
 from mbench.engine.outcome import CaseEnded
 from mbench.engine.scratch import scratch
 from mbench.engine.variables import inherited
@@ -17,7 +17,6 @@ from mbench.harness.ceiling import Ceilings
 from mbench.harness.execute import execute
 from mbench.harness.foreseen import foreseen
 from mbench.harness.homes import Homes
-from mbench.harness.machines import machines
 from mbench.harness.proving import prove_entries
 from mbench.harness.resume import is_done, take_up
 from mbench.results import events
@@ -57,7 +56,7 @@ def conduct(order: Order, progress: Progress) -> tuple[RunWriter, bool]:
         homes=homes,
         store=store,
         progress=progress,
-        sampler=Sampler(gpu=accelerator(order.device)),
+        sampler=Sampler(),
         prove=prover(order, store, progress, ceilings) if order.verify else None,
         ceilings=ceilings,
         expected={each.comparison.number: each.seconds for each in foreseen(order)},

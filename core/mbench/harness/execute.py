@@ -59,7 +59,7 @@ def execute(comparisons: Sequence[Comparison], bench: Bench) -> None:
 
 def measure_together(comparisons: Sequence[Comparison], bench: Bench) -> None:
     """Comparisons of which nothing is open, in the same processes."""
-    bench = replace(bench, room=room_on(comparisons[0].entries[0].case.device))
+    bench = replace(bench, room=room_on(comparisons[0].entries[0].case, bench.launcher))
     environments: dict[int, dict[str, Environment]] = {each.number: {} for each in comparisons}
     of_entry = {entry.number: each.number for each in comparisons for entry in each.entries}
 
@@ -86,7 +86,7 @@ def measure_together(comparisons: Sequence[Comparison], bench: Bench) -> None:
 
 def measure(comparison: Comparison, bench: Bench) -> None:
     """One comparison, once what it leaves open is found."""
-    bench = replace(bench, room=room_on(comparison.entries[0].case.device))
+    bench = replace(bench, room=room_on(comparison.entries[0].case, bench.launcher))
     bench.progress.comparison(comparison.title, [entry.label for entry in comparison.entries])
     ended: Mapping[str, CaseEnded] = {}
     if not comparison.settled:

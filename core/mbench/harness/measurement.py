@@ -81,6 +81,10 @@ class Measurement(ABC, Generic[Constants]):
         """Ratios of identical processes, by case, where this machine knows them."""
         self.address = ""
         """Of the device that the first worker uses."""
+        self.case = comparison.entries[0].case
+        """That of all, but for who computes it."""
+        ranks = self.case.places.devices_per_node
+        self.sampler.gpu = accelerator(self.case.device, ranks=ranks)
 
     @property
     def limit_bytes(self) -> int | None:
@@ -181,7 +185,7 @@ class Measurement(ABC, Generic[Constants]):
         self.address = info.device_address
         known = self.sampler.gpu.address if self.sampler.gpu else ""
         if known != self.address:
-            self.sampler.gpu = accelerator(self.comparison.entries[0].case.device, self.address)
+            self.sampler.gpu = accelerator(self.case.device, self.address)
 
     def block(
         self,

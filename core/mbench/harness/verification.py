@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mbench.console import printable
 from mbench.engine import local
 from mbench.engine.ending import last_words
+from mbench.engine.machines import machines
 from mbench.engine.outcome import CaseEnded
 from mbench.engine.scratch import folder, scratch
 from mbench.equality.idle import Idle
@@ -18,7 +19,6 @@ from mbench.errors import MbenchError
 from mbench.harness.beforehand import check_device
 from mbench.harness.homes import Homes
 from mbench.harness.locating import tell_where
-from mbench.harness.machines import machines
 from mbench.harness.proving import prove_entries
 
 if TYPE_CHECKING:

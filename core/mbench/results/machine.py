@@ -161,8 +161,6 @@ def device_memory(case: CaseRecord) -> int | None:
 def energy(case: CaseRecord) -> Document | None:
     """What a sample costs, of the devices that compute; None where not all of them are metered."""
     on_cpu = case.axes.device == "cpu"
-    if not on_cpu and case.axes.places.devices_per_node > 1:
-        return None  # one of a machine's devices is looked at
     joules, seconds, samples = 0.0, 0.0, 0
     for block, found in blocks_of(case):
         spent = [one.joules if on_cpu else one.gpu_joules for one in found]

@@ -45,15 +45,15 @@ class System:
 
 @dataclass(frozen=True, kw_only=True)
 class DeviceSeen:
-    """The device of a kind that processes on a machine get to see first."""
+    """The devices of a kind that processes on a machine get to see."""
 
     kind: str
     mode: str
-    """Who may compute on it, in words."""
+    """Who may compute on them, in words."""
     for_one: bool
-    """Whether it lets no second process in."""
-    free_bytes: Bytes | None
-    """Of its memory."""
+    """Whether one of them lets no second process in."""
+    free_bytes: list[Bytes]
+    """Of the memory of each that tells, in their order."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +64,7 @@ class Machine:
     threads: Count
     """That run at once."""
     devices: list[DeviceSeen]
-    """One of each kind that there is, beside the machine itself."""
+    """Of each kind that there is, beside the machine itself."""
 
     def device(self, kind: str) -> DeviceSeen | None:
         return next((one for one in self.devices if one.kind == kind), None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import psutil
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     Processes: TypeAlias = dict[int, int | None]
 
-__all__ = ["SLOWDOWNS", "Gpu", "all_gpus", "find_gpu", "has_driver"]
+__all__ = ["SLOWDOWNS", "Gpu", "all_gpus", "has_driver", "seen_gpus"]
 
 LIBRARY = "libnvidia-ml.so.1"
 
@@ -236,21 +237,24 @@ def all_gpus() -> list[Gpu]:
         return []
 
 
-def find_gpu(address: str = "") -> Gpu | None:
-    """The GPU at an address, or the first that CUDA_VISIBLE_DEVICES lets a worker see."""
+def seen_gpus() -> list[Gpu]:
+    """Those that CUDA_VISIBLE_DEVICES lets workers see: CUDA stops at the first that is none."""
     gpus = all_gpus()
-    if address:
-        return next((gpu for gpu in gpus if gpu.address == address), None)
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     if visible is None:
-        return gpus[0] if gpus else None
-    first = visible.split(",")[0].strip()
-    if first.isdecimal():
-        return gpus[int(first)] if int(first) < len(gpus) else None
-    if first.startswith("MIG-"):
-        return of_instance(first)
-    if first.startswith("GPU-"):  # CUDA takes the beginning of a UUID too
-        return next((gpu for gpu in gpus if text(gpu.ask("GetUUID")).startswith(first)), None)
+        return gpus
+    found = (named(word.strip(), gpus) for word in visible.split(","))
+    return list(takewhile(lambda gpu: gpu is not None, found))  # type: ignore[arg-type]
+
+
+def named(word: str, gpus: Sequence[Gpu]) -> Gpu | None:
+    """The GPU that a word of CUDA_VISIBLE_DEVICES means."""
+    if word.isdecimal():
+        return gpus[int(word)] if int(word) < len(gpus) else None
+    if word.startswith("MIG-"):
+        return of_instance(word)
+    if word.startswith("GPU-"):  # CUDA takes the beginning of a UUID too
+        return next((gpu for gpu in gpus if text(gpu.ask("GetUUID")).startswith(word)), None)
     return None
 
 

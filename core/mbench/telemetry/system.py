@@ -12,6 +12,7 @@ import psutil
 from mbench.devices import kinds
 from mbench.telemetry.kernel import HUGE_PAGES, read
 from mbench.telemetry.machine import DeviceSeen, Machine, System
+from mbench.telemetry.several import Several
 
 __all__ = ["cpu_model", "describe_machine", "describe_system", "hardware_threads", "usable_cores"]
 
@@ -60,9 +61,9 @@ def describe_machine() -> Machine:
     """This machine, as a process that is started here finds it."""
     devices = []
     for name, kind in kinds().items():
-        if (found := kind.find()) is not None:
-            memory = found.memory()
-            free = memory[0] if memory else None
+        if seen := kind.seen():
+            found = Several(seen)
+            free = [memory[0] for one in seen if (memory := one.memory()) is not None]
             devices.append(
                 DeviceSeen(kind=name, mode=found.mode, for_one=found.for_one, free_bytes=free)
             )

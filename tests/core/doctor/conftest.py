@@ -46,7 +46,7 @@ def machine(tmp_path, monkeypatch):
     monkeypatch.setattr(memory, "lack", lambda: "")
     monkeypatch.setattr(gpu, "has_driver", lambda: False)
     monkeypatch.delenv("CUDA_MPS_PIPE_DIRECTORY", raising=False)
-    monkeypatch.setattr(gpu, "find_gpu", lambda: None)
+    monkeypatch.setattr(gpu, "seen_gpus", list)
     monkeypatch.setattr(psutil, "virtual_memory", lambda: machine.memory)
     monkeypatch.setattr(psutil, "swap_memory", lambda: machine.swap)
     for name in processor.THREAD_VARIABLES:

@@ -165,7 +165,7 @@ class Turns:
 def see(monkeypatch, **answers):
     """Let doctor see a GPU that answers so."""
     made = FakeNvml(FakeGpu(0, **answers))
-    monkeypatch.setattr(gpu, "find_gpu", lambda: Gpu(made, made.gpus[0]))
+    monkeypatch.setattr(gpu, "seen_gpus", lambda: [Gpu(made, made.gpus[0])])
 
 
 def test_a_gpu_that_is_fit(machine, monkeypatch):

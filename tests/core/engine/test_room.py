@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 
 import pytest
+from cases import make_case
 from fake_nvml import FakeGpu, FakeNvml, process
 
-from mbench.engine import room
+from mbench.engine import local, room
 from mbench.engine.room import CONTEXT_BYTES, DeviceRoom, allocator_bytes, room_on
 from mbench.telemetry import nvml
+from mbench.telemetry.machine import DeviceSeen
+from mbench.telemetry.system import describe_machine
 
 GIB = 2**30
+ON_GPU = make_case(device="cuda")
 
 
 @pytest.fixture
@@ -24,7 +29,7 @@ def device(monkeypatch):
 
 
 def test_what_is_free_is_shared_out_and_a_tenth_kept(device):
-    found = room_on("cuda")
+    found = room_on(ON_GPU, local.start)
     assert found.free_bytes == 70 * GIB
     assert found.limit_bytes(None, workers=1) == pytest.approx(63 * GIB)
     assert found.limit_bytes(None, workers=4) == pytest.approx(63 * GIB / 4)
@@ -33,9 +38,9 @@ def test_what_is_free_is_shared_out_and_a_tenth_kept(device):
 
 
 def test_the_cpu_has_none_and_nor_has_a_gpu_that_does_not_tell(device):
-    assert room_on("cpu") is None
+    assert room_on(make_case(), local.start) is None
     del device["GetMemoryInfo"]
-    assert room_on("cuda") is None
+    assert room_on(ON_GPU, local.start) is None
 
 
 def test_the_driver_takes_its_part_of_a_share():
@@ -44,7 +49,7 @@ def test_the_driver_takes_its_part_of_a_share():
 
 
 def test_a_worker_is_judged_by_what_it_and_its_children_hold(device):
-    found = room_on("cuda")
+    found = room_on(ON_GPU, local.start)
     device["GetComputeRunningProcesses"] = [process(os.getpid(), 11 * GIB), process(1, 50 * GIB)]
     assert found.excess([os.getpid()], 10 * GIB, free_before=0) == ""
     said = found.excess([os.getpid()], 9 * GIB, free_before=0)
@@ -52,7 +57,7 @@ def test_a_worker_is_judged_by_what_it_and_its_children_hold(device):
 
 
 def test_where_processes_are_hidden_what_has_been_taken_since_counts(device):
-    found = room_on("cuda")
+    found = room_on(ON_GPU, local.start)
     assert found.excess([os.getpid()], 10 * GIB, free_before=found.free_now()) == ""
     assert "20,480 MiB" in found.excess([os.getpid()], 10 * GIB, free_before=90 * GIB)
 
@@ -66,6 +71,43 @@ def test_the_room_of_an_instance_is_its_own(monkeypatch):
     made.parts["MIG-1"] = instance
     monkeypatch.setattr(nvml, "begun", lambda: made)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "MIG-1")
-    found = room_on("cuda")
+    found = room_on(ON_GPU, local.start)
     assert isinstance(found, DeviceRoom)
     assert found.free_bytes == 9 * GIB
+
+
+def gpu_with(free):
+    gpu = FakeGpu()
+    gpu.answers["GetMemoryInfo"].free = free * GIB
+    return gpu
+
+
+def test_of_several_the_fullest_counts(monkeypatch):
+    """And those that the case does not use, do not."""
+    made = FakeNvml(gpu_with(70), gpu_with(20), gpu_with(3))
+    monkeypatch.setattr(nvml, "begun", lambda: made)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    for scale, free in (("1x1", 70), ("1x2", 20), ("1x3", 3)):
+        found = room_on(make_case(device="cuda", scale=scale), local.start)
+        assert found.free_bytes == free * GIB, scale
+        assert found.free_now() == free * GIB, scale
+
+
+def test_where_workers_run_elsewhere_their_machines_count_and_not_this_one(device):
+    def machine(*free, for_one=False):
+        mode = "exclusive to a process" if for_one else "shared"
+        seen = DeviceSeen(
+            kind="cuda", mode=mode, for_one=for_one, free_bytes=[count * GIB for count in free]
+        )
+        return replace(describe_machine(), devices=[seen])
+
+    class Engine:
+        def machines(self):
+            return {"a": machine(40, 2), "b": machine(30, 1, for_one=True), "c": machine(4, 4)}
+
+    for scale, free, for_one in (("1x1", 40, False), ("2x1", 30, True), ("2x2", 1, True)):
+        found = room_on(make_case(device="cuda", scale=scale), Engine())
+        assert (found.free_bytes, found.for_one) == (free * GIB, for_one), scale
+        # Nobody can look from here at what workers there hold.
+        device["GetComputeRunningProcesses"] = [process(os.getpid(), 70 * GIB)]
+        assert found.excess([os.getpid()], GIB, free_before=0) == ""

@@ -8,8 +8,13 @@ import pynvml
 import pytest
 from fake_nvml import FakeGpu, FakeNvml, process
 
+from mbench.devices import accelerator
 from mbench.telemetry import nvml
 from mbench.telemetry.sample import GpuSample
+
+
+def first():
+    return nvml.seen_gpus()[0]
 
 
 @pytest.fixture
@@ -23,7 +28,7 @@ def driver(monkeypatch):
 
 def test_units_are_watts_joules_and_shares(driver):
     driver.gpus[0].answers["GetCurrentClocksThrottleReasons"] = 0x24
-    assert nvml.find_gpu().sample() == GpuSample(
+    assert first().sample() == GpuSample(
         utilization=0.87, power_watts=412.5, sm_mhz=1755, memory_mhz=2619, celsius=61,
         slowed_by=0x24, joules=3000.5, others=0,
     )  # fmt: skip
@@ -31,50 +36,50 @@ def test_units_are_watts_joules_and_shares(driver):
 
 def test_power_of_this_moment_comes_before_its_mean(driver):
     driver.gpus[0].instant_milliwatts = 698_000
-    assert nvml.find_gpu().sample().power_watts == 698
+    assert first().sample().power_watts == 698
 
 
 def test_what_a_gpu_does_not_tell_is_none(driver):
     driver.gpus[0].answers.clear()
-    assert nvml.find_gpu().sample() == GpuSample()
-    assert nvml.find_gpu().memory() is None
-    assert nvml.find_gpu().address == ""
-    assert nvml.find_gpu().mode == ""
-    assert not nvml.find_gpu().for_one
+    assert first().sample() == GpuSample()
+    assert first().memory() is None
+    assert first().address == ""
+    assert first().mode == ""
+    assert not first().for_one
 
 
 @pytest.mark.parametrize(
-    ("visible", "number"),
+    ("visible", "numbers"),
     [
-        (None, 0),
-        ("1,0", 1),
-        ("GPU-1a2b,0", 1),
-        ("GPU-1a2b3c4d-0000", 1),
-        ("MIG-77", 1),
-        ("7", None),
-        ("GPU-ffff", None),
-        ("MIG-78", None),
-        ("-1", None),
-        ("", None),
+        (None, [0, 1]),
+        ("1,0", [1, 0]),
+        ("GPU-1a2b,0", [1, 0]),
+        ("GPU-1a2b3c4d-0000", [1]),
+        ("MIG-77", [1]),
+        ("7", []),
+        ("GPU-ffff", []),
+        ("1,MIG-78,0", [1]),
+        ("-1", []),
+        ("", []),
     ],
 )
-def test_the_gpu_is_the_first_visible_one(driver, monkeypatch, visible, number):
+def test_those_that_workers_see_are_in_their_order(driver, monkeypatch, visible, numbers):
     driver.instances["MIG-77"] = driver.gpus[1]
     if visible is not None:
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
-    found = nvml.find_gpu()
-    assert (found and found.handle) is (None if number is None else driver.gpus[number])
+    assert [found.handle for found in nvml.seen_gpus()] == [driver.gpus[at] for at in numbers]
 
 
-def test_a_gpu_is_found_by_its_place_on_the_bus(driver):
-    assert nvml.find_gpu("0000:3c:00.0").handle is driver.gpus[1]
-    assert nvml.find_gpu("0000:3c:00.0").address == "0000:3c:00.0"
-    assert nvml.find_gpu("0000:99:00.0") is None
+def test_a_gpu_is_found_by_its_place_on_the_bus(driver, monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
+    assert accelerator("cuda", "0000:3c:00.0").handle is driver.gpus[1]
+    assert accelerator("cuda", "0000:3c:00.0").address == "0000:3c:00.0"
+    assert accelerator("cuda", "0000:99:00.0") is None
 
 
 def test_a_gpu_is_told_from_another(driver):
     driver.gpus[0].answers.update(GetComputeMode=3, GetMigMode=[1, 1], GetApplicationsClock=None)
-    assert nvml.find_gpu().facts() == {
+    assert first().facts() == {
         "name": "NVIDIA Made-Up 100",
         "uuid": "GPU-0a2b3c4d-0000",
         "address": "0000:3b:00.0",
@@ -86,13 +91,13 @@ def test_a_gpu_is_told_from_another(driver):
         "mig": "on",
         "compute_mode": "exclusive to a process",
     }
-    assert nvml.find_gpu().for_one
+    assert first().for_one
 
 
 def test_processes_of_others_are_counted(driver):
     ours = os.getpid()
     driver.gpus[0].answers["GetComputeRunningProcesses"] = [process(ours, 2**30), process(1, 2**20)]
-    gpu = nvml.find_gpu()
+    gpu = first()
     assert gpu.others() == 1
     assert gpu.held_bytes([ours]) == 2**30
     assert gpu.held_bytes([ours, 1]) == 2**30 + 2**20
@@ -103,18 +108,18 @@ def test_processes_of_others_are_counted(driver):
 def test_processes_that_cannot_be_seen_from_here_are_not_counted(driver):
     """As from a container, whose pids are others."""
     driver.gpus[0].answers["GetComputeRunningProcesses"] = [process(2**22 + 1)]
-    assert nvml.find_gpu().others() is None
+    assert first().others() is None
 
 
 def test_memory_that_is_not_told_is_not_nothing(driver):
     driver.gpus[0].answers["GetComputeRunningProcesses"] = [process(os.getpid())]
-    assert nvml.find_gpu().held_bytes([os.getpid()]) is None
+    assert first().held_bytes([os.getpid()]) is None
 
 
 def test_there_is_none_without_a_driver_or_where_it_does_not_answer(monkeypatch):
     monkeypatch.setattr(nvml, "LIBRARY", "libnone.so.1")
     assert not nvml.has_driver()
-    assert nvml.find_gpu() is None
+    assert nvml.seen_gpus() == []
     assert nvml.all_gpus() == []
 
     def fail():
@@ -122,7 +127,7 @@ def test_there_is_none_without_a_driver_or_where_it_does_not_answer(monkeypatch)
 
     monkeypatch.setattr(nvml, "has_driver", lambda: True)
     monkeypatch.setattr(pynvml, "nvmlInit", fail)
-    assert nvml.find_gpu() is None
+    assert nvml.seen_gpus() == []
 
 
 def test_every_name_that_is_asked_for_is_one_of_the_bindings():
