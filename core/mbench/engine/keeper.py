@@ -39,6 +39,7 @@ from mbench.engine.dialogue import (
 )
 from mbench.engine.ending import bound, end_of, has_ended, last_words
 from mbench.engine.local import free_port
+from mbench.engine.machines import describe_machine
 from mbench.engine.outcome import CaseEnded
 from mbench.engine.process import WorkerProcess
 from mbench.engine.program import Program, package_files
@@ -47,7 +48,6 @@ from mbench.engine.watching import Watcher
 from mbench.errors import MbenchError
 from mbench.telemetry.memory import available_bytes
 from mbench.telemetry.pace import pace
-from mbench.telemetry.system import describe_machine
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mbench.telemetry.system import describe_machine
+from mbench.devices import kinds
+from mbench.engine.steady import lack
+from mbench.telemetry.machine import DeviceSeen, Machine
+from mbench.telemetry.several import Several
+from mbench.telemetry.system import describe_system, hardware_threads
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mbench.engine.worker import Launcher
-    from mbench.telemetry.machine import Machine
 
-__all__ = ["machines"]
+__all__ = ["describe_machine", "machines"]
 
 
 def machines(launcher: Launcher) -> Mapping[str, Machine]:
@@ -22,3 +25,18 @@ def machines(launcher: Launcher) -> Mapping[str, Machine]:
     """
     asked = getattr(launcher, "machines", None)
     return {"": describe_machine()} if asked is None else asked()
+
+
+def describe_machine() -> Machine:
+    """This machine, as a process that is started here finds it."""
+    devices = []
+    for name, kind in kinds().items():
+        if seen := kind.seen():
+            found = Several(seen)
+            free = [memory[0] for one in seen if (memory := one.memory()) is not None]
+            devices.append(
+                DeviceSeen(kind=name, mode=found.mode, for_one=found.for_one, free_bytes=free)
+            )
+    return Machine(
+        system=describe_system({}), threads=hardware_threads(), devices=devices, unsteady=lack()
+    )

@@ -9,7 +9,6 @@ from mbench.contract.axes import STEADY
 from mbench.contract.device import HOST
 from mbench.devices import kind
 from mbench.engine.machines import machines
-from mbench.engine.steady import lack
 from mbench.errors import UsageError
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ def check(order: Order) -> list[str]:
     """
     there = machines(order.launcher)
     check_device(order.device, there)
-    check_steadiness(order)
+    check_steadiness(order, there)
     most = max(len(comparison.entries) for comparison in order.comparisons)
     check_room(order.device, most, there, side_by_side=order.protocol.side_by_side)
     return [*filter(None, (order.protocol.doubt(most), crowd(order, there)))]
@@ -61,11 +60,15 @@ def check_room(
             )
 
 
-def check_steadiness(order: Order) -> None:
-    """Raises UsageError where workers are to be steady and this machine does not allow it."""
+def check_steadiness(order: Order, there: Mapping[str, Machine]) -> None:
+    """Raises UsageError where workers are to be steady and a machine does not allow it."""
     entries = [entry for comparison in order.comparisons for entry in comparison.entries]
-    if any(entry.case.steadiness == STEADY for entry in entries) and (reason := lack()):
-        raise UsageError(f"--steady: {reason}", option="--steady")
+    if not any(entry.case.steadiness == STEADY for entry in entries):
+        return
+    for host, machine in there.items():
+        if machine.unsteady:
+            on = f"{host}: " if host else ""
+            raise UsageError(f"--steady: {on}{machine.unsteady}", option="--steady")
 
 
 def crowd(order: Order, there: Mapping[str, Machine]) -> str:

@@ -65,6 +65,8 @@ class Machine:
     """That run at once."""
     devices: list[DeviceSeen]
     """Of each kind that there is, beside the machine itself."""
+    unsteady: str
+    """Why workers cannot be steady there, with the mend; empty where they can."""
 
     def device(self, kind: str) -> DeviceSeen | None:
         return next((one for one in self.devices if one.kind == kind), None)

@@ -11,10 +11,9 @@ import psutil
 
 from mbench.devices import kinds
 from mbench.telemetry.kernel import HUGE_PAGES, read
-from mbench.telemetry.machine import DeviceSeen, Machine, System
-from mbench.telemetry.several import Several
+from mbench.telemetry.machine import System
 
-__all__ = ["cpu_model", "describe_machine", "describe_system", "hardware_threads", "usable_cores"]
+__all__ = ["cpu_model", "describe_system", "hardware_threads", "usable_cores"]
 
 CPUINFO = Path("/proc/cpuinfo")
 KINDS = {"cpu family": "family", "model": "model"}
@@ -55,19 +54,6 @@ def describe_system(variables: dict[str, str]) -> System:
         gpus=[dict(one.facts()) for kind in kinds().values() for one in kind.all()],
         variables=variables,
     )
-
-
-def describe_machine() -> Machine:
-    """This machine, as a process that is started here finds it."""
-    devices = []
-    for name, kind in kinds().items():
-        if seen := kind.seen():
-            found = Several(seen)
-            free = [memory[0] for one in seen if (memory := one.memory()) is not None]
-            devices.append(
-                DeviceSeen(kind=name, mode=found.mode, for_one=found.for_one, free_bytes=free)
-            )
-    return Machine(system=describe_system({}), threads=hardware_threads(), devices=devices)
 
 
 def cpu_model(path: Path = CPUINFO) -> str:

@@ -10,10 +10,10 @@ from cases import make_case
 from fake_nvml import FakeGpu, FakeNvml, process
 
 from mbench.engine import local, room
+from mbench.engine.machines import describe_machine
 from mbench.engine.room import CONTEXT_BYTES, DeviceRoom, allocator_bytes, room_on
 from mbench.telemetry import nvml
 from mbench.telemetry.machine import DeviceSeen
-from mbench.telemetry.system import describe_machine
 
 GIB = 2**30
 ON_GPU = make_case(device="cuda")

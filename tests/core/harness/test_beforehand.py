@@ -6,12 +6,13 @@ import pytest
 from fake_nvml import FakeGpu, FakeNvml
 
 from mbench.commands.constants import protocol_of
+from mbench.engine import machines
 from mbench.errors import UsageError
 from mbench.harness import beforehand
 from mbench.harness.beforehand import check
 from mbench.plan.order import Order
 from mbench.plan.plan import Sweep, plan
-from mbench.telemetry import nvml, system
+from mbench.telemetry import nvml
 
 
 @pytest.fixture
@@ -57,7 +58,7 @@ def test_a_budget_that_does_not_hold_its_rounds_is_refused(order):
 
 
 def test_more_threads_than_run_at_once_are_told(order, monkeypatch):
-    monkeypatch.setattr(system, "hardware_threads", lambda: 2)
+    monkeypatch.setattr(machines, "hardware_threads", lambda: 2)
     assert check(order(threads=2)) == []
     (line,) = check(order(threads=64))
     assert line.startswith("64 threads on a machine that runs 2 at once")
@@ -75,18 +76,22 @@ def test_cuda_without_a_driver_ends_before_anything_begins(order, monkeypatch):
 
 
 def test_steady_workers_are_refused_where_they_cannot_be(order, monkeypatch):
-    monkeypatch.setattr(beforehand, "lack", lambda: "it is not allowed here")
+    monkeypatch.setattr(machines, "lack", lambda: "it is not allowed here")
     assert check(order()) == []
     with pytest.raises(UsageError, match="--steady: it is not allowed here"):
         check(order(steadiness="steady"))
-    monkeypatch.setattr(beforehand, "lack", lambda: "")
+    elsewhere = machines.describe_machine()
+    monkeypatch.setattr(machines, "lack", lambda: "")
     assert check(order(steadiness="steady")) == []
+    there = {"a": machines.describe_machine(), "b": elsewhere}
+    with pytest.raises(UsageError, match="--steady: b: it is not allowed here"):
+        beforehand.check_steadiness(order(steadiness="steady"), there)
 
 
 def test_frameworks_cannot_stand_side_by_side_on_a_gpu_for_one(monkeypatch):
     monkeypatch.setattr(nvml, "begun", lambda: FakeNvml(FakeGpu(0, GetComputeMode=3)))
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    there = {"b": system.describe_machine()}
+    there = {"b": machines.describe_machine()}
     beforehand.check_room("cuda", 1, there, side_by_side=True)
     beforehand.check_room("cuda", 4, there, side_by_side=False)
     beforehand.check_room("cpu", 4, there, side_by_side=True)
