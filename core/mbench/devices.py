@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mbench.contract.device import HOST
 from mbench.errors import UsageError
-from mbench.telemetry.several import Several
+from mbench.several import Several
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

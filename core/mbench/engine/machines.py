@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from mbench.devices import kinds
 from mbench.engine.steady import lack
+from mbench.several import Several
 from mbench.telemetry.machine import DeviceSeen, Machine
-from mbench.telemetry.several import Several
 from mbench.telemetry.system import describe_system, hardware_threads
 
 if TYPE_CHECKING:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, TypeVar
-
-from mbench.telemetry.sample import GpuSample
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from mbench.contract.device import Accelerator
+    from mbench.telemetry.sample import GpuSample
 
 __all__ = ["Several"]
 
@@ -62,7 +62,8 @@ class Several:
             told = [read(one) for one in found]
             return None if None in told else sum(value for value in told if value is not None)
 
-        return GpuSample(
+        return replace(
+            found[0],
             utilization=of(min, lambda one: one.utilization),
             power_watts=whole(lambda one: one.power_watts),
             sm_mhz=of(min, lambda one: one.sm_mhz),

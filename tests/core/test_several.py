@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fake_nvml import FakeGpu, FakeNvml, process
 
+from mbench.several import Several
 from mbench.telemetry.nvml import Gpu
-from mbench.telemetry.several import Several
 
 
 def made(*answers):
