@@ -49,15 +49,20 @@ def emit(
         tell(f"logged as {outlet(document, folder)}")
 
 
-def read(folder: Path) -> dict[str, Any]:
-    """The document of the run in `folder`; says so where its file is cut off."""
+def read(folder: Path, *, apart: bool = False) -> dict[str, Any]:
+    """The document of the run in `folder`; says so where its file is cut off.
+
+    With `apart`, it holds what `mbench explain` says of it besides, if it took a step apart.
+    """
+    from mbench.results.apart import explain
     from mbench.results.run import load_run
     from mbench.results.summary import summarize
 
     run = load_run(folder)
     if run.cut_off:
         tell(f"{run.id} is cut off; showing what is whole")
-    return summarize(run)
+    more = {"apart": explain(run)} if apart and run.header.protocol.together else {}
+    return {**summarize(run), **more}
 
 
 def print_table(

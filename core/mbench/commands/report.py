@@ -39,7 +39,7 @@ def command(run: tuple[str, ...], output: Path, history: bool, results: Path) ->
 
     check_writable(output)
     by_ending(output, chosen=None, known=("html",), usual="html")
-    documents = [read(pick_run(results, name)) for name in run or (None,)]
+    documents = [read(pick_run(results, name), apart=True) for name in run or (None,)]
     trends = None
     if history:
         from mbench.results.database import files_of

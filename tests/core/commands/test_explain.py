@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -54,6 +55,11 @@ def test_what_sleeps_is_found():
     assert "op:linear/16x256x64" in said
     rows = explain("--format", "csv").stdout.splitlines()
     assert any("op:linear/16x256x64,1," in row for row in rows)
+    assert mbench("report", "--output", "page.html").returncode == 0
+    page = Path("page.html").read_text(encoding="utf-8")
+    assert "Where the difference is found" in page
+    assert "From a step of tiny to one of flaky, by operator" in page
+    assert 'class="fall"' in page
 
 
 def test_the_phases_that_sleep_are_found():

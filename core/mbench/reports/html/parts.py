@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mbench.reports.grid import Grid
+    from mbench.reports.html.waterfall import Bar
 
 __all__ = ["LONG", "Article", "Badge", "Chart", "Figure", "Section", "captioned",
            "measured", "titled"]  # fmt: skip
@@ -34,12 +35,13 @@ class Figure:
     """Charts side by side and the table that says the same; either may be lacking.
 
     A `folded` table is closed until it is asked for, and so is a whole figure that is `shut`.
-    `items` are short texts, set in columns.
+    `items` are short texts, set in columns, `bars` the lines of a waterfall.
     """
 
     table: Grid | None = None
     charts: Sequence[Chart] = ()
     items: Sequence[str] = ()
+    bars: Sequence[Bar] = ()
     title: str = ""
     folded: bool = False
     shut: bool = False
