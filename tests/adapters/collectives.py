@@ -24,6 +24,8 @@ NAMES = {
     "reduce_scatter": "op:reduce_scatter/30",
     "overlap_mul": "op:overlap_mul/30x7",
     "overlap_matmul": "op:overlap_matmul/30x5x7x6",
+    "matmul_all_reduce": "op:matmul_all_reduce/5x7x6",
+    "matmul_all_gather": "op:matmul_all_gather/5x7x6",
 }
 RANKS = 2
 BATCHES = (0, 1, 0)

@@ -13,4 +13,6 @@ class TestCollectives(CollectivesAlike):
     runtime_name = "mbench_jax.runtime:Runtime"
     compiler = "jit"
     title = "JAX"
-    has = ("all_reduce", "all_gather", "reduce_scatter")
+    has = (
+        "all_reduce", "all_gather", "reduce_scatter", "matmul_all_reduce", "matmul_all_gather",
+    )  # fmt: skip

@@ -13,4 +13,4 @@ class TestCollectives(CollectivesAlike):
     runtime_name = "mbench_mxnet.runtime:Runtime"
     compiler = "eager"
     title = "MXNet"
-    has = ("all_reduce",)
+    has = ("all_reduce", "matmul_all_reduce")

@@ -13,4 +13,6 @@ class TestCollectives(CollectivesAlike):
     runtime_name = "mbench_paddle.runtime:Runtime"
     compiler = "eager"
     title = "PaddlePaddle"
-    has = ("all_reduce", "all_gather", "broadcast", "reduce")
+    has = (
+        "all_reduce", "all_gather", "broadcast", "reduce", "matmul_all_reduce", "matmul_all_gather",
+    )  # fmt: skip

@@ -13,4 +13,4 @@ class TestCollectives(CollectivesAlike):
     runtime_name = "mbench_tensorflow.runtime:Runtime"
     compiler = "graph"
     title = "TensorFlow"
-    has = ("all_reduce", "all_gather", "broadcast")
+    has = ("all_reduce", "all_gather", "broadcast", "matmul_all_reduce", "matmul_all_gather")

@@ -15,7 +15,8 @@ pytestmark = pytest.mark.usefixtures("surroundings")
 
 EVERY = (
     "op:all_reduce/100,op:all_gather/100,op:broadcast/100,op:reduce/100,op:reduce_scatter/100,"
-    "op:overlap_mul/100x50,op:overlap_matmul/100x5x7x6"
+    "op:overlap_mul/100x50,op:overlap_matmul/100x5x7x6,op:matmul_all_reduce/5x7x6,"
+    "op:matmul_all_gather/5x7x6"
 )
 SMALL = ("--models", "op:all_reduce/1000", "--mode", "inference")
 QUICK = ("--processes", "1", "--rounds", "2", "--threads", "1", "--block", "0.02", "--no-mfu",

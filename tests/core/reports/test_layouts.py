@@ -236,6 +236,14 @@ def test_superbench_names_are_never_shared():
             {"model": "op:matmul/16384x16384x16384", "precision": "bf16"},
             {"gemm-flops/bf16_tc_flops": 100.0},
         ),
+        (
+            {"model": "op:matmul_all_reduce/12288x1536x16000", "scale": "1x8"},
+            {"tiny-sharding-matmul/allreduce_time": 20.0},
+        ),
+        (
+            {"model": "op:matmul_all_gather/3072x12288x16000", "scale": "2x2"},
+            {"tiny-sharding-matmul/allgather_time": 20.0},
+        ),
     ],
 )
 def test_operators_that_superbench_measures_too_have_its_names(changes, names):
@@ -260,6 +268,7 @@ def test_operators_that_superbench_measures_too_have_its_names(changes, names):
         {"precision": "fp64"},
         {"precision": "fp16"},
         {"scale": "1x2"},
+        {"model": "op:matmul_all_reduce/12288x1536x16000", "scale": "1x4"},
     ],
 )
 def test_what_means_something_else_has_no_name_of_superbench(changes):

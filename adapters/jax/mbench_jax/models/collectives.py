@@ -34,7 +34,10 @@ FUNCTIONS: dict[str, Callable[[Array], Array]] = {
     "all_reduce": partial(lax.psum, axis_name=AXIS),
     "all_gather": partial(lax.all_gather, axis_name=AXIS, tiled=True),
     "reduce_scatter": partial(lax.psum_scatter, axis_name=AXIS, tiled=True),
+    "matmul_all_reduce": partial(lax.psum, axis_name=AXIS),
+    "matmul_all_gather": partial(lax.all_gather, axis_name=AXIS, tiled=True),
 }
+SHARDED = ("matmul_all_reduce", "matmul_all_gather")
 LACKING = {
     "broadcast": "JAX's pbroadcast has no code for the CPU, and its adapter does not use it",
     "reduce": "JAX has no reduce to one device: psum is for all",
@@ -51,10 +54,13 @@ def build(kind: Collective) -> Net:
 
 def forward(net: Net, batch: Tensors) -> Tensors:
     """What each rank gets of each call, side by side: "output.0"."""
-    function = FUNCTIONS[net.config.kind]
+    function, sharded = FUNCTIONS[net.config.kind], net.config.kind in SHARDED
 
-    def each(payloads: Tensors) -> Tensors:
-        return {f"output.{at}": function(payloads[f"x.{at}"]) for at in range(net.config.calls)}
+    def each(own: Tensors) -> Tensors:
+        return {
+            f"output.{at}": function(own[f"a.{at}"] @ own[f"b.{at}"] if sharded else own[f"x.{at}"])
+            for at in range(net.config.calls)
+        }
 
     mesh = Ranks(Place(ranks=net.config.ranks)).mesh
     return jax.shard_map(

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["build", "forward"]
 
 LACKING = "MXNet's KVStore has no {}: it adds up, for all ranks"
+SHARDED = "matmul_all_reduce"
 MEANWHILE = "MXNet starts no exchange by itself: its engine decides what runs meanwhile"
 
 
@@ -43,7 +44,11 @@ class Calls(gluon.HybridBlock):
 
     def prepared(self, batch: Mapping[str, Any]) -> list[tuple[int, nd.NDArray, nd.NDArray]]:
         """The key of each call, its payload, and room for the sum."""
-        payloads = [batch[f"x.{call}"] for call in range(self.kind.calls)]
+        calls = range(self.kind.calls)
+        if self.kind.kind == SHARDED:
+            payloads = [nd.dot(batch[f"a.{call}"], batch[f"b.{call}"]) for call in calls]
+        else:
+            payloads = [batch[f"x.{call}"] for call in calls]
         if not self.rooms:
             kind = np.float32 if payloads[0].dtype == np.float64 else payloads[0].dtype
             self.rooms = [nd.zeros_like(x).astype(kind) for x in payloads]
@@ -54,7 +59,7 @@ class Calls(gluon.HybridBlock):
 def build(kind: Collective) -> Calls:
     """Raises Unsupported for what MXNet has not."""
     require(not kind.kind.startswith("overlap"), MEANWHILE)
-    require(kind.kind == "all_reduce", LACKING.format(kind.kind))
+    require(kind.kind in ("all_reduce", SHARDED), LACKING.format(kind.kind))
     return Calls(kind)
 
 
@@ -64,5 +69,5 @@ def forward(model: Calls, batch: Mapping[str, Any]) -> dict[str, Any]:
     for call, (key, x, room) in enumerate(model.prepared(batch)):
         x.copyto(room)  # given another room, pushpull leaves the sum in the payload, too
         parallel.store.pushpull(key, room, priority=-call)
-        found[f"output.{call}"] = room.astype(batch[f"x.{call}"].dtype, copy=False)
+        found[f"output.{call}"] = room.astype(x.dtype, copy=False)
     return found

@@ -30,7 +30,8 @@ DIFFERENCES = (
 
 def in_place(function: Callable[..., Any], **settings: Any) -> Begin:
     def begin(x: paddle.Tensor, into: paddle.Tensor) -> Any:
-        paddle.assign(x, output=into)
+        if into is not x:
+            paddle.assign(x, output=into)
         return function(into, sync_op=False, **settings)
 
     return begin
@@ -49,7 +50,10 @@ BEGIN: dict[str, Begin] = {
     "reduce_scatter": into_another(distributed.stream.reduce_scatter),
     "overlap_mul": ALL_REDUCE,
     "overlap_matmul": ALL_REDUCE,
+    "matmul_all_reduce": ALL_REDUCE,
+    "matmul_all_gather": into_another(distributed.stream.all_gather),
 }
+FIRST = {"matmul_all_reduce": paddle.matmul, "matmul_all_gather": paddle.matmul}
 MEANWHILE = {"overlap_mul": paddle.multiply, "overlap_matmul": paddle.matmul}
 
 
@@ -60,6 +64,7 @@ class Calls(nn.Layer):
         super().__init__()
         self.kind = kind
         self.begin = BEGIN[kind.kind]
+        self.first = FIRST.get(kind.kind)
         self.meanwhile = MEANWHILE.get(kind.kind)
         self.gets = kind.kind != "reduce" or distributed.get_rank() == 0
         self.rooms: list[dict[int, paddle.Tensor]] = [{}]
@@ -85,8 +90,12 @@ def forward(model: Calls, batch: Mapping[str, paddle.Tensor]) -> dict[str, paddl
     """What this rank gets of each call, "output.0", and what it computes beside: "product.0"."""
     found = {}
     for call in range(model.kind.calls):
-        x = batch[f"x.{call}"]
-        into = model.room_of(call, x)
+        if model.first is None:
+            x = batch[f"x.{call}"]
+        else:
+            x = model.first(batch[f"a.{call}"], batch[f"b.{call}"])
+        # A product is nobody's yet, and can be added up where it lies.
+        into = x if model.kind.kind == "matmul_all_reduce" else model.room_of(call, x)
         work = model.begin(x, into)
         if model.meanwhile is not None:
             found[f"product.{call}"] = model.meanwhile(batch[f"a.{call}"], batch[f"b.{call}"])

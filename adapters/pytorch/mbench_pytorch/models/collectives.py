@@ -28,7 +28,8 @@ DIFFERENCES = (
 
 def in_place(function: Callable[..., Any], **settings: Any) -> Begin:
     def begin(x: torch.Tensor, into: torch.Tensor) -> Any:
-        into.copy_(x)
+        if into is not x:
+            into.copy_(x)
         return function(into, async_op=True, **settings)
 
     return begin
@@ -47,7 +48,10 @@ BEGIN: dict[str, Begin] = {
     "reduce_scatter": into_another(distributed.reduce_scatter_tensor),
     "overlap_mul": ALL_REDUCE,
     "overlap_matmul": ALL_REDUCE,
+    "matmul_all_reduce": ALL_REDUCE,
+    "matmul_all_gather": into_another(distributed.all_gather_into_tensor),
 }
+FIRST = {"matmul_all_reduce": torch.mm, "matmul_all_gather": torch.mm}
 MEANWHILE = {"overlap_mul": torch.mul, "overlap_matmul": torch.mm}
 
 
@@ -58,6 +62,7 @@ class Calls(nn.Module):
         super().__init__()
         self.kind = kind
         self.begin = BEGIN[kind.kind]
+        self.first = FIRST.get(kind.kind)
         self.meanwhile = MEANWHILE.get(kind.kind)
         self.gets = kind.kind != "reduce" or distributed.get_rank() == 0
         self.room: dict[int, torch.Tensor] = {}
@@ -76,8 +81,12 @@ def forward(model: Calls, batch: Mapping[str, torch.Tensor]) -> dict[str, torch.
     """What this rank gets of each call, "output.0", and what it computes beside: "product.0"."""
     found = {}
     for call in range(model.kind.calls):
-        x = batch[f"x.{call}"]
-        into = model.room_of(call, x)
+        if model.first is None:
+            x = batch[f"x.{call}"]
+        else:
+            x = model.first(batch[f"a.{call}"], batch[f"b.{call}"])
+        # A product is nobody's yet, and can be added up where it lies.
+        into = x if model.kind.kind == "matmul_all_reduce" else model.room_of(call, x)
         work = model.begin(x, into)
         if model.meanwhile is not None:
             found[f"product.{call}"] = model.meanwhile(batch[f"a.{call}"], batch[f"b.{call}"])

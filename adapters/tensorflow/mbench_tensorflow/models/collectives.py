@@ -58,7 +58,10 @@ FUNCTIONS: dict[str, Callable[[tf.Tensor, int], tf.Tensor]] = {
     "all_reduce": all_reduce,
     "all_gather": all_gather,
     "broadcast": broadcast,
+    "matmul_all_reduce": all_reduce,
+    "matmul_all_gather": all_gather,
 }
+SHARDED = ("matmul_all_reduce", "matmul_all_gather")
 MEANWHILE = "TensorFlow starts no exchange by itself: its executor decides what runs meanwhile"
 LACKING = {
     "reduce": "TensorFlow has no reduce between processes that leaves the sum with one",
@@ -81,6 +84,13 @@ class Calls(keras.Model):
         super().__init__(name="collectives", autocast=False)
         self.function = FUNCTIONS[kind.kind]
         self.count = kind.calls
+        self.sharded = kind.kind in SHARDED
+
+    def gives(self, batch: Tensors, call: int) -> tf.Tensor:
+        """What this rank gives; a tensor of a graph has a device only once it was computed."""
+        if self.sharded:
+            return tf.matmul(batch[f"a.{call}"], batch[f"b.{call}"])
+        return tf.identity(batch[f"x.{call}"])
 
 
 def build(kind: Collective) -> Calls:
@@ -94,9 +104,8 @@ def forward(model: Calls, batch: Tensors, *, training: bool) -> dict[str, tf.Ten
     (strategy,) = joined
 
     def replica(payloads: Tensors) -> dict[str, tf.Tensor]:
-        # A tensor of a graph has a device only once an operation has made it.
         return {
-            f"output.{at}": model.function(tf.identity(payloads[f"x.{at}"]), at)
+            f"output.{at}": model.function(model.gives(payloads, at), at)
             for at in range(model.count)
         }
 

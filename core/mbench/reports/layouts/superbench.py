@@ -26,6 +26,11 @@ __all__ = ["OK", "metrics", "render", "return_code", "written"]
 OK, EXCEPTION, TIMEOUT = 0, 4, 124
 MATMUL = "op:matmul/12288x12288x16000"
 """What its benchmark matmul multiplies: in fp32, each step by itself."""
+SHARDED = {
+    "op:matmul_all_reduce/12288x12288x16000": "allreduce",
+    "op:matmul_all_gather/12288x12288x16000": "allgather",
+}
+"""The same product by several GPUs (sharding_matmul.py)."""
 GEMM = "op:matmul/16384x16384x16384"
 GEMM_FLOPS = {"fp32": "fp32_flops", "tf32": "tf32_tc_flops", "bf16": "bf16_tc_flops"}
 """By precision. Its fp16_tc adds up in half precision, as no framework does; whether a framework's
@@ -91,8 +96,22 @@ def place(case: Case) -> Place:
             return Place(f"{framework}-matmul", "", "nosharding", mean_time)
         if case["model"] == GEMM and case["precision"] in GEMM_FLOPS:
             return Place("gemm-flops", "", GEMM_FLOPS[case["precision"]], gflops)
+    on_gpus = case["device"] == "cuda" and case["batch_size"] == 1 and case["precision"] == "fp32"
+    if on_gpus and (way := SHARDED.get(whole(case))):
+        return Place(f"{framework}-sharding-matmul", "", way, mean_time)
     name = case["model"].partition(":")[2].replace("/", "_")
     return Place("mbench-operators", f"{framework}-{name}", series, values)
+
+
+def whole(case: Case) -> str:
+    """An operator whose name has the sizes of all ranks together, where it has those of one."""
+    kind, _, sizes = case["model"].partition("/")
+    along = {"op:matmul_all_reduce": 1, "op:matmul_all_gather": 0}.get(kind)
+    if along is None:
+        return ""
+    dims = [int(size) for size in sizes.split("x")]
+    dims[along] *= devices(case)
+    return f"{kind}/{'x'.join(map(str, dims))}"
 
 
 def mean_time(case: Case) -> dict[str, float]:

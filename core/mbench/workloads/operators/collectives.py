@@ -11,7 +11,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from mbench.older import zipped
+from mbench.older import prod, zipped
 from mbench.workloads.operators.operator import FLOAT_BYTES, Kind, Operand, Operator
 from mbench.workloads.workload import rank_seed
 
@@ -32,15 +32,45 @@ FACTORS = 4
 
 @dataclass(frozen=True, kw_only=True)
 class Collective(Kind):
+    """Each rank's call has inputs of its own."""
+
+    precisions: ClassVar[tuple[str, ...]] = ("fp64", "fp32")
+    """Those in which its whole numbers are exact."""
+
+    ranks: int = 1
+
+    def message(self) -> int:
+        """Elements that algorithm bandwidth counts: the larger of what a rank gives and gets."""
+        raise NotImplementedError(f"{type(self).__name__} must know its message")
+
+    def bus_share(self) -> float | None:
+        """Bus bandwidth over algorithm bandwidth: what each rank's link must carry at least. None
+        where the time is not the collective's alone.
+        """
+        return None
+
+    def gives(self, x: Arrays) -> Any:
+        """What a rank gives, of its inputs."""
+        return x["x"]
+
+    def together(self, payloads: Sequence[np.ndarray]) -> Sequence[np.ndarray | None]:
+        """What each rank gets of what all give, by rank; None where it gets nothing."""
+        raise NotImplementedError(f"{type(self).__name__} must be defined")
+
+    def alone(self, x: Arrays) -> dict[str, np.ndarray]:
+        """What a rank computes beside, by name."""
+        return {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exchange(Collective):
     """`elements` are those that a rank gives, or where parts are spread, those that it keeps."""
 
     dims: ClassVar[tuple[str, ...]] = ("elements",)
     proof_sizes: ClassVar[Mapping[str, int]] = {"elements": 4096}
     precisions: ClassVar[tuple[str, ...]] = ("fp64", "fp32", "bf16", "fp16")
-    """Those in which its whole numbers are exact."""
 
     elements: int
-    ranks: int = 1
 
     def payload(self) -> Operand:
         """What a rank gives."""
@@ -54,26 +84,14 @@ class Collective(Kind):
         return (self.elements,)
 
     def message(self) -> int:
-        """Elements that algorithm bandwidth counts: the larger of what a rank gives and gets."""
         return self.elements
 
     def bus_share(self) -> float | None:
-        """Bus bandwidth over algorithm bandwidth: what each rank's link must carry at least. None
-        where the time is not the collective's alone.
-        """
         return 1.0
-
-    def together(self, payloads: Sequence[np.ndarray]) -> Sequence[np.ndarray | None]:
-        """What each rank gets of what all give, by rank; None where it gets nothing."""
-        raise NotImplementedError(f"{type(self).__name__} must be defined")
-
-    def alone(self, x: Arrays) -> dict[str, np.ndarray]:
-        """What a rank computes beside, by name."""
-        return {}
 
 
 @dataclass(frozen=True, kw_only=True)
-class AllReduce(Collective):
+class AllReduce(Exchange):
     """Every rank gets the sum."""
 
     kind: ClassVar[str] = "all_reduce"
@@ -87,7 +105,7 @@ class AllReduce(Collective):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AllGather(Collective):
+class AllGather(Exchange):
     """Every rank gets what all give, in the order of ranks."""
 
     kind: ClassVar[str] = "all_gather"
@@ -109,7 +127,7 @@ class AllGather(Collective):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Broadcast(Collective):
+class Broadcast(Exchange):
     """Every rank gets what rank 0 gives."""
 
     kind: ClassVar[str] = "broadcast"
@@ -120,7 +138,7 @@ class Broadcast(Collective):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reduce(Collective):
+class Reduce(Exchange):
     """Rank 0 gets the sum."""
 
     kind: ClassVar[str] = "reduce"
@@ -131,7 +149,7 @@ class Reduce(Collective):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReduceScatter(Collective):
+class ReduceScatter(Exchange):
     """Every rank gets its part of the sum: of as many parts as there are ranks, in their order."""
 
     kind: ClassVar[str] = "reduce_scatter"
@@ -209,10 +227,58 @@ class OverlapMatMul(Overlap):
         return {"product": x["a"] @ x["b"]}
 
 
+@dataclass(frozen=True, kw_only=True)
+class Sharded(Collective):
+    """A product of which every rank has a part: a (m, k) by b (k, n) are those of one rank."""
+
+    dims: ClassVar[tuple[str, ...]] = ("m", "k", "n")
+    proof_sizes: ClassVar[Mapping[str, int]] = {"m": 24, "k": 40, "n": 32}
+    m: int
+    k: int
+    n: int
+
+    def inputs(self) -> list[Operand]:
+        return [Operand("a", (self.m, self.k), FACTORS), Operand("b", (self.k, self.n), FACTORS)]
+
+    def outputs(self) -> tuple[int, ...]:
+        return self.m, self.n
+
+    def message(self) -> int:
+        return prod(self.outputs())
+
+    def macs(self) -> int:
+        return self.m * self.k * self.n
+
+    def gives(self, x: Arrays) -> Any:
+        return x["a"] @ x["b"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatMulAllReduce(Sharded):
+    """Sharded along k: the sum of all ranks' products is the whole one, and every rank gets it."""
+
+    kind: ClassVar[str] = "matmul_all_reduce"
+    says: ClassVar[str] = "Product that is sharded along k, and all-reduced"
+    together = AllReduce.together
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatMulAllGather(Sharded):
+    """Sharded along m: every rank gets all rows, in the order of ranks."""
+
+    kind: ClassVar[str] = "matmul_all_gather"
+    says: ClassVar[str] = "Product that is sharded along m, and all-gathered"
+    together = AllGather.together
+
+    def outputs(self) -> tuple[int, ...]:
+        return self.ranks * self.m, self.n
+
+
 COLLECTIVES: Mapping[str, type[Collective]] = {
     kind.kind: kind
     for kind in (
         AllReduce, AllGather, Broadcast, Reduce, ReduceScatter, OverlapMul, OverlapMatMul,
+        MatMulAllReduce, MatMulAllGather,
     )
 }  # fmt: skip
 
@@ -279,14 +345,14 @@ def answers(config: Collective, seed: int) -> list[dict[str, np.ndarray]]:
     of_ranks = [given(config, seed + rank_seed(rank)) for rank in range(config.ranks)]
     found: list[dict[str, np.ndarray]] = [{} for _ in of_ranks]
     for call in range(config.calls):
-        payloads = [of_rank[f"x.{call}"].astype(np.float64) for of_rank in of_ranks]
-        for rank, array in enumerate(config.together(payloads)):
+        every = [
+            {one.name: of_rank[f"{one.name}.{call}"].astype(np.float64) for one in config.inputs()}
+            for of_rank in of_ranks
+        ]
+        got = config.together([config.gives(own) for own in every])
+        for rank, (own, array) in enumerate(zipped(every, got)):
             if array is not None:
                 found[rank][f"output.{call}"] = array
-            own = {
-                one.name: of_ranks[rank][f"{one.name}.{call}"].astype(np.float64)
-                for one in config.inputs()
-            }
             for name, beside in config.alone(own).items():
                 found[rank][f"{name}.{call}"] = beside
     return found
