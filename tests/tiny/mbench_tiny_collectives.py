@@ -50,7 +50,7 @@ def exchanged(model, payload):
     given = payload
     if model.lie == "miscounted" and exchange.rank == 1:
         given = payload.copy()
-        given[given.size // 2] += 1
+        given.flat[given.size // 2] += 1
     found = exchange.gathered(given)
     if model.lie == "partial" and exchange.rank == 0:
         found = [payload, *(0 * one for one in found[1:])]

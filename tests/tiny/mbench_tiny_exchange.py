@@ -31,8 +31,11 @@ class Exchange:
             quick(one)
         self.sockets = sorted(found, key=lambda one: int.from_bytes(received(one, 4), "little"))
 
-    def gathered(self, flat):
-        """What every rank gives, alike in size: a list by rank, on every rank."""
+    def gathered(self, array):
+        """What every rank gives, alike in shape: a list by rank, on every rank."""
+        return [one.reshape(array.shape) for one in self.flat(array.ravel())]
+
+    def flat(self, flat):
         if self.rank:
             self.sockets[0].sendall(flat.tobytes())
             whole = np.frombuffer(received(self.sockets[0], flat.nbytes * self.ranks), flat.dtype)
