@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from mbench.telemetry.nvml import find_gpu
+from mbench.telemetry.nvml import seen_gpus
 from mbench_pytorch.vision import import_torchvision
 
 NCHW, NHWC = torch.contiguous_format, torch.channels_last
@@ -41,7 +41,7 @@ def synchronize(device: str) -> None:
 
 
 def clock_mhz() -> int | None:
-    gpu = find_gpu()
+    gpu = next(iter(seen_gpus()), None)
     return None if gpu is None else gpu.ask("GetClockInfo", gpu.nvml.NVML_CLOCK_SM)
 
 

@@ -11,14 +11,14 @@ import time
 from dataclasses import asdict
 from statistics import median
 
-from mbench.telemetry.nvml import find_gpu
+from mbench.telemetry.nvml import seen_gpus
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--looks", type=int, default=50)
     looks = parser.parse_args().looks
-    gpu = find_gpu()
+    gpu = next(iter(seen_gpus()), None)
     if gpu is None:
         print(json.dumps({"wrong": ["NVML shows no GPU"]}))
         return

@@ -18,7 +18,7 @@ from mbench.errors import MbenchError
 from mbench.plan.plan import Sweep, plan
 from mbench.plan.selection import select
 from mbench.plugins import Plugins
-from mbench.telemetry.nvml import find_gpu
+from mbench.telemetry.nvml import seen_gpus
 from mbench.telemetry.system import describe_system
 
 MATTER = ("mbench", "torch", "jax", "flax", "optax", "transformers", "tensorflow", "mxnet",
@@ -68,7 +68,7 @@ def main() -> None:
     arguments = parser.parse_args()
     frameworks, models = (text.split(",") if text else []
                           for text in (arguments.frameworks, arguments.models))  # fmt: skip
-    gpu, found = find_gpu(), {}
+    gpu, found = next(iter(seen_gpus()), None), {}
     try:
         if frameworks:
             found = asked_for(frameworks, models, device=arguments.device)
