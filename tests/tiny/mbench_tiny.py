@@ -8,7 +8,7 @@ a tensor: reversed (each row of the weight), doubled (the bias). Of several rank
 led, halved are lies about their exchange (mbench_tiny_exchange.py); of operators, shared, unread,
 zeros, deaf, sleepy (mbench_tiny_operators.py); of collectives, miscounted, alone, partial, hoarded
 (mbench_tiny_collectives.py). Some lies are told only where a case is timed, and proofs hold: memo,
-stale, forty, second, half, clock.
+stale, forty, second, half, clock. One that is blind has no profiler.
 """
 
 from __future__ import annotations
@@ -173,6 +173,7 @@ class Model(Prepared):
     def step(self, at):
         if self.compiler.gpu:
             self.occupy(self.compiler.gpu)
+            self.compiler.gpu.launch()
         super().step(at)
 
     def occupy(self, device):
@@ -284,6 +285,9 @@ class Runtime(RuntimeBase):
         settings = Eager.gpu.settings
         return replace(found, devices=["cpu", "cuda"], device_name=settings.name,
                        device_address=settings.address)  # fmt: skip
+
+    def profiled(self, folder):
+        return Eager.gpu.profiler(folder) if Eager.gpu else super().profiled(folder)
 
     def outline(self, workload):
         return {tensor.name: Native(tensor, tensor.trainable) for tensor in workload.tensors()}
@@ -436,6 +440,10 @@ class FlakyRuntime(Runtime):
         if self.fault == "clock":
             clock = importlib.import_module("mbench.worker.clock")
             clock.perf_counter_ns = lambda: time.perf_counter_ns() // 2
+
+    def profiled(self, folder):
+        blind = self.fault == "blind"
+        return RuntimeBase.profiled(self, folder) if blind else super().profiled(folder)
 
     def prepare(self, case, workload):
         steady = case.compiler == "steady"

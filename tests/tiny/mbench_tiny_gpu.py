@@ -1,6 +1,7 @@
 """A GPU made up, for tiny: a folder that TINY_GPU names, and what processes hold of its memory.
 
-`gpu.json` has what is asked of it; tests/fake_nvml.py shows the same folder as NVML would.
+`gpu.json` has what is asked of it; tests/fake_nvml.py shows the same folder as NVML would. Its
+profiler writes a trace as PyTorch's does, of calls that no GPU made.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import atexit
 import json
 import os
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -47,6 +49,10 @@ class Settings:
         (folder / "gpu.json").write_text(json.dumps(asdict(self)))
 
 
+KERNEL = "void tiny::product<4, tiny::Plus<float> >(int, tiny::Plus<float>)"
+COPY = "Memcpy HtoD (Pageable -> Device)"
+
+
 class OutOfDeviceMemory(Exception):
     """As a framework's own allocator raises it."""
 
@@ -71,6 +77,8 @@ class Device:
         self.settings = Settings.of(self.folder)
         self.share_bytes = share_bytes
         self.given = self.peak = self.pool = 0
+        self.traced = None
+        """Events, while the profiler is on."""
         if self.settings.exclusive and holders(self.folder):
             raise RuntimeError("CUDA-capable device(s) is/are busy or unavailable")
         self.file = self.folder / f"{os.getpid()}.held"
@@ -94,6 +102,27 @@ class Device:
 
     def give(self, mib: int) -> None:
         self.given -= mib * MIB
+
+    def launch(self) -> None:
+        """A step: a copy, and two kernels that differ in their grid. It takes no time."""
+        if self.traced is None:
+            return
+        self.event("cpu_op", "tiny::step", 20)
+        self.event("gpu_memcpy", COPY, 2, device=0, bytes=64)
+        for blocks in (1, 8):
+            self.event("kernel", KERNEL, 5, device=0, grid=[blocks, 1, 1], block=[128, 1, 1])
+
+    def event(self, kind: str, name: str, microseconds: float, **arguments: object) -> None:
+        self.traced.append({"ph": "X", "cat": kind, "name": name, "pid": 0, "tid": 7, "ts": 1,
+                            "dur": microseconds, "args": arguments})  # fmt: skip
+
+    @contextmanager
+    def profiler(self, folder: str):
+        self.traced = []
+        yield
+        trace = {"schemaVersion": 1, "traceEvents": self.traced}
+        (Path(folder) / "tiny.json").write_text(json.dumps(trace))
+        self.traced = None
 
     def write(self) -> None:
         fresh = self.file.with_suffix(".new")

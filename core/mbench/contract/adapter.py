@@ -9,13 +9,14 @@ from mbench.contract.place import ALONE
 from mbench.older import Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     import numpy as np
 
     from mbench.contract.case import Case
     from mbench.contract.place import Place
     from mbench.contract.tier import Tier
+    from mbench.contract.trace import Traced
     from mbench.workloads.workload import Workload
 
 __all__ = ["CONTRACT", "SUPPORTED", "Adapter", "Benchmark", "FrameworkInfo", "Runtime", "Support",
@@ -221,6 +222,13 @@ class Runtime(Protocol):
 
         For models that are too large to be proven whole. Raises Unsupported where the framework
         cannot build a model without its memory.
+        """
+
+    def profile(self, step: Callable[[], None], folder: str) -> Traced:
+        """Make `step`, whose work is done when it returns, under the framework's own profiler, once
+        and untimed: the calls of the device, and the trace itself in `folder`, which is empty.
+
+        Raises Unsupported where there is no such profiler. It may be left out.
         """
 
     def is_out_of_memory(self, error: Exception) -> bool:

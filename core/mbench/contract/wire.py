@@ -11,6 +11,7 @@ from mbench.contract.case import Case
 from mbench.contract.outcome import FAILURES
 from mbench.contract.place import ALONE, Place
 from mbench.contract.reading import Malformed, read_fields
+from mbench.contract.trace import Traced
 
 __all__ = [
     "Close",
@@ -28,6 +29,7 @@ __all__ = [
     "Observe",
     "Prepare",
     "Prepared",
+    "Profile",
     "Seen",
     "ShapesFound",
     "Start",
@@ -233,6 +235,15 @@ class Observation:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Profile:
+    """Make one step, untimed, under the framework's own profiler, which writes its trace into
+    `folder`, an empty one on the worker's machine; answered by Traced.
+    """
+
+    folder: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class FindShapes:
     """Ask for the shapes of all tensors of a case's model, which is not to be allocated."""
 
@@ -272,7 +283,7 @@ MESSAGES = {
     for kind in (
         Hello, Start, FrameworkInfo, Prepare, Prepared, TimeSteps, TimeWaits,
         Elapsed, Memory, MemoryUsed, Turn, Turned, Load, Loaded, Look, Seen, Observe, Observation,
-        FindShapes, ShapesFound, Close, Closed, Failure,
+        FindShapes, ShapesFound, Profile, Traced, Close, Closed, Failure,
     )
 }  # fmt: skip
 

@@ -1,1 +1,1 @@
-"""Learns which kernels a framework really calls, from the words of the libraries themselves."""
+"""Learns which kernels a framework really calls, as its libraries or its own profiler tell."""

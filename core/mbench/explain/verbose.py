@@ -39,21 +39,25 @@ class Kernel:
 
     library: str
     primitive: str
-    """convolution, matmul, reorder, ..., or the function of MKL."""
+    """convolution, matmul, reorder, ..., or the function of MKL. Of a device: kernel, or what it is
+    instead, such as "copy host to device"."""
     implementation: str
-    """As the library calls it: jit:avx512_core, brgconv:avx2, gemm:blas; or empty."""
+    """As the library calls it: jit:avx512_core, brgconv:avx2, gemm:blas; or empty. Of a device the
+    kernel's whole name."""
     propagation: str
     """forward_training, backward_weights, ...; empty where there is none."""
     algorithm: str
     layouts: tuple[str, ...]
     """Of each tensor its role, type and format, as "wei f32 Acdb8a"."""
     shape: str
-    """As the library writes it: mb2_ic3oc8_ih8..., 2x10:10x384."""
+    """As the library writes it: mb2_ic3oc8_ih8..., 2x10:10x384. Of a kernel of a device, how it was
+    launched: grid 8x12x1 block 128x1x1."""
     count: int
     milliseconds: float
     """Of all calls together, by the library's own clock, profiled: no timing of the step."""
     moved_bytes: float | None
-    """By all calls of a reorder: what is read and written, less padding. None of others."""
+    """By all calls of a reorder: what is read and written, less padding. By those of a device, what
+    its profiler tells. None of others."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,10 +1,11 @@
-"""Lets the libraries of each framework tell which kernels one step of it calls, untimed."""
+"""Lets each framework's libraries, or its profiler, tell which kernels a step calls, untimed."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from mbench.contract.device import HOST
 from mbench.engine.outcome import CaseEnded
 from mbench.engine.scratch import scratch
 from mbench.explain.observe import observe
@@ -33,7 +34,10 @@ def kernels(order: Order, store: RunWriter, progress: Progress) -> list[dict[str
                     timeout=order.protocol.timeout_seconds,
                 )  # fmt: skip
             except CaseEnded as end:
-                told = {"reason": str(end), "libraries": {}, "kernels": []}
+                told = {
+                    "reason": str(end), "libraries": {}, "profiled": entry.case.device != HOST,
+                    "kernels": [],
+                }  # fmt: skip
             else:
                 told = {"reason": "", **asdict(seen)}
             found.append({"label": entry.label, **told})

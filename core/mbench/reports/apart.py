@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from mbench.reports import grid as grids
 from mbench.reports import json
 from mbench.reports.grid import Grid
+from mbench.reports.kernels import of_kernels
 from mbench.reports.terminal import folded, terminal_width
 from mbench.reports.text import number, plain
 
@@ -17,7 +18,8 @@ __all__ = ["FORMATS"]
 
 Document = dict[str, Any]
 MOST = 15
-"""Operators that a table shows, those with the largest differences; CSV and JSON have all."""
+"""Operators that a table shows, those with the largest differences, and names of kernels; CSV and
+JSON have all."""
 COLUMNS = ("times", "baseline ms", "other ms", "difference ms", "interval", "of the difference")
 
 
@@ -117,28 +119,6 @@ def by_phase(found: Document, who: str) -> list[Grid]:
     return [made]
 
 
-def of_kernels(document: Document) -> list[Grid]:
-    """Which kernels one step of each framework calls, the most frequent first."""
-    found = []
-    for one in document["kernels"]:
-        libraries = ", ".join(f"{name} {version}" for name, version in one["libraries"].items())
-        title = f"{one['label']}: kernels of one step, by {libraries or 'no library that tells'}"
-        columns = ("primitive", "propagation", "implementation", "calls", "MB in reorders")
-        made = Grid(title, columns)
-        rows: dict[tuple[str, ...], list[float]] = {}
-        for kernel in one["kernels"]:
-            name = (kernel["primitive"], kernel["propagation"], kernel["implementation"])
-            row = rows.setdefault(name, [0, 0.0])
-            row[0] += kernel["count"]
-            row[1] += (kernel["moved_bytes"] or 0.0) / 1e6
-        for words, (calls, moved) in sorted(rows.items(), key=lambda item: -item[1][0]):
-            made.rows.append([*words, int(calls), moved or None])
-        if one["reason"]:
-            made.note(one["reason"])
-        found.append(made)
-    return found
-
-
 def by_size(parts: list[Document]) -> list[Document]:
     return sorted(parts, key=lambda one: -abs(one["difference_ms"]["value"]))
 
@@ -166,7 +146,7 @@ def headline(document: Document) -> list[str]:
 def table(document: Document) -> str:
     width = terminal_width()
     made = [grid for found in document["differences"] for grid in tables(found)]
-    made += of_kernels(document)
+    made += of_kernels(document, most=MOST)
     last = [*notes(document), f"run {document['run']}, {document['status']}"]
     parts = [plain("\n".join(folded(headline(document), width)))]
     parts += [grids.table([one]) for one in made]
@@ -175,7 +155,7 @@ def table(document: Document) -> str:
 
 def markdown(document: Document) -> str:
     made = [grid for found in document["differences"] for grid in tables(found)]
-    made += of_kernels(document)
+    made += of_kernels(document, most=MOST)
     said = "\n".join(f"- {text}" for text in headline(document))
     rest = "\n".join(f"- {text}" for text in notes(document))
     return "\n\n".join([said, *([grids.markdown(made).rstrip()] if made else []), rest]) + "\n"
@@ -183,7 +163,7 @@ def markdown(document: Document) -> str:
 
 def as_csv(document: Document) -> str:
     made = [grid for found in document["differences"] for grid in tables(found, most=None)]
-    return grids.as_csv([*made, *of_kernels(document)])
+    return grids.as_csv([*made, *of_kernels(document, whole=True)])
 
 
 def html(document: Document) -> str:

@@ -12,6 +12,7 @@ from mbench.contract.place import ALONE
 from mbench.contract.precision import PRECISIONS
 from mbench.contract.tier import tier_of
 from mbench.older import version_of
+from mbench.sdk import traces
 from mbench.sdk.checks import require
 from mbench.sdk.compiler import Compiler
 from mbench.sdk.copies import Copies
@@ -20,6 +21,7 @@ from mbench.sdk.products import SIDE, check_products
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from contextlib import AbstractContextManager
     from types import ModuleType
 
     import numpy as np
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from mbench.contract.place import Place
     from mbench.contract.precision import Precision
     from mbench.contract.tier import Tier
+    from mbench.contract.trace import Traced
     from mbench.sdk.benchmark import Prepared
     from mbench.sdk.plugin import AdapterBase
     from mbench.sdk.tensors import Native
@@ -99,6 +102,12 @@ class RuntimeBase:
     def downloader(self, compiler: Any) -> Callable[[Any], np.ndarray]:
         """What gives a tensor of the device as a NumPy array, copied anew in each call."""
         raise Unsupported(f"{self.adapter.title}'s adapter has no copy from the device")
+
+    def profiled(self, folder: str) -> AbstractContextManager[object]:
+        """Under which the framework's own profiler watches host and device. When it ends, a trace
+        that `mbench.sdk.traces` reads lies in `folder`, or below. Raises Unsupported without one.
+        """
+        raise Unsupported(f"{self.adapter.title}'s adapter has no profiler that tells of kernels")
 
     # What follows is the same everywhere.
 
@@ -183,6 +192,11 @@ class RuntimeBase:
         made.synchronize()
         x = made.to_numpy(made.batch["x.0"])
         check_products(precision, x, weights["calls.0.weight"], made.outputs()["output.0"])
+
+    def profile(self, step: Callable[[], None], folder: str) -> Traced:
+        with self.profiled(folder):
+            step()
+        return traces.read(folder)
 
     def is_out_of_memory(self, error: Exception) -> bool:
         said = f"{type(error).__name__}: {error}".lower()

@@ -74,6 +74,8 @@ class Session:
         if isinstance(message, wire.Load):
             self.load(self.rotation)
             return wire.Loaded()
+        if isinstance(message, wire.Profile):
+            return self.profile(self.rotation, message.folder)
         if isinstance(message, wire.Memory):
             return memory_used(self.rotation.benchmark, anew=message.anew)
         if isinstance(message, wire.Observe):
@@ -124,6 +126,17 @@ class Session:
             trainable_parameters=benchmark.trainable_parameters(),
             batches=benchmark.batches,
         )
+
+    def profile(self, rotation: Rotation, folder: str) -> object:
+        profile = getattr(self.runtime, "profile", None)
+        if profile is None:
+            raise Unsupported("its adapter has no profiler")
+
+        def step() -> None:
+            rotation.step()
+            rotation.synchronize()
+
+        return profile(step, folder)
 
     def load(self, rotation: Rotation) -> None:
         assert self.case is not None

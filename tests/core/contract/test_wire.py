@@ -14,9 +14,12 @@ from mbench.contract import wire
 from mbench.contract.adapter import FrameworkInfo
 from mbench.contract.place import Place
 from mbench.contract.reading import Malformed
+from mbench.contract.trace import DeviceCall, Traced
 from mbench.contract.wire import decode, encode
 
 CASE = make_case(learning_rate=1e-3, sizes={"image_size": 96})
+CALL = DeviceCall(kind="kernel", name="k<4>", launch="grid 1x1x1 block 128x1x1", count=2,
+                  milliseconds=0.1, moved_bytes=None)  # fmt: skip
 STEP = wire.StepEvidence(loss=None, outputs={"logits": [1.5, -2.25]}, parameters={})
 MESSAGES = [
     wire.Hello(python="3.12.1", pid=7, process_group=7),
@@ -62,6 +65,8 @@ MESSAGES = [
     wire.TimeWaits(),
     wire.Start(runtime="a.b:C", device="cuda", threads=1, device_memory_bytes=2**34),
     wire.MemoryUsed(peak_bytes=None, anew=True),
+    wire.Profile(folder="/tmp/trace"),
+    Traced(calls=[CALL, dataclasses.replace(CALL, moved_bytes=64.0)], other_events=3, unread=0),
 ]
 
 
@@ -116,6 +121,8 @@ def body(message: object, **changes: object) -> bytes:
         (body(MESSAGES[7], nanoseconds=[]), "Elapsed.nanoseconds"),
         (body(MESSAGES[7], nanoseconds=[3, 0]), "Elapsed.nanoseconds"),
         (body(MESSAGES[7], nanoseconds=[3, -3]), "Elapsed.nanoseconds"),
+        (body(MESSAGES[-1], calls=[{**dataclasses.asdict(CALL), "count": 0}]), "DeviceCall.count"),
+        (body(MESSAGES[-1], calls=[{"kind": "kernel"}]), r"Traced.calls\[0\] lacks"),
         (body(MESSAGES[19], outcome="ok"), "a worker does not end by 'ok'"),
         (body(MESSAGES[19], outcome="not-equal"), "a worker does not end by 'not-equal'"),
     ],

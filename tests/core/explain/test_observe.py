@@ -1,8 +1,9 @@
-"""Only the step after the warm-up counts, in a process that was told to tell."""
+"""Only the step after the warm-up counts, in a process that was told to tell or is profiled."""
 
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,16 +13,21 @@ from fakes import SilentWorker
 
 from mbench.contract import wire
 from mbench.contract.adapter import FrameworkInfo
+from mbench.contract.trace import DeviceCall, Traced
 from mbench.engine import ending
 from mbench.engine.outcome import CaseEnded
 from mbench.environments.environment import Environment
 from mbench.explain import observe as module
 from mbench.explain.observe import observe
+from mbench.explain.profiled import kernels_of
 from mbench.plugins import Plugins
 
 INFO = FrameworkInfo(version="1", devices=["cpu"], device_name="CPU", threads=1)
 BEGIN = "onednn_verbose,v1,info,oneDNN v3.7.3 (commit N/A)\n"
 CALL = "onednn_verbose,exec,cpu,matmul,jit,undef,src_f32::blocked:ab:f0,,,{},0.5\n"
+PRODUCT = DeviceCall(kind="kernel", name="k<4>(int)", launch="grid 8x1x1 block 128x1x1", count=1,
+                     milliseconds=0.5, moved_bytes=None)  # fmt: skip
+TRACED = Traced(calls=[PRODUCT], other_events=2, unread=1)
 ENVIRONMENT = Environment(label="tiny", python=Path("python"), python_version="3.11", managed=False,
                           digest=None, packages={})  # fmt: skip
 
@@ -39,6 +45,10 @@ class Telling(SilentWorker):
         return INFO
 
     def ask(self, message, answer, *, timeout=None):
+        if isinstance(message, wire.Profile):
+            assert list(Path(message.folder).iterdir()) == []
+            self.run(1)
+            return replace(TRACED, calls=[replace(PRODUCT, count=self.steps)])
         assert isinstance(message, wire.Prepare)
         self.case = message.case
         self.say(CALL.format("prepare"))
@@ -65,7 +75,7 @@ def evidence(worker, monkeypatch):
     def launch(adapter, environment, case, *, log, timeout):
         evidence.given = case
         worker.start(None)
-        return worker, INFO
+        return worker, replace(INFO, details={"cuda": "12.9"})
 
     def evidence(case):
         adapter = Plugins().adapter("tiny")
@@ -114,6 +124,29 @@ def test_a_log_that_was_flooded_is_no_evidence(evidence, worker, monkeypatch):
     assert worker.closed
 
 
+def test_on_a_device_the_step_after_the_warm_up_is_profiled(evidence, worker):
+    """The number of the step stands in for how often it was called."""
+    left = worker.log.with_suffix(".trace") / "of an earlier process"
+    left.parent.mkdir()
+    left.touch()
+    found = evidence(make_case(device="cuda"))
+    assert (found.libraries, found.profiled, found.unread) == ({"CUDA": "12.9"}, True, 1)
+    (kernel,) = found.kernels
+    assert (kernel.library, kernel.primitive) == ("CUDA", "kernel")
+    assert (kernel.implementation, kernel.shape) == ("k<4>(int)", PRODUCT.launch)
+    assert (kernel.count, kernel.milliseconds, kernel.moved_bytes) == (3, 0.5, None)
+    assert evidence.given.variables == {}, "nothing else is told to tell"
+    assert worker.closed
+
+
+def test_a_trace_without_the_device_is_no_evidence():
+    with pytest.raises(
+        CaseEnded, match="told of 2 events, and of no call of the cuda device"
+    ) as end:
+        kernels_of(replace(TRACED, calls=[]), "cuda")
+    assert end.value.outcome == "unsupported"
+
+
 def test_several_processes_are_unsupported(evidence):
     with pytest.raises(CaseEnded, match="--scale 1x1") as end:
         evidence(make_case(scale="1x2"))
@@ -125,3 +158,4 @@ def test_a_real_worker_that_has_no_such_library_tells_nothing(tmp_path):
     adapter = Plugins().adapter("tiny")
     found = observe(adapter, here, make_case(), log=tmp_path / "log", timeout=60.0)
     assert (found.libraries, found.kernels, found.unread) == ({}, [], 0)
+    assert not found.profiled

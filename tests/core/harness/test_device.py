@@ -5,15 +5,18 @@ Workers are real processes that hold memory on it, and NVML shows what they hold
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import psutil
 import pytest
+from click.testing import CliRunner
 from fake_nvml import FakeNvml, FolderGpu
-from mbench_tiny_gpu import Settings, holders
+from mbench_tiny_gpu import COPY, KERNEL, Settings, holders
 
 import mbench
 from mbench import devices
+from mbench.cli import group
 from mbench.engine import local
 from mbench.harness import search
 from mbench.telemetry import nvml
@@ -205,3 +208,48 @@ def test_what_the_maker_promises_is_told(gpu):
     gpu(name="NVIDIA H100 80GB HBM3")
     (case,) = mbench.run("tiny", **QUICK, verify=False).document["cases"]
     assert case["data_sheet_flops_per_second"] == 67e12
+
+
+@pytest.fixture
+def explained(gpu, monkeypatch, tmp_path):
+    """What `mbench explain --kernels` writes of two frameworks on the GPU."""
+
+    def explained(*arguments, fault=""):
+        gpu()
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setenv("FLAKY", fault)
+        usual = ["--models", "tiny-model", "--mode", "inference", "--threads", "1", "--processes",
+                 "1", "--rounds", "1", "--block", "0.01", "--no-verify", "--device", "cuda",
+                 "--precision", "fp32", "--kernels", "--quiet", "--results", "runs"]  # fmt: skip
+        done = CliRunner().invoke(group, ["explain", "tiny", "flaky", *usual, *arguments])
+        assert done.exit_code == 0, done.output
+        return done.stdout
+
+    return explained
+
+
+def test_a_profiler_tells_which_kernels_one_step_launches(explained, tmp_path):
+    document = json.loads(explained("--format", "json"))
+    tiny, flaky = document["kernels"]
+    assert tiny == {**flaky, "label": "tiny"}
+    assert (tiny["reason"], tiny["profiled"], tiny["unread"]) == ("", True, 0)
+    assert tiny["libraries"] == {"CUDA": ""}
+    told = [(one["primitive"], one["implementation"], one["shape"]) for one in tiny["kernels"]]
+    assert told == [
+        ("copy host to device", COPY, ""), ("kernel", KERNEL, "grid 1x1x1 block 128x1x1"),
+        ("kernel", KERNEL, "grid 8x1x1 block 128x1x1"),
+    ]  # fmt: skip
+    assert [one["count"] for one in tiny["kernels"]] == [1, 1, 1], "of the step that counts alone"
+    assert [one["moved_bytes"] for one in tiny["kernels"]] == [64.0, None, None]
+    assert {one["library"] for one in tiny["kernels"]} == {"CUDA"}
+    traces = sorted(file.name for file in tmp_path.glob("runs/*/logs/*.trace/*.json"))
+    assert traces == ["tiny.json", "tiny.json"], "they are kept beside the logs"
+
+
+def test_without_a_profiler_one_line_says_so_and_the_other_is_told(explained):
+    said = explained("--format", "markdown", fault="blind")
+    assert "tiny: kernels of one step, by CUDA**" in said
+    assert "| kernel | product&lt;4, Plus&lt;…>> | 2 | 0.01 | - |" in said
+    assert "in all: 1 x copy host to device (6.4e-05 MB), 2 x kernel" in said
+    assert "flaky: kernels of one step, by no profiler" in said
+    assert "unsupported: Flaky's adapter has no profiler that tells of kernels" in said

@@ -16,6 +16,7 @@ from mbench.contract import wire
 from mbench.contract.adapter import FrameworkInfo, Unsupported
 from mbench.contract.place import ALONE, Place
 from mbench.contract.reading import Malformed
+from mbench.contract.trace import Traced
 from mbench.worker.session import Session, failure, reply_to
 
 CASE = make_case(seed=5)
@@ -166,6 +167,30 @@ def test_no_memory_is_told_where_none_is_left_to_tell_it_in(monkeypatch):
     monkeypatch.setattr("traceback.print_exc", exhausted)
     told = wire.decode(reply_to(MemoryError(), None))
     assert told == wire.Failure(outcome="oom", reason="MemoryError")
+
+
+def test_a_step_is_made_under_the_frameworks_profiler(session, monkeypatch, tmp_path):
+    session.answer(wire.Prepare(case=CASE))
+    told = Traced(calls=[], other_events=1, unread=0)
+    seen = []
+
+    def profile(step, folder):
+        step()
+        seen.append((session.rotation.steps, folder))
+        return told
+
+    monkeypatch.setattr(session.runtime, "profile", profile)
+    assert session.answer(wire.Profile(folder=str(tmp_path))) is told
+    assert seen == [(1, str(tmp_path))]
+
+
+def test_without_a_profiler_it_is_said(session, monkeypatch, tmp_path):
+    session.answer(wire.Prepare(case=CASE))
+    with pytest.raises(Unsupported, match="Flaky's adapter has no profiler"):
+        session.answer(wire.Profile(folder=str(tmp_path)))
+    monkeypatch.setattr(session, "runtime", object())
+    with pytest.raises(Unsupported, match="its adapter has no profiler"):
+        session.answer(wire.Profile(folder=str(tmp_path)))
 
 
 class Exhausted(Exception):

@@ -1,0 +1,159 @@
+"""Reads the traces that frameworks' own profilers write, as Chrome's trace events in JSON.
+
+What is a call of the device is told in one of two ways, by the writers' own sources:
+
+- By its category, of which the letters' case differs: "kernel", "gpu_memcpy" and "gpu_memset" in
+  PyTorch (Kineto's libkineto/src/output_json.cpp; older ones have "Kernel", "Memcpy", "Memset"),
+  and "Kernel", "Memcpy" and "Memset" in PaddlePaddle
+  (paddle/fluid/platform/profiler/chrometracing_logger.cc). Bytes, grid and block are arguments.
+- By its details, on a process named "/device:GPU:0", in JAX and TensorFlow: "kernel_details" has
+  "grid:1,1,1 block:128,1,1", "memcpy_details" has "size:64", "Memset_details" has "num_bytes:64"
+  (xla/backends/profiler/gpu/cupti_collector.cc). What is derived from these, such as the operators
+  above the kernels, has no details. The host's calls have some too, on the host's process.
+
+MXNet's profiler (src/profiler/profiler.cc) tells operators, by a beginning and an end, and no
+kernels.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+from typing import TYPE_CHECKING, Any
+
+from mbench.contract.trace import COPY, GRAPH, KERNEL, SET, DeviceCall, Traced
+from mbench.sdk import xplane
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+__all__ = ["events", "read"]
+
+CATEGORIES = {"kernel": KERNEL, "gpu_memcpy": COPY, "memcpy": COPY, "gpu_memset": SET,
+              "memset": SET}  # fmt: skip
+DETAILS = {"kernel_details": KERNEL, "memcpy_details": COPY, "memset_details": SET,
+           "cuda_graph_exec_id": GRAPH}  # fmt: skip
+DEVICE = "/device:"
+COMPLETE, BEGINS, METADATA = "X", "B", "M"
+DIRECTION = re.compile(r"([HDAP])(?:to|2)([HDAP])")
+"""Of a copy: "Memcpy HtoD (Pageable -> Device)", "MEMCPY_HtoD", "MemcpyH2D"."""
+SIDES = {"H": "host", "D": "device", "A": "array", "P": "peer"}
+LASTED = re.compile(r"\[\d[\d.]* [mun]?s\]$")
+"""How long an event lasted, which PaddlePaddle writes behind its name."""
+SIZE = re.compile(r"\b(?:size|num_bytes):(\d+)")
+LAUNCH = re.compile(r"\bgrid:(\d+,\d+,\d+) block:(\d+,\d+,\d+)")
+
+
+def read(folder: str) -> Traced:
+    """The calls of all traces in a folder; raises ValueError where there is none to be read."""
+    found = events(folder)
+    names = {
+        event.get("pid"): (event.get("args") or {}).get("name", "")
+        for event in found
+        if event.get("ph") == METADATA and event.get("name") == "process_name"
+    }
+    calls = []
+    others = unread = 0
+    for event in found:
+        if event.get("ph") not in (COMPLETE, BEGINS):
+            continue
+        on_device = str(names.get(event.get("pid"), "")).startswith(DEVICE)
+        kind, details = kind_of(event, on_device=on_device)
+        if not kind:
+            others += 1
+            continue
+        try:
+            calls.append(call_of(event, kind, details))
+        except (KeyError, TypeError, ValueError):
+            unread += 1
+    return Traced(calls=merged(calls), other_events=others, unread=unread)
+
+
+def events(folder: str) -> list[dict[str, Any]]:
+    """All events of the traces in a folder and below; raises ValueError.
+
+    What is in XLA's own format (*.xplane.pb) is read where no JSON lies there.
+    """
+    files = sorted(
+        os.path.join(place, name) for place, _, names in os.walk(folder) for name in names
+    )
+    traces = [name for name in files if name.endswith((".json", ".json.gz"))]
+    planes = [name for name in files if name.endswith(".xplane.pb")]
+    if not traces and not planes:
+        raise ValueError("its profiler wrote no trace")
+    if traces:
+        return [event for name in traces for event in of_json(name)]
+    return [event for name in planes for event in xplane.events(name)]
+
+
+def of_json(name: str) -> Iterator[dict[str, Any]]:
+    opened = gzip.open if name.endswith(".gz") else open
+    try:
+        with opened(name, "rb") as file:
+            # A name may hold a control character, or a letter that is broken.
+            trace = json.loads(file.read().decode(errors="replace"), strict=False)
+    except (ValueError, OSError, EOFError) as error:
+        raise ValueError(f"its trace cannot be read: {os.path.basename(name)}: {error}") from None
+    found = trace.get("traceEvents") if isinstance(trace, dict) else trace
+    if not isinstance(found, list):
+        raise ValueError(f"{os.path.basename(name)} has no trace events")
+    return (event for event in found if isinstance(event, dict))
+
+
+def kind_of(event: dict[str, Any], *, on_device: bool) -> tuple[str, str]:
+    """The kind of a call of the device, and its details in text; no kind of anything else."""
+    kind = CATEGORIES.get(str(event.get("cat", "")).lower(), "")
+    if kind or not on_device:
+        return kind, ""
+    told = {name.lower(): str(value) for name, value in (event.get("args") or {}).items()}
+    for name, kind in DETAILS.items():
+        if name in told:
+            return kind, told[name]
+    return "", ""
+
+
+def call_of(event: dict[str, Any], kind: str, details: str) -> DeviceCall:
+    arguments = event.get("args") or {}
+    name = LASTED.sub("", event["name"])
+    size: Any = arguments.get("bytes")
+    sized, launched = SIZE.search(details), LAUNCH.search(details)
+    if size is None and sized:
+        size = sized[1]
+    grid, block = arguments.get("grid"), arguments.get("block")
+    if launched:
+        grid, block = (sides.split(",") for sides in launched.groups())
+    across = DIRECTION.search(name) if kind == COPY else None
+    if across:
+        kind = f"{kind} {SIDES[across[1]]} to {SIDES[across[2]]}"
+    return DeviceCall(
+        kind=kind, name=name, count=1, milliseconds=float(event["dur"]) / 1000,
+        launch=f"grid {by(grid)} block {by(block)}" if grid and block else "",
+        moved_bytes=None if size is None else float(size),
+    )  # fmt: skip
+
+
+def by(sides: Iterable[object]) -> str:
+    """(8, 12, 1) is written as 8x12x1."""
+    return "x".join(map(str, sides))
+
+
+def merged(calls: Iterable[DeviceCall]) -> list[DeviceCall]:
+    """Those that differ in nothing but time and bytes become one."""
+    found: dict[tuple[str, str, str], list[DeviceCall]] = {}
+    for call in calls:
+        found.setdefault((call.kind, call.name, call.launch), []).append(call)
+    return [
+        DeviceCall(
+            kind=kind, name=name, launch=launch, count=len(alike),
+            milliseconds=sum(call.milliseconds for call in alike),
+            moved_bytes=together([call.moved_bytes for call in alike]),
+        )
+        for (kind, name, launch), alike in found.items()
+    ]  # fmt: skip
+
+
+def together(sizes: Iterable[float | None]) -> float | None:
+    known = [size for size in sizes if size is not None]
+    return sum(known) if known else None
