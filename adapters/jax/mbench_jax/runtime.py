@@ -14,7 +14,7 @@ from mbench.contract.adapter import Unsupported
 from mbench.sdk.benchmark import GRADIENT, Prepared, direction_of
 from mbench.sdk.checks import check_effect
 from mbench.sdk.runtime import RuntimeBase
-from mbench_jax import precision
+from mbench_jax import precision, profiler
 from mbench_jax.compiler import COMPILERS, Eager
 from mbench_jax.optimizer import Update
 from mbench_jax.parameters import Tensor, local, to_numpy
@@ -22,6 +22,7 @@ from mbench_jax.plugin import Jax
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from contextlib import AbstractContextManager
     from types import ModuleType
 
     from mbench.sdk.tensors import Native
@@ -240,6 +241,9 @@ class Runtime(RuntimeBase):
 
     def outline(self, workload: Workload) -> dict[str, Native]:
         return outlines(self.family(workload), workload)
+
+    def profiled(self, folder: str) -> AbstractContextManager[None]:
+        return profiler.profiled(folder)
 
     def uploader(self, compiler: Eager) -> Callable[[np.ndarray], jax.Array]:
         return compiler.waited_for(jnp.array)

@@ -23,7 +23,7 @@ from mbench.sdk.benchmark import GRADIENT, Prepared, direction_of
 from mbench.sdk.checks import check_effect, require
 from mbench.sdk.cuda import cuda_device
 from mbench.sdk.runtime import RuntimeBase
-from mbench_mxnet import parameters, precision
+from mbench_mxnet import parameters, precision, profiler
 from mbench_mxnet.compiler import COMPILERS, Eager
 from mbench_mxnet.layers import BatchNorm, blocks_of
 from mbench_mxnet.optimizer import Update
@@ -32,6 +32,7 @@ from mbench_mxnet.statistics import ExactStatistics, Statistics, averages_unbias
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     import numpy as np
 
@@ -220,6 +221,9 @@ class Runtime(RuntimeBase):
     def outline(self, workload: Workload) -> dict[str, Native]:
         """Of a model that is not initialized, whose parameters have no memory."""
         return parameters.named(self.family(workload).build(workload.config))
+
+    def profiled(self, folder: str) -> AbstractContextManager[None]:
+        return profiler.profiled(folder)
 
     def uploader(self, compiler: Eager) -> Callable[[np.ndarray], nd.NDArray]:
         return lambda array: nd.array(array, ctx=compiler.device, dtype=array.dtype)

@@ -16,7 +16,7 @@ from mbench.sdk import tensors
 from mbench.sdk.benchmark import GRADIENT, Prepared, direction_of
 from mbench.sdk.checks import require
 from mbench.sdk.runtime import RuntimeBase
-from mbench_paddle import blas, parallel, parameters, precision
+from mbench_paddle import blas, parallel, parameters, precision, profiler
 from mbench_paddle.compiler import COMPILERS, Eager
 from mbench_paddle.layers import BatchNorm2D, layers_of
 from mbench_paddle.optimizer import Update
@@ -25,6 +25,7 @@ from mbench_paddle.statistics import RunningStatistics, averages_unbiased
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from contextlib import AbstractContextManager
 
     import numpy as np
     from paddle import nn
@@ -244,6 +245,9 @@ class Runtime(RuntimeBase):
         except ValueError as error:
             said = f"PaddlePaddle cannot build {workload.name} without its memory"
             raise Unsupported(said) from error
+
+    def profiled(self, folder: str) -> AbstractContextManager[None]:
+        return profiler.profiled(folder, self.device)
 
     def uploader(self, compiler: Eager) -> Callable[[np.ndarray], paddle.Tensor]:
         return paddle.to_tensor

@@ -11,7 +11,7 @@ from mbench.sdk import tensors
 from mbench.sdk.benchmark import GRADIENT, Prepared, direction_of
 from mbench.sdk.checks import check_effect
 from mbench.sdk.runtime import RuntimeBase
-from mbench_pytorch import parameters, precision
+from mbench_pytorch import parameters, precision, profiler
 from mbench_pytorch.compiler import COMPILERS, Eager
 from mbench_pytorch.optimizer import Update
 from mbench_pytorch.plugin import PyTorch
@@ -19,6 +19,7 @@ from mbench_pytorch.vision import import_torchvision
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
 
     import numpy as np
     from torch import nn
@@ -199,6 +200,9 @@ class Runtime(RuntimeBase):
         """On the meta device, where tensors have no memory."""
         with torch.device("meta"):
             return parameters.named(self.family(workload).build(workload.config))
+
+    def profiled(self, folder: str) -> AbstractContextManager[None]:
+        return profiler.profiled(folder, self.device)
 
     def uploader(self, compiler: Eager) -> Callable[[np.ndarray], torch.Tensor]:
         return lambda array: torch.from_numpy(array).to(compiler.device, copy=True)

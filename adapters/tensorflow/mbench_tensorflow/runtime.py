@@ -14,7 +14,7 @@ from mbench.sdk import tensors
 from mbench.sdk.benchmark import GRADIENT, Prepared, direction_of
 from mbench.sdk.checks import check_effect, require
 from mbench.sdk.runtime import RuntimeBase
-from mbench_tensorflow import parallel, parameters, precision
+from mbench_tensorflow import parallel, parameters, precision, profiler
 from mbench_tensorflow.compiler import COMPILERS, Eager, in_turn
 from mbench_tensorflow.layers import (
     FUSED_NORM,
@@ -28,6 +28,7 @@ from mbench_tensorflow.statistics import Statistics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
 
     import numpy as np
 
@@ -272,6 +273,9 @@ class Runtime(RuntimeBase):
             sample = {name: channels_last(a) for name, a in workload.batch(1, seed=0).items()}
             family.forward(model, sample, training=False)
             return parameters.named(model)
+
+    def profiled(self, folder: str) -> AbstractContextManager[None]:
+        return profiler.profiled(folder)
 
     def uploader(self, compiler: Eager) -> Callable[[np.ndarray], tf.Tensor]:
         def upload(array: np.ndarray) -> tf.Tensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from kernels import CONVOLUTIONS, count, evidence, x86_only
+from kernels import CONVOLUTIONS, count, evidence, told_by_profiler, x86_only
 
 from mbench_paddle.plugin import PaddlePaddle
 

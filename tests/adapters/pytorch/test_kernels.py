@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from kernels import CONVOLUTIONS, count, evidence, x86_only
+from kernels import CONVOLUTIONS, count, evidence, told_by_profiler, x86_only
 
 from mbench.explain.verbose import reorders
 from mbench_pytorch.plugin import PyTorch
@@ -21,3 +21,9 @@ def test_every_convolution_of_a_step_and_its_gradients_are_told_once(tmp_path):
     assert reorders(found.kernels).count >= CONVOLUTIONS, "weights come as they are"
     if "MKL" in found.libraries:
         assert count(found, "SGEMM") == 3, "the classifier and its two gradients"
+
+
+def test_its_profiler_tells_every_convolution_once(tmp_path):
+    names = told_by_profiler(PyTorch(), folder=tmp_path, mode="train", compiler="eager")
+    assert names["aten::convolution"] == CONVOLUTIONS
+    assert names["aten::convolution_backward"] == CONVOLUTIONS
