@@ -16,3 +16,9 @@ def test_every_convolution_is_told_once(tmp_path):
     assert found.libraries["oneDNN"].startswith("2.")
     assert count(found, "convolution", propagation="forward") == CONVOLUTIONS
     assert count(found, "batch_normalization") == CONVOLUTIONS
+
+
+def test_its_profiler_tells_operators(tmp_path):
+    names = told_by_profiler(MXNet(), folder=tmp_path, mode="inference", compiler="eager")
+    assert names["Convolution"] == CONVOLUTIONS
+    assert names["BatchNorm"] == CONVOLUTIONS
