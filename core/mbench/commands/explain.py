@@ -47,7 +47,8 @@ MANY = "one step is taken apart at a time: give one model, mode and batch size"
 @click.option(
     "--kernels",
     is_flag=True,
-    help="Let one untimed step of each framework tell which kernels its libraries call.",
+    help="Let one untimed step of each framework tell which kernels it calls: on the CPU by its "
+    "libraries, on a device by its own profiler.",
 )
 @screen_options
 @click.pass_context

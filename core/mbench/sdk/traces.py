@@ -1,4 +1,4 @@
-"""Reads the traces that frameworks' own profilers write, as Chrome's trace events in JSON.
+"""Reads the traces that frameworks' own profilers write: Chrome's trace events, as JSON mostly.
 
 What is a call of the device is told in one of two ways, by the writers' own sources:
 
@@ -74,7 +74,7 @@ def read(folder: str) -> Traced:
 def events(folder: str) -> list[dict[str, Any]]:
     """All events of the traces in a folder and below; raises ValueError.
 
-    What is in XLA's own format (*.xplane.pb) is read where no JSON lies there.
+    XLA's own format (*.xplane.pb) is read where it is: JSON beside it was made from it.
     """
     files = sorted(
         os.path.join(place, name) for place, _, names in os.walk(folder) for name in names
@@ -83,9 +83,9 @@ def events(folder: str) -> list[dict[str, Any]]:
     planes = [name for name in files if name.endswith(".xplane.pb")]
     if not traces and not planes:
         raise ValueError("its profiler wrote no trace")
-    if traces:
-        return [event for name in traces for event in of_json(name)]
-    return [event for name in planes for event in xplane.events(name)]
+    if planes:
+        return [event for name in planes for event in xplane.events(name)]
+    return [event for name in traces for event in of_json(name)]
 
 
 def of_json(name: str) -> Iterator[dict[str, Any]]:
