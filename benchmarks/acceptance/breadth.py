@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from acceptance.judges import close, measured, same
+from acceptance.judges import close, measured, same, tells
 from acceptance.setting import HEADLINE
 from acceptance.step import Step
 
@@ -26,6 +26,7 @@ def steps(setting: Setting) -> Iterator[Step]:
     yield from against_others(setting)
     yield from equality(setting)
     yield from against_itself(setting)
+    yield kernels(setting)
 
 
 def headline(setting: Setting) -> Iterator[Step]:
@@ -112,4 +113,17 @@ def against_itself(setting: Setting) -> Iterator[Step]:
                  setting.lower("amp-fp16", first), *setting.small(first), "--compiler", "best",
                  *setting.common(), *setting.protocol(processes=2, rounds=5)),
         judge=measured, seconds=130, budget=0.4,
+    )  # fmt: skip
+
+
+def kernels(setting: Setting) -> Step:
+    """Proofs are made elsewhere, and what is timed meanwhile is not looked at."""
+    arms = setting.frameworks if len(setting.frameworks) > 1 else (setting.frameworks[0],) * 2
+    first = setting.models[0]
+    return Step(
+        name="kernels", phase=PHASE, about="which kernels a step launches, by their own profilers",
+        program=(*setting.tool, "explain", *arms, "--models", first, "--mode", "inference",
+                 "--precision", "fp32", "--kernels", "--no-verify", *setting.small(first),
+                 *setting.common(), *setting.protocol(processes=1, rounds=2)),
+        judge=tells(judged=setting.on_gpu), seconds=240,
     )  # fmt: skip

@@ -53,7 +53,7 @@ def figures_of(document: Document | None) -> dict[str, Any]:
         return {}
     readers = {
         "proofs": proof, "cases": case, "comparisons": ratio, "calibrations": ratio,
-        "searches": search, "checks": check,
+        "searches": search, "checks": check, "kernels": kernels,
     }  # fmt: skip
     found: dict[str, Any] = {
         kind: [one for one in map(reader, document[kind]) if one]
@@ -88,7 +88,24 @@ def proof(one: Row) -> Row:
     }
 
 
+def kernels(one: Row) -> Row:
+    """How many calls of each kind a profiler told of, and what took longest by its clock."""
+    told = sorted(one["kernels"], key=lambda kernel: -kernel["milliseconds"])
+    calls: dict[str, int] = {}
+    for kernel in told:
+        calls[kernel["primitive"]] = calls.get(kernel["primitive"], 0) + kernel["count"]
+    return {
+        "name": one["label"],
+        "reason": one["reason"],
+        "libraries": one["libraries"],
+        "calls": calls,
+        "longest": [kernel["implementation"] for kernel in told[:3]],
+    }
+
+
 def case(one: Row) -> Row:
+    if "throughput" not in one:  # of a step that was taken apart
+        return {}
     throughput, energy = one["throughput"] or {}, one["energy"] or {}
     telemetry, ceiling = one["telemetry"] or {}, one["ceiling"] or {}
     gpu = telemetry.get("gpu") or {}

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
     from acceptance.step import Document, Ended, Judge
 
-__all__ = ["close", "finds_gpu", "goes_on_without", "measured", "probed", "ran", "refused", "same"]
+__all__ = ["close", "finds_gpu", "goes_on_without", "measured", "probed", "ran", "refused", "same",
+           "tells"]  # fmt: skip
 
 FEW_PERCENT = 0.01
 """A ratio of A/A so close to 1 passes though its interval leaves out 1, as 1 in 20 does."""
@@ -98,6 +99,26 @@ def close(*, within: float, judged: bool) -> Judge:
         if slow and judged:
             return Verdict(FAILED, f"more than {100 * within:.1f} % below a bare loop: {text}")
         return Verdict(PASSED, text)
+
+    return judge
+
+
+def tells(*, judged: bool) -> Judge:
+    """Each framework's profiler told of kernels, or it has none; not `judged`, it is told only.
+
+    What of the step could not be measured is for other steps to judge.
+    """
+
+    def judge(ended: Ended, document: Document | None) -> Verdict:
+        found = (document or {}).get("kernels", [])
+        if not found:
+            return Verdict(FAILED, f"no kernels, exit code {ended.returncode}: {ended.said}")
+        mute = [one for one in found if not one["kernels"]]
+        said = "; ".join(f"{one['label']}: {one['reason'] or 'nothing was told'}" for one in mute)
+        failed = [one for one in mute if not one["reason"].startswith("unsupported")]
+        if judged and (failed or len(mute) == len(found)):
+            return Verdict(FAILED, said)
+        return Verdict(PASSED, said)
 
     return judge
 

@@ -241,6 +241,33 @@ sys.exit(cuda.main())
     assert long["figures"] == {"probe": {"half": 1}}
 
 
+def test_profilers_that_tell_no_kernels_fail_unless_there_are_none():
+    from acceptance.figures import figures_of
+    from acceptance.judges import tells
+
+    def document(*frameworks):
+        return {"kernels": [
+            {"label": label, "reason": reason, "libraries": {"CUDA": ""}, "kernels": [
+                {"primitive": "kernel", "implementation": name, "count": 2, "milliseconds": at}
+                for at, name in enumerate(names)]}
+            for label, reason, names in frameworks
+        ], "cases": [{"label": label} for label, *_ in frameworks]}  # fmt: skip
+
+    def outcome(*frameworks, judged=True):
+        return tells(judged=judged)(ended(), document(*frameworks))
+
+    well, none = ("torch", "", ["a", "b"]), ("mxnet", "unsupported: it has none", [])
+    assert outcome(well, well).outcome == "passed"
+    passed = outcome(well, none)
+    assert (passed.outcome, passed.reason) == ("passed", "mxnet: unsupported: it has none")
+    for wrong in ([none], [well, ("tf", "failed: no trace", [])], [well, ("tf", "", [])], []):
+        assert outcome(*wrong).outcome == "failed"
+    assert outcome(("tf", "", []), judged=False).outcome == "passed"
+    assert figures_of(document(well)) == {"cases": [], "kernels": [
+        {"name": "torch", "reason": "", "libraries": {"CUDA": ""}, "calls": {"kernel": 4},
+         "longest": ["b", "a"]}]}  # fmt: skip
+
+
 def test_steps_of_the_gpu_are_skipped_on_the_cpu_and_the_others_made_small(setting):
     steps = {step.name: step for step in every(setting(device="cpu"))}
     assert steps["gauges"].skip == "needs a GPU"
@@ -269,6 +296,7 @@ def test_steps_of_other_frameworks_say_what_they_need(setting):
     assert steps["bare"].skip == "needs torch"
     assert steps["verify inductor"].skip == "needs torch"
     assert "jax,jax" in steps["same"].program
+    assert steps["kernels"].program[2:5] == ("explain", "jax", "jax")
 
 
 def test_what_an_adapter_does_not_offer_is_left_out(setting):
