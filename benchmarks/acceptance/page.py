@@ -57,6 +57,11 @@ def lines(document: Row) -> Iterator[str]:
          for name, row in of(results, "searches")],
     )  # fmt: skip
     yield from table(
+        "Kernels", ("step", "of", "calls", "the longest by the profiler's clock", "why none"),
+        [(name, row["name"], ", ".join(f"{n} x {kind}" for kind, n in row["calls"].items()),
+          "; ".join(row["longest"]), row["reason"]) for name, row in of(results, "kernels")],
+    )  # fmt: skip
+    yield from table(
         "What doctor says", ("check", "status", "found"),
         [(row["name"], row["status"], row["found"]) for _, row in of(results, "checks")],
     )  # fmt: skip
