@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from mbench.contract.reading import Malformed
@@ -29,8 +30,9 @@ class DeviceCall:
     """By all of them, where the profiler tells: of copies, and of memory that is set."""
 
     def __post_init__(self) -> None:
-        if self.count < 1 or self.milliseconds < 0:
-            raise Malformed("DeviceCall.count should be 1 or more, and its time not below 0")
+        sizes = (self.milliseconds, self.moved_bytes or 0.0)
+        if self.count < 1 or not all(0 <= size < math.inf for size in sizes):
+            raise Malformed("DeviceCall.count should be 1 or more, its time and bytes 0 or more")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -160,8 +160,9 @@ def test_a_copy_says_its_direction_if_it_has_one(reading, name, direction):
 
 def test_what_lacks_its_time_is_counted_and_what_lacks_more_is_not_made_up(reading):
     bare = {"ph": "X", "cat": "Kernel", "name": "k"}
-    found = reading([bare, {**bare, "dur": "N/A"}, {**bare, "dur": 4}])
-    assert found.unread == 2
+    lost = [{**bare, "dur": time} for time in ("N/A", -1, float("nan"), float("inf"))]
+    found = reading([bare, *lost, {**bare, "dur": 4}])
+    assert found.unread == 5
     (call,) = found.calls
     assert (call.launch, call.moved_bytes, call.milliseconds) == ("", None, 0.004)
 
