@@ -130,6 +130,20 @@ class Benchmark(Prepared):
         (self.params, self.stats, self.update.state, self.key), loss = self.compute(state, batch)
         return loss
 
+    def prepare_update(self) -> None:
+        update = self.update
+
+        def compute(state: tuple, gradients: Tensors) -> tuple:
+            params, moments = state
+            return update(gradients, moments, params)
+
+        donated = self.settings.get("buffers") == "donated"
+        self.compute = self.compiler.compile(compute, donate=(0,) if donated else ())
+
+    def apply(self, gradients: Tensors) -> None:
+        state = self.params, self.update.state
+        self.params, self.update.state = self.compute(state, gradients)
+
     def prepare_gradients(self) -> None:
         family, model, inputs = self.family, self.model, self.differentiable
         products = self.precision.products

@@ -139,6 +139,12 @@ class Benchmark(Prepared):
         self.update(loss)
         return loss.detach()
 
+    def prepare_update(self) -> None:
+        """It is not compiled: nor is it in training."""
+
+    def apply(self, gradients: Tensors) -> None:
+        self.update.by(gradients)
+
     def prepare_gradients(self) -> None:
         model, forward = self.model, self.family.forward
 

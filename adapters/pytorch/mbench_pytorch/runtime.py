@@ -101,6 +101,13 @@ class Benchmark(Prepared):
         self.compiler.flush()
         return loss
 
+    def prepare_update(self) -> None:
+        """It is not compiled: nor is it in training."""
+
+    def apply(self, gradients: Tensors) -> None:
+        self.update.by(gradients)
+        self.compiler.flush()
+
     def prepare_gradients(self) -> None:
         self.compute = self.autocast(self.compiler.compile(self.family.forward))
         self.leaves = tensors.trainable(self.natives())

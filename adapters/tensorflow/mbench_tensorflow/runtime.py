@@ -129,6 +129,15 @@ class Benchmark(Prepared):
         self.statistics.advance()
         return self.compute(batch)
 
+    def prepare_update(self) -> None:
+        def apply(gradients: Tensors) -> None:
+            self.update([gradients[name] for name in self.update.parameters])
+
+        self.compute = self.compiler.compile(apply)
+
+    def apply(self, gradients: Tensors) -> None:
+        self.compute(gradients)
+
     def prepare_gradients(self) -> None:
         forward, model, inputs = self.family.forward, self.model, self.differentiable
         trained = tensors.trainable(self.natives())
