@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 __all__ = ["COLLECTIVES", "KINDS", "OPERATORS", "PREFIX", "Kind", "Operator"]
 
 KINDS: Mapping[str, type[Kind]] = {
-    kind.kind: kind
-    for kind in (
+    **{kind.kind: kind for kind in (
         MatMul, BatchedMatMul, Linear, Conv2d, Attention, BatchNorm, LayerNorm, Softmax,
         CrossEntropy, Relu, Gelu, Add, Empty, MaxPool, MeanPool, Embedding, LSTM,
-        ToDevice, FromDevice, *UPDATES.values(),
-    )
+        ToDevice, FromDevice,
+    )},
+    **UPDATES,
 }  # fmt: skip
 
 
