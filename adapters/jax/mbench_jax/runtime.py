@@ -250,7 +250,10 @@ class Runtime(RuntimeBase):
         jax.config.update("jax_enable_compilation_cache", False)
 
     def details(self) -> dict[str, str]:
-        return {"build": str(jax.devices()[0].client.platform_version)}
+        found = {"build": str(jax.devices()[0].client.platform_version)}
+        if self.place.ranks > 1:
+            found["collectives"] = "nccl" if self.device == "cuda" else "gloo"
+        return found
 
     def outline(self, workload: Workload) -> dict[str, Native]:
         return outlines(self.family(workload), workload)

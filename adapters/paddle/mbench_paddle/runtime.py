@@ -239,6 +239,8 @@ class Runtime(RuntimeBase):
         if self.device == "cuda":
             found["cuda"] = str(paddle.version.cuda())
             found["cudnn"] = str(paddle.version.cudnn())
+        if self.place.ranks > 1:
+            found["collectives"] = parallel.BACKENDS[self.device]
         return found
 
     def outline(self, workload: Workload) -> dict[str, Native]:

@@ -200,6 +200,8 @@ class Runtime(RuntimeBase):
         if self.device == "cuda":
             found["cuda"] = str(torch.version.cuda)
             found["cudnn"] = str(torch.backends.cudnn.version())
+        if self.place.ranks > 1:
+            found["collectives"] = str(torch.distributed.get_backend())
         return found
 
     def outline(self, workload: Workload) -> dict[str, Native]:

@@ -261,6 +261,8 @@ class Runtime(RuntimeBase):
             build = tf.sysconfig.get_build_info()
             found["cuda"] = str(build.get("cuda_version"))
             found["cudnn"] = str(build.get("cudnn_version"))
+        if self.place.ranks > 1:
+            found["collectives"] = parallel.ALL_REDUCE[self.device].lower()
         return found
 
     def is_out_of_memory(self, error: Exception) -> bool:
