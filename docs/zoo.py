@@ -51,8 +51,9 @@ $ {command}
 ```
 
 A cell holds the worst relative error in float64, over two sets of parameters and two batches (gate
-1e-9). It is 0 where all sums are exact: numbers are drawn with 24 bits. Each framework runs under
-its default compiler. Another size is proven when it is measured.
+1e-9); of an update that of what three steps have changed. It is 0 where all sums are exact: numbers
+are drawn with 24 bits. Each framework runs under its default compiler. Another size is proven when
+it is measured.
 """
 
 

@@ -22,6 +22,7 @@ NAMES = {
     "broadcast": "op:broadcast/30",
     "reduce": "op:reduce/30",
     "reduce_scatter": "op:reduce_scatter/30",
+    "send_receive": "op:send_receive/30",
     "overlap_mul": "op:overlap_mul/30x7",
     "overlap_matmul": "op:overlap_matmul/30x5x7x6",
     "matmul_all_reduce": "op:matmul_all_reduce/5x7x6",

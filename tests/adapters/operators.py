@@ -7,6 +7,7 @@ import pytest
 from cases import make_case
 
 from mbench.contract.adapter import Unsupported
+from mbench.equality.rule import updated
 
 __all__ = ["NAMES", "OperatorsAlike", "assert_no_effect", "assert_statistics_run"]
 
@@ -63,6 +64,35 @@ class OperatorsAlike:
                     assert found[output].dtype == np.float64
                     error = np.abs(found[output] - array).max() / np.abs(array).max()
                     assert error <= GATE, f"{output} under {compiler} of batch {batch}"
+
+    @pytest.mark.parametrize("kind", ["sgd", "adamw"])
+    def test_an_update_is_its_rule(self, runtime, kind):
+        """By given gradients, which stay as they are, from two sets of parameters."""
+        for compiler in (*self.compilers, *self.slow):
+            case = make_case(
+                model=f"op:{kind}/50", workload="mbench.workloads.operators:OPERATORS",
+                batch_size=2, precision="fp64", compiler=compiler, threads=2, learning_rate=4.0,
+            )  # fmt: skip
+            workload = case.resolve()
+            benchmark = runtime.prepare(case, workload)
+            assert benchmark.trainable_parameters() == 100
+            gradients = [workload.gradients(seed=batch) for batch in (0, 1, 0)]
+            for seed in (0, 1):
+                weights = dict(workload.parameters(seed=seed))
+                decays = dict.fromkeys(weights, workload.optimizer.weight_decay)
+                benchmark.load_parameters(weights.items())
+                due = updated(workload.optimizer, weights, decays, gradients)
+                for batch, expected in zip((0, 1, 0), due, strict=True):
+                    benchmark.step(batch)
+                    benchmark.synchronize()
+                    found = dict(benchmark.parameters())
+                    assert found.keys() == expected.keys()
+                    given = workload.gradients(seed=batch)
+                    for name, array in expected.items():
+                        assert found[name].dtype == np.float64
+                        np.testing.assert_allclose(found[name], array, rtol=1e-11, atol=1e-11)
+                    loss = sum(given[name] @ array for name, array in found.items())
+                    assert benchmark.loss() == pytest.approx(loss, rel=1e-9, abs=1e-9)
 
     copies = ("to_device", "from_device")
 

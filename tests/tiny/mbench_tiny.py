@@ -111,8 +111,8 @@ def loss(outputs, batch):
 
 
 class Update(UpdateBase):
-    """Gradient descent with momentum; `lie` is what flaky tells. With a loss that is scaled, a step
-    is skipped where the scale is too large for the device.
+    """Gradient descent with momentum, or AdamW; `lie` is what flaky tells. With a loss that is
+    scaled, a step is skipped where the scale is too large for the device.
     """
 
     lie = ""
@@ -127,6 +127,8 @@ class Update(UpdateBase):
 
     def reset(self):
         self.momentum = {name: np.zeros_like(array) for name, array in self.parameters.items()}
+        self.squares = {name: np.zeros_like(array) for name, array in self.parameters.items()}
+        self.steps = 0
 
     def __call__(self, gradients):
         if self.scale > self.largest_scale:
@@ -134,14 +136,27 @@ class Update(UpdateBase):
             return
         if self.lie == "drowsy":
             time.sleep(SLEEP_SECONDS)
-        for name, value in self.parameters.items():
-            if self.lie == "frozen" and name == "bias":
+        self.steps += 1
+        for at, (name, value) in enumerate(self.parameters.items()):
+            if self.lie == "frozen" and at == 1:
                 continue
             gradient = gradients[name]
+            if self.spec.rule == "adamw":
+                self.adapt(name, value, gradient)
+                continue
             if self.lie != "no-decay":
                 gradient = gradient + self.decays[name] * value
             self.momentum[name] = self.spec.momentum * self.momentum[name] + gradient
             value -= self.spec.learning_rate * self.momentum[name]
+
+    def adapt(self, name, value, gradient):
+        rate, (first, second) = self.spec.learning_rate, self.spec.betas
+        mean = self.momentum[name] = first * self.momentum[name] + (1 - first) * gradient
+        square = self.squares[name] = second * self.squares[name] + (1 - second) * gradient**2
+        deviation = np.sqrt(square / (1 - second**self.steps)) + self.spec.epsilon
+        if self.lie != "no-decay":
+            value *= 1 - rate * self.decays[name]
+        value -= rate / (1 - first**self.steps) * mean / deviation
 
 
 class Model(Prepared):
@@ -159,6 +174,12 @@ class Model(Prepared):
 
     def place(self, array):
         return array.astype(self.precision.parameters) if array.dtype.kind == "f" else array
+
+    def prepare_update(self):
+        pass
+
+    def apply(self, gradients):
+        self.update(gradients)
 
     def prepare_gradients(self):
         pass
@@ -376,6 +397,10 @@ class TwoFacedModel(FlakyModel):
         super().step(at)
         if key is not None:
             self.memory[key] = self._result
+
+    def apply(self, gradients):
+        if self.timed != "second" or not self.calls % 2:
+            super().apply(gradients)
 
     def train(self, batch):
         before = {name: array.copy() for name, array in self.model.items()}

@@ -131,6 +131,20 @@ class Benchmark(Prepared):
         (self.params, self.stats, self.update.state, self.key), loss = self.compute(state, batch)
         return loss
 
+    def prepare_update(self) -> None:
+        update = self.update
+
+        def compute(state: tuple, gradients: Tensors) -> tuple:
+            params, moments = state
+            return update(gradients, moments, params)
+
+        donated = self.settings.get("buffers") == "donated"
+        self.compute = self.compiler.compile(compute, donate=(0,) if donated else ())
+
+    def apply(self, gradients: Tensors) -> None:
+        state = self.params, self.update.state
+        self.params, self.update.state = self.compute(state, gradients)
+
     def prepare_gradients(self) -> None:
         family, model, inputs = self.family, self.model, self.differentiable
         products = self.precision.products
@@ -237,7 +251,10 @@ class Runtime(RuntimeBase):
         jax.config.update("jax_enable_compilation_cache", False)
 
     def details(self) -> dict[str, str]:
-        return {"build": str(jax.devices()[0].client.platform_version)}
+        found = {"build": str(jax.devices()[0].client.platform_version)}
+        if self.place.ranks > 1:
+            found["collectives"] = "nccl" if self.device == "cuda" else "gloo"
+        return found
 
     def outline(self, workload: Workload) -> dict[str, Native]:
         return outlines(self.family(workload), workload)

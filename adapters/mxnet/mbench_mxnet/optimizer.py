@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +15,8 @@ from mbench_mxnet.precision import is_exact
 from mbench_mxnet.rules import RULES, Slot
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from mxnet import gluon
 
     from mbench.contract.place import Place
@@ -40,7 +44,8 @@ class Update(UpdateBase):
         aggregate = AGGREGATE[self.compiler.device.device_type]
         if self.spec.rule == "sgd":  # MXNet's own optimizers do so for this rule only
             aggregate = int(self.settings.get("aggregate", aggregate))
-        self._rule = rule(self.spec, self._slots, aggregate)
+        self._make = partial(rule, self.spec, aggregate=aggregate)
+        self._rule = self._make(self._slots)
         self._clip_norm = self.spec.clip_norm
         self._scaler = LossScaler() if self.precision.scales_loss else None
         if self._exact:
@@ -89,6 +94,17 @@ class Update(UpdateBase):
             scale = factor.clip(0.0, 1.0) * scale
         self._step += 1
         self._rule(scale, self._step)
+
+    def by(self, gradients: Mapping[str, nd.NDArray]) -> Callable[[], None]:
+        """What enqueues an update by given gradients, where they lie."""
+        given = zip(self._slots, (gradients[name] for name in self.parameters), strict=True)
+        rule = self._make([replace(slot, gradient=gradient) for slot, gradient in given])
+
+        def update() -> None:
+            self._step += 1
+            rule(1.0, self._step)
+
+        return update
 
     def _norm(self) -> nd.NDArray:
         """Of all gradients together, shape (1,)."""

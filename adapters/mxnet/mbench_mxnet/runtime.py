@@ -109,6 +109,12 @@ class Benchmark(Prepared):
         self.statistics.advance()
         return loss
 
+    def prepare_update(self) -> None:
+        self.updaters = {id(gradients): self.update.by(gradients) for gradients in self.given}
+
+    def apply(self, gradients: Mapping[str, nd.NDArray]) -> None:
+        self.updaters[id(gradients)]()
+
     def prepare_gradients(self) -> None:
         self.compiler.compile(self.model)
         self.leaves = tensors.trainable(self.natives())

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import TYPE_CHECKING
 
 import paddle
 from paddle.regularizer import L2Decay
 
 from mbench.sdk.optimizer import UpdateBase, decays, find_rule
 from mbench_paddle.rules import RULES, ClipGradByGlobalNorm
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 __all__ = ["Update"]
 
@@ -64,3 +68,12 @@ class Update(UpdateBase):
         self._scaler.scale(loss).backward()
         self._scaler.step(self._optimizer)  # divides by the scale, then clips
         self._scaler.update()
+
+    def by(self, gradients: Mapping[str, paddle.Tensor]) -> None:
+        """Enqueue the update by given gradients, where they lie.
+
+        It is what `step` does with the gradients that parameters have. To set those copies them.
+        """
+        pairs = [(self.parameters[name], gradient) for name, gradient in gradients.items()]
+        with paddle.no_grad():
+            self._optimizer._apply_optimize(None, None, pairs)

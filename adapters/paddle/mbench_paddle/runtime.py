@@ -140,6 +140,12 @@ class Benchmark(Prepared):
         self.update(loss)
         return loss.detach()
 
+    def prepare_update(self) -> None:
+        """It is not compiled: nor is it in training."""
+
+    def apply(self, gradients: Tensors) -> None:
+        self.update.by(gradients)
+
     def prepare_gradients(self) -> None:
         model, forward = self.model, self.family.forward
 
@@ -234,6 +240,8 @@ class Runtime(RuntimeBase):
         if self.device == "cuda":
             found["cuda"] = str(paddle.version.cuda())
             found["cudnn"] = str(paddle.version.cudnn())
+        if self.place.ranks > 1:
+            found["collectives"] = parallel.BACKENDS[self.device]
         return found
 
     def outline(self, workload: Workload) -> dict[str, Native]:

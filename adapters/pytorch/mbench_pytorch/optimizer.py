@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import torch
 
 from mbench.sdk.optimizer import UpdateBase, find_rule, groups
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 __all__ = ["Update"]
 
@@ -48,11 +53,21 @@ class Update(UpdateBase):
     def __call__(self, loss: torch.Tensor) -> None:
         """Enqueue the update; gradients must have been zeroed."""
         self._scaler.scale(loss).backward()
+        self.advance()
+
+    def advance(self) -> None:
+        """Enqueue the update by the gradients that parameters have."""
         if self.spec.clip_norm is not None:
             self._scaler.unscale_(self._optimizer)
             torch.nn.utils.clip_grad_norm_(self.parameters.values(), self.spec.clip_norm)
         self._scaler.step(self._optimizer)
         self._scaler.update()
+
+    def by(self, gradients: Mapping[str, torch.Tensor]) -> None:
+        """Enqueue the update by given gradients."""
+        for name, gradient in gradients.items():
+            self.parameters[name].grad = gradient
+        self.advance()
 
 
 def fuses(rule: str, parameters: str, device: str) -> bool:

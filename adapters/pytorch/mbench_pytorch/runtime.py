@@ -102,6 +102,13 @@ class Benchmark(Prepared):
         self.compiler.flush()
         return loss
 
+    def prepare_update(self) -> None:
+        """It is not compiled: nor is it in training."""
+
+    def apply(self, gradients: Tensors) -> None:
+        self.update.by(gradients)
+        self.compiler.flush()
+
     def prepare_gradients(self) -> None:
         self.compute = self.autocast(self.compiler.compile(self.family.forward))
         self.leaves = tensors.trainable(self.natives())
@@ -194,6 +201,8 @@ class Runtime(RuntimeBase):
         if self.device == "cuda":
             found["cuda"] = str(torch.version.cuda)
             found["cudnn"] = str(torch.backends.cudnn.version())
+        if self.place.ranks > 1:
+            found["collectives"] = str(torch.distributed.get_backend())
         return found
 
     def outline(self, workload: Workload) -> dict[str, Native]:

@@ -130,6 +130,15 @@ class Benchmark(Prepared):
         self.statistics.advance()
         return self.compute(batch)
 
+    def prepare_update(self) -> None:
+        def apply(gradients: Tensors) -> None:
+            self.update([gradients[name] for name in self.update.parameters])
+
+        self.compute = self.compiler.compile(apply)
+
+    def apply(self, gradients: Tensors) -> None:
+        self.compute(gradients)
+
     def prepare_gradients(self) -> None:
         forward, model, inputs = self.family.forward, self.model, self.differentiable
         trained = tensors.trainable(self.natives())
@@ -253,6 +262,8 @@ class Runtime(RuntimeBase):
             build = tf.sysconfig.get_build_info()
             found["cuda"] = str(build.get("cuda_version"))
             found["cudnn"] = str(build.get("cudnn_version"))
+        if self.place.ranks > 1:
+            found["collectives"] = parallel.ALL_REDUCE[self.device].lower()
         return found
 
     def is_out_of_memory(self, error: Exception) -> bool:

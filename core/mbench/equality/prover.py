@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from mbench.results.proof import ProofRecord
     from mbench.workloads.given import GivenWorkload
     from mbench.workloads.operators.collectives import Collective
+    from mbench.workloads.operators.updates import Updated
     from mbench.workloads.workload import Workload
 
 __all__ = ["Prover", "Wanted"]
@@ -112,6 +113,8 @@ class Prover:
         self.known = find(self.timed, drawn=self.grade == SHOWN)
         if self.grade == SHOWN:
             lack = f"{self.adapter.title} has no float64 for {self.workload.name} here"
+            if self.workload.updates_only:
+                raise CaseEnded("unsupported", f"{lack}, in which updates are proven")
             if len(self.known.outputs) < len(DRAWN):
                 mend = f"python -m mbench.equality.regenerate FRAMEWORK {self.workload.name}"
                 reason = f"{lack}, and its fingerprint has too few outputs to do without: {mend}"
@@ -275,6 +278,9 @@ class Prover:
         if self.workload.exchanges:
             yield from self.collective_pass(exact, check="outputs")
             return
+        if self.workload.updates_only:
+            yield from self.update_pass(exact, check="optimizer")
+            return
         precise = "float64" if self.grade == PROVEN else "fp32"
         with self.worker(exact, self.log.with_stem(f"{self.log.stem}-{precise}")) as worker:
             self.report(f"proving {self.what} in {precise}")
@@ -348,6 +354,19 @@ class Prover:
                 seen = worker.ask_all(message, wire.Observation)
                 yield from judge_ranks(seen, answers(config, batch), check=check)
 
+    def update_pass(self, case: Case, *, check: str) -> Iterator[judge.Finding]:
+        """Steps by given gradients, in turn, of two sets of parameters."""
+        self.report(f"proving {self.what} in {case.precision} under {case.compiler}")
+        workload = cast("Updated", case.resolve())
+        with self.worker(case, self.log.with_stem(f"{self.log.stem}-{case.precision}")) as worker:
+            seen = self.observe(worker, case, seeds=SEEDS, in_turn=True)
+        yield judge.judge_parameters(seen[0], workload)
+        for seed, one in zip(SEEDS, seen, strict=True):
+            yield judge_rule(
+                one.steps, workload,
+                precision=case.precision, seed=batch_of(seed), parameters=seed, check=check,
+            )  # fmt: skip
+
     def judged_phase(
         self, seen: wire.Observation, *, gate: float, gates: ChangeGates | None = None
     ) -> Iterator[judge.Finding]:
@@ -395,6 +414,9 @@ class Prover:
         """The timed precision and compiler: outputs or losses, and dropout where there is any."""
         if self.workload.exchanges:
             yield from self.collective_pass(self.timed, check="timed")
+            return
+        if self.workload.updates_only:
+            yield from self.update_pass(self.timed, check="rule")
             return
         case, gate = self.timed, TIMED[self.timed.precision]
         what = f"{self.what} in " if isinstance(self.known, Computed) else ""

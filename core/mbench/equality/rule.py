@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbench.contract.sketch import sketch
-from mbench.equality.gates import ROUNDED_BETA, RULE
+from mbench.equality.gates import EXACT, ROUNDED_BETA, RULE
 from mbench.equality.judge import Finding, worst
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from mbench.contract.wire import StepEvidence
     from mbench.workloads.given import GivenWorkload
+    from mbench.workloads.operators.updates import Updated
     from mbench.workloads.workload import Optimizer
 
     Arrays = Mapping[str, np.ndarray]
@@ -54,10 +55,18 @@ def updated(
 
 
 def judge_rule(
-    steps: Sequence[StepEvidence], workload: GivenWorkload, *, precision: str, seed: int
+    steps: Sequence[StepEvidence],
+    workload: GivenWorkload | Updated,
+    *,
+    precision: str,
+    seed: int,
+    parameters: int = 0,
+    check: str = "rule",
 ) -> Finding:
-    """The changes since the start after each step, on the batches in turn."""
-    weights = dict(workload.parameters(seed=0))
+    """The changes since the start after each step, on the batches in turn: `seed` is that of the
+    first, `parameters` that of what they start from.
+    """
+    weights = dict(workload.parameters(seed=parameters))
     decay = workload.optimizer.weight_decay
     decays = {tensor.name: decay * tensor.decay for tensor in workload.tensors()}
     gradients = [workload.gradients(seed=seed + at) for at in range(len(steps))]
@@ -70,7 +79,11 @@ def judge_rule(
             found = np.array(step.parameters[name])
             error = np.linalg.norm(found[1:] - due[1:]) / due[0]
             errors[f"change of {name} after step {at}"] = float(error)
-    gate = RULE[precision]
-    if workload.optimizer.rule == "adamw":
-        gate += ROUNDED_BETA / (1 - workload.optimizer.betas[1]) / 2
-    return worst("rule", errors, gate)
+    return worst(check, errors, gate_of(workload.optimizer, precision))
+
+
+def gate_of(rule: Optimizer, precision: str) -> float:
+    if precision == "fp64":
+        return EXACT
+    rounded = ROUNDED_BETA / (1 - rule.betas[1]) / 2 if rule.rule == "adamw" else 0.0
+    return RULE[precision] + rounded

@@ -11,8 +11,10 @@ import numpy as np
 from mbench.contract.adapter import Unsupported
 from mbench.contract.axes import BACKWARD
 from mbench.contract.place import ALONE
+from mbench.contract.sketch import thinned
 from mbench.sdk import tensors
 from mbench.sdk.settings import building
+from mbench.workloads.operators.updates import gradient_of
 from mbench.workloads.workload import MOST_BATCHES, rank_seed
 
 if TYPE_CHECKING:
@@ -82,7 +84,14 @@ class Prepared:
         if self.updates:
             parameters = tensors.trainable(self.natives())
             self.update = self.updater(workload, parameters, precision, compiler, self.settings)
-            self.prepare_training()
+            if workload.updates_only:
+                self.given = [
+                    {name: batch[gradient_of(name)] for name in parameters}
+                    for batch in self.placed_batches
+                ]
+                self.prepare_update()
+            else:
+                self.prepare_training()
             self.differences += self.update.differences
         elif case.phase:
             self.prepare_phase()
@@ -115,6 +124,12 @@ class Prepared:
     def prepare_training(self) -> None:
         """Compile what `train` calls beside `update`."""
 
+    def prepare_update(self) -> None:
+        """Compile what `apply` calls, which is what `train` does after the backward pass. `given`
+        are the gradients of each batch, by the names of the parameters that they update.
+        """
+        raise Unsupported("the adapter makes no updates by gradients that are given")
+
     def prepare_gradients(self) -> None:
         """Compile what `differentiate` calls."""
         raise Unsupported(f"the adapter has no gradients of {self.workload.family}")
@@ -131,6 +146,10 @@ class Prepared:
     def train(self, batch: Mapping[str, Any]) -> Any:
         """Enqueue one optimizer step; gives the loss."""
         raise NotImplementedError(f"{type(self).__name__} must train")
+
+    def apply(self, gradients: Mapping[str, Any]) -> None:
+        """Enqueue one update by given gradients of all trainable parameters, by their names."""
+        raise NotImplementedError(f"{type(self).__name__} must update by given gradients")
 
     def infer(self, batch: Mapping[str, Any]) -> Mapping[str, Any]:
         """Enqueue one forward pass; gives the outputs."""
@@ -214,7 +233,10 @@ class Prepared:
     def step(self, at: int) -> None:
         """What runs takes its batch as an argument: none is ever a constant of what is compiled."""
         batch = self.placed_batches[at]
-        if self.updates:
+        if self.workload.updates_only:
+            self._at = at
+            self.apply(self.given[at])
+        elif self.updates:
             self._result = self.train(batch)
         elif self.case.phase:
             self._result = self.run_phase(batch)
@@ -239,7 +261,17 @@ class Prepared:
 
     def loss(self) -> float:
         assert self.updates, "what updates nothing has no loss"
+        if self.workload.updates_only:
+            return self.loss_after()
         return float(self.to_numpy(self._result).item())
+
+    def loss_after(self) -> float:
+        """Of a step that only updates: the sum of gradient by parameter, after it. Of as many
+        numbers of each as evidence looks at.
+        """
+        gradients = self.given[self._at]
+        pairs = ((array, self.to_numpy(gradients[name])) for name, array in self.parameters())
+        return sum(float(np.dot(*(thinned(one).astype(float) for one in pair))) for pair in pairs)
 
     def outputs(self) -> dict[str, np.ndarray]:
         assert not self.updates, "training keeps no outputs"

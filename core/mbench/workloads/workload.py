@@ -149,6 +149,11 @@ class Workload:
         return self.optimizer.rule != NO_UPDATE
 
     @property
+    def updates_only(self) -> bool:
+        """Whether a training step is an update by gradients that are given, and nothing else."""
+        return False
+
+    @property
     def exchanges(self) -> bool:
         """Whether a step is for several devices to do together, whatever the mode."""
         return False

@@ -14,5 +14,6 @@ class TestCollectives(CollectivesAlike):
     compiler = "jit"
     title = "JAX"
     has = (
-        "all_reduce", "all_gather", "reduce_scatter", "matmul_all_reduce", "matmul_all_gather",
+        "all_reduce", "all_gather", "reduce_scatter", "send_receive", "matmul_all_reduce",
+        "matmul_all_gather",
     )  # fmt: skip

@@ -14,5 +14,6 @@ class TestCollectives(CollectivesAlike):
     compiler = "eager"
     title = "PaddlePaddle"
     has = (
-        "all_reduce", "all_gather", "broadcast", "reduce", "matmul_all_reduce", "matmul_all_gather",
+        "all_reduce", "all_gather", "broadcast", "reduce", "send_receive", "matmul_all_reduce",
+        "matmul_all_gather",
     )  # fmt: skip

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("surroundings")
 
 EVERY = (
     "op:all_reduce/100,op:all_gather/100,op:broadcast/100,op:reduce/100,op:reduce_scatter/100,"
-    "op:overlap_mul/100x50,op:overlap_matmul/100x5x7x6,op:matmul_all_reduce/5x7x6,"
+    "op:send_receive/100,op:overlap_mul/100x50,op:overlap_matmul/100x5x7x6,op:matmul_all_reduce/5x7x6,"
     "op:matmul_all_gather/5x7x6"
 )
 SMALL = ("--models", "op:all_reduce/1000", "--mode", "inference")
@@ -55,6 +55,15 @@ def test_a_lie_is_told_by_rank_and_name(lie, where):
     assert "is not what the ranks' numbers make" in failed[0]["where"]
     ranks = {one["where"].partition(":")[0] for one in failed}
     assert ranks == ({"rank 0"} if lie == "partial" else {"rank 0", "rank 1"})
+
+
+def test_a_rank_that_keeps_what_it_should_send_is_told():
+    models = ("--models", "op:send_receive/1000", "--mode", "inference")
+    code, (proof,) = verify("flaky", *models, "--scale", "1x2", fault="alone")
+    assert code == 1
+    failed = [one["where"] for one in proof["proof"]["findings"] if not one["passed"]]
+    assert failed[0] == "rank 0: output.0 is not what the ranks' numbers make"
+    assert any(where.startswith("rank 1: ") for where in failed)
 
 
 def test_bandwidths_are_those_of_a_call_of_all_ranks():

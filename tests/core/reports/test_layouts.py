@@ -7,6 +7,7 @@ import io
 import json
 
 import pytest
+from laid import case, made_of
 
 from mbench.builtin import FORMATS, LAYOUTS
 from mbench.engine.outcome import CaseEnded
@@ -42,27 +43,6 @@ MISPRINTED = {
     ("A100", 1, "speedup"), ("A100", 4, "speedup"), ("A100", 4, "mixed scaling"),
     ("V100 DGX-2", 4, "full scaling"),
 }  # fmt: skip
-
-
-def case(**given):
-    """A case of a document as far as layouts read it."""
-    rate = given.pop("rate", None)
-    times = given.pop("times", None)
-    return {
-        "framework_title": "Tiny", "label": "tiny", "version": "1.2", "model": "resnet50",
-        "mode": "train",
-        "batch_size": 8, "scale": "1x1", "precision": "fp32", "tier": "first",
-        "compiler": "eager", "device": "cuda",
-        "threads": 1, "sizes": {}, "variables": {}, "steadiness": "usual", "clip": True,
-        "dropout": True, "phase": "",
-        "outcome": "ok", "reason": "",
-        "throughput": {"value": rate, "unit": "images/s"} if rate else None,
-        "step_time_ms": times, **given,
-    }  # fmt: skip
-
-
-def made_of(*cases):
-    return {"run": "r", "system": {"hostname": "node7"}, "cases": list(cases)}
 
 
 def tables(layout, made):
@@ -177,121 +157,6 @@ def test_cases_that_differ_elsewhere_have_tables_of_their_own(layout, change, sa
     for table, rate in ((usual, 100), (other, 50)):
         (row,) = table["rows"]
         assert rate in row.values()
-
-
-def test_superbench_names_are_its_own():
-    times = {"mean": 10.0, "latency_mean": 10.0, "p50": 9.0, "p90": 12.0, "p95": 16.0,
-             "p99": 20.0, "p99.9": None}  # fmt: skip
-    made = made_of(
-        case(rate=50.0, times=times),
-        case(mode="inference", precision="fp16", rate=80.0, times=times),
-        case(model="bert-base", outcome="timeout", reason="slow"),
-        case(model="lstm", outcome="oom", reason="too large"),
-    )
-    line = superbench.render(made, format_="jsonl")
-    assert line.count("\n") == 1
-    found = json.loads(line)
-    stem = "model-benchmarks/tiny-resnet50"
-    assert found == {
-        "node": "node7",
-        f"{stem}/return_code": 0,
-        f"{stem}/fp32_train_step_time": 10.0,
-        f"{stem}/fp32_train_throughput": 50.0,
-        f"{stem}/fp16_inference_step_time": 10.0,
-        f"{stem}/fp16_inference_throughput": 80.0,
-        f"{stem}/fp16_inference_step_time_50": 9.0,
-        f"{stem}/fp16_inference_throughput_50": 8e3 / 9.0,
-        f"{stem}/fp16_inference_step_time_90": 12.0,
-        f"{stem}/fp16_inference_throughput_90": 8e3 / 12.0,
-        f"{stem}/fp16_inference_step_time_95": 16.0,
-        f"{stem}/fp16_inference_throughput_95": 500.0,
-        f"{stem}/fp16_inference_step_time_99": 20.0,
-        f"{stem}/fp16_inference_throughput_99": 400.0,
-        "model-benchmarks/tiny-bert-base/return_code": 124,
-        "model-benchmarks/tiny-lstm/return_code": 4,
-    }
-    baseline = json.loads(superbench.render(made, format_="json"))
-    assert {**baseline, "node": "node7"} == found
-
-
-def test_superbench_names_are_never_shared():
-    times = {"mean": 10.0}
-    made = made_of(
-        case(rate=1.0, times=times),
-        case(rate=2.0, times=times, batch_size=16),
-        case(rate=3.0, times=times, label="tiny==1"),
-        case(rate=4.0, times=times, label="tiny==1"),
-    )
-    found = superbench.metrics(made)
-    assert sorted(v for k, v in found.items() if k.endswith("throughput")) == [1, 2, 3, 4]
-    assert "model-benchmarks:tiny-batch-size-16/tiny-resnet50/fp32_train_throughput" in found
-
-
-@pytest.mark.parametrize(
-    ("changes", "names"),
-    [
-        ({"model": "op:matmul/12288x12288x16000"}, {"tiny-matmul/nosharding_time": 20.0}),
-        ({"model": "op:matmul/16384x16384x16384"}, {"gemm-flops/fp32_flops": 100.0}),
-        (
-            {"model": "op:matmul/16384x16384x16384", "precision": "bf16"},
-            {"gemm-flops/bf16_tc_flops": 100.0},
-        ),
-        (
-            {"model": "op:matmul_all_reduce/12288x1536x16000", "scale": "1x8"},
-            {"tiny-sharding-matmul/allreduce_time": 20.0},
-        ),
-        (
-            {"model": "op:matmul_all_gather/3072x12288x16000", "scale": "2x2"},
-            {"tiny-sharding-matmul/allgather_time": 20.0},
-        ),
-    ],
-)
-def test_operators_that_superbench_measures_too_have_its_names(changes, names):
-    made = case(
-        **{"mode": "inference", "batch_size": 1, "rate": 50.0, "times": {"mean": 20.0},
-           "operator": {}, "flops_per_sample": 2e9, **changes}
-    )  # fmt: skip
-    (name,) = names
-    code = f"{name.partition('/')[0]}/return_code"
-    assert superbench.metrics(made_of(made)) == {code: 0, **names}
-    ended = {**made, "outcome": "oom", "throughput": None, "step_time_ms": None}
-    assert superbench.metrics(made_of(ended)) == {code: 4}
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"model": "op:matmul/64x64x64"},
-        {"mode": "train"},
-        {"batch_size": 4},
-        {"device": "cpu"},
-        {"precision": "fp64"},
-        {"precision": "fp16"},
-        {"scale": "1x2"},
-        {"model": "op:matmul_all_reduce/12288x1536x16000", "scale": "1x4"},
-    ],
-)
-def test_what_means_something_else_has_no_name_of_superbench(changes):
-    made = case(
-        **{"model": "op:matmul/16384x16384x16384", "mode": "inference", "batch_size": 1,
-           "rate": 50.0, "times": dict.fromkeys(("mean", "p50", "p90", "p95", "p99", "p99.9"), 1.0),
-           "operator": {}, "flops_per_sample": 2e9, **changes}
-    )  # fmt: skip
-    found = superbench.metrics(made_of(made))
-    stem = "mbench-operators/tiny-" + made["model"].replace("op:", "").replace("/", "_")
-    assert all(name.startswith(f"{stem}/") for name in found)
-    series = f"{made['precision']}_{made['mode']}_throughput"
-    assert found[f"{stem}/{series}"] == 50.0
-
-
-def test_two_frameworks_share_no_name_of_superbench():
-    given = {"model": "op:matmul/16384x16384x16384", "mode": "inference", "batch_size": 1,
-             "rate": 50.0, "operator": {}, "flops_per_sample": 2e9}  # fmt: skip
-    found = superbench.metrics(made_of(case(**given), case(**given, label="other")))
-    assert found == {
-        "gemm-flops:tiny/return_code": 0, "gemm-flops:tiny/fp32_flops": 100.0,
-        "gemm-flops:other/return_code": 0, "gemm-flops:other/fp32_flops": 100.0,
-    }  # fmt: skip
 
 
 LAID = {"dlperf": dlperf, "nvidia": nvidia, "superbench": superbench}

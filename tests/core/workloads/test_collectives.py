@@ -20,7 +20,7 @@ def config(name, ranks=RANKS):
 @pytest.mark.parametrize(
     ("kind", "factor", "message"),
     [("all_reduce", 4 / 3, 5), ("all_gather", 2 / 3, 15), ("reduce_scatter", 2 / 3, 15),
-     ("broadcast", 1, 5), ("reduce", 1, 5)],
+     ("broadcast", 1, 5), ("reduce", 1, 5), ("send_receive", 1, 5)],
 )  # fmt: skip
 def test_bandwidths_are_those_of_nccl_tests(kind, factor, message):
     workload = OPERATORS[f"op:{kind}/5"].among(RANKS)
@@ -43,6 +43,7 @@ def test_what_ranks_get_is_made_of_what_they_give():
         "all_gather": [np.concatenate(given)] * 3,
         "broadcast": [given[0]] * 3,
         "reduce": [total, None, None],
+        "send_receive": [given[2], given[0], given[1]],
     }
     for kind, expected in due.items():
         found = answers(config(f"op:{kind}/5"), 7)

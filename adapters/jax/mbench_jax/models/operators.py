@@ -42,6 +42,11 @@ def matmul(net: Net, name: str, x: Array) -> Array:
     return x @ weight
 
 
+def weight(net: Net, name: str, gradient: Array) -> Array:
+    """What an update is of. It computes nothing."""
+    return net.tensor(f"{name}.weight", gradient.shape)
+
+
 def bmm(net: Net, name: str, x: Array, y: Array) -> Array:
     x, y = net.cast(x, y)
     return x @ y
@@ -102,6 +107,8 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
     "mean_pool": lambda net, name, x: x.mean((1, 2)),
     "embedding": embedding,
     "lstm": lstm,
+    "sgd": weight,
+    "adamw": weight,
 }
 """Of a pass through the model, the name of a call and its inputs."""
 

@@ -43,6 +43,17 @@ class Attention(gluon.HybridBlock):
         return x.transpose((0, 2, 1, 3)).reshape((-3, -2))
 
 
+class Weight(gluon.HybridBlock):
+    """What an update is of. It computes nothing."""
+
+    def __init__(self, kind: Any) -> None:
+        super().__init__()
+        self.weight = self.params.get("weight", shape=(kind.elements,))
+
+    def hybrid_forward(self, F: Any, gradient: Any, weight: Any) -> Any:
+        return F.identity(weight)
+
+
 class LSTM(rnn.LSTM):
     def __init__(self, kind: Any) -> None:
         super().__init__(kind.hidden, layout="NTC", input_size=kind.features)
@@ -85,6 +96,8 @@ LAYERS: dict[str, Callable[[Any], gluon.HybridBlock]] = {
     "mean_pool": lambda kind: layers.sequence(nn.GlobalAvgPool2D(), nn.Flatten()),
     "embedding": lambda kind: nn.Embedding(kind.vocabulary, kind.features),
     "lstm": LSTM,
+    "sgd": Weight,
+    "adamw": Weight,
 }  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """Collectives as paddle.distributed's own, over gloo or NCCL.
 
-As PaddlePaddle's API reference has them: "paddle.distributed", "Collective communication".
+As PaddlePaddle's API reference has them: "paddle.distributed", "Collective communication", and
+"batch_isend_irecv".
 
 Shapes: E elements of a rank, R ranks.
 """
@@ -15,7 +16,7 @@ from paddle import distributed, nn
 from mbench.sdk.checks import require
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from mbench.workloads.operators.collectives import Collective
 
@@ -41,6 +42,30 @@ def into_another(function: Callable[..., Any]) -> Begin:
     return lambda x, into: function(into, x, sync_op=False)
 
 
+class Transfers:
+    """Several that are under way, to be waited for together."""
+
+    def __init__(self, tasks: Sequence[Any]) -> None:
+        self.tasks = tasks
+
+    def wait(self) -> None:
+        for task in self.tasks:
+            task.wait()
+
+
+def around(x: paddle.Tensor, into: paddle.Tensor) -> Transfers:
+    """To the rank after this one, and from the one before it.
+
+    Over gloo each of the two returns when it is done, and the first one of a rank meets the first
+    of another: so every second rank gets before it sends.
+    """
+    rank, ranks = distributed.get_rank(), distributed.get_world_size()
+    sent = distributed.P2POp(distributed.isend, x, (rank + 1) % ranks)
+    got = distributed.P2POp(distributed.irecv, into, (rank - 1) % ranks)
+    in_order = [got, sent] if rank % 2 and x.place.is_cpu_place() else [sent, got]
+    return Transfers(distributed.batch_isend_irecv(in_order))
+
+
 ALL_REDUCE = in_place(distributed.all_reduce)
 BEGIN: dict[str, Begin] = {
     "all_reduce": ALL_REDUCE,
@@ -48,6 +73,7 @@ BEGIN: dict[str, Begin] = {
     "broadcast": in_place(distributed.broadcast, src=0),
     "reduce": in_place(distributed.reduce, dst=0),
     "reduce_scatter": into_another(distributed.stream.reduce_scatter),
+    "send_receive": around,
     "overlap_mul": ALL_REDUCE,
     "overlap_matmul": ALL_REDUCE,
     "matmul_all_reduce": ALL_REDUCE,
@@ -83,6 +109,8 @@ def build(kind: Collective) -> Calls:
         require(kind.kind != "reduce_scatter", said)
         said = "PaddlePaddle's gloo returns when an exchange is done: nothing can run meanwhile"
         require(kind.kind not in MEANWHILE, said)
+        said = "PaddlePaddle's gloo has no ring of an odd number of ranks: its sends go in pairs"
+        require(kind.kind != "send_receive" or kind.ranks % 2 == 0, said)
     return Calls(kind)
 
 

@@ -30,6 +30,17 @@ class MatMul(nn.Layer):
         return paddle.matmul(x, self.weight)
 
 
+class Weight(nn.Layer):
+    """What an update is of. It computes nothing."""
+
+    def __init__(self, kind: Any) -> None:
+        super().__init__()
+        self.weight = self.create_parameter([kind.elements])
+
+    def forward(self, gradient: paddle.Tensor) -> paddle.Tensor:
+        return paddle.assign(self.weight)
+
+
 class Attention(nn.Layer):
     """Of (b, l, heads by width)."""
 
@@ -88,6 +99,8 @@ LAYERS: dict[str, Callable[[Any], nn.Layer]] = {
     "mean_pool": lambda kind: Function(mean_pool),
     "embedding": lambda kind: nn.Embedding(kind.vocabulary, kind.features),
     "lstm": LSTM,
+    "sgd": Weight,
+    "adamw": Weight,
 }  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """Collectives as torch.distributed's own, over gloo or NCCL.
 
-As its documentation has them: "Distributed communication package", "Collective functions".
+As its documentation has them: "Distributed communication package", "Collective functions" and
+"Point-to-point communication".
 
 Shapes: E elements of a rank, R ranks.
 """
@@ -13,7 +14,7 @@ import torch
 from torch import distributed, nn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from mbench.workloads.operators.collectives import Collective
 
@@ -39,6 +40,25 @@ def into_another(function: Callable[..., Any]) -> Begin:
     return lambda x, into: function(into, x, async_op=True)
 
 
+class Transfers:
+    """Several that are under way, to be waited for together."""
+
+    def __init__(self, works: Sequence[Any]) -> None:
+        self.works = works
+
+    def wait(self) -> None:
+        for work in self.works:
+            work.wait()
+
+
+def around(x: torch.Tensor, into: torch.Tensor) -> Transfers:
+    """To the rank after this one, and from the one before it."""
+    rank, ranks = distributed.get_rank(), distributed.get_world_size()
+    sent = distributed.P2POp(distributed.isend, x, (rank + 1) % ranks)
+    got = distributed.P2POp(distributed.irecv, into, (rank - 1) % ranks)
+    return Transfers(distributed.batch_isend_irecv([sent, got]))
+
+
 ALL_REDUCE = in_place(distributed.all_reduce)
 BEGIN: dict[str, Begin] = {
     "all_reduce": ALL_REDUCE,
@@ -46,6 +66,7 @@ BEGIN: dict[str, Begin] = {
     "broadcast": in_place(distributed.broadcast, src=0),
     "reduce": in_place(distributed.reduce, dst=0),
     "reduce_scatter": into_another(distributed.reduce_scatter_tensor),
+    "send_receive": around,
     "overlap_mul": ALL_REDUCE,
     "overlap_matmul": ALL_REDUCE,
     "matmul_all_reduce": ALL_REDUCE,

@@ -28,6 +28,17 @@ class MatMul(nn.Module):
         return torch.mm(x, self.weight)
 
 
+class Weight(nn.Module):
+    """What an update is of. It computes nothing."""
+
+    def __init__(self, kind: Any) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(kind.elements))
+
+    def forward(self, gradient: torch.Tensor) -> torch.Tensor:
+        return self.weight
+
+
 class Attention(nn.Module):
     """Of (b, l, heads by width)."""
 
@@ -86,6 +97,8 @@ LAYERS: dict[str, Callable[[Any], nn.Module]] = {
     "mean_pool": lambda kind: Function(mean_pool),
     "embedding": lambda kind: nn.Embedding(kind.vocabulary, kind.features),
     "lstm": LSTM,
+    "sgd": Weight,
+    "adamw": Weight,
 }
 
 

@@ -67,6 +67,7 @@ LACKING = {
     "reduce": "TensorFlow has no reduce between processes that leaves the sum with one",
     "reduce_scatter": "TensorFlow's reduce-scatter has no code for the CPU, and its adapter does "
     "not use it",
+    "send_receive": "TensorFlow has no sends between processes that its API lets a program make",
     "overlap_mul": MEANWHILE,
     "overlap_matmul": MEANWHILE,
 }

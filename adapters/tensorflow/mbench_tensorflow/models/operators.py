@@ -47,6 +47,20 @@ class MatMul(keras.layers.Layer):
         return tf.matmul(x, self.weight)
 
 
+class Weight(keras.layers.Layer):
+    """What an update is of. It computes nothing."""
+
+    def __init__(self, kind: Any, name: str) -> None:
+        super().__init__(name=name)
+        self.elements = kind.elements
+
+    def build(self, shape: tuple[int, ...]) -> None:
+        self.weight = self.add_weight(shape=(self.elements,), initializer="zeros", name="weight")
+
+    def call(self, gradient: tf.Tensor) -> tf.Tensor:
+        return tf.identity(self.weight)
+
+
 class Attention(keras.layers.Layer):
     """Of (b, l, heads by width)."""
 
@@ -117,6 +131,8 @@ LAYERS: dict[str, Callable[[Any, str], keras.layers.Layer]] = {
         kind.vocabulary, kind.features, "zeros", name=name
     ),
     "lstm": lambda kind, name: recurrent.LSTM(kind.hidden, 0, return_sequences=True, name=name),
+    "sgd": Weight,
+    "adamw": Weight,
 }  # fmt: skip
 
 

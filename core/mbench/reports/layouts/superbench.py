@@ -31,6 +31,18 @@ SHARDED = {
     "op:matmul_all_gather/12288x12288x16000": "allgather",
 }
 """The same product by several GPUs (sharding_matmul.py)."""
+NCCL, BYTES = "nccl", 4
+"""As a framework's details name what moves the bytes; and those of a number in fp32."""
+COLLECTIVES = {
+    "op:all_reduce": "allreduce",
+    "op:all_gather": "allgather",
+    "op:broadcast": "broadcast",
+    "op:reduce": "reduce",
+    "op:reduce_scatter": "reducescatter",
+}
+"""Those of its nccl-bw, which has no sends. A message is as large as nccl-tests counts it."""
+SPREAD = ("op:all_gather", "op:reduce_scatter")
+"""Whose message is of all ranks' elements."""
 GEMM = "op:matmul/16384x16384x16384"
 GEMM_FLOPS = {"fp32": "fp32_flops", "tf32": "tf32_tc_flops", "bf16": "bf16_tc_flops"}
 """By precision. Its fp16_tc adds up in half precision, as no framework does; whether a framework's
@@ -99,8 +111,19 @@ def place(case: Case) -> Place:
     on_gpus = case["device"] == "cuda" and case["batch_size"] == 1 and case["precision"] == "fp32"
     if on_gpus and (way := SHARDED.get(whole(case))):
         return Place(f"{framework}-sharding-matmul", "", way, mean_time)
+    if on_gpus and case["mode"] == "inference" and by_nccl(case):
+        kind, _, elements = case["model"].partition("/")
+        if kind in COLLECTIVES and devices(case) > 1:
+            size = BYTES * int(elements) * (devices(case) if kind in SPREAD else 1)
+            return Place("nccl-bw", "", f"{COLLECTIVES[kind]}_{size}", bandwidths)
     name = case["model"].partition(":")[2].replace("/", "_")
     return Place("mbench-operators", f"{framework}-{name}", series, values)
+
+
+def by_nccl(case: Case) -> bool:
+    """Whether it is NCCL that exchanges, and not a means of the framework's own."""
+    info = case.get("framework_info") or {}
+    return bool(info.get("details", {}).get("collectives") == NCCL)
 
 
 def whole(case: Case) -> str:
@@ -117,6 +140,19 @@ def whole(case: Case) -> str:
 def mean_time(case: Case) -> dict[str, float]:
     """Of a step, in ms."""
     return {} if throughput(case) is None else {"time": case["step_time_ms"]["mean"]}
+
+
+def bandwidths(case: Case) -> dict[str, float]:
+    """In GB/s, and the time of a call in us."""
+    found = case.get("bandwidth")
+    if throughput(case) is None or not found:
+        return {}
+    rate = found["algorithm_bytes_per_second"]
+    return {
+        "busbw": found["bus_bytes_per_second"] / 1e9,
+        "algbw": rate / 1e9,
+        "time": 1e6 * found["message_bytes"] / rate,
+    }
 
 
 def gflops(case: Case) -> dict[str, float]:

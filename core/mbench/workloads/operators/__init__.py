@@ -20,6 +20,7 @@ from mbench.workloads.operators.pointwise import (
 )
 from mbench.workloads.operators.products import Attention, BatchedMatMul, Conv2d, Linear, MatMul
 from mbench.workloads.operators.sequences import LSTM, Embedding
+from mbench.workloads.operators.updates import UPDATES, Update, Updated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,12 +28,12 @@ if TYPE_CHECKING:
 __all__ = ["COLLECTIVES", "KINDS", "OPERATORS", "PREFIX", "Kind", "Operator"]
 
 KINDS: Mapping[str, type[Kind]] = {
-    kind.kind: kind
-    for kind in (
+    **{kind.kind: kind for kind in (
         MatMul, BatchedMatMul, Linear, Conv2d, Attention, BatchNorm, LayerNorm, Softmax,
         CrossEntropy, Relu, Gelu, Add, Empty, MaxPool, MeanPool, Embedding, LSTM,
         ToDevice, FromDevice,
-    )
+    )},
+    **UPDATES,
 }  # fmt: skip
 
 
@@ -46,6 +47,8 @@ class Operators(Mapping):  # type: ignore[type-arg]
         found = of_text(name, EVERY)
         if isinstance(found.config, Collective):
             return Together(**{**vars(found), "family": "collectives"})
+        if isinstance(found.config, Update):
+            return Updated.of(found)
         return found
 
     def __iter__(self) -> Iterator[str]:

@@ -1,0 +1,136 @@
+"""The optimizer's update as an operator: a call is one parameter, and its gradient is given.
+
+In training only. The loss whose gradient is given is the sum of gradient by parameter. No step
+computes it; evidence does, after the step, for it follows the updates.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from mbench.workloads.operators.operator import FLOAT_BYTES, Kind, Operand, Operator
+from mbench.workloads.workload import Optimizer, Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+
+__all__ = ["UPDATES", "Update", "Updated", "gradient_of"]
+
+PRECISIONS = ("fp64", "fp32", "bf16", "fp16")
+"""Those in which parameters are kept; others say how products are computed."""
+PROOF_RATE = 4.0
+"""Updates are larger than parameters, so that these do not round them away in half precision."""
+STEPS = 64
+"""Of a gradient: its size is a whole number of 64ths from 1 to 2, which every precision holds."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Update(Kind):
+    """Of a parameter of so many `elements`."""
+
+    dims: ClassVar[tuple[str, ...]] = ("elements",)
+    proof_sizes: ClassVar[Mapping[str, int]] = {"elements": 4096}
+    optimizer: ClassVar[Optimizer]
+    """Rates are so small that some million steps neither carry parameters away nor let weight decay
+    matter, and large enough that each shows in float32."""
+    moments: ClassVar[int]
+    """Arrays that are kept from step to step, each of the parameter's size."""
+
+    elements: int
+
+    def inputs(self) -> list[Operand]:
+        return [Operand("gradient", (self.elements,))]
+
+    def weights(self) -> list[Tensor]:
+        return [Tensor("weight", (self.elements,), 1.0)]
+
+    def outputs(self) -> tuple[int, ...]:
+        """Of the new parameter."""
+        return (self.elements,)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sgd(Update):
+    kind: ClassVar[str] = "sgd"
+    says: ClassVar[str] = "Update of a parameter by gradient descent with momentum"
+    optimizer: ClassVar[Optimizer] = Optimizer(
+        rule="sgd", learning_rate=1e-4, momentum=0.9, weight_decay=1e-4
+    )
+    moments: ClassVar[int] = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdamW(Update):
+    kind: ClassVar[str] = "adamw"
+    says: ClassVar[str] = "Update of a parameter by AdamW"
+    optimizer: ClassVar[Optimizer] = Optimizer(
+        rule="adamw", learning_rate=1e-5, weight_decay=1e-2, epsilon=1e-8
+    )
+    moments: ClassVar[int] = 2
+
+
+UPDATES: Mapping[str, type[Update]] = {kind.kind: kind for kind in (Sgd, AdamW)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Updated(Operator):
+    """One kind of update at some size."""
+
+    config: Update
+
+    @staticmethod
+    def of(operator: Operator) -> Updated:
+        """The same, with the optimizer of its kind."""
+        made: Mapping[str, Any] = vars(operator)
+        proof = {**operator.proof, "learning_rate": PROOF_RATE}
+        rule = operator.config.optimizer  # type: ignore[attr-defined]
+        return Updated(**{**made, "optimizer": rule, "proof": proof})
+
+    @property
+    def updates_only(self) -> bool:
+        return True
+
+    def lacking(self, *, mode: str, precision: str, devices: int) -> str:
+        if mode != "train":
+            return f"{self.name} only updates: use --mode train"
+        if devices > 1:
+            return f"{self.name} is of one device: no gradients are exchanged"
+        if precision not in PRECISIONS:
+            known = ", ".join(PRECISIONS)
+            return f"{self.name} has no products that {precision} could change: {known} are"
+        return ""
+
+    def batch(self, size: int, *, seed: int) -> dict[str, np.ndarray]:
+        """The gradient of each call, "gradient.0"."""
+        import numpy as np
+
+        found = {}
+        for call in range(self.config.calls):
+            name = f"gradient.{call}"
+            drawn = self.drawn(f"data/{seed}/{name}", (self.config.elements,))
+            size_of = 1 + np.floor(np.abs(drawn) * STEPS) / STEPS
+            found[name] = np.where(drawn < 0, -size_of, size_of).astype(np.float32)
+        return found
+
+    def gradients(self, *, seed: int) -> dict[str, np.ndarray]:
+        """Of the batch of that seed, by the tensor that they update, float64."""
+        batch = self.batch(self.config.calls, seed=seed)
+        names = [tensor.name for tensor in self.tensors()]
+        return {name: batch[gradient_of(name)].astype(float) for name in names}
+
+    def answers(self, *, seed: int, batch: int) -> dict[str, np.ndarray]:
+        """They are those of the rule, see equality/rule.py."""
+        raise NotImplementedError("what only updates puts nothing out")
+
+    def moved_bytes(self, mode: str, *, number_bytes: int = FLOAT_BYTES) -> int | None:
+        """Parameter, gradient and moments are read, and all but the gradient written."""
+        return number_bytes * self.config.elements * (3 + 2 * self.config.moments)
+
+
+def gradient_of(tensor: str) -> str:
+    """The name in the batch of what is given as the gradient of "calls.0.weight"."""
+    _, call, _ = tensor.split(".")
+    return f"gradient.{call}"
