@@ -14,13 +14,14 @@ import sys
 from pathlib import Path
 
 from mbench.builtin import mbench_workloads
-from mbench.contract.case import Case
+from mbench.contract.case import LONGER, Case
 from mbench.environments.environment import Environment
 from mbench.equality.prove import prove
 from mbench.results.proof import SHOWN
 from mbench.telemetry.system import usable_cores
 
-__all__ = ["REPRESENTATIVES", "assert_proven", "assert_shown", "in_turn"]
+__all__ = ["FORMS", "REPRESENTATIVES", "assert_form_proven", "assert_proven", "assert_shown",
+           "in_turn"]  # fmt: skip
 
 REPRESENTATIVES = {
     "alexnet": ("train", "mxnet", "paddle"),
@@ -38,6 +39,10 @@ REPRESENTATIVES = {
 }
 """Models, each with the mode in which it is proven, and by which two frameworks."""
 
+FORMS = ("resnet18+layer3", "bert-large+encoder")
+"""Models with a longer stage, which each framework proves. Of BERT's 48 layers the proof has two,
+and the shapes of all."""
+
 
 def in_turn(framework: str) -> list[str]:
     """The models whose proof is this framework's turn."""
@@ -53,6 +58,14 @@ def assert_proven(adapter, model, *, folder, monkeypatch):
     if mode == "train":
         expected |= {"loss", "updates", "optimizer"}
     assert expected <= checks
+
+
+def assert_form_proven(adapter, model, *, folder, monkeypatch):
+    """In inference, which is quick; that it is deeper changes nothing in how it is trained."""
+    proof = made(
+        adapter, model, mode="inference", precision="fp64", folder=folder, patch=monkeypatch
+    )
+    assert {"parameters", "outputs"} <= {finding.check for finding in proof.findings}
 
 
 def assert_shown(adapter, model, *, folder, monkeypatch):
@@ -73,7 +86,7 @@ def made(adapter, model, *, mode, precision, folder, patch):
     )  # fmt: skip
     case = Case(
         model=model,
-        workload=mbench_workloads()[model],
+        workload=mbench_workloads()[model.partition(LONGER)[0]],
         mode=mode,
         batch_size=1,
         precision=precision,

@@ -7,8 +7,9 @@ about the step: frozen, no-decay, unscaled, nan, extra, kept, drowsy (its update
 a tensor: reversed (each row of the weight), doubled (the bias). Of several ranks, apart, summed,
 led, halved are lies about their exchange (mbench_tiny_exchange.py); of operators, shared, unread,
 zeros, deaf, sleepy (mbench_tiny_operators.py); of collectives, miscounted, alone, partial, hoarded
-(mbench_tiny_collectives.py). Some lies are told only where a case is timed, and proofs hold: memo,
-stale, forty, second, half, clock. One that is blind has no profiler.
+(mbench_tiny_collectives.py); of a model with stages, napping (mbench_tiny_deep.py). Some lies are
+told only where a case is timed, and proofs hold: memo, stale, forty, second, half, clock. One that
+is blind has no profiler.
 """
 
 from __future__ import annotations
@@ -108,6 +109,11 @@ def loss(outputs, batch):
     found = -np.log(chances[rows, batch["labels"]]).mean()
     chances[rows, batch["labels"]] -= 1
     return found, chances
+
+
+def gradients(model, error, batch):
+    """By all tensors, of the error (B, C) in the logits."""
+    return {"weight": error.T @ batch["features"], "bias": error.sum(axis=0)}
 
 
 class Update(UpdateBase):
@@ -215,7 +221,7 @@ class Model(Prepared):
     def gradients(self, chances, batch):
         if self.lie != "unscaled":
             chances /= len(chances)
-        return {"weight": chances.T @ batch["features"], "bias": chances.sum(axis=0)}
+        return self.family.gradients(self.model, chances, batch)
 
     def prepare_phase(self):
         pass
@@ -507,4 +513,4 @@ def mbench_adapters():
 
 @hookimpl
 def mbench_workloads():
-    return {"tiny-model": "mbench_tiny:TINY"}
+    return {"tiny-model": "mbench_tiny:TINY", "tiny-deep": "mbench_tiny_deep:DEEP"}

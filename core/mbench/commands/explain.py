@@ -1,4 +1,4 @@
-"""`mbench explain`: in which operators the difference of two frameworks' steps is found."""
+"""`mbench explain`: in which phases, stages and operators two frameworks' steps differ."""
 
 from __future__ import annotations
 
@@ -57,9 +57,10 @@ def command(context: click.Context, /, subjects: tuple[tuple[str, ...], ...], **
 
     The step is taken apart: each operator of the model is proven and timed by itself, in the same
     processes as the whole step, and taken as often as it stands in the model. A training step is
-    taken apart by phase besides: forward, backward, update, clipping, dropout. Of frameworks, that
-    is measured now. Of a RUN that took a step apart, it is shown again; of another one, or the
-    latest, it is measured for its first comparison.
+    taken apart by phase besides: forward, backward, update, clipping, dropout. ResNet and BERT are
+    taken apart by depth: what the model takes longer with a stage twice as long. Of frameworks,
+    that is measured now. Of a RUN that took a step apart, it is shown again; of another one, or
+    the latest, it is measured for its first comparison.
 
     \b
     Examples:

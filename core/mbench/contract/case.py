@@ -16,18 +16,23 @@ from mbench.workloads.workload import NO_UPDATE, Optimizer
 if TYPE_CHECKING:
     from mbench.workloads.workload import Workload
 
-__all__ = ["OPERATORS", "Case", "find_workload"]
+__all__ = ["LONGER", "OPERATORS", "Case", "find_workload"]
 
 OPERATORS = "mbench.workloads.operators:OPERATORS"
 """Where operators are made of their names; they are too many to be listed."""
+LONGER = "+"
+"""Between a model's name and that of its stage that is twice as long: "resnet50+layer3"."""
 
 
 def find_workload(reference: str, model: str) -> Workload:
-    """What "module:attribute" names: a workload, or a mapping that holds `model`'s."""
+    """What "module:attribute" names: a workload, or a mapping that holds `model`'s. A form of it in
+    which a stage is longer is found through the model itself.
+    """
     module, _, attribute = reference.partition(":")
     found = getattr(importlib.import_module(module), attribute)
-    workload: Workload = found[model] if isinstance(found, Mapping) else found
-    return workload
+    name, _, stage = model.partition(LONGER)
+    workload: Workload = found[name] if isinstance(found, Mapping) else found
+    return workload.lengthened()[stage] if stage else workload
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,26 +29,29 @@ from mbench.equality.reference import (
     save,
     trajectory,
 )
+from mbench.plan.selection import load_workload, reference_of
 from mbench.plugins import Plugins
 from mbench.telemetry.system import usable_cores
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from mbench.engine.worker import Worker
 
 __all__ = ["main"]
 
 
 def main(framework: str, *models: str) -> None:
-    """Write the fingerprint of each model, of all if none is named."""
+    """Write the fingerprint of each model, of all and their longer forms if none is named."""
     plugins = Plugins()
     spec = parse(framework)
     adapter = plugins.adapter(spec.name)
     environment = find(spec, adapter, accelerator="cpu", provision=True, report=print)
-    for model in models or plugins.workloads.unique():
+    for model in models or everything(plugins):
         case = proof_case(
             Case(
                 model=model,
-                workload=plugins.workloads.get(model),
+                workload=reference_of(model, plugins.workloads),
                 mode="inference",
                 batch_size=1,
                 precision="fp64",
@@ -70,6 +73,12 @@ def main(framework: str, *models: str) -> None:
             finally:
                 worker.close()
         print(f"{path}: {path.stat().st_size / 1024:.1f} KiB")
+
+
+def everything(plugins: Plugins) -> Iterator[str]:
+    for model, reference in plugins.workloads.unique().items():
+        yield model
+        yield from (form.name for form in load_workload(reference, model).lengthened().values())
 
 
 def fingerprint(worker: Worker, case: Case, made: dict[str, str]) -> Reference:

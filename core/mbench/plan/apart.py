@@ -1,4 +1,6 @@
-"""The protocol that takes a step apart: a model and its operators, in turn in the same process."""
+"""The protocol that takes a step apart: a model, its operators and its longer forms, in turn in the
+same process.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from mbench.contract.axes import BACKWARD, FORWARD
+from mbench.contract.case import LONGER
 from mbench.errors import UsageError, about
 from mbench.plan.adaptive import Adaptive
 from mbench.plan.parts import counts
@@ -17,7 +20,7 @@ if TYPE_CHECKING:
     from mbench.contract.case import Case
     from mbench.plan.plan import Entry
 
-__all__ = ["CALLS", "EMPTY", "Apart", "bare", "stages", "taken_apart"]
+__all__ = ["CALLS", "EMPTY", "Apart", "bare", "stage_of", "stages", "taken_apart"]
 
 CALLS = 4
 """Of an operator in a step: what a step costs beside its calls weighs little, and is measured."""
@@ -45,8 +48,9 @@ class Apart(Adaptive):
 
 
 def taken_apart(whole: Comparison) -> list[Comparison]:
-    """The comparison of a model, an empty step, one of each operator that the model is made of, and
-    in training one of each step that makes less than the whole one.
+    """The comparison of a model, an empty step, one of each operator that the model is made of, in
+    training one of each step that makes less than the whole one, and one of each form of the model
+    in which a stage is longer.
 
     Raises UsageError where it is not known what a model is made of.
     """
@@ -60,6 +64,8 @@ def taken_apart(whole: Comparison) -> list[Comparison]:
         for name, stage in stages(bare(case), case).items():
             if stage != case:
                 found.append(step_up_to(name, whole, next(numbers)))
+    for name, form in case.resolve().lengthened().items():
+        found.append(longer(name, form.name, whole, next(numbers)))
     return found
 
 
@@ -100,6 +106,23 @@ def step_up_to(name: str, whole: Comparison, numbers: tuple[int, int]) -> Compar
             entries_of(whole.entries, first, lambda case: stages(bare(case), case)[name])
         ),
     )
+
+
+def longer(stage: str, model: str, whole: Comparison, numbers: tuple[int, int]) -> Comparison:
+    """The form of that name in place of the whole model, in each framework."""
+    comparison, first = numbers
+    return Comparison(
+        number=comparison,
+        title=f"{whole.title}, {stage} twice",
+        times=1,
+        entries=tuple(entries_of(whole.entries, first, lambda case: replace(case, model=model))),
+    )
+
+
+def stage_of(model: str, whole: str) -> str:
+    """Of a model's name, the stage by which it is longer than the whole; empty where it is not."""
+    name, _, stage = model.partition(LONGER)
+    return stage if name == whole else ""
 
 
 def numbered(whole: Comparison) -> Iterator[tuple[int, int]]:

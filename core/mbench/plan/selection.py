@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 from typing import TYPE_CHECKING
 
-from mbench.contract.case import OPERATORS, find_workload
+from mbench.contract.case import LONGER, OPERATORS, find_workload
 from mbench.errors import MbenchError, UsageError
 from mbench.plugins import nearest
 from mbench.workloads.operators.operator import PREFIX
@@ -25,8 +25,9 @@ ZOO = "zoo"
 def select(words: Iterable[str], offers: Offers) -> list[str]:
     """Every model that a word stands for, once, in the order of the words and of the listing.
 
-    A word is a model's or an operator's name; `zoo`; a pattern with * or ?; or a family, which is
-    all models of one architecture: "vgg". Raises UsageError for a word that stands for nothing.
+    A word is a model's or an operator's name; `zoo`; a pattern with * or ?; a family, which is all
+    models of one architecture: "vgg"; or a model with a stage twice as long: "resnet50+layer3", of
+    which the stage may be a pattern. Raises UsageError for a word that stands for nothing.
     """
     found: dict[str, None] = {}
     for word in words:
@@ -40,6 +41,8 @@ def matching(word: str, offers: Offers) -> list[str]:
     if word.startswith(PREFIX):
         return [operator(word)]
     unique = offers.unique()
+    if LONGER in word:
+        return longer(word, offers)
     if word == ZOO:
         return [name for name, reference in unique.items() if reference.startswith("mbench.")]
     if any(sign in word for sign in "*?["):
@@ -61,9 +64,22 @@ def operator(name: str) -> str:
         raise UsageError(f"{error}; mbench list operators shows them") from None
 
 
+def longer(word: str, offers: Offers) -> list[str]:
+    """Forms of a model, which nobody lists; raises UsageError where there is none."""
+    model, _, stage = word.partition(LONGER)
+    forms = load_workload(offers.get(model), model).lengthened()
+    if stages := fnmatch.filter(forms, stage):
+        return [f"{model}{LONGER}{found}" for found in stages]
+    if not forms:
+        raise UsageError(f"{model} has no stage that can be made longer: leave out +{stage}")
+    raise UsageError(f"{model} has no stage {stage!r}{nearest(stage, forms)}")
+
+
 def reference_of(model: str, offers: Offers) -> str:
     """Where the workload of a model that was selected is found; raises UsageError."""
-    reference: str = OPERATORS if model.startswith(PREFIX) else offers.get(model)
+    if model.startswith(PREFIX):
+        return OPERATORS
+    reference: str = offers.get(model.partition(LONGER)[0])
     return reference
 
 

@@ -1,4 +1,6 @@
-"""Where the difference of two steps is found: sentences, and tables by phase, kind and operator."""
+"""Where the difference of two steps is found: sentences, and tables by phase, depth, kind and
+operator.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mbench.reports import grid as grids
 from mbench.reports import json
+from mbench.reports.along import phases, stages
 from mbench.reports.grid import Grid
 from mbench.reports.kernels import of_kernels
 from mbench.reports.terminal import folded, terminal_width
@@ -42,6 +45,10 @@ def sentences(found: Document) -> Iterator[str]:
         yield "So no difference of whole steps is shown; parts may differ, and cancel."
     for one in shown(found["phases"]):
         yield f"{amount(one['difference_ms'])} of it is found in {spoken(one['phase'])}."
+    for one in shown(found["stages"])[:3]:
+        yield f"{amount(one['difference_ms'])} of it is found in the blocks of {one['stage']}."
+    if found["rest"]:
+        yield f"{amount(found['rest']['difference_ms'])} is found in no block of a stage."
     for one in shown(found["kinds"])[:3]:
         yield f"{amount(one['difference_ms'])} of it is found in {one['kind']}."
     residual = found["residual"]["difference_ms"]
@@ -86,7 +93,7 @@ def row(name: str, one: Document, whole: float, *, times: int | None = None) -> 
 
 
 def tables(found: Document, *, most: int | None = MOST) -> list[Grid]:
-    """By phase, by kind with what is left, then by operator."""
+    """By phase, by depth, by kind with what is left, then by operator."""
     if not found["sets"]:
         return []
     whole = found["difference_ms"]["value"]
@@ -104,19 +111,18 @@ def tables(found: Document, *, most: int | None = MOST) -> list[Grid]:
     by_name = Grid(f"{who}: by operator{tail}", ("operator", *COLUMNS), numeric=numeric)
     for one in operators[:most]:
         by_name.rows.append(row(one["operator"], one, whole, times=one["times"]))
-    return [*by_phase(found, who), by_kind, by_name]
+    along = {"phase": phases(found), "depth": stages(found)}
+    return [*(of_steps(found, who, by, rows) for by, rows in along.items() if rows),
+            by_kind, by_name]  # fmt: skip
 
 
-def by_phase(found: Document, who: str) -> list[Grid]:
-    """In their order: each is what it adds to those before it. None where there are none."""
-    if not found["phases"]:
-        return []
-    whole = found["difference_ms"]["value"]
-    made = Grid(f"{who}: by phase", ("phase", *COLUMNS[1:]), numeric=frozenset(COLUMNS))
-    for name, one in [*((one["phase"], one) for one in found["phases"]), ("a whole step", found)]:
-        cells = row(name, one, whole)
+def of_steps(found: Document, who: str, by: str, rows: list[tuple[str, Document]]) -> Grid:
+    """What was made of whole steps, which stands once in each."""
+    made = Grid(f"{who}: by {by}", (by, *COLUMNS[1:]), numeric=frozenset(COLUMNS))
+    for name, one in [*rows, ("a whole step", found)]:
+        cells = row(name, one, found["difference_ms"]["value"])
         made.rows.append([cells[0], *cells[2:]])
-    return [made]
+    return made
 
 
 def by_size(parts: list[Document]) -> list[Document]:
@@ -137,6 +143,14 @@ def notes(document: Document) -> Iterator[str]:
             "by themselves, in the processes that timed the whole step; what a framework fuses, or "
             "does besides, is found in no operator by itself."
         )
+        if not document["lengthened"]:
+            yield "Depth is left out: the run has no form of the model with a longer stage."
+        elif any(found["stages"] for found in document["differences"] if found["sets"]):
+            yield (
+                "A stage's row is what the model takes longer with so many blocks more in that "
+                "stage. What the first block of a stage has besides, such as a shortcut, is in no "
+                "row of a stage."
+            )
 
 
 def headline(document: Document) -> list[str]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from mbench import stats
 from mbench.errors import MbenchError
-from mbench.plan.apart import EMPTY, stages
+from mbench.plan.apart import EMPTY, stage_of, stages
 from mbench.results.figures import timed
 from mbench.results.proof import EQUAL
 
@@ -41,6 +41,9 @@ class Side:
     phases: Mapping[str, Sets]
     """By what a step has more than the one before it, which ends in the whole one; none where not
     all of them were measured."""
+    stages: Mapping[str, Sets]
+    """By stage, what the model takes longer with that stage twice as long; none where not all of
+    them were measured."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,7 @@ def explain(run: Run) -> Document:
         "status": run.status,
         "comparison": run.comparisons[whole[0]].title,
         "cases": [told(case) for case in cases],
+        "lengthened": list(longer(run.cases.values(), cases[0].axes.model)) if cases else [],
         "missing": [
             {"label": c.planned.label, "part": part_of(run, c), "reason": c.outcome.reason}
             for c in run.cases.values()
@@ -98,7 +102,9 @@ def side(run: Run, whole: CaseRecord) -> Side:
     empty: Sets = {}
     parts: dict[str, Sets] = {}
     every = [case for case in run.cases.values() if case.planned.label == whole.planned.label]
-    own = [case for case in every if case.axes.model != whole.axes.model]
+    forms = longer(every, whole.axes.model)
+    models = {whole.axes.model, *(case.axes.model for case in forms.values())}
+    own = [case for case in every if case.axes.model not in models]
     measured = {case.axes.model: step_times(case) for case in own}
     if EMPTY in measured:
         empty = measured.pop(EMPTY)
@@ -111,7 +117,28 @@ def side(run: Run, whole: CaseRecord) -> Side:
         parts[case.axes.model] = {
             at: times * (steps[at] - empty[at]) / calls for at in steps.keys() & empty.keys()
         }
-    return Side(whole.planned.label, step_times(whole), empty, parts, phases(every, whole))
+    return Side(
+        whole.planned.label, step_times(whole), empty, parts, phases(every, whole),
+        stages_of(forms, whole),
+    )  # fmt: skip
+
+
+def longer(cases: Iterable[CaseRecord], whole: str) -> dict[str, CaseRecord]:
+    """Those of a form of the model `whole` with a longer stage, by that, in the order planned."""
+    planned = sorted(cases, key=lambda case: case.planned.case)
+    found = {stage_of(case.axes.model, whole): case for case in planned}
+    return {stage: case for stage, case in found.items() if stage}
+
+
+def stages_of(forms: Mapping[str, CaseRecord], whole: CaseRecord) -> dict[str, Sets]:
+    """What the blocks of each stage take: by so much the longer form is slower."""
+    steps, found = step_times(whole), {}
+    for stage, case in forms.items():
+        more = step_times(case)
+        if not more:
+            return {}
+        found[stage] = {at: more[at] - steps[at] for at in more.keys() & steps.keys()}
+    return found
 
 
 def phases(own: Sequence[CaseRecord], whole: CaseRecord) -> dict[str, Sets]:
@@ -130,10 +157,11 @@ def phases(own: Sequence[CaseRecord], whole: CaseRecord) -> dict[str, Sets]:
 
 
 def part_of(run: Run, case: CaseRecord) -> str:
-    """An operator's name; of a phase that of its comparison."""
-    whole = {one.axes.model for one in run.cases.values() if times_in(run, one) is None}
+    """An operator's name; of a phase or a longer form that of its comparison."""
     title = run.comparisons[case.planned.comparison].title
-    return title if case.axes.model in whole else case.axes.model
+    model = case.axes.model
+    whole = [one.axes.model for one in run.cases.values() if times_in(run, one) is None]
+    return title if any(model == one or stage_of(model, one) for one in whole) else model
 
 
 def times_in(run: Run, case: CaseRecord) -> int | None:
@@ -160,9 +188,12 @@ def difference(run: Run, base: Side, other: Side) -> Document:
     every += [one.parts[name] for one in (base, other) for name in names]
     shared = list(base.phases) if base.phases.keys() == other.phases.keys() else []
     every += [one.phases[name] for one in (base, other) for name in shared]
+    deep = list(base.stages) if base.stages.keys() == other.stages.keys() else []
+    every += [one.stages[name] for one in (base, other) for name in deep]
     common = sorted(set.intersection(*(set(sets) for sets in every)))
     level = Level(count=max(1, len(names) + 2))
     of_phases = Level(count=max(1, len(shared)))
+    of_stages = Level(count=len(deep) + 1)
     kinds = list(dict.fromkeys(kind_of(name) for name in names))
     of_kinds = Level(count=max(1, len(kinds) + 2))
 
@@ -198,12 +229,16 @@ def difference(run: Run, base: Side, other: Side) -> Document:
         "baseline_ms": mean(base.whole[at] for at in common),
         "other_ms": mean(other.whole[at] for at in common),
         "difference_ms": Level(1).interval(other.whole[at] - base.whole[at] for at in common),
-        "empty": {
-            "baseline_ms": mean(base.empty[at] for at in common),
-            "other_ms": mean(other.empty[at] for at in common),
-            "difference_ms": of_kinds.interval(other.empty[at] - base.empty[at] for at in common),
-        },
-        "phases": [phase(name, base, other, common, of_phases) for name in shared],
+        "empty": compared(base.empty, other.empty, common, of_kinds),
+        "phases": [
+            {"phase": name, **compared(base.phases[name], other.phases[name], common, of_phases)}
+            for name in shared
+        ],
+        "stages": [
+            {"stage": name, **compared(base.stages[name], other.stages[name], common, of_stages)}
+            for name in deep
+        ],
+        "rest": rest(base, other, deep, common, of_stages),
         "kinds": [{"kind": kind, **found} for kind, found in by_kind.items()],
         "operators": [{"operator": name, **found} for name, found in by_name.items()],
         "residual": {
@@ -215,14 +250,23 @@ def difference(run: Run, base: Side, other: Side) -> Document:
     }
 
 
-def phase(name: str, base: Side, other: Side, common: Sequence[int], level: Level) -> Document:
-    before, after = base.phases[name], other.phases[name]
+def compared(base: Sets, other: Sets, common: Sequence[int], level: Level) -> Document:
     return {
-        "phase": name,
-        "baseline_ms": mean(before[at] for at in common),
-        "other_ms": mean(after[at] for at in common),
-        "difference_ms": level.interval(after[at] - before[at] for at in common),
+        "baseline_ms": mean(base[at] for at in common),
+        "other_ms": mean(other[at] for at in common),
+        "difference_ms": level.interval(other[at] - base[at] for at in common),
     }
+
+
+def rest(
+    base: Side, other: Side, stages: Sequence[str], common: Sequence[int], level: Level
+) -> Document | None:
+    """What of the steps is in no block of a stage; None where there are no stages."""
+
+    def outside(one: Side) -> Sets:
+        return {at: one.whole[at] - sum(one.stages[name][at] for name in stages) for at in common}
+
+    return compared(outside(base), outside(other), common, level) if stages else None
 
 
 def alone(one: Side, at: int, names: Sequence[str]) -> float:

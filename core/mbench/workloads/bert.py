@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["BERT_BASE", "MODELS", "BertConfig", "BertWorkload"]
 
+PROVEN_LAYERS = 12
+"""Of a model that can be proven whole with twice as many."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class BertConfig:
@@ -93,6 +96,14 @@ class BertWorkload(Workload):
                 "make the sequence longer, or predictions fewer"
             )
         return found
+
+    def lengthened(self) -> dict[str, Workload]:
+        if not self.lengthens:
+            return {}
+        twice = self.longer("encoder", layers=2 * self.config.layers)
+        # Large ones would not fit: they are proven as GPT-2's are.
+        proof = self.proof if self.config.layers <= PROVEN_LAYERS else {**self.proof, "layers": 2}
+        return {"encoder": twice.replace(proof=proof)}
 
     def operations(self, batch_size: int, *, mode: str) -> list[str]:
         """But for dropout, and the pooler's tanh."""
@@ -187,6 +198,7 @@ def model(name: str, title: str, config: BertConfig, *, batch: int) -> BertWorkl
         proof={"batch_size": 2, "sizes": {"sequence_length": 32}, "learning_rate": 1e-6},
         # Weight decay spares biases and layer norms, as in the original code.
         optimizer=Optimizer(rule="adamw", learning_rate=1e-7, weight_decay=1e-2, clip_norm=1.0),
+        lengthens=True,
     )
 
 

@@ -25,6 +25,8 @@ from mbench.workloads.images import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from mbench.workloads.workload import Workload
+
 __all__ = ["MODELS", "RESNET50", "ResNetConfig", "ResNetWorkload"]
 
 
@@ -102,6 +104,14 @@ class ResNetWorkload(ImageWorkload):
         made.classifier((inputs, config.classes), mode=mode)
         return made.found
 
+    def lengthened(self) -> dict[str, Workload]:
+        """A block that is added has no shortcut of its own, and no stride."""
+        blocks, found = self.config.blocks, {}
+        for at, count in enumerate(blocks if self.lengthens else ()):
+            stage, more = f"layer{at + 1}", (*blocks[:at], 2 * count, *blocks[at + 1 :])
+            found[stage] = self.longer(stage, blocks=more)
+        return found
+
     def operations_of_block(
         self, made: Operations, inputs: int, width: int, side: int, stride: int
     ) -> int:
@@ -153,7 +163,9 @@ DEPTHS = {
 
 
 def model(name: str, title: str, depth: int, **changes: Any) -> ResNetWorkload:
-    return ResNetWorkload(name=name, title=title, config=replace(DEPTHS[depth], **changes))
+    """Those that are nothing but deep can be lengthened: fingerprints are large."""
+    config = replace(DEPTHS[depth], **changes)
+    return ResNetWorkload(name=name, title=title, config=config, lengthens=not changes)
 
 
 MODELS = {

@@ -143,6 +143,9 @@ class Workload:
     """Whether each tensor of a batch can be cut into samples. What cannot has FLOPs counted for all
     of a batch together."""
 
+    lengthens: bool = False
+    """Whether its stages are to be lengthened: each form needs a fingerprint, see `lengthened`."""
+
     @property
     def updates(self) -> bool:
         """Whether training changes parameters, rather than to give gradients out."""
@@ -204,6 +207,22 @@ class Workload:
         them down.
         """
         return []
+
+    def lengthened(self) -> Mapping[str, Workload]:
+        """The model with one stage twice as long, by the stage's name: so many blocks more, each as
+        those after the first one of the stage. What it takes longer is what they take.
+
+        Empty where nobody said so.
+        """
+        return {}
+
+    def longer(self, stage: str, **dimensions: Any) -> Workload:
+        """The same model with other `dimensions`, by which `stage` is twice as long."""
+        config = dataclasses.replace(self.config, **dimensions)  # type: ignore[type-var]
+        return dataclasses.replace(
+            self, name=f"{self.name}+{stage}", title=f"{self.title}, {stage} twice", config=config,
+            lengthens=False,
+        )  # fmt: skip
 
     def moved_bytes(self, mode: str, *, number_bytes: int) -> int | None:
         """What a sample's step must read and write at least, where a number takes so many bytes;

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from families import assert_proven
+from families import FORMS, assert_form_proven, assert_proven
 
 pytest.importorskip("mbench_jax", reason="JAX's adapter is not installed here")
 
@@ -17,3 +17,8 @@ pytest.importorskip("jaxlib", reason="JAX is not installed here")
 )
 def test_a_model_is_proven(model, tmp_path, monkeypatch):
     assert_proven(Jax(), model, folder=tmp_path, monkeypatch=monkeypatch)
+
+
+@pytest.mark.parametrize("model", FORMS)
+def test_a_longer_form_is_proven(model, tmp_path, monkeypatch):
+    assert_form_proven(Jax(), model, folder=tmp_path, monkeypatch=monkeypatch)

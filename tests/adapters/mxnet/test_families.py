@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from families import assert_proven, in_turn
+from families import FORMS, assert_form_proven, assert_proven, in_turn
 
 from mbench_mxnet.plugin import MXNet
 
@@ -13,3 +13,8 @@ pytest.importorskip("mxnet", reason="MXNet is not installed here")
 @pytest.mark.parametrize("model", in_turn("mxnet"))
 def test_a_model_is_proven(model, tmp_path, monkeypatch):
     assert_proven(MXNet(), model, folder=tmp_path, monkeypatch=monkeypatch)
+
+
+@pytest.mark.parametrize("model", FORMS)
+def test_a_longer_form_is_proven(model, tmp_path, monkeypatch):
+    assert_form_proven(MXNet(), model, folder=tmp_path, monkeypatch=monkeypatch)

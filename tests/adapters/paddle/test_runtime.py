@@ -300,10 +300,12 @@ def test_resnet_of_other_widths_is_refused(runtime):
         prepare(runtime, narrow)
 
 
-def test_resnet_of_other_blocks_is_refused(runtime):
-    short = dataclasses.replace(RESNET, config=ResNetConfig(blocks=(1, 1, 1, 1)))
-    with pytest.raises(ValueError, match="no such blocks"):
-        prepare(runtime, short)
+def test_resnet_of_blocks_that_paddle_has_no_depth_for(runtime):
+    odd = dataclasses.replace(RESNET, config=ResNetConfig(blocks=(2, 1, 3, 1), image_size=48))
+    made = prepare(runtime, odd, load=False)
+    assert {name: array.shape for name, array in made.parameters()} == {
+        tensor.name: tensor.shape for tensor in odd.tensors()
+    }
 
 
 @pytest.mark.parametrize(

@@ -78,6 +78,30 @@ def test_the_phases_that_sleep_are_found():
     assert total == pytest.approx(found["difference_ms"]["value"], rel=1e-9, abs=1e-12)
 
 
+def test_the_stage_that_sleeps_is_found():
+    """No operator does, so that they leave it all."""
+    result = explain("tiny", "flaky", *QUICK, "--models", "tiny-deep", "--mode", "inference",
+                     "--rounds", "1", "--format", "json", fault="napping")  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    document = json.loads(result.stdout)
+    assert [case["proven"] for case in document["cases"]] == [True, True]
+    assert document["missing"] == []
+    (found,) = document["differences"]
+    whole = found["difference_ms"]
+    stages = {one["stage"]: one["difference_ms"] for one in found["stages"]}
+    assert list(stages) == ["front", "back"]
+    assert whole["value"] > 11
+    assert stages["back"]["shown"]
+    assert stages["back"]["value"] >= 0.95 * whole["value"]
+    assert abs(stages["front"]["value"]) < 0.05 * whole["value"]
+    total = sum(one["value"] for one in (*stages.values(), found["rest"]["difference_ms"]))
+    assert total == pytest.approx(whole["value"], rel=1e-12)
+    assert found["residual"]["difference_ms"]["value"] >= 0.95 * whole["value"]
+    said = " ".join(explain().stdout.split())
+    assert "of it is found in the blocks of back." in said
+    assert "by depth" in said
+
+
 def test_a_run_that_was_compared_is_taken_apart_later():
     compared = mbench(
         "compare", "tiny", "flaky", "--models", "tiny-model", "--processes", "1", "--rounds", "1",

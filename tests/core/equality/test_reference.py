@@ -58,6 +58,11 @@ def test_a_fingerprint_is_written_over(path, workload, reference):
 
 
 OURS = mbench_workloads()
+OURS |= {
+    form.name: reference
+    for name, reference in mbench_workloads().items()
+    for form in find_workload(reference, name).lengthened().values()
+}
 
 
 @pytest.mark.parametrize("name", OURS)
@@ -80,7 +85,7 @@ def test_ours_are_sound(name):
 def test_ours_are_small_and_all_of_them_are_used():
     files = list(folder_of("mbench.workloads.resnet:MODELS").iterdir())
     assert {file.stem for file in files} == set(OURS)
-    assert sum(file.stat().st_size for file in files) < 2_000_000
+    assert sum(file.stat().st_size for file in files) < 2_600_000
 
 
 def test_a_missing_one_is_refused(tmp_path, workload):

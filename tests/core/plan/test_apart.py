@@ -10,7 +10,7 @@ from cases import make_case
 
 from mbench.builtin import mbench_workloads
 from mbench.errors import UsageError
-from mbench.plan.apart import CALLS, EMPTY, bare, stages, taken_apart
+from mbench.plan.apart import CALLS, EMPTY, bare, stage_of, stages, taken_apart
 from mbench.plan.parts import FAMILIES
 from mbench.plan.plan import Sweep, plan
 from mbench.plan.selection import load_workload
@@ -68,6 +68,33 @@ def test_parts_are_numbered_after_the_whole(plugins):
     assert (linear.model, linear.batch_size) == ("op:linear/8x256x64", CALLS)
     assert linear.mode == "train"
     assert all(entry.support.supported for one in made for entry in one.entries)
+
+
+def test_the_longer_forms_of_a_model_come_last(plugins):
+    (whole,) = plan(
+        Sweep(frameworks=("tiny", "flaky"), wanted={"model": ("tiny-deep",), "mode": ("train",)}),
+        plugins,
+    )
+    made = taken_apart(whole)
+    assert [one.title.rpartition(", ")[2] for one in made[-2:]] == ["front twice", "back twice"]
+    for comparison, form in zip(made[-2:], ("tiny-deep+front", "tiny-deep+back"), strict=True):
+        assert comparison.times == 1
+        for entry, own in zip(comparison.entries, whole.entries, strict=True):
+            assert entry.case == replace(own.case, model=form)
+            assert entry.case.resolve().name == form
+            assert entry.support.supported
+    assert stage_of("tiny-deep+back", "tiny-deep") == "back"
+    assert stage_of("tiny-deep", "tiny-deep") == stage_of("op:add/1x1", "tiny-deep") == ""
+
+
+def test_a_longer_form_has_the_sizes_of_its_case(plugins):
+    (whole,) = plan(
+        Sweep(frameworks=("tiny",), wanted={"model": ("resnet18",)}, sizes={"image_size": 64}),
+        plugins,
+    )
+    forms = [one.entries[0].case for one in taken_apart(whole) if "twice" in one.title]
+    assert [case.model for case in forms] == [f"resnet18+layer{n}" for n in (1, 2, 3, 4)]
+    assert {case.resolve().config.image_size for case in forms} == {64}
 
 
 def test_a_step_grows_by_one_thing_at_a_time():

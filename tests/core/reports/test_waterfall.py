@@ -27,6 +27,8 @@ def found(half=0.5):
         "phases": [part(value(3.0, half), phase="forward"),
                    part(value(-1.5, half), phase="backward"),
                    part(value(0.5, half and 1.0), phase="update")],
+        "stages": [part(value(1.5, half), stage="layer1"), part(value(-0.5, half), stage="layer2")],
+        "rest": part(value(1.0, half)),
         "kinds": [part(value(1.0, half), kind="linear")],
         "operators": [part(value(1.0, half), operator="op:linear/1x2x3")],
         "empty": part(value(0.0, half)),
@@ -36,13 +38,16 @@ def found(half=0.5):
 
 def document(**more):
     return {"comparison": "a model", "differences": [found(**more)], "cases": [], "missing": [],
-            "kernels": [], "run": "made-up", "status": "complete"}  # fmt: skip
+            "lengthened": ["layer1", "layer2"], "kernels": [], "run": "made-up",
+            "status": "complete"}  # fmt: skip
 
 
 @pytest.mark.parametrize("half", [0.5, None])
 def test_each_bar_begins_where_the_one_before_led_to(half):
-    by_phase, by_kind = falls(found(half))
-    for fall in (by_phase, by_kind):
+    by_phase, by_depth, _ = made = falls(found(half))
+    assert [fall.title.rpartition("by ")[2] for fall in made] == ["phase", "depth", "operator"]
+    assert [bar.name for bar in by_depth.bars[1:-1]] == ["layer1", "layer2", "no block of a stage"]
+    for fall in made:
         first, *parts, last = fall.bars
         assert (first.kind, last.kind) == ("total", "total")
         at = first.left

@@ -23,8 +23,8 @@ from mbench.results.records import CaseRecord, ComparisonRecord, Process, Run
 def made_up(plugins):
     """A run of made-up milliseconds by label, model and set."""
 
-    def made_up(milliseconds, *, sets=5, protocol=None):
-        wanted = {"model": ("tiny-model",), "batch_size": (8,)}
+    def made_up(milliseconds, *, sets=5, protocol=None, model="tiny-model"):
+        wanted = {"model": (model,), "batch_size": (8,)}
         (whole,) = plan(Sweep(frameworks=("tiny", "flaky"), wanted=wanted), plugins)
         header = SimpleNamespace(id="made-up", schema=1, protocol=protocol or Apart())
         run = Run(folder=Path(), header=header)
@@ -95,6 +95,61 @@ def test_phases_make_the_difference(made_up):
     assert "of it is found in the forward pass" in " ".join(said.split())
 
 
+def deep(label, model, at):
+    """Of flaky, the blocks of "back" take 1.2 ms longer, and 0.3 ms are in no block."""
+    more = label == "flaky"
+    if model in PHASES or model.startswith("op:"):
+        return times(label, model, at)
+    whole = 5 + 1.5 * more + 0.01 * at
+    return whole + {"tiny-deep+front": 1.0, "tiny-deep+back": 2 + 1.2 * more}.get(model, 0.0)
+
+
+def test_stages_and_the_rest_make_the_difference(made_up):
+    document = {**explain(made_up(deep, model="tiny-deep")), "kernels": []}
+    assert document["lengthened"] == ["front", "back"]
+    (found,) = document["differences"]
+    stages = {one["stage"]: one for one in found["stages"]}
+    assert list(stages) == ["front", "back"]
+    parts = [*found["stages"], found["rest"]]
+    values = [one["difference_ms"]["value"] for one in parts]
+    assert values == pytest.approx([0.0, 1.2, 0.3])
+    assert sum(values) == pytest.approx(found["difference_ms"]["value"], abs=1e-12)
+    for side in ("baseline_ms", "other_ms"):
+        assert sum(one[side] for one in parts) == pytest.approx(found[side], abs=1e-12)
+    assert stages["back"]["baseline_ms"] == pytest.approx(2.0)
+    assert not any("+" in one["operator"] for one in found["operators"])
+    assert [one["phase"] for one in found["phases"]] == ["forward", "backward", "update"]
+    said = " ".join(FORMATS["table"](document).split())
+    assert "1.2 ms (1.2 .. 1.2) of it is found in the blocks of back." in said
+    assert "0.3 ms (0.3 .. 0.3) is found in no block of a stage." in said
+    assert "because" not in said
+    for name in ("markdown", "csv", "html"):
+        assert "no block of a stage" in FORMATS[name](document)
+    assert "by depth" in FORMATS["html"](document)
+
+
+def test_a_stage_that_one_of_them_lacks_leaves_depth_out(made_up):
+    run = made_up(deep, model="tiny-deep")
+    lacking = next(case for case in run.cases.values() if case.axes.model == "tiny-deep+back")
+    lacking.outcome = SimpleNamespace(outcome="out-of-memory", reason="it does not fit")
+    document = {**explain(run), "kernels": []}
+    (found,) = document["differences"]
+    assert (found["stages"], found["rest"]) == ([], None)
+    (missing,) = document["missing"]
+    assert missing["part"].endswith(", back twice")
+    said = FORMATS["table"](document)
+    assert "by depth" not in said
+    assert "tiny lacks" in said
+    assert "Depth is left out" not in said
+
+
+def test_a_model_without_longer_forms_says_so_in_one_line(made_up):
+    document = {**explain(made_up(times)), "kernels": []}
+    assert document["lengthened"] == []
+    said = "Depth is left out: the run has no form of the model with a longer stage."
+    assert said in FORMATS["markdown"](document)
+
+
 def test_a_phase_that_one_of_them_lacks_leaves_all_out(made_up):
     run = made_up(times)
     lacking = next(case for case in run.cases.values() if case.axes.phase == "backward")
@@ -144,20 +199,23 @@ def test_identical_frameworks_differ_by_chance_only(made_up):
     Processes have offsets of their own, which are shared by all their parts.
     """
     drawn = np.random.default_rng(7)
-    shown = by_phase = 0
+    shown = by_phase = by_depth = 0
     for _ in range(60):
         offsets = {label: drawn.normal(0, 0.02, 5) for label in ("tiny", "flaky")}
 
         def noisy(label, model, at, offsets=offsets):
             own = offsets[label][at] + drawn.normal(0, 0.02)
-            return times("tiny", model, at) * np.exp(own)
+            return deep("tiny", model, at) * np.exp(own)
 
-        (found,) = explain(made_up(noisy))["differences"]
+        (found,) = explain(made_up(noisy, model="tiny-deep"))["differences"]
         parts = [found["empty"], found["residual"], *found["kinds"]]
         by_phase += any(part["difference_ms"]["shown"] for part in found["phases"])
+        stages = [*found["stages"], found["rest"]]
+        by_depth += any(part["difference_ms"]["shown"] for part in stages)
         shown += any(part["difference_ms"]["shown"] for part in parts)
     assert shown <= 7
     assert by_phase <= 7
+    assert by_depth <= 7
 
 
 def test_a_run_that_took_nothing_apart_says_so(made_up):

@@ -9,6 +9,7 @@ import pytest
 
 from mbench.builtin import mbench_workloads
 from mbench.contract.case import find_workload
+from mbench.workloads.operators import OPERATORS
 
 ZOO = {name: find_workload(ref, name) for name, ref in mbench_workloads().items()}
 
@@ -168,3 +169,54 @@ def test_sequences_of_features():
     assert batch["features"].shape == (64, 16, 256)
     assert batch["features"].std() == pytest.approx(1.0, rel=0.01)
     assert set(batch["labels"]) <= set(range(100))
+
+
+LENGTHENED = [(ZOO[name], form) for name in ZOO for form in ZOO[name].lengthened()]
+
+
+def test_stages_can_be_lengthened_of_plain_resnets_and_bert():
+    assert {workload.name: list(workload.lengthened()) for workload, _ in LENGTHENED} == {
+        **{f"resnet{n}": [f"layer{s}" for s in (1, 2, 3, 4)] for n in (18, 34, 50, 101, 152)},
+        "bert-base": ["encoder"], "bert-large": ["encoder"],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("workload", "stage"), LENGTHENED)
+def test_a_longer_form_has_the_flops_of_the_model_and_those_of_the_stage(workload, stage):
+    """All blocks of a stage but the first are alike, and that one is not among those added."""
+    form = workload.lengthened()[stage]
+    at = "bert.encoder.layer" if stage == "encoder" else stage
+
+    def blocks(model):
+        names = [tensor.name for tensor in model.tensors() if tensor.name.startswith(f"{at}.")]
+        return len({name.removeprefix(f"{at}.").partition(".")[0] for name in names})
+
+    assert form.name == f"{workload.name}+{stage}"
+    assert blocks(form) == 2 * blocks(workload)
+    assert form.lengthened() == {}
+    own = {tensor.name: tensor.shape for tensor in workload.tensors()}
+    longer = {tensor.name: tensor.shape for tensor in form.tensors()}
+    assert own.items() <= longer.items()
+    assert all(name.startswith(f"{at}.") for name in longer.keys() - own.keys())
+    added = form.forward_flops() - workload.forward_flops()
+    assert added == pytest.approx(blocks(workload) * flops_of_a_block(workload, stage), rel=1e-12)
+    more = Counter(form.operations(2, mode="train"))
+    less = Counter(workload.operations(2, mode="train"))
+    assert sum(OPERATORS[name].forward_flops() for name in (more - less).elements()) == (
+        pytest.approx(2 * added, rel=1e-12)
+    )
+    assert not less - more
+
+
+def flops_of_a_block(workload, stage):
+    """By hand: of the last block of a stage."""
+    config = workload.config
+    if stage == "encoder":
+        hidden, length = config.hidden, config.sequence_length
+        products = 4 * hidden * hidden + 2 * hidden * config.intermediate
+        return 2.0 * length * (products + 2 * length * hidden)
+    number = int(stage.removeprefix("layer"))
+    width, side = 64 * 2 ** (number - 1), 56 // 2 ** (number - 1)
+    if not config.bottleneck:
+        return 2.0 * side**2 * 2 * 9 * width * width
+    return 2.0 * side**2 * (2 * 4 * width * width + 9 * width * width)

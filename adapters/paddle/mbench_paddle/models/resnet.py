@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["build", "forward", "loss"]
 
-DEPTHS = {(2, 2, 2, 2): 18, (3, 4, 6, 3): 50, (3, 4, 23, 3): 101, (3, 8, 36, 3): 152}
+WIDTHS = (64, 128, 256, 512)
+DEPTH = 50
+"""One that paddle.vision knows; its blocks are not used."""
 
 
 class BottleneckV1(BottleneckBlock):
@@ -31,18 +33,24 @@ class BottleneckV1(BottleneckBlock):
 
 
 def build(config: ResNetConfig) -> nn.Layer:
-    """Raises ValueError for widths or blocks other than paddle.vision's, which are fixed."""
-    if (config.widths, config.stem) != ((64, 128, 256, 512), 64):
+    """Raises ValueError for widths other than paddle.vision's, which are fixed."""
+    if (config.widths, config.stem) != (WIDTHS, 64):
         raise ValueError(f"paddle.vision's ResNet has no such widths: {config}")
-    if config.blocks not in DEPTHS:
-        raise ValueError(f"paddle.vision's ResNet has no such blocks: {config}")
     if not config.bottleneck:
         block = BasicBlock
     else:
         block = BottleneckV1 if config.stride_first else BottleneckBlock
-    model = ResNet(
+
+    class AsDeep(ResNet):
+        """Of so many blocks a stage as are wanted, where a depth stands for those of five."""
+
+        def _make_layer(self, block: Any, planes: int, blocks: int, **more: Any) -> Any:
+            wanted = config.blocks[WIDTHS.index(planes)]
+            return super()._make_layer(block, planes, wanted, **more)
+
+    model = AsDeep(
         block,
-        DEPTHS[config.blocks],
+        DEPTH,
         width=config.group_width,
         num_classes=config.classes,
         groups=config.groups,

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mbench.reports.along import phases, stages
 from mbench.reports.grid import shown
 from mbench.reports.text import number
 
@@ -45,7 +46,7 @@ class Fall:
 
 
 def falls(found: Document) -> list[Fall]:
-    """By phase, where there are phases, and by kind of operator."""
+    """By phase and by depth, where there are such, and by kind of operator."""
     if not found["sets"]:
         return []
     who = f"From a step of {found['baseline']} to one of {found['framework']}"
@@ -54,11 +55,8 @@ def falls(found: Document) -> list[Fall]:
         ("an empty step", found["empty"]),
         ("no operator by itself", found["residual"]),
     ]
-    made = []
-    if found["phases"]:
-        phases = [(one["phase"], one) for one in found["phases"]]
-        made.append(fall(f"{who}, by phase", found, phases))
-    return [*made, fall(f"{who}, by operator", found, by_kind)]
+    parts = {"phase": phases(found), "depth": stages(found), "operator": by_kind}
+    return [fall(f"{who}, by {name}", found, rows) for name, rows in parts.items() if rows]
 
 
 def fall(title: str, found: Document, parts: Iterable[tuple[str, Document]]) -> Fall:
