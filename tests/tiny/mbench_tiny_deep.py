@@ -17,7 +17,8 @@ from mbench.workloads.workload import Optimizer, Tensor, Workload
 __all__ = ["DEEP", "DIFFERENCES", "build", "forward", "gradients", "loss"]
 
 STAGES = ("front", "back")
-SLEEP_SECONDS = 0.004
+SLEEP_SECONDS = 0.02
+"""Long beside what a busy machine adds to a sleep."""
 
 
 @dataclass(frozen=True)

@@ -81,7 +81,7 @@ def test_the_phases_that_sleep_are_found():
 def test_the_stage_that_sleeps_is_found():
     """No operator does, so that they leave it all."""
     result = explain("tiny", "flaky", *QUICK, "--models", "tiny-deep", "--mode", "inference",
-                     "--rounds", "1", "--format", "json", fault="napping")  # fmt: skip
+                     "--format", "json", fault="napping")  # fmt: skip
     assert result.returncode == 0, result.stderr
     document = json.loads(result.stdout)
     assert [case["proven"] for case in document["cases"]] == [True, True]
@@ -90,7 +90,7 @@ def test_the_stage_that_sleeps_is_found():
     whole = found["difference_ms"]
     stages = {one["stage"]: one["difference_ms"] for one in found["stages"]}
     assert list(stages) == ["front", "back"]
-    assert whole["value"] > 11
+    assert whole["value"] > 59
     assert stages["back"]["shown"]
     assert stages["back"]["value"] >= 0.95 * whole["value"]
     assert abs(stages["front"]["value"]) < 0.05 * whole["value"]
