@@ -1,7 +1,8 @@
 """What a call of an operator takes through mbench, against a loop written by hand in one process.
 
-Both compute the same calls by the same PyTorch layers, in turns. A call's time is the slope between
-a step of few and a step of many calls, so that a step's own cost is in neither.
+Both compute the same calls by the same PyTorch layers, in turns, and keep their outputs: where each
+is dropped at once, the next one takes its memory, which the caches hold. A call's time is the slope
+between a step of few and a step of many calls, so that a step's own cost is in neither.
 
     PYTHONPATH=core:adapters/pytorch PATH-TO-PYTHON-WITH-TORCH benchmarks/operators.py
 """
@@ -23,6 +24,7 @@ from mbench_pytorch.runtime import Runtime
 
 CALLS = {
     "op:add/32x32": (32, 256),
+    "op:matmul/48x48x48": (32, 256),
     "op:matmul/64x64x64": (32, 256),
     "op:linear/256x768x768": (2, 8),
     "op:conv2d/4x64x56x56-o64-k3-p1": (2, 8),
@@ -48,19 +50,20 @@ def through_mbench(runtime: Runtime, made: Case):
 
 
 def by_hand(benchmark):
-    """The same layers on the same inputs."""
+    """The same layers on the same inputs. Outputs live until those of the next step are made."""
     layers = list(benchmark.model.calls)
     inputs = [one.name for one in benchmark.workload.config.inputs()]
     batches = [
-        [(layer, *(batch[f"{name}.{at}"] for name in inputs)) for at, layer in enumerate(layers)]
+        [[batch[f"{name}.{at}"] for at in range(len(layers))] for name in inputs]
         for batch in benchmark.placed_batches
     ]
     turns = count()
+    kept = {}
 
     @torch.inference_mode()
     def step() -> None:
-        for layer, *operands in batches[next(turns) % len(batches)]:
-            layer(*operands)
+        operands = zip(*batches[next(turns) % len(batches)], strict=True)
+        kept["outputs"] = [layer(*each) for layer, each in zip(layers, operands, strict=True)]
 
     return step
 

@@ -103,17 +103,18 @@ LAYERS: dict[str, Callable[[Any], nn.Module]] = {
 
 
 class Calls(nn.Module):
-    """So many calls, each with weights of its own."""
+    """So many calls, each with weights of its own.
+
+    A small operator takes little longer than Python does to find its operands. So names are made
+    beforehand, and the operands of all calls are taken from the batch at once.
+    """
 
     def __init__(self, kind: Kind) -> None:
         super().__init__()
         self.calls = nn.ModuleList(LAYERS[kind.kind](kind) for _ in range(kind.calls))
-        names = [one.name for one in kind.inputs()]
-        # Of small operators, making names would take as long as the call.
-        self.named = [
-            (f"output.{at}", call, [f"{name}.{at}" for name in names])
-            for at, call in enumerate(self.calls)
-        ]
+        self.layers = tuple(self.calls)
+        self.outputs = [f"output.{at}" for at in range(kind.calls)]
+        self.inputs = [[f"{one.name}.{at}" for at in range(kind.calls)] for one in kind.inputs()]
 
 
 def build(kind: Kind) -> Calls:
@@ -122,4 +123,6 @@ def build(kind: Kind) -> Calls:
 
 def forward(model: Calls, batch: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     """The output of each call: "output.0"."""
-    return {output: call(*[batch[name] for name in inputs]) for output, call, inputs in model.named}
+    operands = zip(*[[batch[name] for name in names] for names in model.inputs], strict=True)
+    found = [call(*each) for call, each in zip(model.layers, operands, strict=True)]
+    return dict(zip(model.outputs, found, strict=True))
