@@ -43,6 +43,7 @@ def rows(document: dict[str, Any]) -> list[dict[str, Any]]:
         made.append(
             {name: case[name] for name in WHO}
             | {axis.name: axis.value(case) for axis in AXES}
+            | {"global_batch_size": case["global_batch_size"]}
             | {"outcome": case["outcome"], "reason": case["reason"]}
             | {"protocol": document["protocol"]["name"]}
             | {

@@ -28,9 +28,9 @@ def scaling_lines(document: Document) -> list[str]:
         if case["devices"] < 2 or not (case["throughput"] or {}).get("value"):
             continue
         who = f"{case['label']}, {name(case, less=less)}, on {case['scale']} devices"
-        said = [*speed_up(document, case), *straggler(case)]
-        if said:
-            lines.append(f"{who}: {'; '.join(said)}")
+        said = [f"global batch {case['global_batch_size']}"]
+        said += [*speed_up(document, case), *straggler(case)]
+        lines.append(f"{who}: {'; '.join(said)}")
     return lines
 
 

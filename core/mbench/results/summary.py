@@ -68,6 +68,7 @@ def summarize_case(run: Run, case: CaseRecord) -> Document:
         **{axis.name: axis.of(case.axes) for axis in AXES},
         "seed": case.axes.seed,
         "devices": case.axes.devices,
+        "global_batch_size": case.axes.samples_per_step,
         "standard": planned.standard,
         "outcome": ended.outcome if ended else "ok" if measured else "failed",
         "reason": ended.reason if ended else "" if measured else unmeasured,

@@ -278,6 +278,13 @@ def test_a_speedup_is_over_a_case_that_differs_in_nothing_else(document, change)
     assert "bf16 over fp32" not in html_report.render(made)
 
 
+def test_several_devices_are_held_against_one(document):
+    made = document(seconds={"tiny": SECONDS["tiny"]}, precision=("fp32", "bf16"))
+    made["cases"][1] |= {"precision": "fp32", "scale": "1x2", "devices": 2, "global_batch_size": 9}
+    page = html_report.render(made)
+    assert "on 1x2 devices: global batch 9; 1 times one device" in page
+
+
 def test_the_command_writes_the_page(write_run, tmp_path):
     runs = [write_run(seconds=SECONDS), write_run(seconds=SECONDS)]
     output = tmp_path / "page.html"

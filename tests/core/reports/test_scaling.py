@@ -14,6 +14,7 @@ def case(scale, rate, *, low=None, high=None, ranks=None, label="tiny"):
     made = make_case(scale=scale, batch_size=8)
     return {
         **dataclasses.asdict(made), "label": label, "devices": made.devices, "ranks": ranks,
+        "global_batch_size": made.samples_per_step,
         "throughput": {"value": rate, "low": low, "high": high} if rate else None,
     }  # fmt: skip
 
@@ -33,7 +34,7 @@ def test_several_are_held_against_one_of_the_same_framework():
         case("1x2", 160.0, low=150.0, high=171.0, ranks=ranks),
     )  # fmt: skip
     assert line.startswith("tiny, ")
-    assert "on 1x2 devices: 1.6 times one device (1.42 .. 1.8), 80% of 2" in line
+    assert "on 1x2 devices: global batch 16; 1.6 times one device (1.42 .. 1.8), 80% of 2" in line
     assert line.endswith("the slowest rank takes 0.2% longer than the fastest")
 
 
@@ -41,8 +42,8 @@ def test_without_one_device_there_is_no_speed_up():
     ranks = {"spread": 0.08, "slowest": [0.1, 0.0, 0.9, 0.0]}
     (line,) = lines(case("2x2", 160.0, ranks=ranks))
     assert line.endswith(
-        "on 2x2 devices: the slowest rank takes 8.0% longer than the fastest, rank 2 most often "
-        "(90% of blocks)"
+        "on 2x2 devices: global batch 32; the slowest rank takes 8.0% longer than the fastest, "
+        "rank 2 most often (90% of blocks)"
     )
 
 

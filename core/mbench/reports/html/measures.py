@@ -16,6 +16,7 @@ from mbench.reports.html.parts import LONG, Chart, Figure, Section, captioned, m
 from mbench.reports.html.speedups import speedups
 from mbench.reports.operators import operators, roofline_lines
 from mbench.reports.remarks import lacking_lines, search_lines
+from mbench.reports.scaling import scaling_lines
 from mbench.reports.text import interval, number
 
 if TYPE_CHECKING:
@@ -127,7 +128,8 @@ def throughput(document: Document) -> Section | None:
     if not figures:
         return None
     lead = "Samples by time, the centre of the processes, with its 95 % interval over them."
-    return Section("throughput", "Throughput", lead, figures, notes=search_lines(document))
+    notes = [*scaling_lines(document), *search_lines(document)]
+    return Section("throughput", "Throughput", lead, figures, notes=notes)
 
 
 def over_batch(cases: list[Document], unit: str) -> Document:
