@@ -38,7 +38,7 @@ def offered(line: str) -> list[str]:
         ("mbench compare --frameworks tiny,flaky:fp32:ea", ["tiny,flaky:fp32:eager"]),
         ("mbench run tiny:fp32:t", ["tiny:fp32:tf32", "tiny:fp32:threads=1"]),
         ("mbench compare nobody:", []),
-        ("mbench compare --models tiny-", ["tiny-model"]),
+        ("mbench compare --models tiny-m", ["tiny-model"]),
         ("mbench compare --models resnet50,bert-ba", ["resnet50,bert-base"]),
         ("mbench compare --models mobilenet", ["mobilenet", "mobilenet_v2"]),
         ("mbench compare --models zo", ["zoo"]),
