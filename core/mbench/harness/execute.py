@@ -48,13 +48,24 @@ def execute(comparisons: Sequence[Comparison], bench: Bench) -> None:
         if comparison.settled and (earlier is None or not is_written(earlier, comparison)):
             write_cases(comparison, bench)
     missing = [c for c in comparisons if earlier is None or not is_done(earlier, c)]
-    turns = bench.protocol.processes if bench.protocol.together else 1
-    bench.progress.plan([bench.expected.get(comparison.number) for comparison in missing] * turns)
+    bench.progress.plan(planned(missing, bench))
     if bench.protocol.together:
         measure_together(missing, bench)
         return
     for comparison in missing:
         measure(comparison, bench)
+
+
+def planned(comparisons: Sequence[Comparison], bench: Bench) -> list[float | None]:
+    """Seconds that each is expected to take. What is measured in the same processes comes once in
+    each set of them, and all of it shares one budget.
+    """
+    seconds = [bench.expected.get(comparison.number) for comparison in comparisons]
+    if not bench.protocol.together:
+        return seconds
+    sets = bench.protocol.processes
+    parts = sets * len(seconds)
+    return [None if each is None else each / parts for each in seconds] * sets
 
 
 def measure_together(comparisons: Sequence[Comparison], bench: Bench) -> None:
