@@ -1,4 +1,4 @@
-"""`mbench compare` in a process of its own, with frameworks that are quick."""
+"""`mbench compare` and `verify` in a process of its own, with frameworks that are quick."""
 
 from __future__ import annotations
 
@@ -86,3 +86,12 @@ def wait_for(run: subprocess.Popen[str], text: str) -> None:
         if text in line:
             return
     raise AssertionError(f"{text!r} never came")
+
+
+def verify(*arguments, fault=""):
+    """The exit code of `mbench verify`, and its proofs."""
+    result = subprocess.run(
+        [*MBENCH, "verify", *arguments, "--threads=1", "--format=json"],
+        env={**os.environ, "FLAKY": fault}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    return result.returncode, json.loads(result.stdout)["proofs"]

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import os
 import subprocess
 
 import pytest
-from comparing import MBENCH, compare, documents
+from comparing import MBENCH, compare, documents, verify
 
 from mbench.workloads.operators import COLLECTIVES
 
@@ -21,14 +19,6 @@ EVERY = (
 SMALL = ("--models", "op:all_reduce/1000", "--mode", "inference")
 QUICK = ("--processes", "1", "--rounds", "2", "--threads", "1", "--block", "0.02", "--no-mfu",
          "--format", "json")  # fmt: skip
-
-
-def verify(*arguments, fault=""):
-    result = subprocess.run(
-        [*MBENCH, "verify", *arguments, "--threads=1", "--format=json"],
-        env={**os.environ, "FLAKY": fault}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    return result.returncode, json.loads(result.stdout)["proofs"]
 
 
 def test_every_collective_is_proven_on_every_rank():

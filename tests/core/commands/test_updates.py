@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import os
 import re
-import subprocess
 
 import pytest
-from comparing import MBENCH, compare, documents
+from comparing import compare, documents, verify
 
 pytestmark = pytest.mark.usefixtures("surroundings")
 
@@ -16,14 +13,6 @@ BOTH = ("--models", "op:sgd/5000,op:adamw/5000", "--mode", "train")
 ONE = ("--models", "op:sgd/20000", "--mode", "train", "--batch-size", "4")
 QUICK = ("--processes", "1", "--rounds", "2", "--threads", "1", "--block", "0.05", "--no-mfu",
          "--format", "json")  # fmt: skip
-
-
-def verify(*arguments, fault=""):
-    result = subprocess.run(
-        [*MBENCH, "verify", *arguments, "--threads=1", "--format=json"],
-        env={**os.environ, "FLAKY": fault}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    return result.returncode, json.loads(result.stdout)["proofs"]
 
 
 def test_updates_are_proven_in_float64_and_as_they_are_timed():
