@@ -15,7 +15,8 @@ from mbench.engine.room import room_on
 from mbench.engine.together import together
 from mbench.equality import cache
 from mbench.equality.idle import Idle
-from mbench.equality.prover import Prover, Wanted
+from mbench.equality.observer import Wanted
+from mbench.equality.prover import Prover
 from mbench.errors import MbenchError
 from mbench.telemetry.system import hardware_threads
 

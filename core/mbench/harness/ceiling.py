@@ -10,8 +10,8 @@ from mbench.contract import wire
 from mbench.contract.precision import PRECISIONS
 from mbench.engine.outcome import CaseEnded
 from mbench.equality.judge import judge_along
+from mbench.equality.observer import Wanted
 from mbench.equality.prove import prove_all
-from mbench.equality.prover import Wanted
 from mbench.plan.plan import supports
 from mbench.results import events
 

@@ -6,8 +6,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mbench.engine.outcome import CaseEnded
+from mbench.equality.observer import Wanted
 from mbench.equality.prove import prove_all
-from mbench.equality.prover import Wanted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -10,8 +10,8 @@ from cases import make_case
 
 from mbench.contract import wire
 from mbench.engine.outcome import CaseEnded
+from mbench.equality.exact import full_size
 from mbench.equality.proof_case import proof_case
-from mbench.equality.prover import Prover
 
 CASE = proof_case(
     make_case(model="gpt2-large", workload="mbench.workloads.gpt2:MODELS", precision="fp64")
@@ -30,7 +30,7 @@ def judged(answer):
         return wire.ShapesFound(shapes=answer)
 
     notes: list[str] = []
-    finding = Prover.full_size(SimpleNamespace(), SimpleNamespace(ask=ask), CASE, notes)
+    finding = full_size(SimpleNamespace(ask=ask), CASE, notes)
     assert asked == [replace(CASE, layers=None)]
     return finding, notes
 
