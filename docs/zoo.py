@@ -2,10 +2,12 @@
 
 Usage: mbench verify --frameworks torch,tf,mxnet,paddle --models zoo --format json --output zoo.json
        python docs/zoo.py zoo.json
+       python docs/zoo.py docs/zoo.json its-zoo.json
        python docs/zoo.py --operators operators.json
 
-Of several files the later ones replace cells of those before. A table of operators is written to
-operators.md, with what it is made of in operators.json beside it.
+Of several files the later ones replace cells of those before: so a framework is added to a page.
+The table of models is written to zoo.md, that of operators to operators.md, each with what it is
+made of in a JSON file beside it.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ __all__ = ["main", "page"]
 HERE = Path(__file__).parent
 PAGE = HERE / "zoo.md"
 OPERATORS = HERE / "operators.md"
-EXACT = ("outputs", "loss", "updates", "optimizer")
+EXACT = ("outputs", "loss", "updates", "optimizer", "exact")
+"""Checks in float64; the last is the worst of all, as the zoo's record has it."""
 SAID = ("model", "mode", "framework", "precision", "outcome", "reason")
 """What a record keeps of a cell, beside what its proof found."""
 
@@ -125,6 +128,15 @@ def worst(proof: dict[str, Any], checks: tuple[str, ...]) -> str:
     return f"{max(known):.0e}" if known else ""
 
 
+def brief(proof: dict[str, Any]) -> dict[str, Any]:
+    """A record of a model, whose page shows the worst errors alone."""
+    if not proof["proof"]:
+        return proof
+    told = (("exact", worst(proof, EXACT)), ("timed", worst(proof, ("timed",))))
+    findings = [{"check": check, "error": float(error)} for check, error in told if error]
+    return {**proof, "proof": {**proof["proof"], "findings": findings}}
+
+
 def record(proof: dict[str, Any]) -> dict[str, Any]:
     """What the page is made of, and nothing of the machine: frameworks without their paths."""
     made = proof["proof"]
@@ -148,13 +160,11 @@ def main() -> int:
         document = json.loads(Path(file).read_text(encoding="utf-8"))
         proofs = [record(proof) for proof in document["proofs"]]
         cells |= {(one["model"], one["mode"], one["framework"]): one for one in proofs}
-    found = list(cells.values())
-    if not operators:
-        PAGE.write_text(page({"proofs": found}), encoding="utf-8")
-        return 0
+    found = list(cells.values()) if operators else [brief(one) for one in cells.values()]
+    path, head = (OPERATORS, OPERATORS_HEAD) if operators else (PAGE, HEAD)
     lines = ",\n".join(json.dumps(one) for one in found)
-    OPERATORS.with_suffix(".json").write_text(f'{{"proofs": [\n{lines}\n]}}\n', encoding="utf-8")
-    OPERATORS.write_text(page({"proofs": found}, OPERATORS_HEAD), encoding="utf-8")
+    path.with_suffix(".json").write_text(f'{{"proofs": [\n{lines}\n]}}\n', encoding="utf-8")
+    path.write_text(page({"proofs": found}, head), encoding="utf-8")
     return 0
 
 

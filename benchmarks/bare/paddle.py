@@ -12,16 +12,21 @@ def build(*, batch_size: int, image_size: int, threads: int):
     """A function that trains n steps and returns when they are done."""
     model = paddle.vision.models.resnet50()
     model.train()
-    compute = paddle.jit.to_static(model)
+
+    @paddle.jit.to_static
+    def compute(images, labels):
+        return F.cross_entropy(model(images), labels)
+
     optimizer = paddle.optimizer.Momentum(
-        learning_rate=1e-8, momentum=0.9, weight_decay=1e-4, parameters=model.parameters()
-    )
+        learning_rate=1e-8, momentum=0.9, weight_decay=1e-4, parameters=model.parameters(),
+        use_multi_tensor=True,
+    )  # fmt: skip
     images = paddle.randn([batch_size, 3, image_size, image_size])
     labels = paddle.randint(0, 1000, [batch_size])
 
     def train(steps: int) -> None:
         for _ in range(steps):
-            loss = F.cross_entropy(compute(images), labels)
+            loss = compute(images, labels)
             loss.backward()
             optimizer.step()
             optimizer.clear_grad()

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from mbench.builtin import mbench_workloads
 from mbench.equality.gates import EXACT
 from mbench.workloads.operators import KINDS, OPERATORS
 from mbench.workloads.operators.updates import UPDATES
@@ -96,6 +97,18 @@ def test_the_page_of_operators_is_that_of_its_record(zoo):
             assert one["reason"], cell
 
 
+def test_the_page_of_the_zoo_is_that_of_its_record(zoo):
+    """Of every model in the five frameworks, none but proven."""
+    recorded = json.loads(zoo.PAGE.with_suffix(".json").read_text())
+    assert zoo.PAGE.read_text() == zoo.page(recorded)
+    found = {(p["model"], p["framework"]): p for p in recorded["proofs"]}
+    assert set(found) == set(product(mbench_workloads(), ("torch", "tf", "mxnet", "paddle", "jax")))
+    for cell, one in found.items():
+        assert one["outcome"] == "ok", cell
+        (exact,) = one["proof"]["findings"]
+        assert 0 < exact["error"] <= EXACT, cell
+
+
 def test_in_float64_alone_a_cell_holds_one_error(zoo):
     page = zoo.page({"proofs": [proof("one", "a", errors=GOOD[:-1])]})
     assert "`a` | 4e-12\n" in page
@@ -112,6 +125,14 @@ def test_later_files_replace_cells(zoo, tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["zoo.py", *map(str, files)])
     assert zoo.main() == 0
     assert "1 of 1 cells are proven." in zoo.PAGE.read_text()
+    kept = tmp_path / "zoo.json"
+    (one,) = json.loads(kept.read_text())["proofs"]
+    worst = [{"check": "exact", "error": 4e-12}, {"check": "timed", "error": 3e-7}]
+    assert one["proof"]["findings"] == worst
+    monkeypatch.setattr(sys, "argv", ["zoo.py", str(kept)])
+    before = zoo.PAGE.read_text()
+    assert zoo.main() == 0
+    assert zoo.PAGE.read_text() == before
 
 
 def test_a_failure_is_not_told_as_an_error(zoo):
