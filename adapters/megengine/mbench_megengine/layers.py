@@ -5,6 +5,7 @@ Shapes: B batch, C channels, H W pixels, L sequence, D features of a head.
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ import megengine as mge
 import numpy as np
 from megengine import functional as F
 from megengine import module as M
+from megengine.autodiff import Function
 from megengine.core._imperative_rt.core2 import apply
 from megengine.core.ops import builtin
 
@@ -103,19 +105,61 @@ class MaxPool(M.MaxPool2d):
 
     `ceil` lets the last window jut out. MegEngine's cannot, so images get zeros behind the last
     pixel. They must come out of a ReLU.
+
+    `ties` is for what comes out of another pooling whose windows overlap, and has the same pixel
+    several times. MegEngine's gradient gives each of these all that is due to them together.
     """
 
     def __init__(
-        self, kernel: int, *, stride: int = 2, padding: int = 0, ceil: bool = False
+        self,
+        kernel: int,
+        *,
+        stride: int = 2,
+        padding: int = 0,
+        ceil: bool = False,
+        ties: bool = False,
     ) -> None:
         super().__init__(kernel, stride, padding)
         self.ceil = ceil
+        self.ties = ties
 
     def forward(self, x: Tensor) -> Tensor:
         juts = -(x.shape[2] - self.kernel_size) % self.stride if self.ceil else 0
         if juts:
             x = F.nn.pad(x, ((0, 0), (0, 0), (0, juts), (0, juts)))
-        return super().forward(x)
+        found = super().forward(x)
+        if not self.ties or not self.training:
+            return found
+        return Shared(self.tied(x.detach(), found.detach()))(found)
+
+    def tied(self, x: Tensor, found: Tensor) -> Tensor:
+        """How many pixels of each window are its greatest."""
+        _, _, height, width = found.shape
+        side, step = (self.padding, self.padding), self.stride
+        # What pads is less than what comes out of a ReLU.
+        x = F.nn.pad(x, ((0, 0), (0, 0), side, side), constant_value=-1.0)
+        shifts = itertools.product(range(self.kernel_size), repeat=2)
+        return sum(
+            F.equal(
+                x[:, :, down : down + step * height : step, across : across + step * width : step],
+                found,
+            ).astype("float32")
+            for down, across in shifts
+        )
+
+
+class Shared(Function):
+    """Its input, whose gradient is divided by `count`."""
+
+    def __init__(self, count: Tensor) -> None:
+        super().__init__()
+        self.count = count
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x + 0.0
+
+    def backward(self, gradient: Tensor) -> Tensor:
+        return gradient / self.count
 
 
 class ReLU6(M.Module):

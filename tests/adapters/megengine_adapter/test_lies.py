@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import small
 from lies import LIES, WORKLOADS, Proofs, assert_caught, draws_remembered
-from small import BERT, infer, resnet
+from small import BERT, infer, losses, resnet
 
 pytest.importorskip("mbench_megengine", reason="MegEngine's adapter is not installed here")
 pytest.importorskip("megengine", reason="MegEngine is not installed here")
@@ -21,6 +21,7 @@ from megengine import module as M
 from mbench.contract import wire
 from mbench.contract.case import Case
 from mbench.equality.gates import TIMED
+from mbench.equality.judge import judge_dropout
 from mbench.equality.proof_case import proof_case
 from mbench.equality.reference import STEPS
 from mbench.equality.rule import RULE_RATE, judge_rule
@@ -115,14 +116,37 @@ def dropout_left_off(benchmark, monkeypatch):
         monkeypatch.setattr(module, "drop_prob", 0)
 
 
-@pytest.mark.parametrize(
-    ("model", "part", "count", "lie", "expected"),
-    [given for given in LIES if given[1] in ("timed", "dropout")],
-)
-def test_a_lie_shows_in_training(proofs, monkeypatch, model, part, count, lie, expected):
-    """ResNet-50's gradients in fp32, and BERT-Base's dropout."""
+def told(part):
+    return pytest.mark.parametrize(
+        ("model", "part", "count", "lie", "expected"), [one for one in LIES if one[1] == part]
+    )
+
+
+@told("timed")
+def test_a_lie_shows_in_gradients(proofs, monkeypatch, model, part, count, lie, expected):
+    """ResNet-50's, in fp32."""
     globals()[lie](proofs.prepare(model, part), monkeypatch)
     assert_caught(proofs.findings(model, part, count), expected)
+
+
+@pytest.mark.thorough  # and it shows in a smaller BERT
+@told("dropout")
+def test_a_lie_shows_in_bert_bases_dropout(proofs, monkeypatch, model, part, count, lie, expected):
+    globals()[lie](proofs.prepare(model, part), monkeypatch)
+    assert_caught(proofs.findings(model, part, count), expected)
+
+
+@pytest.mark.parametrize(("lie", "caught"), [(nothing, False), (dropout_left_off, True)])
+def test_a_lie_shows_in_dropout(runtime, monkeypatch, lie, caught):
+    """As a proof judges it."""
+    (without,) = losses(prepare(runtime, BERT, mode="train"), 1)
+    benchmark = prepare(runtime, BERT, mode="train", dropout=True)
+    lie(benchmark, monkeypatch)
+    (once,) = losses(benchmark, 1)
+    benchmark.load_parameters(BERT.parameters(seed=0))
+    (again,) = losses(benchmark, 1)
+    finding = judge_dropout(once, again, without)
+    assert finding.passed != caught, finding
 
 
 def no_weight_decay(benchmark, monkeypatch):

@@ -26,6 +26,7 @@ from mbench_megengine import layers, parameters
 from mbench_megengine.compiler import COMPILERS
 from megengine import functional as F
 from megengine import module as M
+from megengine.autodiff import GradManager
 
 RESNET = resnet(blocks=(1, 1), widths=(8, 16), stem=8, image_size=32)
 SHALLOW = dataclasses.replace(BERT, config=dataclasses.replace(BERT.config, layers=1))
@@ -126,7 +127,14 @@ def test_a_family_has_the_names_and_shapes_of_the_reference(runtime, model):
     assert found == {one.name: (one.shape, one.trainable) for one in workload.tensors()}
 
 
-@pytest.mark.parametrize("model", FAMILIES)
+@pytest.mark.parametrize(
+    "model",
+    [
+        # 133 million parameters; its layers are those of AlexNet, and batch norm
+        pytest.param(model, marks=pytest.mark.thorough) if model == "vgg11_bn" else model
+        for model in FAMILIES
+    ],
+)
 def test_a_family_computes_the_same_as_a_graph(runtime, model):
     """At the size of its proof, where regions and windows are not those of the usual one."""
     whole = find_workload(mbench_workloads()[model], model)
@@ -151,6 +159,36 @@ def test_a_window_may_jut_out():
     images = np.arange(36, dtype=np.float32).reshape(1, 1, 6, 6)
     found = layers.MaxPool(3, ceil=True)(mge.Tensor(images)).numpy()
     np.testing.assert_array_equal(found[0, 0], [[14, 16, 17], [26, 28, 29], [32, 34, 35]])
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_ties_share_a_gradient(runtime, compiler):
+    """A pixel that is in several windows is there several times, and is the greatest of the next.
+
+    The greatest of the next is the greatest of all that they look at.
+    """
+    images = np.random.default_rng(0).uniform(1, 2, (2, 3, 9, 9)).astype(np.float32)
+    weights = np.random.default_rng(1).normal(size=(2, 3, 4, 4)).astype(np.float32)
+    due = np.zeros_like(images)
+    for image, channel, row, column in np.ndindex(weights.shape):
+        top, left = max(2 * row - 2, 0), max(2 * column - 2, 0)
+        seen = images[image, channel, top : 2 * row + 5, left : 2 * column + 5]
+        down, across = np.unravel_index(seen.argmax(), seen.shape)
+        due[image, channel, top + down, left + across] += weights[image, channel, row, column]
+    first, next_one = layers.MaxPool(3), layers.MaxPool(3, stride=1, padding=1, ties=True)
+    x, w = mge.Parameter(images), mge.Tensor(weights)
+    manager = GradManager().attach([x])
+
+    def gradient():
+        with manager:
+            manager.backward(F.sum(next_one(first(x)) * w))
+        found = x.grad
+        x.grad = None
+        return found
+
+    run = COMPILERS[compiler]("cpu").compile(gradient)
+    for _ in range(3):
+        np.testing.assert_allclose(run().numpy(), due, rtol=1e-5, atol=1e-6)
 
 
 def test_regions_are_those_of_the_reference():

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["build", "forward", "loss"]
 
+AFTER_OVERLAPS = ("3a", "4a")
+"""Modules after a pooling of 3x3 at stride 2."""
+
 
 class GoogLeNet(M.Module):
     def __init__(self, config: GoogLeNetConfig) -> None:
@@ -72,7 +75,7 @@ class Inception(M.Module):
             BasicConv2d(config, module.reduce5, module.wide5, 3, padding=1),
         )
         self.branch4 = M.Sequential(
-            MaxPool(3, stride=1, padding=1),
+            MaxPool(3, stride=1, padding=1, ties=module.name in AFTER_OVERLAPS),
             BasicConv2d(config, inputs, module.pooled, 1),
         )
 
