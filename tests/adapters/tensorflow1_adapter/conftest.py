@@ -1,0 +1,55 @@
+"""Where TensorFlow 1 lives; where it cannot, what needs it is skipped, in the kit too.
+
+Only a machine without its Python may skip. An environment that is not built, for whatever reason,
+is a failure of those tests.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from mbench.builtin import mbench_workloads
+from mbench.engine.scratch import scratch
+from mbench.environments.locate import find
+from mbench.environments.spec import parse
+from mbench.errors import EnvironmentUnavailable
+from mbench.testing.subject import Subject
+
+
+def pytest_collection_modifyitems(items):
+    """Skip what has a worker, with mbench's reason, where no Python is found for one."""
+    if needing := [item for item in items if "subject" in item.fixturenames]:
+        if reason := no_python():
+            for item in needing:
+                item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def no_python():
+    """What mbench says where this machine has no Python for TensorFlow 1; None where it has one."""
+    try:
+        environment(provision=False)
+    except EnvironmentUnavailable as error:
+        if error.outcome == "unsupported":
+            return str(error)
+    except ImportError:  # the adapter is not installed, and no test is collected here
+        pass
+    return None
+
+
+def environment(*, provision):
+    from mbench_tensorflow1.plugin import TensorFlow1
+
+    return find(parse("tf1"), TensorFlow1(), accelerator="cpu", provision=provision, report=print)
+
+
+@pytest.fixture(scope="module")
+def subject(tmp_path_factory):
+    """As the kit's; the environment is built where it is not there yet."""
+    from mbench_tensorflow1.plugin import TensorFlow1
+
+    log = tmp_path_factory.mktemp("worker") / "worker.log"
+    with scratch():
+        yield Subject(
+            adapter=TensorFlow1(), environment=environment(provision=True),
+            workloads=mbench_workloads(), device="cpu", log=log,
+        )  # fmt: skip
