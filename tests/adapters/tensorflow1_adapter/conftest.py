@@ -1,7 +1,7 @@
-"""Where TensorFlow 1 lives; where it cannot, what needs it is skipped, in the kit too.
+"""Where TensorFlow 1 lives, and which tests wait: of the conformance kit too, beside which it runs.
 
-Only a machine without its Python may skip. An environment that is not built, for whatever reason,
-is a failure of those tests.
+Only a machine without TensorFlow 1's Python may skip what needs it. An environment that cannot be
+built, for whatever reason, is a failure of those tests.
 """
 
 from __future__ import annotations
@@ -15,13 +15,22 @@ from mbench.environments.spec import parse
 from mbench.errors import EnvironmentUnavailable
 from mbench.testing.subject import Subject
 
+THOROUGH = "test_a_compiler_takes_each_batch_and_does_the_same_after_loading[xla-train]"
+"""The kit's one test for which XLA compiles a training step: that takes as long as all the others
+of its file. It infers under XLA all the same.
+"""
 
+
+@pytest.hookimpl(tryfirst=True)  # before what is thorough is left out
 def pytest_collection_modifyitems(items):
     """Skip what has a worker, with mbench's reason, where no Python is found for one."""
-    if needing := [item for item in items if "subject" in item.fixturenames]:
-        if reason := no_python():
-            for item in needing:
-                item.add_marker(pytest.mark.skip(reason=reason))
+    for item in items:
+        if item.name == THOROUGH:
+            item.add_marker("thorough")
+    needing = [item for item in items if "subject" in item.fixturenames]
+    if needing and (reason := no_python()):
+        for item in needing:
+            item.add_marker(pytest.mark.skip(reason=reason))
 
 
 def no_python():

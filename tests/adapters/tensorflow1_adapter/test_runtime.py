@@ -16,6 +16,7 @@ pytest.importorskip("mbench_tensorflow1", reason="TensorFlow 1's adapter is not 
 import mbench
 from mbench.builtin import mbench_workloads
 from mbench.contract import wire
+from mbench.engine.launch import launch
 from mbench.testing.subject import observe
 
 MODELS = mbench_workloads()
@@ -45,12 +46,17 @@ def changes(worker, case):
     return prepared, observe(worker, case, steps=3)
 
 
-def test_it_describes_itself(subject):
-    case = small()
-    with subject.worker(case):
-        info = subject.environment
-    assert info.python_version.startswith("3.7.")
-    assert info.packages["tensorflow"] == "1.15.5"
+def test_its_environment_has_what_is_pinned(subject):
+    assert subject.environment.python_version.startswith("3.7.")
+    assert subject.environment.packages["tensorflow"] == "1.15.5"
+
+
+def test_a_worker_describes_itself(subject):
+    worker, info = launch(
+        subject.adapter, subject.environment, small(), log=subject.log, timeout=60
+    )
+    worker.close()
+    assert info.version == "1.15.5"
 
 
 @pytest.mark.parametrize(
@@ -89,7 +95,7 @@ def test_what_it_does_its_own_way_is_said(worker, mode):
     said = "; ".join(worker.prepare(small(mode=mode)).differences)
     assert "channels last" in said
     bert = small(
-        model="bert-base", workload=MODELS["bert-base"], mode=mode, batch_size=1,
+        model="bert-base", workload=MODELS["bert-base"], mode=mode, batch_size=1, layers=1,
         sizes={"sequence_length": 32},
     )  # fmt: skip
     said = "; ".join(worker.prepare(bert).differences)
