@@ -7,7 +7,7 @@ from functools import partial
 from types import SimpleNamespace
 
 import pytest
-from lies import LiesAreCaught, build_then, keeping
+from lies import LIES, LiesAreCaught, build_then, keeping
 
 pytest.importorskip("mindspore", reason="MindSpore is not installed here")
 
@@ -18,6 +18,13 @@ from mbench_mindspore.layers import BatchNorm2d, Conv2d, Dropout, exact
 from mbench_mindspore.models import bert, resnet
 from mbench_mindspore.rules import Clipped
 from mindspore import Parameter, ops
+
+QUICK = [("resnet50", "inference"), ("resnet50", "timed"), ("bert-base", "inference")]
+"""The others are steps in float64, of a quarter of a minute each or more."""
+
+
+def marked(lie):
+    return pytest.param(*lie, marks=() if lie[:2] in QUICK else pytest.mark.thorough)
 
 
 def cells(benchmark, kind):
@@ -37,6 +44,16 @@ class TestLies(LiesAreCaught):
     compiler = "pynative"
     counts_flops = False
     timed = "fp32"
+
+    @pytest.mark.parametrize(
+        ("model", "part", "count", "lie", "expected"), [marked(lie) for lie in LIES]
+    )
+    def test_a_lie(self, proofs, monkeypatch, model, part, count, lie, expected):
+        super().test_a_lie(proofs, monkeypatch, model, part, count, lie, expected)
+
+    @pytest.mark.thorough
+    def test_a_frozen_layer(self, proofs, monkeypatch):
+        super().test_a_frozen_layer(proofs, monkeypatch)
 
     def pads_one_side_more(self, benchmark, monkeypatch):
         """As "same" does at stride 2."""
