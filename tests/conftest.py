@@ -15,13 +15,25 @@ IGNORED = (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--all", action="store_true", help="also the tests that are marked thorough")
+    parser.addoption(
+        "--thorough",
+        action="append",
+        default=[],
+        metavar="PART",
+        help="tests with PART in their names are thorough, too, for not all can be marked",
+    )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what is thorough, and say so, unless --all is given."""
     if config.getoption("--all", default=False):
         return
-    left_out = [item for item in items if item.get_closest_marker("thorough")]
+    parts = config.getoption("--thorough", default=[])
+    left_out = [
+        item
+        for item in items
+        if item.get_closest_marker("thorough") or any(part in item.nodeid for part in parts)
+    ]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]

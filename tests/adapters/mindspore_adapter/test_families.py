@@ -12,6 +12,8 @@ from mbench_mindspore.plugin import MindSpore
 pytest.importorskip("mindspore", reason="MindSpore is not installed here")
 
 
-@pytest.mark.parametrize("model", ["resnet18", "squeezenet1_0"])
+@pytest.mark.parametrize(
+    "model", ["resnet18", pytest.param("squeezenet1_0", marks=pytest.mark.thorough)]
+)
 def test_a_model_is_proven(model, tmp_path, monkeypatch):
     assert_proven(MindSpore(), model, folder=tmp_path, monkeypatch=monkeypatch)

@@ -7,7 +7,7 @@ from functools import partial
 from types import SimpleNamespace
 
 import pytest
-from lies import LiesAreCaught, build_then, keeping
+from lies import LIES, WORKLOADS, LiesAreCaught, build_then, keeping
 
 pytest.importorskip("mindspore", reason="MindSpore is not installed here")
 
@@ -18,6 +18,20 @@ from mbench_mindspore.layers import BatchNorm2d, Conv2d, Dropout, exact
 from mbench_mindspore.models import bert, resnet
 from mbench_mindspore.rules import Clipped
 from mindspore import Parameter, ops
+
+from mbench.contract import wire
+from mbench.contract.case import Case
+from mbench.equality.proof_case import proof_case
+from mbench.equality.reference import STEPS
+from mbench.equality.rule import RULE_RATE, judge_rule
+from mbench.worker.session import Session
+
+QUICK = [("resnet50", "inference"), ("resnet50", "timed"), ("bert-base", "inference")]
+"""The others are steps in float64, of a quarter of a minute each or more."""
+
+
+def marked(lie):
+    return pytest.param(*lie, marks=() if lie[:2] in QUICK else pytest.mark.thorough)
 
 
 def cells(benchmark, kind):
@@ -37,6 +51,50 @@ class TestLies(LiesAreCaught):
     compiler = "pynative"
     counts_flops = False
     timed = "fp32"
+
+    @pytest.mark.parametrize(
+        ("model", "part", "count", "lie", "expected"), [marked(lie) for lie in LIES]
+    )
+    def test_a_lie(self, proofs, monkeypatch, model, part, count, lie, expected):
+        super().test_a_lie(proofs, monkeypatch, model, part, count, lie, expected)
+
+    @pytest.mark.parametrize(
+        ("model", "precision", "lie", "caught"),
+        [
+            ("resnet50", "fp32", "nothing", False),
+            ("resnet50", "fp64", "nothing", False),
+            ("resnet50", "fp64", "no_weight_decay", True),
+            ("resnet50", "fp64", "keeps_gradients", True),
+            ("resnet50", "fp64", "skips_the_update", True),
+            ("bert-base", "fp32", "nothing", False),
+            ("bert-base", "fp64", "nothing", False),
+            ("bert-base", "fp64", "no_clipping", True),
+            ("bert-base", "fp64", "weight_decay_everywhere", True),
+            ("bert-base", "fp64", "skips_the_update", True),
+        ],
+    )
+    def test_a_lie_about_the_optimizer_alone(self, monkeypatch, model, precision, lie, caught):
+        """On gradients that are given, which takes a second."""
+        case = proof_case(
+            Case(
+                model=model, workload=WORKLOADS[model], mode="train", batch_size=1,
+                precision=precision, compiler=self.compiler, device="cpu", threads=2,
+            )
+        )  # fmt: skip
+        case = replace(case, given=True, sizes={}, batch_size=1, learning_rate=RULE_RATE)
+        session = Session()
+        session.answer(
+            wire.Start(runtime=f"{self.package}.runtime:Runtime", device="cpu", threads=2)
+        )
+        session.answer(wire.Prepare(case=case, load=False))
+        getattr(self, lie)(session.rotation.benchmark, monkeypatch)
+        seen = session.answer(wire.Observe(seed=0, steps=STEPS, training=True, in_turn=True))
+        finding = judge_rule(seen.steps, case.resolve(), precision=precision, seed=case.seed)
+        assert finding.passed != caught, finding
+
+    @pytest.mark.thorough
+    def test_a_frozen_layer(self, proofs, monkeypatch):
+        super().test_a_frozen_layer(proofs, monkeypatch)
 
     def pads_one_side_more(self, benchmark, monkeypatch):
         """As "same" does at stride 2."""

@@ -51,6 +51,11 @@ class TestAlike(RuntimesAlike):
             assert runtime.adapter.tiers[tier].says in made.differences[0]
 
 
+@pytest.mark.parametrize(
+    "workload",
+    ["resnet", pytest.param("bert", marks=pytest.mark.thorough)],  # two long compilations
+    indirect=True,
+)
 def test_compilers_agree(runtime, workload):
     expected = losses(prepare(runtime, workload, precision="fp64"), 3)
     assert len(set(expected)) == 3
