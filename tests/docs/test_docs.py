@@ -221,7 +221,7 @@ def test_the_readme_runs_the_main_job_and_the_tests(root, pages):
     settings.read(root / "tox.ini")
     for name in re.findall(r"tox -e ([\w,]+)", "\n".join(pages.values())):
         for environment in name.split(","):
-            known = settings["tox"]["env_list"].replace(" ", "").split(",")
+            known = re.split(r"[,\s]+", settings["tox"]["env_list"])
             assert environment in known or f"testenv:{environment}" in settings, environment
     project = (root / "pyproject.toml").read_text(encoding="utf-8")
     extras = re.search(r"optional-dependencies\]\n(.*?)\n\n", project, re.DOTALL)
