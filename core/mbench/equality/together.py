@@ -37,7 +37,7 @@ def exchange_pass(
     stem = f"{observer.log.stem}-together-{case.precision}"
     with observer.worker(case, observer.log.with_stem(stem)) as worker:
         worker.prepare(case, load=False)
-        together = seen_by_all(observer, worker)
+        together = seen_by_all(worker)
         yield judge_together(together, observer.workload, gate=gate)
         if gate == EXACT:
             yield judge.judge_trajectory(
@@ -45,20 +45,18 @@ def exchange_pass(
             )
         clips = case.resolve().optimizer.clip_norm is not None
         if clips:
-            clipped = seen_by_all(observer, worker, apart=1)
+            clipped = seen_by_all(worker, apart=1)
             worker.prepare(unclipped, load=False)
-        single = [seen_by_all(observer, worker, batch=part)[0] for part in range(ways[0].parts)]
+        single = [seen_by_all(worker, batch=part)[0] for part in range(ways[0].parts)]
         for way in ways:
-            own = seen_by_all(observer, worker, apart=way.stride)
+            own = seen_by_all(worker, apart=way.stride)
             yield judge_together(own, observer.workload, gate=gate)
             yield from judge_apart(own, single, observer.workload, way=way, gate=gate)
             if clips and way is ways[0]:
                 yield judge_clipped(clipped, own, observer.workload, rate=rate, gate=gate)
 
 
-def seen_by_all(
-    observer: Observer, worker: Worker, *, batch: int = 0, apart: int = 0
-) -> list[wire.Observation]:
+def seen_by_all(worker: Worker, *, batch: int = 0, apart: int = 0) -> list[wire.Observation]:
     """What one step leaves on each rank."""
     message = wire.Observe(seed=0, steps=1, training=True, batch=batch, apart=apart)
     return worker.ask_all(message, wire.Observation)
