@@ -59,11 +59,14 @@ class Offers:
     def add(self, name: str, plugin: str, value: Any) -> None:
         self.by_name.setdefault(name, []).append((plugin, value))
 
-    def get(self, name: str) -> Any:
-        """The one value of `name`; raises UsageError where there is none, or more than one."""
+    def get(self, name: str, aliases: Iterable[str] = ()) -> Any:
+        """The one value of `name`; raises UsageError where there is none, or more than one.
+
+        `aliases` are offered, too, where they are what is nearest.
+        """
         offered = self.by_name.get(name, [])
         if not offered:
-            hint = nearest(name, self.by_name) + self.suspect
+            hint = nearest(name, self.by_name, aliases) + self.suspect
             raise UsageError(f"unknown {self.kind} {name!r}{hint}")
         if len(offered) > 1:
             claimants = " and ".join(plugin for plugin, _ in offered)
@@ -84,12 +87,14 @@ class Offers:
         return {name: o[0][1] for name, o in self.by_name.items() if len(o) == 1}
 
 
-def nearest(name: str, known: Iterable[str], *, listing: str = "") -> str:
-    """The tail of an error message that offers the nearest names, or all of them, or the command
-    `listing` where they are too many.
+def nearest(
+    name: str, known: Iterable[str], aliases: Iterable[str] = (), *, listing: str = ""
+) -> str:
+    """The tail of an error message that offers the nearest names or aliases, or all names, or the
+    command `listing` where they are too many.
     """
     names = sorted(known)
-    close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    close = difflib.get_close_matches(name, [*names, *sorted(aliases)], n=3, cutoff=0.5)
     if close:
         return f"; did you mean {' or '.join(close)}?"
     if listing:
@@ -210,8 +215,9 @@ class Plugins:
 
     def adapter(self, name: str) -> Adapter:
         """The one of that name or alias; raises UsageError."""
-        known = name in self.adapters.by_name
-        found: Adapter = self.adapters.get(name if known else self.aliases.get(name, name))
+        if name not in self.adapters.by_name:
+            name = self.aliases.get(name, name)
+        found: Adapter = self.adapters.get(name, self.aliases)
         return found
 
     def report(self, name: str) -> Report:

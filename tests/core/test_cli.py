@@ -122,6 +122,8 @@ MISTAKES = [
     ([*COMPARE, "--fast", "--protocol", "dlperf"], "--fast is for the protocol adaptive, not for"),
     (["compare", "--frameworks", "tiny"], "compare takes two frameworks or more"),
     (["compare", "--frameworks", "tinny,tiny"], "unknown framework 'tinny'; did you mean tiny?"),
+    (["compare", "tiny", "tensorflo"], "unknown framework 'tensorflo'; did you mean tensorflow?"),
+    (["run", "pytorhc"], "unknown framework or suite 'pytorhc'; did you mean pytorch"),
     (["run", "tinny"], "unknown framework or suite 'tinny'; did you mean tiny?"),
     (["run", "quik"], "unknown framework or suite 'quik'; did you mean quick?"),
     (["verify", "--frameworks", "flakey"], "unknown framework 'flakey'; did you mean flaky?"),

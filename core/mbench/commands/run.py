@@ -67,10 +67,11 @@ def ordered(context: click.Context) -> Order:
     subject, frameworks = options["subject"], options["frameworks"]
     suite = find_suite(subject)
     if suite is None:
-        known, name = plugins(context).adapters.by_name, parse_arm(subject).spec.name
-        if name not in known and name not in plugins(context).aliases:
-            suspect = plugins(context).adapters.suspect
-            hint = nearest(name, [*known, *suite_names()]) + suspect
+        adapters, aliases = plugins(context).adapters, plugins(context).aliases
+        name = parse_arm(subject).spec.name
+        if name not in adapters.by_name and name not in aliases:
+            known = [*adapters.by_name, *suite_names()]
+            hint = nearest(name, known, aliases) + adapters.suspect
             raise UsageError(f"unknown framework or suite {name!r}{hint}")
         if frameworks:
             raise UsageError("--frameworks is for suites; to compare there is mbench compare")
