@@ -209,9 +209,9 @@ def test_a_framework_that_cannot_run_does_not_make_the_others_run_twice(mbench):
     assert [case["outcome"] for case in document["cases"]] == ["ok", "unsupported"]
 
 
-def test_verify_has_no_best_compiler(mbench):
-    result = mbench(
-        "verify", "--frameworks", "tiny", "--models", "tiny-model", "--compiler", "best"
-    )
+@pytest.mark.parametrize("asked", [("--compiler", "best"), ("--tier", "all")])
+def test_verify_has_no_best_compiler_and_says_what_to_give(mbench, asked):
+    result = mbench("verify", "--frameworks", "tiny", "--models", "tiny-model", *asked)
     assert result.returncode == 2
-    assert "verify takes compilers by name" in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert "give --tier first,advised or --compiler NAME" in result.stderr
