@@ -103,8 +103,8 @@ def proven(context: click.Context) -> Verification:
     comparisons = plan(sweep, plugins(context))
     if any(comparison.best_compiler for comparison in comparisons):
         raise UsageError(
-            "verify takes compilers by name, and best is found by measuring: give --tier first,advised"
-            " or --compiler NAME; mbench compare proves what it has found"
+            "verify takes compilers by name, and best is found by measuring: give "
+            "--tier first,advised or --compiler NAME; mbench compare proves what it has found"
         )
     progress = open_progress(verbosity=options["verbosity"], color=context.color)
     return verify(
