@@ -5,8 +5,8 @@ Usage: python benchmarks/lies.py torch [tf@/path/to/python ...] [--lies memo,hal
 For every framework, mode and precision one honest worker is compared with liars, each of which
 does other work where it is timed (liars/lies.py), and is the honest adapter in proofs. So no proof
 is made here but of lies that are told in proofs, too. A line is printed for each: what mbench said,
-or NOT TOLD. With --honest, so many comparisons of honest frameworks are made instead, of several
-models, modes and precisions, and each that is called unequal is printed.
+or NOT TOLD and the ratio that it gave. With --honest, so many comparisons of honest frameworks are
+made instead, of several models, modes and precisions, and each that is called unequal is printed.
 """
 
 from __future__ import annotations
@@ -26,6 +26,10 @@ ROOT = HERE.parent
 sys.path[:0] = [str(HERE), str(ROOT / "core")]
 
 from liars.lies import BOTH, LIES  # noqa: E402
+
+from mbench.environments.locate import find  # noqa: E402
+from mbench.environments.spec import parse  # noqa: E402
+from mbench.plugins import Plugins  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -77,27 +81,40 @@ def compared(
 
 
 def told(framework: str, lies: Sequence[str], *case: Any) -> Iterator[tuple[str, str]]:
-    """Of each lie what a comparison with the honest adapter says; empty where it gives a ratio."""
+    """Of each lie what a comparison with the honest adapter says, or NOT TOLD and the ratio."""
     name, _, python = framework.partition("@")
-    at = f"@{python}" if python else ""
+    at = f"@{python}"
     arms = [framework, *(f"liar-{name}{at}:LIE={lie}" for lie in lies)]
     for one in compared(arms, *case):
         if one["against_first"]:
             lie = one["framework"].rpartition("LIE=")[2]
-            yield lie, "" if one["ratio"] is not None else one["reason"].replace(at, "")
+            if " is failed: " in (one["reason"] or ""):
+                raise SystemExit(f"{lie} could not be told: {one['reason']}")
+            untold = one["ratio"] is not None
+            yield lie, f"NOT TOLD: {one['ratio']:.3f}" if untold else one["reason"].replace(at, "")
 
 
 def failing(framework: str, lie: str, model: str, mode: str, precision: str) -> str:
-    """What the proof of a liar says; empty where it holds."""
+    """What the proof of a liar says, or NOT TOLD."""
     name, _, python = framework.partition("@")
-    at = f"@{python}" if python else ""
+    at = f"@{python}"
     with tempfile.TemporaryDirectory(prefix="mbench-lies-") as folder:
         document = mbench(
             "verify", f"liar-{name}{at}", *sized(model), "--mode", mode, "--precision", precision,
             "--threads", "1", "--quiet", "--format", "json", folder=folder, LIE=lie,
         )  # fmt: skip
     (proof,) = document["proofs"]
-    return "" if proof["outcome"] == "ok" else str(proof["reason"])
+    return "NOT TOLD" if proof["outcome"] == "ok" else str(proof["reason"])
+
+
+def placed(framework: str) -> str:
+    """With its Python named, for an environment of mbench's own would shut the liars out."""
+    spec = parse(framework)
+    if spec.python:
+        return framework
+    environment = find(spec, Plugins().adapter(spec.name), accelerator="cpu", provision=True,
+                       report=print)  # fmt: skip
+    return f"{framework}@{environment.python}"
 
 
 def lie_to(framework: str, names: Sequence[str], modes: Sequence[str], precisions: Sequence[str],
@@ -154,12 +171,13 @@ def main() -> None:
     else:
         names = arguments.lies.split(",")
         found = itertools.chain.from_iterable(
-            lie_to(framework, names, modes, precisions) for framework in arguments.frameworks
+            lie_to(placed(framework), names, modes, precisions)
+            for framework in arguments.frameworks
         )
     for one in found:
         line = dict(one)
         said = line.pop("told")
-        print(" ".join(map(str, line.values())), said or "NOT TOLD", sep=": ", flush=True)
+        print(" ".join(map(str, line.values())), said or "nothing false", sep=": ", flush=True)
         if arguments.output:
             with arguments.output.open("a", encoding="utf-8") as file:
                 print(json.dumps(one), file=file)

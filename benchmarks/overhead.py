@@ -1,12 +1,13 @@
 """Throughput through mbench against a bare hand-written loop of the same framework.
 
 Usage: python benchmarks/overhead.py [--frameworks torch,tf,mxnet,paddle] [--processes 4]
-           [--device cpu|cuda] [--precision fp32|amp-fp16]
+           [--device cpu|cuda] [--precision fp32|amp-fp16] [--steady]
 
 Both train ResNet-50 in one process, so that they share its settings and its luck, in blocks that
 alternate in random order. What they do not share is how their memory is laid out, which may make
 either of them a few per cent faster by chance. So each process builds both several times, and a
-build is the replicate.
+build is the replicate. With --steady memory scatters less: it is laid out as mbench's own --steady
+lays it out.
 
 Blocks last some 0.8 s, nearly as long as mbench's own: in shorter ones what comes before a block, a
 collection of garbage in which the framework's threads fall asleep, weighs more than it does in use.
@@ -20,11 +21,13 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from statistics import fmean
 
 from mbench.contract.tier import ADVISED
+from mbench.engine import steady
 from mbench.engine.variables import thread_variables
 from mbench.environments.locate import find
 from mbench.environments.spec import parse
@@ -48,6 +51,7 @@ def main() -> None:
     parser.add_argument("--precision", choices=("fp32", "amp-fp16"), default="fp32")
     parser.add_argument("--batch-size", type=int, default=2)
     parser.add_argument("--image-size", type=int, default=64)
+    parser.add_argument("--steady", action="store_true", help="huge pages, fixed addresses")
     parser.add_argument("--no-provision", action="store_true", help="build no environment")
     parser.add_argument("--format", choices=("text", "json"), default="text")
     arguments = parser.parse_args()
@@ -62,6 +66,7 @@ def main() -> None:
         paths = [ROOT, ROOT.parent / "core", ROOT.parent / "adapters" / FOLDERS[spec.name]]
         variables = {
             **os.environ,
+            **(steady.variables() if arguments.steady else {}),
             **thread_variables(arguments.threads),
             **adapter.variables(threads=arguments.threads, device=arguments.device),
             **adapter.tiers[ADVISED].variables,  # as in bare/child.py
@@ -77,10 +82,11 @@ def main() -> None:
                 *map(str, (arguments.batch_size, arguments.image_size, arguments.threads,
                            arguments.builds, arguments.rounds, arguments.steps, process)),
             ]  # fmt: skip
-            answer = subprocess.run(
-                command, env=variables, check=True, stdout=subprocess.PIPE,
-                stderr=None if as_json else subprocess.DEVNULL, text=True,
-            )  # fmt: skip
+            with steady.steadily(arguments.threads) if arguments.steady else nullcontext():
+                answer = subprocess.run(
+                    command, env=variables, check=True, stdout=subprocess.PIPE,
+                    stderr=None if as_json else subprocess.DEVNULL, text=True,
+                )  # fmt: skip
             pairs = []
             for rounds in json.loads(answer.stdout.splitlines()[-1]):
                 build = len(bare)

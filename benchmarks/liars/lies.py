@@ -122,19 +122,22 @@ class Forward(Optimized):
 
 
 class Hasty(Lie):
-    """a thread does the steps, for which synchronize does not wait"""
+    """a thread does the steps, 64 of which may be due; synchronize does not wait for it"""
 
     block = 0.25
 
     def place_batches(self) -> None:
         self.thread = ThreadPoolExecutor(1)
+        self.room = threading.Semaphore(64)
         super().place_batches()
 
     def settled(self, method: Callable[..., Any], *arguments: Any) -> Any:
         return self.thread.submit(method, *arguments).result()
 
     def step(self, at: int) -> None:
-        self.thread.submit(super().step, at)
+        self.room.acquire()
+        made = self.thread.submit(super().step, at)
+        made.add_done_callback(lambda _: self.room.release())
 
     def load_parameters(self, arrays: Iterable[tuple[str, np.ndarray]]) -> None:
         self.settled(super().load_parameters, arrays)
