@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from mbench.contract import wire
@@ -13,7 +14,7 @@ from mbench.equality.judge import judge_along
 from mbench.equality.observer import Wanted
 from mbench.equality.prove import prove_all
 from mbench.plan.plan import supports
-from mbench.results import events
+from mbench.results import clocks, events
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -148,29 +149,28 @@ class Ceilings:
         return found
 
     def twice(self, worker: Worker, case: Case, *, sustained: bool) -> tuple[int, list[int]]:
-        """As `time`; a second time where inputs that had been seen were much faster, since a stall
-        may look like that once. Raises CaseEnded.
+        """Steps of a block, and the nanoseconds of each block; tried a second time where something
+        speaks against them, since a stall may look like that once. Raises CaseEnded.
         """
-        for _ in range(2):
-            steps, nanoseconds, unseen = self.time(worker, case, sustained=sustained)
-            faster = unseen * steps / min(nanoseconds)
-            if faster <= MEMORY_FACTOR:
-                return steps, nanoseconds
-        raise CaseEnded(
-            "not-equal", f"timed: steps on inputs that it had seen were {faster:.3g} times as fast"
-        )
+        try:
+            return self.time(worker, case, sustained=sustained)
+        except Doubtful:
+            return self.time(worker, case, sustained=sustained)
 
-    def time(self, worker: Worker, case: Case, *, sustained: bool) -> tuple[int, list[int], float]:
-        """Steps of a block, the nanoseconds of each block, and those of a step on inputs that no
-        step has seen; raises CaseEnded.
-        """
+    def time(self, worker: Worker, case: Case, *, sustained: bool) -> tuple[int, list[int]]:
+        """The same, once; raises CaseEnded."""
         batches = worker.prepare(case).batches
         worker.run(1)  # tuning and page faults
+        looked(worker)  # that step is done now, whatever it left
+        idle = looked(worker)
         unseen = float(worker.run(1).nanoseconds[0])
         seconds = unseen / 1e9
+        if (left := looked(worker) - idle) > clocks.most_left(seconds):
+            raise Doubtful(f"{left:.3g} s of work went on after synchronize")
         if batches > 2 and 2 + BLOCKS * BLOCK_SECONDS / seconds > batches:  # some are seen again
             unseen = worker.run(batches - 2).nanoseconds[0] / (batches - 2)
             seconds = unseen / 1e9
+        seconds = max(seconds, left)  # of steps that return early, far too many would fit
         if sustained:
             worker.run(max(1, round(SUSTAINED_SECONDS / seconds)))
         block_seconds = SUSTAINED_BLOCK_SECONDS if sustained else BLOCK_SECONDS
@@ -179,7 +179,23 @@ class Ceilings:
         for _ in range(BLOCKS):
             with self.progress.timing():
                 found += worker.run(steps).nanoseconds
-        return steps, found, unseen
+        if (faster := unseen * steps / min(found)) > MEMORY_FACTOR:
+            raise Doubtful(f"steps on inputs that it had seen were {faster:.3g} times as fast")
+        return steps, found
+
+
+class Doubtful(CaseEnded):
+    """What was timed is not the work that was asked for, by what `reason` says."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__("not-equal", f"timed: {reason}")
+
+
+def looked(worker: Worker) -> float:
+    """Seconds, by the parent's clock, until what the last step left is told."""
+    begin = perf_counter()
+    worker.ask(wire.Look(), wire.Seen)
+    return perf_counter() - begin
 
 
 def check(worker: Worker, case: Case) -> float:

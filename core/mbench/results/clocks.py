@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from mbench.results.events import Block, Evidence
     from mbench.results.records import CaseRecord
 
-__all__ = ["merged", "misread", "unfinished"]
+__all__ = ["merged", "misread", "most_left", "unfinished"]
 
 FEWEST_BLOCKS = 8
 """For a word on clocks: seven of eight blocks must speak against one, since other load delays."""
@@ -57,6 +57,12 @@ def misread(case: CaseRecord) -> str:
     )  # steps that lead a block are not timed: they take what those do, if its clock is right
     found = beyond(((own, waited - own) for own, waited in pairs), CLOCK)
     return f"it says {found[0]:.3g} s where {sum(found):.3g} s passed" if found else ""
+
+
+def most_left(seconds: float) -> float:
+    """Those for which a look may wait after a block of `seconds`."""
+    share, slack = LEFT
+    return share * seconds + slack
 
 
 def unfinished(case: CaseRecord) -> str:

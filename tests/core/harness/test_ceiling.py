@@ -23,11 +23,18 @@ SIDES = {"matmul": (64, 128, 256, 512), "add": (64, 128)}
 
 class Worker(SilentWorker):
     """Does 1e8 FLOPs and 1e7 bytes a second; `faults` by operator. `lie` changes an answer; what is
-    `remembered` costs a hundredth. Of the first `stalls` cases steps on new inputs are slow.
+    `remembered` costs a hundredth. Of the first `stalls` cases steps on new inputs are slow, and of
+    the first `late` cases steps return at once, and the look after them waits, by the parent's
+    `clock`.
     """
 
-    def __init__(self, faults=None, lie=lambda answer: answer, *, remembered=False, stalls=0):
+    clock = 0.0
+
+    def __init__(
+        self, faults=None, lie=lambda answer: answer, *, remembered=False, stalls=0, late=0
+    ):
         super().__init__()
+        self.late, self.due = late, 0
         self.faults = faults or {}
         self.lie = lie
         self.remembered, self.stalls = remembered, stalls
@@ -46,6 +53,11 @@ class Worker(SilentWorker):
         return wire.Prepared(seconds=0.0, differences=[], trainable_parameters=0, batches=8)
 
     def ask(self, message, answer, *, timeout=None):
+        if self.late >= len(self.made):
+            Worker.clock += 0.1 * self.due
+            self.due = 0
+        if message == wire.Look():
+            return wire.Seen(step=self.steps, batch=0, outputs={})
         assert message == wire.Look(along=True)
         found = {}
         for name, array in self.workload.answers(seed=0, batch=1).items():
@@ -56,6 +68,7 @@ class Worker(SilentWorker):
     def run(self, count, *, each=False, lead=0, timeout=None):
         new = max(0, min(count, 8 - self.steps))
         self.steps += count
+        self.due += count
         cost = new * (4 if self.slow else 1) + (count - new) * (0.01 if self.remembered else 1)
         return wire.Elapsed(start_nanoseconds=0, nanoseconds=[round(cost * self.seconds * 1e9)])
 
@@ -71,6 +84,7 @@ class Store:
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
+    monkeypatch.setattr(ceiling, "perf_counter", lambda: Worker.clock)
     monkeypatch.setattr(ceiling, "SIDES", SIDES)
     monkeypatch.setattr(ceiling, "ON_CPU", {**SIDES, "add": (64,)})
 
@@ -154,6 +168,15 @@ def test_a_stall_is_not_taken_for_memory(entries):
     worker = Worker(stalls=1)
     assert [event.reason for event in find(entries[0], worker)] == [""] * 4
     assert worker.made[:3] == ["op:matmul/64x64x64"] * 2 + ["op:matmul/128x128x128"]
+
+
+def test_work_that_goes_on_after_a_step_is_no_ceiling(entries):
+    """Blocks of such steps, as many as seem to fit, would go on for hours."""
+    worker = Worker(late=2)
+    products = [e for e in find(entries[0], worker) if e.operator == "matmul"]
+    assert worker.made[:2] == ["op:matmul/64x64x64"] * 2
+    assert [event.nanoseconds for event in products] == [[]]
+    assert products[0].reason.startswith("not-equal: timed: 0.1 s of work went on after")
 
 
 def test_what_is_not_proven_small_is_not_timed(entries, monkeypatch):
