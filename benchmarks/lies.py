@@ -26,6 +26,7 @@ ROOT = HERE.parent
 sys.path[:0] = [str(HERE), str(ROOT / "core")]
 
 from liars.lies import BOTH, LIES  # noqa: E402
+from liars.table import rows  # noqa: E402
 
 from mbench.environments.locate import find  # noqa: E402
 from mbench.environments.spec import parse  # noqa: E402
@@ -38,8 +39,7 @@ AT_ONCE = 8
 """Liars in a comparison: all are in memory together."""
 BRIEF = ["--processes", "1", "--rounds", "8", "--budget", "3000", "--threads", "1",
          "--quiet", "--format", "json"]  # fmt: skip
-HONEST = ("squeezenet1_1", "shufflenet_v2_x0_5", "resnet18", "mnasnet0_5", "mobilenet_v2",
-          "small-bert")  # fmt: skip
+HONEST = ("squeezenet1_1", "shufflenet_v2_x0_5", "resnet18", "mnasnet0_5", "mobilenet_v2")
 
 
 def mbench(*arguments: str, folder: str, **variables: str) -> dict[str, Any]:
@@ -64,17 +64,17 @@ def mbench(*arguments: str, folder: str, **variables: str) -> dict[str, Any]:
     return report
 
 
-def sized(model: str) -> list[str]:
-    images = ["--image-size", "64"] if model != "small-bert" else []
-    return ["--models", model, "--batch-size", "4", *images]
+def sized(models: str) -> list[str]:
+    images = ["--image-size", "64"] if models != "small-bert" else []
+    return ["--models", models, "--batch-size", "4", *images]
 
 
 def compared(
-    arms: Sequence[str], model: str, block: float, mode: str, precision: str
+    arms: Sequence[str], models: str, block: float, modes: str, precisions: str, *more: str
 ) -> Iterator[dict[str, Any]]:
     with tempfile.TemporaryDirectory(prefix="mbench-lies-") as folder:
         document = mbench(
-            "compare", *arms, *sized(model), "--mode", mode, "--precision", precision,
+            "compare", *arms, *sized(models), "--mode", modes, "--precision", precisions, *more,
             "--no-verify", "--block", str(block), *BRIEF, "--results", folder, folder=folder,
         )  # fmt: skip
     yield from document["comparisons"]
@@ -141,33 +141,57 @@ def grouped(names: Sequence[str]) -> Iterator[tuple[tuple[str, float], list[str]
         yield key, [name for name in names if keys[name] == key]
 
 
-def honest(frameworks: Sequence[str], count: int, modes: Sequence[str], precisions: Sequence[str],
-           ) -> Iterator[dict[str, Any]]:  # fmt: skip
-    """What comparisons of honest frameworks say; `told` is what is false."""
-    cases = itertools.cycle(itertools.product(precisions, modes, HONEST))
-    for precision, mode, model in itertools.islice(cases, count):
-        found = list(compared(frameworks, model, 0.05, mode, precision))
-        yield {
-            "model": model, "mode": mode, "precision": precision,
-            "pairs": sum(one["ratio"] is not None for one in found),
-            "told": [one["reason"] for one in found if one["equal_work"] == "not proven"],
-            "left": [one["reason"] for one in found
-                     if one["ratio"] is None and one["equal_work"] != "not proven"],
-        }  # fmt: skip
+def honest(
+    frameworks: Sequence[str],
+    count: int,
+    modes: Sequence[str],
+    precisions: Sequence[str],
+    *,
+    first_seed: int,
+) -> Iterator[dict[str, Any]]:
+    """What comparisons of honest frameworks say; `told` is what is false. Each sweep of them has
+    weights and data of its own.
+    """
+    made = 0
+    for seed in itertools.count(first_seed):
+        for models in (",".join(HONEST), "small-bert"):
+            whole = (",".join(modes), ",".join(precisions))
+            found = list(compared(frameworks, models, 0.05, *whole, "--seed", str(seed)))
+            for case in itertools.product(models.split(","), modes, precisions):
+                if made == count:
+                    return
+                made += 1
+                names = ("model", "mode", "precision")
+                pairs = [one for one in found if tuple(one[name] for name in names) == case]
+                assert pairs, case
+                yield {
+                    **dict(zip(names, case, strict=True)), "seed": seed,
+                    "pairs": sum(one["ratio"] is not None for one in pairs),
+                    "told": [one["reason"] for one in pairs if one["equal_work"] == "not proven"],
+                    "left": [one["reason"] for one in pairs
+                             if one["ratio"] is None and one["equal_work"] != "not proven"],
+                }  # fmt: skip
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("frameworks", nargs="+", help="as mbench compare takes them")
+    parser.add_argument("frameworks", nargs="*", help="as mbench compare takes them")
     parser.add_argument("--lies", default=",".join(LIES), help="by name (default: all)")
     parser.add_argument("--mode", default=",".join(BOTH))
     parser.add_argument("--precision", default="fp32,amp-bf16,bf16")
     parser.add_argument("--honest", type=int, metavar="N", help="N honest comparisons instead")
+    parser.add_argument("--seed", type=int, default=0, help="of the first of them")
     parser.add_argument("--output", type=Path, help="append each line to this file as JSON, too")
+    parser.add_argument("--table", type=Path, metavar="FILE", help="what --output wrote, drawn up")
     arguments = parser.parse_args()
+    if arguments.table:
+        lines = arguments.table.read_text(encoding="utf-8").splitlines()
+        print(*rows([json.loads(line) for line in lines]), sep="\n")
+        return
     modes, precisions = arguments.mode.split(","), arguments.precision.split(",")
     if arguments.honest:
-        found = honest(arguments.frameworks, arguments.honest, modes, precisions)
+        found = honest(arguments.frameworks, arguments.honest, modes, precisions,
+                       first_seed=arguments.seed)  # fmt: skip
     else:
         names = arguments.lies.split(",")
         found = itertools.chain.from_iterable(

@@ -1,0 +1,51 @@
+"""The lies that were told, as a table in Markdown: a row for each, a column for each case."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from liars.lies import LIES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+__all__ = ["rows"]
+
+BY = (
+    ("NOT TOLD", r"NOT TOLD"),
+    ("outputs", r"output \S+ of batch"),
+    ("loss", r"loss of batch|first losses|losses of batch"),
+    ("updates", r"updates, by|stands? still"),
+    ("statistics", r"running|mean of"),
+    ("speed", r"an MFU of|processor time"),
+    ("clock", r"it says .* s passed"),
+    ("unfinished", r"went on after synchronize"),
+    ("merged", r"a step takes .* by itself"),
+    ("steps", r"steps? (were|was|are) |skipped"),
+)
+"""What tells a lie, by the words in which it is told."""
+
+
+def by_what(said: str) -> str:
+    """In a word; the whole sentence where none is known."""
+    for word, pattern in BY:
+        if re.search(pattern, said):
+            ratio = said.removeprefix("NOT TOLD").strip(": ")
+            return f"**not told**, {ratio}" if word == "NOT TOLD" else word
+    return said
+
+
+def rows(lines: Sequence[Mapping[str, str]]) -> Iterator[str]:
+    """The last word on each counts."""
+    cases = list(dict.fromkeys((one["framework"], one["mode"], one["precision"]) for one in lines))
+    told = {(one["lie"], one["framework"], one["mode"], one["precision"]): one["told"]
+            for one in lines}  # fmt: skip
+    yield "| Lie | What it does | " + " | ".join(map(", ".join, cases)) + " |"
+    yield "|---|---|" + "---|" * len(cases)
+    for name, lie in LIES.items():
+        found = [told.get((name, *case)) for case in cases]
+        if any(found):
+            says = (lie.__doc__ or "").split("\n", 1)[0]
+            cells = ["" if one is None else by_what(one) for one in found]
+            yield f"| `{name}` | {says} | " + " | ".join(cells) + " |"
