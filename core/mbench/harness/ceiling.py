@@ -32,6 +32,9 @@ __all__ = ["Ceilings"]
 
 SIDES = {"matmul": (1024, 2048, 4096, 8192, 16384), "add": (8192, 16384)}
 """Of square matrices: grown until one step takes LONGEST_SECONDS."""
+SINGLE = "single"
+"""The product in single precision, beside that in half precision: a processor without units for the
+latter does better to widen, as frameworks do for it in some operators."""
 ON_CPU = {**SIDES, "add": (2048,)}
 """There malloc gives larger blocks back to the system, and a step would be page faults above all.
 By turns of eight pairs the sums still come from memory: 256 MiB of them in single precision."""
@@ -75,9 +78,9 @@ class Ceilings:
         """
         wanted = []
         for entry, environment in entries:
-            for operator, sides in SIDES.items():
+            for operator in operators(entry):
                 of_whom = (*key(entry), operator)
-                case = case_of(entry, operator, sides[0])
+                case = case_of(entry, operator, sides_of(entry, operator)[0])
                 if of_whom in self._proven or not supports(entry.adapter, case).supported:
                     continue
                 self._proven[of_whom] = "not proven"
@@ -102,19 +105,16 @@ class Ceilings:
     def find(self, entry: Entry, worker: Worker) -> None:
         """Time all sizes; one that cannot be made says why, and ends nothing."""
         self._known.add(key(entry))
-        sides = ON_CPU if entry.case.device == "cpu" else SIDES
-        found = self.grown(entry, worker, "matmul", sides["matmul"])
-        if entry.case.device != "cpu" and found:
-            fastest = max(found, key=lambda one: one.amount * one.steps / min(one.nanoseconds))
-            self.one(entry, worker, "matmul", fastest.size, sustained=True)
-        self.grown(entry, worker, "add", sides["add"])
+        for operator in operators(entry):
+            found = self.grown(entry, worker, operator)
+            if operator == "matmul" and entry.case.device != "cpu" and found:
+                fastest = max(found, key=lambda one: one.amount * one.steps / min(one.nanoseconds))
+                self.one(entry, worker, operator, fastest.size, sustained=True)
 
-    def grown(
-        self, entry: Entry, worker: Worker, operator: str, sides: Sequence[int]
-    ) -> list[events.Ceiling]:
+    def grown(self, entry: Entry, worker: Worker, operator: str) -> list[events.Ceiling]:
         """All sizes up to the first that takes long or cannot be done."""
         found = []
-        for side in sides:
+        for side in sides_of(entry, operator):
             one = self.one(entry, worker, operator, side)
             if one.reason:
                 break
@@ -213,15 +213,28 @@ def check(worker: Worker, case: Case) -> float:
     return found.error
 
 
+def operators(entry: Entry) -> list[str]:
+    """Those that show what the machine can do for a case."""
+    half = PRECISIONS[entry.case.precision].half
+    return ["matmul", SINGLE, "add"] if half else ["matmul", "add"]
+
+
+def sides_of(entry: Entry, operator: str) -> Sequence[int]:
+    sides = ON_CPU if entry.case.device == "cpu" else SIDES
+    return sides["matmul" if operator == SINGLE else operator]
+
+
 def case_of(entry: Entry, operator: str, side: int) -> Case:
     """An operator on square matrices: in the type of the precision's products, so that nothing is
     cast, or else as the mixed precision does it.
     """
-    name = NAMES[operator].format(side)
+    name = NAMES["matmul" if operator == SINGLE else operator].format(side)
     mixed = replace(
         entry.case.of_operator(name), mode="inference", seed=0,
         compiler=next(iter(entry.adapter.compilers)),
     )  # fmt: skip
+    if operator == SINGLE:
+        return replace(mixed, precision="fp32")
     pure = replace(mixed, precision=PRECISIONS[mixed.precision].pure)
     return pure if supports(entry.adapter, pure).supported else mixed
 

@@ -19,7 +19,8 @@ Document = dict[str, Any]
 
 
 def ceiling(run: Run, case: CaseRecord) -> Document | None:
-    """The peaks for `case`, found by any case of its framework, precision, device and threads.
+    """The peaks for `case`, found by any case of its framework, precision, device and threads. In
+    half precision the product is that of single precision, where this is faster.
 
     None where none was sought. A peak is the fastest block's: whatever slows a block down, it
     takes the machine nowhere near its limit.
@@ -27,9 +28,9 @@ def ceiling(run: Run, case: CaseRecord) -> Document | None:
     made = [p for other in run.cases.values() if key(other) == key(case) for p in other.ceiling]
     if not made:
         return None
-    product, memory = of_kind(made, "matmul"), largest(made, "add")
+    product, memory = fastest_product(made), largest(made, "add")
     sustained = of_kind(made, "sustained")
-    found = {"matmul": product, "add": memory}
+    found = {"matmul": product, "single": product, "add": memory}
     lacking = [one for one in made if one.reason and found.get(one.operator) is None]
     return {
         "flops_per_second": rate(product) if product else None,
@@ -42,10 +43,11 @@ def ceiling(run: Run, case: CaseRecord) -> Document | None:
 
 def peak(run: Run, case: CaseRecord) -> float | None:
     """FLOPs per second of the fastest matrix product that any framework of the run made here, in
-    the precision of `case`, on its device, with its threads; None where none was made.
+    the precision of `case` or in a wider one, on its device, with its threads; None where none was
+    made.
     """
     made = [p for c in run.cases.values() if where(c) == where(case) for p in c.ceiling]
-    product = of_kind(made, "matmul")
+    product = fastest_product(made)
     return rate(product) if product else None
 
 
@@ -63,6 +65,12 @@ def key(case: CaseRecord) -> tuple[Any, ...]:
 
 def where(case: CaseRecord) -> tuple[Any, ...]:
     return (case.axes.precision, case.axes.device, case.axes.threads)
+
+
+def fastest_product(made: Sequence[Ceiling]) -> Ceiling | None:
+    """Half precision may be widened: what the machine can do in single precision bounds it, too."""
+    kinds = (of_kind(made, "matmul"), of_kind(made, "single"))
+    return max((one for one in kinds if one), key=rate, default=None)
 
 
 def of_kind(made: Sequence[Ceiling], kind: str) -> Ceiling | None:

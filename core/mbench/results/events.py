@@ -240,8 +240,9 @@ class Ceiling(OfCase):
     """When a case's first worker has done its part: an operator of a size, or why there is none."""
 
     operator: str = ""
-    """ "matmul"; "sustained", the fastest of them again for seconds; or "add". Empty in older
-    files, whose products nobody had proven: they are no ceilings any more."""
+    """ "matmul"; "sustained", the fastest of them again for seconds; "single", the product in fp32
+    beside that in half precision; or "add". Empty in older files, whose products nobody had proven:
+    they are no ceilings any more."""
     size: Number
     """Rows of the square matrices."""
     amount: Number = 0

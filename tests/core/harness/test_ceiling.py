@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import mbench_tiny
 import numpy as np
@@ -130,6 +131,22 @@ def test_a_gpu_is_also_asked_for_what_it_goes_on_with(entries, monkeypatch):
     seconds = sum(sustained.nanoseconds) / 1e9
     assert sustained.steps * BLOCKS * sustained.amount / seconds == pytest.approx(1e8, rel=1e-3)
     assert seconds > BLOCKS * 0.2
+
+
+def test_half_precision_is_also_asked_for_what_it_could_do_in_single(entries, monkeypatch):
+    """A processor that has no units for bfloat16 multiplies float32 many times as fast."""
+    monkeypatch.setattr(ceiling, "supports", lambda *_: SimpleNamespace(supported=True))
+    entry = replace(entries[0], case=replace(entries[0].case, precision="bf16"))
+    asked = []
+
+    class Noting(Worker):
+        def prepare(self, case, *, load=True):
+            asked.append((case.model.partition("/")[0], case.precision))
+            return super().prepare(case, load=load)
+
+    events = find(entry, Noting())
+    assert [event.operator for event in events] == ["matmul"] * 3 + ["single"] * 3 + ["add"]
+    assert asked == [("op:matmul", "bf16")] * 3 + [("op:matmul", "fp32")] * 3 + [("op:add", "bf16")]
 
 
 def test_what_cannot_be_done_is_written_down_and_the_rest_goes_on(entries):

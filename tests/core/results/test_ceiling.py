@@ -42,6 +42,19 @@ def test_the_peak_is_the_fastest_block_of_the_fastest_size(document):
     assert case["mfu"] == pytest.approx(FLOPS * RATE / 2e9)
 
 
+def test_half_precision_is_bounded_by_what_the_machine_does_in_single(document):
+    """Widened, as convolutions are where a processor has no units for bfloat16, it is no wonder."""
+    slow = timed("matmul", 1000, 1_000_000)
+    (alone,) = cases(document, [slow])
+    (case,) = cases(document, [slow, timed("single", 1000, 10_000, size=20)])
+    assert case["ceiling"]["flops_per_second"] == 1e8
+    assert case["ceiling"]["matmul_size"] == 20
+    assert case["mfu"] == pytest.approx(alone["mfu"] / 100)
+    (case,) = cases(document, [slow, lacking("single")])
+    assert case["ceiling"]["flops_per_second"] == 1e6
+    assert case["ceiling"]["reason"] == ""
+
+
 def test_none_is_sought_none_is_found(document):
     (case,) = cases(document, [])
     assert case["ceiling"] is case["mfu"] is None
