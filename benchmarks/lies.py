@@ -30,6 +30,7 @@ from liars.table import rows  # noqa: E402
 
 from mbench.environments.locate import find  # noqa: E402
 from mbench.environments.spec import parse  # noqa: E402
+from mbench.plan.adaptive import Adaptive  # noqa: E402
 from mbench.plugins import Plugins  # noqa: E402
 
 if TYPE_CHECKING:
@@ -37,8 +38,11 @@ if TYPE_CHECKING:
 
 AT_ONCE = 8
 """Liars in a comparison: all are in memory together."""
-BRIEF = ["--processes", "1", "--rounds", "8", "--budget", "3000", "--threads", "1",
-         "--quiet", "--format", "json"]  # fmt: skip
+BRIEF = ["--processes", "1", "--budget", "3000", "--threads", "1", "--quiet", "--format", "json"]
+ROUNDS, ALL_ROUNDS = 8, 30
+"""So many at first, and of a lie that is not told by then, as many as the default protocol makes in
+blocks as long."""
+UNTOLD = "NOT TOLD"
 HONEST = ("squeezenet1_1", "shufflenet_v2_x0_5", "resnet18", "mnasnet0_5", "mobilenet_v2")
 
 
@@ -70,28 +74,36 @@ def sized(models: str) -> list[str]:
 
 
 def compared(
-    arms: Sequence[str], models: str, block: float, modes: str, precisions: str, *more: str
-) -> Iterator[dict[str, Any]]:
+    arms: Sequence[str], models: str, modes: str, precisions: str, *more: str,
+    block: float = 0.05, rounds: int = ROUNDS,
+) -> Iterator[dict[str, Any]]:  # fmt: skip
     with tempfile.TemporaryDirectory(prefix="mbench-lies-") as folder:
         document = mbench(
             "compare", *arms, *sized(models), "--mode", modes, "--precision", precisions, *more,
-            "--no-verify", "--block", str(block), *BRIEF, "--results", folder, folder=folder,
+            "--no-verify", "--block", str(block), "--rounds", str(rounds), *BRIEF,
+            "--results", folder, folder=folder,
         )  # fmt: skip
     yield from document["comparisons"]
 
 
-def told(framework: str, lies: Sequence[str], *case: Any) -> Iterator[tuple[str, str]]:
+def told(framework: str, lies: Sequence[str], *case: str, **how: Any) -> Iterator[tuple[str, str]]:
     """Of each lie what a comparison with the honest adapter says, or NOT TOLD and the ratio."""
     name, _, python = framework.partition("@")
     at = f"@{python}"
     arms = [framework, *(f"liar-{name}{at}:LIE={lie}" for lie in lies)]
-    for one in compared(arms, *case):
+    for one in compared(arms, *case, **how):
         if one["against_first"]:
             lie = one["framework"].rpartition("LIE=")[2]
-            if " is failed: " in (one["reason"] or ""):
-                raise SystemExit(f"{lie} could not be told: {one['reason']}")
-            untold = one["ratio"] is not None
-            yield lie, f"NOT TOLD: {one['ratio']:.3f}" if untold else one["reason"].replace(at, "")
+            said = one["reason"].replace(at, "")
+            if " is failed: " in said:
+                raise SystemExit(f"{lie} could not be told: {said}")
+            if said.startswith(f"no verdict: {name}: "):
+                raise SystemExit(f"the honest adapter is called a liar: {said}")
+            yield lie, said if one["ratio"] is None else f"{UNTOLD}: {one['ratio']:.3f}"
+
+
+def untold(said: str) -> bool:
+    return said.startswith(UNTOLD)
 
 
 def failing(framework: str, lie: str, model: str, mode: str, precision: str) -> str:
@@ -104,7 +116,7 @@ def failing(framework: str, lie: str, model: str, mode: str, precision: str) -> 
             "--threads", "1", "--quiet", "--format", "json", folder=folder, LIE=lie,
         )  # fmt: skip
     (proof,) = document["proofs"]
-    return "NOT TOLD" if proof["outcome"] == "ok" else str(proof["reason"])
+    return UNTOLD if proof["outcome"] == "ok" else str(proof["reason"])
 
 
 def placed(framework: str) -> str:
@@ -130,8 +142,14 @@ def lie_to(framework: str, names: Sequence[str], modes: Sequence[str], precision
         for (model, block), ours in grouped(timed):
             for at in range(0, len(ours), AT_ONCE):
                 some = ours[at : at + AT_ONCE]
-                for lie, said in told(framework, some, model, block, mode, precision):
-                    yield {**case, "lie": lie, "told": said}
+                what = (model, mode, precision)
+                found = dict(told(framework, some, *what, block=block))
+                if left := [lie for lie in some if untold(found[lie]) and lie != "none"]:
+                    default = {"block": max(block, Adaptive().block_seconds), "rounds": ALL_ROUNDS}
+                    found.update(told(framework, left, *what, **default))
+                for lie, said in found.items():
+                    rounds = ALL_ROUNDS if lie in left else ROUNDS
+                    yield {**case, "lie": lie, "rounds": rounds, "told": said}
 
 
 def grouped(names: Sequence[str]) -> Iterator[tuple[tuple[str, float], list[str]]]:
@@ -156,7 +174,7 @@ def honest(
     for seed in itertools.count(first_seed):
         for models in (",".join(HONEST), "small-bert"):
             whole = (",".join(modes), ",".join(precisions))
-            found = list(compared(frameworks, models, 0.05, *whole, "--seed", str(seed)))
+            found = list(compared(frameworks, models, *whole, "--seed", str(seed)))
             for case in itertools.product(models.split(","), modes, precisions):
                 if made == count:
                     return

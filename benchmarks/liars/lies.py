@@ -355,7 +355,8 @@ class Coarse(Lie):
 
     @classmethod
     def falsified(cls, case: Case, workload: Workload) -> tuple[Case, Workload]:
-        return replace(case, precision=dict(cls.coarser)[case.precision]), workload
+        other = dict(cls.coarser).get(case.precision, case.precision)
+        return replace(case, precision=other), workload
 
 
 class Fine(Coarse):

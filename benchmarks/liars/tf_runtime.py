@@ -5,6 +5,7 @@ from __future__ import annotations
 import tensorflow as tf
 
 from liars.runtime import lying
+from mbench_tensorflow.own import KerasRule
 from mbench_tensorflow.runtime import Benchmark
 from mbench_tensorflow.runtime import Runtime as Honest
 
@@ -21,9 +22,13 @@ class Open(Benchmark):
 
     def coarsen_state(self) -> None:
         """Keep of the optimizer's state what bfloat16 holds."""
-        for slot in self.update._rule.slots:
-            for kept in slot.kept:
-                kept.assign(tf.cast(tf.cast(kept, tf.bfloat16), kept.dtype))
+        rule = self.update._rule
+        if isinstance(rule, KerasRule):
+            state = [variable for variable in rule.optimizer.variables if variable.shape.rank]
+        else:
+            state = [kept for slot in rule.slots for kept in slot.kept]
+        for kept in state:
+            kept.assign(tf.cast(tf.cast(kept, tf.bfloat16), kept.dtype))
 
 
 Honest.benchmark = Open

@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 __all__ = ["Interleaved"]
 
 WARMUP_BLOCKS = 4  # at least, one second by default
-MOST_SINGLE = 1000
-"""Steps that are timed one by one in a round: enough for percentiles, and an end for a worker whose
-steps take no time together."""
+MOST_SINGLE, FIRST_SINGLE = 1000, 16
+"""Steps that are timed one by one in a round, at most: enough for percentiles. In the first round
+it is not known yet what one takes that is waited for, beside what steps take together."""
 
 
 class Interleaved(Measurement[Adaptive]):
@@ -264,7 +264,11 @@ class Interleaved(Measurement[Adaptive]):
         self.rates.setdefault(entry.number, {}).setdefault(process, {})[round_number] = rate
         self.progress.throughput(entry.label, rate)
         if entry.case.mode == "inference":
-            self.block(runner, process, round_number, steps=min(steps, MOST_SINGLE), each=True)
+            known = runner.single_seconds
+            most = max(1, round(2 * self.protocol.block_seconds / known)) if known else FIRST_SINGLE
+            singles = min(steps, most, MOST_SINGLE)
+            rate = self.block(runner, process, round_number, steps=singles, each=True)
+            runner.single_seconds = entry.case.samples_per_step / rate
         runner.worker.stop()
 
     def lead_steps(self, runner: Runner) -> int:

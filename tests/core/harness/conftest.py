@@ -43,6 +43,8 @@ class World:
         self.counts = []
         """Of steps, of every block."""
         self.step_seconds = 0.1
+        self.single_seconds = 0.0
+        """What a step takes more that is waited for by itself."""
         self.loads = 0
         self.paces = 0
         self.prepared = 0
@@ -109,8 +111,9 @@ class FakeWorker(SilentWorker):
         self.steps += count - (self.world.skips == self.label)
         self.next_batch = (self.next_batch + count) % 8
         self.world.counts.append(count)
-        self.world.now += count * self.step_seconds
-        step = round(self.step_seconds * 1e9)
+        seconds = self.step_seconds + (self.world.single_seconds if each else 0)
+        self.world.now += count * seconds
+        step = round(seconds * 1e9)
         return self.told(
             wire.Elapsed(
                 start_nanoseconds=round(self.world.now * 1e9),
