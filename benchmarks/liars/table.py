@@ -1,4 +1,4 @@
-"""The lies that were told, as a table in Markdown: a row for each, a column for each case."""
+"""The lies that were told, as tables in Markdown: a row for each, a column for each case."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 __all__ = ["rows"]
 
 BY = (
-    ("NOT TOLD", r"NOT TOLD"),
+    ("NOT TOLD", r"^NOT TOLD"),
+    ("the proof", r"^(updates|optimizer|outputs|timed|gradients): "),
     ("outputs", r"output \S+ of batch"),
     ("loss", r"loss of batch|first losses|losses of batch"),
     ("updates", r"updates, by|stands? still"),
@@ -37,11 +38,19 @@ def by_what(said: str) -> str:
 
 
 def rows(lines: Sequence[Mapping[str, str]]) -> Iterator[str]:
-    """The last word on each counts."""
-    cases = list(dict.fromkeys((one["framework"], one["mode"], one["precision"]) for one in lines))
+    """A table for each framework; the last word on each lie counts."""
+    for framework in dict.fromkeys(one["framework"] for one in lines):
+        yield from of_framework(framework, lines)
+        yield ""
+
+
+def of_framework(framework: str, lines: Sequence[Mapping[str, str]]) -> Iterator[str]:
+    cases = list(dict.fromkeys((framework, one["mode"], one["precision"])
+                               for one in lines if one["framework"] == framework))  # fmt: skip
     told = {(one["lie"], one["framework"], one["mode"], one["precision"]): one["told"]
             for one in lines}  # fmt: skip
-    yield "| Lie | What it does | " + " | ".join(map(", ".join, cases)) + " |"
+    heads = (f"{mode}, {precision}" for _, mode, precision in cases)
+    yield f"| {framework} | What the lie does | " + " | ".join(heads) + " |"
     yield "|---|---|" + "---|" * len(cases)
     for name, lie in LIES.items():
         found = [told.get((name, *case)) for case in cases]
