@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Ceilings"]
 
-SIDES = {"matmul": (1024, 2048, 4096, 8192, 16384), "add": (8192, 16384)}
+PRODUCTS = (1024, 2048, 4096, 8192, 16384)
+SIDES = {"matmul": PRODUCTS, "single": PRODUCTS, "add": (8192, 16384)}
 """Of square matrices: grown until one step takes LONGEST_SECONDS."""
 SINGLE = "single"
 """The product in single precision, beside that in half precision: a processor without units for the
@@ -38,7 +39,8 @@ latter does better to widen, as frameworks do for it in some operators."""
 ON_CPU = {**SIDES, "add": (2048,)}
 """There malloc gives larger blocks back to the system, and a step would be page faults above all.
 By turns of eight pairs the sums still come from memory: 256 MiB of them in single precision."""
-NAMES = {"matmul": "op:matmul/{0}x{0}x{0}", "add": "op:add/{0}x{0}"}
+PRODUCT = "op:matmul/{0}x{0}x{0}"
+NAMES = {"matmul": PRODUCT, "single": PRODUCT, "add": "op:add/{0}x{0}"}
 LONGEST_SECONDS = 0.25
 BLOCK_SECONDS = 0.05
 BLOCKS = 5
@@ -216,19 +218,18 @@ def check(worker: Worker, case: Case) -> float:
 def operators(entry: Entry) -> list[str]:
     """Those that show what the machine can do for a case."""
     half = PRECISIONS[entry.case.precision].half
-    return ["matmul", SINGLE, "add"] if half else ["matmul", "add"]
+    return [operator for operator in SIDES if half or operator != SINGLE]
 
 
 def sides_of(entry: Entry, operator: str) -> Sequence[int]:
-    sides = ON_CPU if entry.case.device == "cpu" else SIDES
-    return sides["matmul" if operator == SINGLE else operator]
+    return (ON_CPU if entry.case.device == "cpu" else SIDES)[operator]
 
 
 def case_of(entry: Entry, operator: str, side: int) -> Case:
     """An operator on square matrices: in the type of the precision's products, so that nothing is
     cast, or else as the mixed precision does it.
     """
-    name = NAMES["matmul" if operator == SINGLE else operator].format(side)
+    name = NAMES[operator].format(side)
     mixed = replace(
         entry.case.of_operator(name), mode="inference", seed=0,
         compiler=next(iter(entry.adapter.compilers)),

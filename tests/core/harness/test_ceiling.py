@@ -19,7 +19,7 @@ from mbench.plan.plan import Sweep, plan
 from mbench.results.encoding import decode, encode
 from mbench.results.proof import ProofRecord
 
-SIDES = {"matmul": (64, 128, 256, 512), "add": (64, 128)}
+SIDES = {"matmul": (64, 128, 256, 512), "single": (64, 128, 256, 512), "add": (64, 128)}
 
 
 class Worker(SilentWorker):
