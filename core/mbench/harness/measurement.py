@@ -49,8 +49,6 @@ class Runner:
     step_seconds: float
     build_seconds: float = 0.0
     """What preparing the case and warming up took."""
-    single_seconds: float = 0.0
-    """What a step takes that is waited for by itself; 0 until that is known."""
 
     def steps_in(self, seconds: float) -> int:
         """How many steps fill that time, one at least."""

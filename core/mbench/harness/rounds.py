@@ -35,9 +35,8 @@ if TYPE_CHECKING:
 __all__ = ["Interleaved"]
 
 WARMUP_BLOCKS = 4  # at least, one second by default
-MOST_SINGLE, FIRST_SINGLE = 1000, 16
-"""Steps that are timed one by one in a round, at most: enough for percentiles. In the first round
-it is not known yet what one takes that is waited for, beside what steps take together."""
+MOST_SINGLE = 1000
+"""Steps that are timed one by one in a round, at most: enough for percentiles."""
 
 
 class Interleaved(Measurement[Adaptive]):
@@ -264,11 +263,11 @@ class Interleaved(Measurement[Adaptive]):
         self.rates.setdefault(entry.number, {}).setdefault(process, {})[round_number] = rate
         self.progress.throughput(entry.label, rate)
         if entry.case.mode == "inference":
-            known = runner.single_seconds
-            most = max(1, round(2 * self.protocol.block_seconds / known)) if known else FIRST_SINGLE
+            # What is waited for may take far longer than its share of a block.
+            alone = runner.witness.run(1) / 1e9
+            most = max(1, round(2 * self.protocol.block_seconds / alone))
             singles = min(steps, most, MOST_SINGLE)
-            rate = self.block(runner, process, round_number, steps=singles, each=True)
-            runner.single_seconds = entry.case.samples_per_step / rate
+            self.block(runner, process, round_number, steps=singles, each=True)
         runner.worker.stop()
 
     def lead_steps(self, runner: Runner) -> int:
