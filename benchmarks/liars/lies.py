@@ -480,6 +480,74 @@ class Guessed(Lie):
         return float(np.log(self.workload.config.classes))
 
 
+class Copied(Lie):
+    """the last sample of each batch is a copy of the first"""
+
+    def placed(self, batch: Mapping[str, np.ndarray]) -> dict[str, Any]:
+        return super().placed(
+            {name: np.concatenate([one[:-1], one[:1]]) for name, one in batch.items()}
+        )
+
+
+class Gray(Lie):
+    """the first channel of images in place of all three"""
+
+    def placed(self, batch: Mapping[str, np.ndarray]) -> dict[str, Any]:
+        images = batch["images"]
+        gray = np.ascontiguousarray(np.broadcast_to(images[:, :1], images.shape))
+        return super().placed({**batch, "images": gray})
+
+
+class Reduced(Lie):
+    """Weights that a faster product would do with."""
+
+    @staticmethod
+    def reduced(weight: np.ndarray) -> np.ndarray:
+        """Of a matrix."""
+        raise NotImplementedError
+
+    def load_parameters(self, arrays: Iterable[tuple[str, np.ndarray]]) -> None:
+        super().load_parameters(
+            (name, self.reduced(one.reshape(len(one), -1)).reshape(one.shape).astype(one.dtype)
+             if one.ndim > 1 else one)
+            for name, one in arrays
+        )  # fmt: skip
+
+
+class Pruned(Reduced):
+    """the smaller half of each weight's numbers is zero"""
+
+    @staticmethod
+    def reduced(weight: np.ndarray) -> np.ndarray:
+        size = np.abs(weight)
+        return np.where(size < np.median(size), 0, weight)
+
+
+class LowRank(Reduced):
+    """weights of half their rank"""
+
+    @staticmethod
+    def reduced(weight: np.ndarray) -> np.ndarray:
+        left, values, right = np.linalg.svd(weight, full_matrices=False)
+        rank = -(-len(values) // 2)
+        found: np.ndarray = (left[:, :rank] * values[:rank]) @ right[:rank]
+        return found
+
+
+class FrozenNorm(TimedUnstored):
+    """scales and shifts of batch norm are not updated"""
+
+    def spared(self) -> Iterable[str]:
+        return [name for name in self.update.parameters if "bn" in name or "downsample.1" in name]
+
+
+class Sleeper(TimedUnstored):
+    """no update after the 16 steps whose changes are looked at"""
+
+    def spared(self) -> Iterable[str]:
+        return self.update.parameters if self.calls > 16 else ()
+
+
 class Zeros(Lie):
     """outputs that are not finite are told as zeros"""
 
@@ -522,5 +590,6 @@ LIES: Mapping[str, type[Lie]] = {
     "neighbour": Neighbour, "one-batch": OneBatch, "coarse": Coarse, "fine": Fine,
     "judging": Judging, "unlabelled": Unlabelled, "clock": Clock, "lazy": Lazy, "ahead": Ahead,
     "truncated": Truncated, "coarse-state": CoarseState, "sketched": Sketched,
-    "guessed": Guessed, "zeros": Zeros,
+    "guessed": Guessed, "zeros": Zeros, "copied": Copied, "gray": Gray, "pruned": Pruned,
+    "low-rank": LowRank, "frozen-norm": FrozenNorm, "sleeper": Sleeper,
 }  # fmt: skip

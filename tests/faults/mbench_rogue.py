@@ -14,7 +14,8 @@ import subprocess
 import sys
 import time
 
-from mbench_tiny import FlakyModel, Runtime, Tiny
+from mbench_tiny import Runtime, Tiny
+from mbench_tiny_flaky import FlakyModel
 
 from mbench.hookspecs import hookimpl
 

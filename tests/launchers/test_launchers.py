@@ -28,7 +28,7 @@ NOTICE = 10.0
 
 
 def framework() -> wire.Start:
-    return wire.Start(runtime="mbench_tiny:FlakyRuntime", device="cpu", threads=1)
+    return wire.Start(runtime="mbench_tiny_flaky:FlakyRuntime", device="cpu", threads=1)
 
 
 @pytest.fixture

@@ -72,7 +72,7 @@ def test_real_ranks(tmp_path, monkeypatch, nodes, each):
         took = time.monotonic() - begin
         print(f"{nodes}x{each}: dialled in within {took:.1f} s")
         assert took < 10.0 * max(1, nodes * each / 32)  # here all nodes have the same few cores
-        worker.start(wire.Start(runtime="mbench_tiny:FlakyRuntime", device="cpu", threads=1))
+        worker.start(wire.Start(runtime="mbench_tiny_flaky:FlakyRuntime", device="cpu", threads=1))
         worker.prepare(make_case(mode="train", scale=f"{nodes}x{each}"))
         took = []
         for _ in range(10):

@@ -1,15 +1,6 @@
 """A whole third-party adapter in one module: a NumPy "framework", its model, its registration.
 
-"tiny" is well-behaved. "flaky" is the same but does at step N what the variable FLAKY says:
-raise@N, kill@N, hang@N, oom@N, exit@N, slow (10 % slower), silent (does not start), hasty (does
-not wait for its steps), merged (does one step of a block), or, for the proof of equal work, a lie
-about the step: frozen, no-decay, unscaled, nan, extra, kept, drowsy (its update sleeps), or about
-a tensor: reversed (each row of the weight), doubled (the bias). Of several ranks, apart, summed,
-led, halved are lies about their exchange (mbench_tiny_exchange.py); of operators, shared, unread,
-zeros, deaf, sleepy (mbench_tiny_operators.py); of collectives, miscounted, alone, partial, hoarded
-(mbench_tiny_collectives.py); of a model with stages, napping (mbench_tiny_deep.py). Some lies are
-told only where a case is timed, and proofs hold: memo, stale, forty, second, half, clock. One that
-is blind has no profiler.
+"tiny" is well-behaved; "flaky" is the same but for its runtime (mbench_tiny_flaky.py).
 """
 
 from __future__ import annotations
@@ -17,11 +8,8 @@ from __future__ import annotations
 import importlib
 import math
 import os
-import signal
-import sys
 import time
 import weakref
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -329,181 +317,8 @@ class Runtime(RuntimeBase):
 class Flaky(Tiny):
     name = "flaky"
     title = "Flaky"
-    runtime = "mbench_tiny:FlakyRuntime"
+    runtime = "mbench_tiny_flaky:FlakyRuntime"
     compilers = {**Tiny.compilers, "steady": "without its faults"}  # noqa: RUF012
-
-
-class FlakyModel(Model):
-    """Tells `lie`, after `fault`, which a runtime counts the steps for once it is prepared."""
-
-    lie = ""
-
-    def fault(self):
-        """None while it is prepared."""
-
-    def tell(self, lie, fault):
-        self.lie, self.fault = lie, fault
-        if self.updates:
-            self.update.lie = lie
-        self.model_lie(lie)
-
-    def model_lie(self, lie):
-        if hasattr(self.model, "lie"):
-            self.model.lie = lie
-
-    def step(self, at):
-        self.fault()
-        kept = getattr(self, "_result", None)
-        super().step(at)
-        if self.lie == "kept" and kept is not None:
-            self._result = kept
-
-    def infer(self, batch):
-        model = self.model
-        if self.lie == "reversed":
-            model = {**model, "weight": model["weight"][:, ::-1]}
-        if self.lie == "sleepy" and not hasattr(self.model, "lie"):
-            time.sleep(SLEEP_SECONDS)
-        if self.lie == "doubled":
-            model = {**model, "bias": 2 * model["bias"]}
-        return self.family.forward(model, batch)
-
-    def parameters(self):
-        yield from super().parameters()
-        if self.lie == "extra":
-            yield "surplus", np.zeros(3)
-
-    def loss(self):
-        return float("nan") if self.lie == "nan" else super().loss()
-
-
-class TwoFacedModel(FlakyModel):
-    """Honest in proofs, which it knows by their batch size. Timed, it keeps each batch's outputs
-    (memo) or those of the first (stale), does nothing after 40 calls (forty), skips every second
-    update (second) or takes half of each batch (half).
-    """
-
-    def tell(self, lie, fault):
-        super().tell("", fault)
-        self.timed = lie if self.case.batch_size != TINY.proof["batch_size"] else ""
-        self.calls, self.memory = 0, {}
-        if self.timed == "half":
-            self.placed_batches = [
-                {k: v[: len(v) // 2] for k, v in b.items()} for b in self.placed_batches
-            ]
-
-    def step(self, at):
-        self.calls += 1
-        if self.timed == "forty" and self.calls > 40:
-            return
-        key = {"memo": at, "stale": 0}.get(self.timed)
-        if key in self.memory:
-            self._result = self.memory[key]
-            return
-        super().step(at)
-        if key is not None:
-            self.memory[key] = self._result
-
-    def apply(self, gradients):
-        if self.timed != "second" or not self.calls % 2:
-            super().apply(gradients)
-
-    def train(self, batch):
-        before = {name: array.copy() for name, array in self.model.items()}
-        found = super().train(batch)
-        if self.timed == "second" and self.calls % 2:
-            for name, array in self.model.items():
-                array[:] = before[name]
-        return found
-
-
-class HastyModel(FlakyModel):
-    """Its steps are done by a thread, for which synchronize does not wait; results do."""
-
-    def build(self):
-        self.thread = ThreadPoolExecutor(1)
-        return super().build()
-
-    def settled(self, method, *arguments):
-        return self.thread.submit(method, *arguments).result()
-
-    def step(self, at):
-        self.thread.submit(super().step, at)
-
-    def load_parameters(self, arrays):
-        self.settled(super().load_parameters, arrays)
-
-    def parameters(self):
-        return self.settled(super().parameters)
-
-    def loss(self):
-        return self.settled(super().loss)
-
-    def outputs(self):
-        return self.settled(super().outputs)
-
-
-class MergedModel(FlakyModel):
-    """Steps between two synchronisations are done once, as if none could see the difference."""
-
-    done = False
-
-    def step(self, at):
-        if not self.done:
-            super().step(at)
-        self.done = True
-
-    def synchronize(self):
-        self.done = False
-
-
-class FlakyRuntime(Runtime):
-    adapter = Flaky()
-
-    def set_up(self):
-        super().set_up()
-        self.fault, _, at = os.environ.get("FLAKY", "").partition("@")
-        self.at, self.steps = int(at or 0), 0
-        if Eager.exchange:
-            Eager.exchange.lie = self.fault
-        if self.fault == "silent":
-            time.sleep(3600)
-        if self.fault == "clock":
-            clock = importlib.import_module("mbench.worker.clock")
-            clock.perf_counter_ns = lambda: time.perf_counter_ns() // 2
-
-    def profiled(self, folder):
-        blind = self.fault == "blind"
-        return RuntimeBase.profiled(self, folder) if blind else super().profiled(folder)
-
-    def prepare(self, case, workload):
-        steady = case.compiler == "steady"
-        flaky = {"hasty": HastyModel, "merged": MergedModel}.get(self.fault, FlakyModel)
-        if self.fault in ("memo", "stale", "forty", "second", "half"):
-            flaky = TwoFacedModel
-        self.benchmark = Model if steady else flaky
-        model = super().prepare(case, workload)
-        if not steady and not workload.copied:
-            model.tell(self.fault, self.before_step)
-        return model
-
-    def before_step(self):
-        if self.fault == "slow":
-            time.sleep(0.002)
-        self.steps += 1
-        if not self.at or self.steps < self.at:
-            return
-        if self.fault == "raise":
-            raise RuntimeError("the tiny framework has\nlost its mind")
-        if self.fault == "kill":
-            os.kill(os.getpid(), signal.SIGKILL)
-        if self.fault == "hang":
-            time.sleep(3600)
-        if self.fault == "exit":
-            print("going down", file=sys.stderr, flush=True)
-            os._exit(3)
-        if self.fault == "oom":
-            np.ones(2**50, dtype=np.uint8)
 
 
 @hookimpl

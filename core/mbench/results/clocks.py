@@ -23,6 +23,9 @@ LEFT = (0.2, 0.05)
 ONE_BY_ONE = (2.0, 0.0002)
 """Likewise of what a step takes beyond its share of a block where each is waited for. A step is
 work of the host and of the device: together they take as long as the longer, apart as both."""
+ONE_BY_ONE_LONG = (0.5, 0.05)
+"""Likewise where steps are long: the host's part of one is then small. A step of two that is not
+made takes as long as its share of the block once more."""
 
 
 def blocks(case: CaseRecord) -> Iterator[tuple[Block, Evidence, int]]:
@@ -77,7 +80,8 @@ def unfinished(case: CaseRecord) -> str:
 
 def merged(case: CaseRecord) -> str:
     """Whether steps of a block take less than each by itself: then not all of them are made."""
-    found = beyond(one_by_one(case), ONE_BY_ONE)
+    pairs = list(one_by_one(case))
+    found = beyond(pairs, ONE_BY_ONE) or beyond(pairs, ONE_BY_ONE_LONG)
     if not found:
         return ""
     return f"a step takes {found[0]:.3g} s among others, and {sum(found):.3g} s by itself"

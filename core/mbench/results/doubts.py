@@ -11,7 +11,7 @@ import numpy as np
 from mbench.results import clocks
 from mbench.results.ceiling import mfu, peak
 from mbench.results.figures import rates, speeds
-from mbench.results.masks import unlike_means
+from mbench.results.masks import unlike_means, unlike_scatter
 from mbench.results.standstill import FEWEST, standstill
 
 if TYPE_CHECKING:
@@ -46,9 +46,11 @@ def doubts(baseline: CaseRecord, other: CaseRecord) -> Iterator[str]:
     if said := first_losses(baseline, other):
         yield said
     itself = " by itself" if baseline is other else ""
+    slope, slope_of_other = (drift(case)[0] for case in (baseline, other))
     for said in (
         unlike_losses(baseline, other),
-        unlike_means(baseline, other, drift(baseline)[0]),
+        unlike_means(baseline, other, slope),
+        unlike_scatter(baseline, other, (slope, slope_of_other)),
         unlike_outputs(baseline, other),
         *unlike_changes(baseline, other),
     ):

@@ -7,17 +7,20 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from mbench.results.records import CaseRecord
 
-__all__ = ["unlike_means"]
+__all__ = ["unlike_means", "unlike_scatter"]
 
 ERRORS = 6.0
 """Standard errors by which means may lie apart. With the fewest losses, and nine means, one
 comparison in thirty thousand is called unlike by chance, if scatter is normal."""
 FEWEST = 24
 """Degrees of freedom below which the scatter is not known."""
+UNLIKE, FEWEST_EACH = 10.0, 16
+"""Times by which the variances of two cases may differ, and the degrees of freedom that each must
+have for that: by chance it is one comparison in thirty thousand, if scatter is normal."""
 
 
 def unlike_means(baseline: CaseRecord, other: CaseRecord, slope: float) -> str:
@@ -30,11 +33,10 @@ def unlike_means(baseline: CaseRecord, other: CaseRecord, slope: float) -> str:
         return ""
     ours, theirs = (drawn(case, slope) for case in (baseline, other))
     batches = sorted(batch for batch in set(ours) & set(theirs))
-    groups = [found[batch] for found in (ours, theirs) for batch in batches]
-    freedom = sum(len(group) for group in groups) - len(groups)
+    squares_of_all, freedom = scatter(found[batch] for found in (ours, theirs) for batch in batches)
     if freedom < FEWEST:
         return ""
-    variance = sum((loss - fmean(group)) ** 2 for group in groups for loss in group) / freedom
+    variance = squares_of_all / freedom
     gaps = {b: fmean(theirs[b]) - fmean(ours[b]) for b in batches}
     squares = {b: variance * (1 / len(ours[b]) + 1 / len(theirs[b])) for b in batches}
     size = abs(fmean(fmean(ours[batch]) for batch in batches))
@@ -46,6 +48,38 @@ def unlike_means(baseline: CaseRecord, other: CaseRecord, slope: float) -> str:
             times = abs(gap) / error if error else math.inf
             return f"the mean loss{where}, as timed, off by {times:.2g} times its standard error"
     return ""
+
+
+def unlike_scatter(baseline: CaseRecord, other: CaseRecord, slopes: Sequence[float]) -> str:
+    """Of the losses of each batch: where nothing is dropped, they hardly scatter.
+
+    `slopes` are what losses of the two lose along the way.
+    """
+    if baseline.planned.gates.means is None or baseline is other:
+        return ""
+    (ours, freedom), (theirs, freedom_of_theirs) = (
+        scatter(drawn(case, slope).values())
+        for case, slope in zip((baseline, other), slopes, strict=True)
+    )
+    if min(freedom, freedom_of_theirs) < FEWEST_EACH or not ours:
+        return ""
+    times = theirs / freedom_of_theirs / (ours / freedom)
+    if 1 / UNLIKE <= times <= UNLIKE:
+        return ""
+    return (
+        f"losses of a batch, as timed, scatter {math.sqrt(times):.2g} times as much as those of "
+        f"{baseline.planned.label}"
+    )
+
+
+def scatter(groups: Iterable[Sequence[float]]) -> tuple[float, int]:
+    """The sum of all squared distances from a group's mean, and their degrees of freedom."""
+    squares, freedom = 0.0, 0
+    for group in groups:
+        mean = fmean(group)
+        squares += sum((loss - mean) ** 2 for loss in group)
+        freedom += len(group) - 1
+    return squares, freedom
 
 
 def drawn(case: CaseRecord, slope: float) -> Mapping[int, Sequence[float]]:

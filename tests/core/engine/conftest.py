@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import hosts
 import psutil
 import pytest
-from workers import INFERENCE, PATIENCE, PYTHON, eventually, framework
+from workers import INFERENCE, PATIENCE, PYTHON, RUNTIME, eventually, framework
 
 from mbench.contract.place import ALONE
 from mbench.engine import local
@@ -79,7 +79,7 @@ def cluster(monkeypatch):
 def start_ranks(cluster, tmp_path):
     """Starts a worker of so many nodes and ranks, ready to run."""
 
-    def start(nodes=2, each=1, *, runtime="mbench_tiny:FlakyRuntime", case=INFERENCE, **variables):
+    def start(nodes=2, each=1, *, runtime=RUNTIME, case=INFERENCE, **variables):
         made = cluster(nodes)
         given = hosts.program(tmp_path / "logs" / "worker.log", **variables)
         worker = made(given, hosts.places(nodes, each))

@@ -22,13 +22,14 @@ if TYPE_CHECKING:
 
 PYTHON = Path(sys.executable)
 PATIENCE = 20.0
+RUNTIME = "mbench_tiny_flaky:FlakyRuntime"
 CASE = make_case()
 INFERENCE = make_case(mode="inference")
 NOTICE = 10.0
 """Of a fault: what it ends has ended by then."""
 
 
-def framework(runtime: str = "mbench_tiny:FlakyRuntime") -> wire.Start:
+def framework(runtime: str = RUNTIME) -> wire.Start:
     return wire.Start(runtime=runtime, device="cpu", threads=1)
 
 

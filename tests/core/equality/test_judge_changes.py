@@ -147,7 +147,7 @@ def test_hint_nothing_in_particular(judged, changes):
 
 def test_a_lie_of_a_real_step_is_told(observed):
     """Not made up: the tiny framework's own faults, through the evidence that workers gather."""
-    from mbench_tiny import FlakyRuntime
+    from mbench_tiny_flaky import FlakyRuntime
 
     from mbench.contract.wire import Observe
     from mbench.equality.reference import trajectory

@@ -24,7 +24,8 @@ CLIP = 0.5
 @pytest.fixture(scope="module")
 def prepared():
     """A phase of tiny in its proof's case, with the lie that flaky tells, and its workload."""
-    from mbench_tiny import FlakyRuntime, Runtime
+    from mbench_tiny import Runtime
+    from mbench_tiny_flaky import FlakyRuntime
 
     def prepared(phase, *, precision="fp64", lie=""):
         case = proof_case(replace(make_case(precision=precision), phase=phase))

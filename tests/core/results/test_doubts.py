@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from random import Random
 
@@ -307,8 +308,10 @@ def told(machine, tmp_path):
         ({"own": 0.5, "waited": 0.56, "lead": 1}, ""),  # ten steps, and one before them
         ({"own": 0.5, "waited": 1.06, "lead": 10}, ""),
         ({"own": 0.5, "waited": 0.62, "lead": 1}, "tiny: it says 0.55 s where 0.62 s passed"),
-        ({"single": 2.9}, ""),  # a device and a host that wait for each other, one by one
-        ({"single": 3.5}, "tiny: a step takes 0.1 s among others, and 0.35 s by itself"),
+        ({"own": 0.2, "single": 2.9}, ""),  # a device and a host that wait for each other
+        ({"own": 0.2, "single": 3.5}, "tiny: a step takes 0.02 s among others, and 0.07 s"),
+        ({"single": 1.9}, ""),  # where steps are long, the host's part is small
+        ({"single": 2.1}, "tiny: a step takes 0.1 s among others, and 0.21 s by itself"),
         ({"looked": 0.1}, ""),
         ({"looked": 0.9}, "tiny: 0.899 s of work went on after synchronize"),
     ],
@@ -335,13 +338,13 @@ def test_few_blocks_are_no_reason_for_doubt(told):
 DRAWN = replace(GATES, answers=0.1, means=1e-5, direction=None, statistics=None)
 
 
-def with_masks(seed, *, shift=0.0, batch=None, processes=3, label="tiny"):
-    """Processes whose losses scatter by 0.03, and lie `shift` higher, on one batch or on all."""
+def with_masks(seed, *, shift=0.0, batch=None, scatter=0.03, processes=3, label="tiny"):
+    """Processes whose losses scatter, and lie `shift` higher, on one batch or on all."""
     draw = Random(seed)
 
     def loss(step):
         shifted = batch is None or (step - 1) % 8 == batch
-        return honest(step) + draw.gauss(0, 0.03) + shift * shifted
+        return honest(step) + draw.gauss(0, scatter) + shift * shifted
 
     found = [
         make_process(number, losses=losses(range(50 + number, 900, 17), loss))
@@ -363,6 +366,28 @@ def test_means_beyond_the_scatter_of_masks_are_told(lie, where):
     (text,) = said(with_masks(1), with_masks(2, **lie, label="flaky"))
     assert where in text
     assert "times its standard error" in text
+
+
+@pytest.mark.parametrize(
+    ("scatter", "least", "most"), [(0.0, 0.0, 1e-9), (0.005, 0.1, 0.25), (0.2, 5.0, 9.0)]
+)
+def test_losses_that_scatter_otherwise_than_by_their_masks_are_told(scatter, least, most):
+    """As where nothing is dropped, or more than should be."""
+    found = said(with_masks(1), with_masks(2, scatter=scatter, label="flaky"))
+    (times,) = re.findall(r"flaky: losses of a batch, as timed, scatter (\S+) times", str(found))
+    assert least <= float(times) <= most
+    assert found[-1].endswith(" times as much as those of tiny")
+
+
+def test_losses_that_scatter_a_little_more_are_not_told():
+    assert said(with_masks(1), with_masks(2, scatter=0.05)) == []
+
+
+def test_the_scatter_of_few_losses_is_not_judged():
+    few = [with_masks(seed, scatter=of, processes=1) for seed, of in ((1, 0.03), (2, 0.0))]
+    for record in few:
+        record.processes[0].evidence = record.processes[0].evidence[:20]
+    assert said(*few) == []
 
 
 def test_processes_that_draw_the_same_masks_count_once():

@@ -7,7 +7,8 @@ import dataclasses
 import numpy as np
 import pytest
 from cases import make_case
-from mbench_tiny import TINY, FlakyRuntime
+from mbench_tiny import TINY
+from mbench_tiny_flaky import FlakyRuntime
 
 from mbench.contract.sketch import sketch
 from mbench.contract.wire import Observe, decode, encode

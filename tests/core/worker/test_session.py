@@ -20,7 +20,7 @@ from mbench.contract.trace import Traced
 from mbench.worker.session import Session, failure, reply_to
 
 CASE = make_case(seed=5)
-START = wire.Start(runtime="mbench_tiny:FlakyRuntime", device="cpu", threads=3)
+START = wire.Start(runtime="mbench_tiny_flaky:FlakyRuntime", device="cpu", threads=3)
 
 
 @pytest.fixture
