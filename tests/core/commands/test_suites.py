@@ -153,7 +153,7 @@ def test_frameworks_of_a_framework_make_no_sense(mbench):
 def test_the_largest_batch_within_a_limit_is_found_and_measured(mbench):
     result = mbench(
         "compare", "--frameworks", "tiny,flaky", "--models", "tiny-model", "--mode", "inference",
-        "--batch-size", "max", "--memory-limit", "120MiB", "--protocol", "dlperf", "--steps", "2",
+        "--batch-size", "max", "--memory-limit", "121MiB", "--protocol", "dlperf", "--steps", "2",
         "--processes", "1", "--warmup-steps", "1", "--no-verify", "--no-mfu", "--threads", "1",
         "--format", "json",
     )  # fmt: skip
