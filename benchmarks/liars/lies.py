@@ -26,7 +26,7 @@ BATCH_NORM, TEXT, DEEP = "resnet18", "small-bert", "resnet50"
 
 
 class Lie(Prepared):
-    """None: the control, through the same adapter."""
+    """the control: the honest adapter by the liar's name"""
 
     modes: tuple[str, ...] = BOTH
     model = BATCH_NORM
