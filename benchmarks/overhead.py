@@ -1,13 +1,13 @@
 """Throughput through mbench against a bare hand-written loop of the same framework.
 
-Usage: python benchmarks/overhead.py [--frameworks torch,tf,mxnet,paddle] [--processes 4]
+Usage: python benchmarks/overhead.py [--frameworks torch,tf,mxnet,paddle] [--processes 16]
            [--device cpu|cuda] [--precision fp32|amp-fp16] [--steady]
 
-Both train ResNet-50 in one process, so that they share its settings and its luck, in blocks that
-alternate in random order. What they do not share is how their memory is laid out, which may make
-either of them a few per cent faster by chance. So each process builds both several times, and a
-build is the replicate. With --steady memory scatters less: it is laid out as mbench's own --steady
-lays it out.
+Both train ResNet-50 in one process, so that they share its settings, in blocks that alternate in
+random order. What they do not share is how their memory is laid out, which may make either of them
+a few per cent faster by chance: for all builds of a process alike, or for one. So each process
+builds both anew now and then, and a process is the replicate. With --steady memory scatters less:
+it is laid out as mbench's own --steady lays it out.
 
 Blocks last some 0.8 s, nearly as long as mbench's own: in shorter ones what comes before a block, a
 collection of garbage in which the framework's threads fall asleep, weighs more than it does in use.
@@ -42,9 +42,9 @@ FOLDERS = {"torch": "pytorch", "tf": "tensorflow", "mxnet": "mxnet", "paddle": "
 def main() -> None:
     parser = argparse.ArgumentParser(description="mbench against a bare loop")
     parser.add_argument("--frameworks", default="torch,tf,mxnet,paddle")
-    parser.add_argument("--processes", type=int, default=4)
-    parser.add_argument("--builds", type=int, default=4, help="in each process")
-    parser.add_argument("--rounds", type=int, default=8, help="of each build")
+    parser.add_argument("--processes", type=int, default=16)
+    parser.add_argument("--builds", type=int, default=2, help="in each process")
+    parser.add_argument("--rounds", type=int, default=4, help="of each build")
     parser.add_argument("--steps", type=int, default=12, help="per block")
     parser.add_argument("--threads", type=int, default=usable_cores())
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="cuda: torch only")
@@ -87,20 +87,18 @@ def main() -> None:
                     command, env=variables, check=True, stdout=subprocess.PIPE,
                     stderr=None if as_json else subprocess.DEVNULL, text=True,
                 )  # fmt: skip
-            pairs = []
-            for rounds in json.loads(answer.stdout.splitlines()[-1]):
-                build = len(bare)
-                bare[build] = {r: 1 / seconds for r, (seconds, _) in enumerate(rounds)}
-                ours[build] = {r: 1 / seconds for r, (_, seconds) in enumerate(rounds)}
-                pairs.append(f"{pair_of(bare[build], ours[build]).total:.4f}")
-            tell(f"{text} process {process + 1}: {' '.join(pairs)}")
+            pairs = [pair for build in json.loads(answer.stdout.splitlines()[-1]) for pair in build]
+            bare[process] = {r: 1 / seconds for r, (seconds, _) in enumerate(pairs)}
+            ours[process] = {r: 1 / seconds for r, (_, seconds) in enumerate(pairs)}
+            one = pair_of(bare[process], ours[process]).total
+            tell(f"{text} process {process + 1}: {one:.4f}")
         total = ratio(bare, ours).interval()
-        ends = f"{total.low:.4f} .. {total.high:.4f}" if total.low else "few builds, no interval"
+        ends = f"{total.low:.4f} .. {total.high:.4f}" if total.low else "few processes, no interval"
         tell(f"{text}: mbench / bare throughput {total.value:.4f} ({ends})")
         rate = fmean(value for rounds in bare.values() for value in rounds.values())
         found.append(
             {"framework": text, "ratio": total.value, "low": total.low, "high": total.high,
-             "builds": len(bare),
+             "processes": len(bare),
              "bare_images_per_second": rate * arguments.steps * arguments.batch_size}
         )  # fmt: skip
         if as_json:
