@@ -498,40 +498,27 @@ class Gray(Lie):
         return super().placed({**batch, "images": gray})
 
 
-class Reduced(Lie):
-    """Weights that a faster product would do with."""
-
-    @staticmethod
-    def reduced(weight: np.ndarray) -> np.ndarray:
-        """Of a matrix."""
-        raise NotImplementedError
-
-    def load_parameters(self, arrays: Iterable[tuple[str, np.ndarray]]) -> None:
-        super().load_parameters(
-            (name, self.reduced(one.reshape(len(one), -1)).reshape(one.shape).astype(one.dtype)
-             if one.ndim > 1 else one)
-            for name, one in arrays
-        )  # fmt: skip
-
-
-class Pruned(Reduced):
+class Pruned(Lie):
     """the smaller half of each weight's numbers is zero"""
 
-    @staticmethod
-    def reduced(weight: np.ndarray) -> np.ndarray:
+    def load_parameters(self, arrays: Iterable[tuple[str, np.ndarray]]) -> None:
+        super().load_parameters((name, self.reduced(one)) for name, one in arrays)
+
+    def reduced(self, weight: np.ndarray) -> np.ndarray:
         size = np.abs(weight)
-        return np.where(size < np.median(size), 0, weight)
+        return np.where(size < np.median(size), 0, weight) if weight.ndim > 1 else weight
 
 
-class LowRank(Reduced):
+class LowRank(Pruned):
     """weights of half their rank"""
 
-    @staticmethod
-    def reduced(weight: np.ndarray) -> np.ndarray:
-        left, values, right = np.linalg.svd(weight, full_matrices=False)
+    def reduced(self, weight: np.ndarray) -> np.ndarray:
+        if weight.ndim < 2:
+            return weight
+        left, values, right = np.linalg.svd(weight.reshape(len(weight), -1), full_matrices=False)
         rank = -(-len(values) // 2)
         found: np.ndarray = (left[:, :rank] * values[:rank]) @ right[:rank]
-        return found
+        return found.reshape(weight.shape).astype(weight.dtype)
 
 
 class FrozenNorm(TimedUnstored):

@@ -61,9 +61,9 @@ def unlike_scatter(baseline: CaseRecord, other: CaseRecord, slopes: Sequence[flo
         scatter(drawn(case, slope).values())
         for case, slope in zip((baseline, other), slopes, strict=True)
     )
-    if min(freedom, freedom_of_theirs) < FEWEST_EACH or not ours:
+    if min(freedom, freedom_of_theirs) < FEWEST_EACH or not (ours or theirs):
         return ""
-    times = theirs / freedom_of_theirs / (ours / freedom)
+    times = theirs / freedom_of_theirs / (ours / freedom) if ours else math.inf
     if 1 / UNLIKE <= times <= UNLIKE:
         return ""
     return (

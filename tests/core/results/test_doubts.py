@@ -2,78 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
-from random import Random
 
 import numpy as np
 import pytest
-from cases import GATES, make_case
+from cases import GATES
+from evidenced import LEVELS, SECOND, SLOPE, honest, losses, make_process, make_record, said
 
 from mbench.plan.adaptive import Adaptive
 from mbench.results import events
-from mbench.results.doubts import doubts, implausible
-from mbench.results.records import CaseRecord, Process, Run
-
-LEVELS = [4.0 + 0.1 * batch for batch in range(8)]
-SLOPE = -1e-5
-SECOND = 10**9
-
-
-def make_process(number=0, *, losses=(), changes=(), outputs=(), own=1.0, waited=None,
-                 looked=0.001, single=0.0, lead=0):  # fmt: skip
-    warm = events.Process(
-        case=0, process=number, pid=1, prepare_seconds=0.5, trainable_parameters=7, differences=[],
-        batches=8, first_loss=None, first_step_nanoseconds=SECOND, warmup_blocks=[(1, SECOND)],
-        warmup_reason="steady",
-    )  # fmt: skip
-    process = Process(warm, peak_bytes=1, idle_look=SECOND // 1000)
-    of_block = {"case": 0, "process": number, "each": False}
-    for at, (step, loss) in enumerate(losses):
-        sketches = {"logits": outputs[at]} if outputs else {}
-        block = events.Block(
-            **of_block, round=at, steps=10, start=0, nanoseconds=[round(own * SECOND)]
-        )
-        seen = events.Evidence(
-            **of_block, round=at, step=step, due=10.0 * step, batch=(step - 1) % 8, loss=loss,
-            outputs=sketches, waited=round((waited or own) * SECOND), looked=round(looked * SECOND),
-            lead=lead,
-        )  # fmt: skip
-        process.blocks.append(block)
-        if single:  # as many times what a step takes in a block
-            each = {**of_block, "each": True, "steps": 10, "start": 0}
-            process.blocks.append(
-                events.Block(**each, round=at, nanoseconds=[round(single * own * SECOND / 10)] * 10)
-            )
-        process.evidence.append((block, seen))
-    process.changes = [
-        events.Changes(
-            case=0, process=number, step=step, due=10.0 * step,
-            parameters={"weight": sketch}, statistics={},
-        )
-        for step, sketch in changes
-    ]  # fmt: skip
-    return process
-
-
-def make_record(*processes, label="tiny", gates=GATES):
-    planned = events.Case(
-        case=0, comparison=0, label=label, framework="tiny", framework_title="Tiny", spec="tiny",
-        axes=make_case(), samples="samples", flops_per_sample=1e9, standard=True, gates=gates,
-    )  # fmt: skip
-    return CaseRecord(planned, processes={process.warm.process: process for process in processes})
-
-
-def honest(step, *, bend=0.0):
-    return LEVELS[(step - 1) % 8] + SLOPE * 10 * step + bend * step**2
-
-
-def said(*records):
-    return list(doubts(*records if len(records) == 2 else records * 2))
-
-
-def losses(steps, of=honest):
-    return [(step, of(step)) for step in steps]
+from mbench.results.doubts import implausible
+from mbench.results.records import Run
 
 
 def test_honest_losses_agree_wherever_their_blocks_end():
@@ -333,70 +272,6 @@ def test_other_load_now_and_then_is_no_doubt(told):
 
 def test_few_blocks_are_no_reason_for_doubt(told):
     assert told(make_process(losses=losses(range(5, 50, 7)), waited=3.0, looked=3.0)) == []
-
-
-DRAWN = replace(GATES, answers=0.1, means=1e-5, direction=None, statistics=None)
-
-
-def with_masks(seed, *, shift=0.0, batch=None, scatter=0.03, processes=3, label="tiny"):
-    """Processes whose losses scatter, and lie `shift` higher, on one batch or on all."""
-    draw = Random(seed)
-
-    def loss(step):
-        shifted = batch is None or (step - 1) % 8 == batch
-        return honest(step) + draw.gauss(0, scatter) + shift * shifted
-
-    found = [
-        make_process(number, losses=losses(range(50 + number, 900, 17), loss))
-        for number in range(processes)
-    ]
-    return make_record(*found, label=label, gates=DRAWN)
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_losses_that_scatter_by_their_masks_agree(seed):
-    assert said(with_masks(seed), with_masks(seed + 100)) == []
-
-
-@pytest.mark.parametrize(
-    ("lie", "where"),
-    [({"shift": 0.03}, "the mean loss, as"), ({"shift": 0.09, "batch": 3}, "of batch 3, as")],
-)
-def test_means_beyond_the_scatter_of_masks_are_told(lie, where):
-    (text,) = said(with_masks(1), with_masks(2, **lie, label="flaky"))
-    assert where in text
-    assert "times its standard error" in text
-
-
-@pytest.mark.parametrize(
-    ("scatter", "least", "most"), [(0.0, 0.0, 1e-9), (0.005, 0.1, 0.25), (0.2, 5.0, 9.0)]
-)
-def test_losses_that_scatter_otherwise_than_by_their_masks_are_told(scatter, least, most):
-    """As where nothing is dropped, or more than should be."""
-    found = said(with_masks(1), with_masks(2, scatter=scatter, label="flaky"))
-    (times,) = re.findall(r"flaky: losses of a batch, as timed, scatter (\S+) times", str(found))
-    assert least <= float(times) <= most
-    assert found[-1].endswith(" times as much as those of tiny")
-
-
-def test_losses_that_scatter_a_little_more_are_not_told():
-    assert said(with_masks(1), with_masks(2, scatter=0.05)) == []
-
-
-def test_the_scatter_of_few_losses_is_not_judged():
-    few = [with_masks(seed, scatter=of, processes=1) for seed, of in ((1, 0.03), (2, 0.0))]
-    for record in few:
-        record.processes[0].evidence = record.processes[0].evidence[:20]
-    assert said(*few) == []
-
-
-def test_processes_that_draw_the_same_masks_count_once():
-    """Else ten copies of the same noise would pass for little noise."""
-    one, other = (with_masks(seed, processes=1) for seed in (3, 4))
-    for record in (one, other):
-        (process,) = record.processes.values()
-        record.processes |= dict.fromkeys(range(1, 10), process)
-    assert said(one, other) == []
 
 
 def test_the_slow_steps_of_a_beginning_hide_no_later_ones_that_take_no_time(told):
