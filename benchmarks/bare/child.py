@@ -20,6 +20,8 @@ from mbench.worker.clock import time_steps
 from mbench.worker.rotation import Rotation
 
 WARMUP_STEPS = 10
+LEAD = 1
+"""Untimed steps of each block: the other loop has left caches cold."""
 
 
 def main(folder: str, runtime: str, device: str, precision: str, *numbers: str) -> None:
@@ -48,8 +50,7 @@ def main(folder: str, runtime: str, device: str, precision: str, *numbers: str) 
         rotation = Rotation(benchmark)
 
         def seconds(count: int) -> float:
-            rotation.step()  # untimed: the other loop has left caches cold
-            elapsed = time_steps(rotation.step, rotation.synchronize, count=count)
+            elapsed = time_steps(rotation.step, rotation.synchronize, count=count, lead=LEAD)
             return elapsed.nanoseconds[0] / 1e9
 
         return seconds
@@ -62,7 +63,9 @@ def main(folder: str, runtime: str, device: str, precision: str, *numbers: str) 
         )
 
         def seconds(count: int) -> float:
-            train(1)
+            gc.collect()  # as mbench's loop does: the framework's threads fall asleep meanwhile
+            gc.freeze()
+            train(LEAD)
             begin = time.perf_counter()
             train(count)
             return time.perf_counter() - begin

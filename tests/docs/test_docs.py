@@ -103,6 +103,7 @@ def test_the_gates_are_the_documented_ones(pages):
     timed = {f"`timed`, `{precision}`": gate for precision, gate in gates.TIMED.items()}
     others = {"everything in float64": gates.EXACT, "`flops`": gates.FLOPS, "`parameters`": 0.0}
     others |= {"`dropout`": gates.DROPOUT, "growth of updates": gates.GROWTH}
+    others["updates of each tensor, with dropout and AdamW"] = gates.DROPPED_TENSOR
     others["tensors of a part that stands still"] = standstill.FEWEST
     others["`rule`, parameters in half precision"] = gates.RULE["bf16"]
     assert found == {**timed, **others}

@@ -12,6 +12,7 @@ from mbench.equality.gates import (
     DROPPED,
     DROPPED_GROWTH,
     DROPPED_NORM,
+    DROPPED_TENSOR,
     GROWTH,
     STATISTICS,
     TIMED,
@@ -71,7 +72,8 @@ def flops(case: Case) -> float:
 def gates(case: Case) -> Gates:
     """How far what is timed may lie apart, of two frameworks or of one in two processes."""
     training = case.updates
-    drawn = case.resolve().config != replace(case, dropout=False).resolve().config
+    workload = case.resolve()
+    drawn = workload.config != replace(case, dropout=False).resolve().config
     norm, direction = CHANGED.get(case.precision, (None, None)) if training else (None, None)
     shows = training and case.precision in STATISTICS
     answers = DROPPED if training and drawn else TIMED[case.precision]
@@ -82,6 +84,7 @@ def gates(case: Case) -> Gates:
         means=TIMED[case.precision] if training and drawn else None,
         drift=TIMED_DRIFT,
         norm=norm if norm is None or not drawn else max(norm, DROPPED_NORM),
+        tensor=DROPPED_TENSOR if shows and drawn and workload.optimizer.rule == "adamw" else None,
         direction=None if drawn else direction,
         statistics=STATISTICS[case.precision] if shows and not drawn else None,
         growth=(DROPPED_GROWTH if drawn else GROWTH) if shows else None,

@@ -35,6 +35,8 @@ UNEVEN_STEPS = 12.0
 """By how many steps, of all batches, one process may be ahead of another on one of them: after the
 first steps blocks begin where they have to for their last batch. That is a turn and a half of
 eight, as was seen of blocks of one to four steps."""
+LEAST_SHARE = 1e-3
+"""Of the squares of all changes, that a tensor makes whose own change is looked at."""
 STEPS_PER_SKIP = 500
 """Frameworks double a loss scale after 2,000 steps without an overflow, and have one then."""
 FARTHEST = 4.0
@@ -163,7 +165,7 @@ def unlike_changes(baseline: CaseRecord, other: CaseRecord) -> Iterator[str]:
     """Of parameters and running statistics, after the same number of steps."""
     gates = gates_of(baseline, other)
     known = {change.step: change for p in baseline.processes.values() for change in p.changes}
-    limits = {"norm": gates.norm, "direction": gates.direction, "statistics": gates.statistics}
+    limits = {name: getattr(gates, name) for name in ("norm", "tensor", "direction", "statistics")}
     worst: dict[str, float] = {}
     said: dict[str, str] = {}
     for change in (change for p in other.processes.values() for change in p.changes):
@@ -171,18 +173,20 @@ def unlike_changes(baseline: CaseRecord, other: CaseRecord) -> Iterator[str]:
         if reference is None:
             continue
         same = change.skipped == reference.skipped
+        times = carried(change, reference)
+        gaps = tensor_gaps(change.parameters, reference.parameters, times=times)
+        tensor, part = max(((gap, name) for name, gap in gaps.items()), default=(0.0, ""))
         errors = {
-            "norm": norm_gap(
-                change.parameters, reference.parameters, times=carried(change, reference)
-            ),
+            "norm": norm_gap(change.parameters, reference.parameters, times=times),
+            "tensor": tensor,
             "direction": direction_gap(change.parameters, reference.parameters),
             "statistics": direction_gap(change.statistics, reference.statistics),
         }
-        still, part = standstill(change.parameters, reference.parameters)
+        still, above = standstill(change.parameters, reference.parameters)
         if gates.norm is not None and still >= max(FEWEST, 1 + worst.get("standstill", 0)):
             worst["standstill"] = still
             said["standstill"] = (
-                f"{part} stands still: {still} of its tensors should have moved in {change.step} "
+                f"{above} stands still: {still} of its tensors should have moved in {change.step} "
                 "timed steps"
             )
         few = math.sqrt(max(1.0, BEGUN / change.step))  # rounding and masks average out less
@@ -193,7 +197,9 @@ def unlike_changes(baseline: CaseRecord, other: CaseRecord) -> Iterator[str]:
                 few * limit + more[kind], worst.get(kind, 0.0)
             ):
                 worst[kind] = error
-                what = "running statistics" if kind == "statistics" else f"updates, by {kind},"
+                what = {"statistics": "running statistics", "tensor": f"updates of {part}"}.get(
+                    kind, f"updates, by {kind},"
+                )
                 said[kind] = f"{what} after {change.step} timed steps off by {error:.2g}"
     yield from said.values()
 
@@ -205,9 +211,10 @@ def allowances(step: int) -> dict[str, float]:
     ones can be. Running statistics remember the last few batches only.
     """
     if step <= BEGUN:
-        return {"norm": 0.0, "direction": 0.0, "statistics": 0.0}
+        return dict.fromkeys(("norm", "tensor", "direction", "statistics"), 0.0)
     uneven = UNEVEN_STEPS / step
-    return {"norm": uneven**2 / 2, "direction": uneven, "statistics": math.inf}
+    norm = uneven**2 / 2
+    return {"norm": norm, "tensor": norm, "direction": uneven, "statistics": math.inf}
 
 
 def together(sketches: Mapping[str, Sequence[float]]) -> float:
@@ -228,6 +235,21 @@ def norm_gap(
     """Relative; nothing that has changed where something should is 1."""
     due = together(reference) * times
     return abs(together(found) - due) / due if due else float(together(found) > 0)
+
+
+def tensor_gaps(
+    found: Mapping[str, Sequence[float]],
+    reference: Mapping[str, Sequence[float]],
+    *,
+    times: float,
+) -> dict[str, float]:
+    """Likewise of each tensor that makes a share of all changes."""
+    least = LEAST_SHARE * together(reference) ** 2
+    return {
+        name: norm_gap({name: found.get(name, (0.0,))}, {name: sketch}, times=times)
+        for name, sketch in reference.items()
+        if sketch[0] ** 2 > least
+    }
 
 
 def direction_gap(

@@ -23,6 +23,9 @@ class Gates:
     """Share of the loss's drift so far by which losses may differ besides."""
     norm: Share | None
     """Of the norm of all changes after the same steps; None where updates do not show."""
+    tensor: Share | None = None
+    """Of the norm of each tensor's change that makes a share of all; None where single ones scatter
+    or `direction` says more."""
     direction: Share | None
     """Of those changes themselves; None where frameworks draw masks of their own."""
     statistics: Share | None

@@ -50,13 +50,13 @@ def test_first_losses_may_lie_further_apart_where_dropout_draws(plugins, model, 
     ("model", "precision", "held"),
     [("resnet18", "fp32", {"norm", "direction", "statistics", "growth"}),
      ("resnet18", "bf16", {"norm", "direction"}), ("resnet18", "fp16", set()),
-     ("bert-base", "fp32", {"norm", "growth"}), ("bert-base", "bf16", {"norm"})],
+     ("bert-base", "fp32", {"norm", "tensor", "growth"}), ("bert-base", "bf16", {"norm"})],
 )  # fmt: skip
 def test_updates_are_held_to_what_shows_of_them(plugins, model, precision, held):
     sweep = Sweep(frameworks=("tiny",), wanted={"model": (model,), "precision": (precision,)})
     (comparison,) = plan(sweep, plugins)
     gates = vars(facts.gates(comparison.entries[0].case))
-    assert {n for n in ("norm", "direction", "statistics", "growth") if gates[n]} == held
+    assert {n for n in ("norm", "tensor", "direction", "statistics", "growth") if gates[n]} == held
 
 
 def test_an_environment(comparison):

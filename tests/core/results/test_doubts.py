@@ -208,6 +208,25 @@ def test_a_small_part_that_stands_still_is_told():
     assert said(with_stage(1.0, **blind), with_stage(0.0, **blind)) == []
 
 
+@pytest.mark.parametrize(("factor", "told"), [(1.0, 0), (0.85, 0), (1.15, 0), (0.7, 1), (0.0, 1)])
+def test_a_tensor_that_makes_a_share_of_all_updates_moves_by_as_much(factor, told):
+    """Where masks are drawn: its share is too small for the norm of all to show it."""
+
+    def made(of_positions, of_bias):
+        process = make_process(changes=[(16, WEIGHT)])
+        others = {"positions": grown(of_positions * 0.05), "bias": grown(of_bias * 0.01)}
+        process.changes = [
+            replace(change, parameters={**change.parameters, **others})
+            for change in process.changes
+        ]
+        gates = replace(GATES, norm=0.2, tensor=0.2, direction=None)
+        return make_record(process, label="flaky", gates=gates)
+
+    found = said(made(1.0, 1.0), made(factor, 0.1))
+    off = f"{abs(1 - factor):.2g}"
+    assert found == [f"flaky: updates of positions after 16 timed steps off by {off}"] * told
+
+
 def test_where_updates_do_not_show_they_are_not_judged():
     blind = replace(GATES, answers=0.1, norm=None, direction=None, statistics=None, growth=None)
     still = [make_record(make_process(changes=[(16, grown(f)), (320, grown(f))]), gates=blind)
