@@ -1,17 +1,17 @@
 """Throughput through mbench against a bare hand-written loop of the same framework.
 
-Usage: python benchmarks/overhead.py [--frameworks torch,tf,mxnet,paddle] [--processes 16]
+Usage: python benchmarks/overhead.py [--frameworks torch,tf,mxnet,paddle] [--pairs 6]
            [--device cpu|cuda] [--precision fp32|amp-fp16] [--steady]
 
-Both train ResNet-50 in one process, so that they share its settings, in blocks that alternate in
-random order. What they do not share is how their memory is laid out, which may make either of them
-a few per cent faster by chance: for all builds of a process alike, or for one. So each process
-builds both anew now and then, and a process is the replicate. With --steady memory scatters less:
-it is laid out as mbench's own --steady lays it out.
+Both train ResNet-50 in one process, so that they share its settings, in short blocks that alternate
+in random order, so that what slows the machine slows both. What they do not share is how their
+memory is laid out: what is built first is often a per cent or two slower, in either order. So each
+pair of processes has one that begins with either, and the pair is the replicate. With --steady
+memory scatters less: it is laid out as mbench's own --steady lays it out.
 
-Blocks last some 0.8 s, nearly as long as mbench's own: in shorter ones what comes before a block, a
-collection of garbage in which the framework's threads fall asleep, weighs more than it does in use.
-A ratio of 0.995 or better means that mbench costs half a percent or less.
+Each block of either loop begins as mbench's do: garbage is collected, in which the framework's
+threads fall asleep, and one step is not timed. A ratio of 0.995 or better means that mbench costs
+half a percent or less.
 """
 
 from __future__ import annotations
@@ -42,10 +42,9 @@ FOLDERS = {"torch": "pytorch", "tf": "tensorflow", "mxnet": "mxnet", "paddle": "
 def main() -> None:
     parser = argparse.ArgumentParser(description="mbench against a bare loop")
     parser.add_argument("--frameworks", default="torch,tf,mxnet,paddle")
-    parser.add_argument("--processes", type=int, default=16)
-    parser.add_argument("--builds", type=int, default=2, help="in each process")
-    parser.add_argument("--rounds", type=int, default=4, help="of each build")
-    parser.add_argument("--steps", type=int, default=12, help="per block")
+    parser.add_argument("--pairs", type=int, default=6, help="of processes")
+    parser.add_argument("--rounds", type=int, default=24, help="of each process")
+    parser.add_argument("--steps", type=int, default=4, help="per block")
     parser.add_argument("--threads", type=int, default=usable_cores())
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="cuda: torch only")
     parser.add_argument("--precision", choices=("fp32", "amp-fp16"), default="fp32")
@@ -75,30 +74,34 @@ def main() -> None:
         }
         bare: dict[int, dict[int, float]] = {}
         ours: dict[int, dict[int, float]] = {}
-        for process in range(arguments.processes):
+        for number in range(2 * arguments.pairs):
             command = [
                 str(environment.python), "-m", "bare.child", FOLDERS[spec.name], adapter.runtime,
                 arguments.device, arguments.precision,
                 *map(str, (arguments.batch_size, arguments.image_size, arguments.threads,
-                           arguments.builds, arguments.rounds, arguments.steps, process)),
+                           arguments.rounds, arguments.steps, number)),
             ]  # fmt: skip
             with steady.steadily(arguments.threads) if arguments.steady else nullcontext():
                 answer = subprocess.run(
                     command, env=variables, check=True, stdout=subprocess.PIPE,
                     stderr=None if as_json else subprocess.DEVNULL, text=True,
                 )  # fmt: skip
-            pairs = [pair for build in json.loads(answer.stdout.splitlines()[-1]) for pair in build]
-            bare[process] = {r: 1 / seconds for r, (seconds, _) in enumerate(pairs)}
-            ours[process] = {r: 1 / seconds for r, (_, seconds) in enumerate(pairs)}
-            one = pair_of(bare[process], ours[process]).total
-            tell(f"{text} process {process + 1}: {one:.4f}")
+            rounds = json.loads(answer.stdout.splitlines()[-1])
+            by_hand, by_mbench = (
+                {r: 1 / seconds for r, seconds in enumerate(side, number * len(rounds))}
+                for side in zip(*rounds, strict=True)
+            )
+            bare.setdefault(number // 2, {}).update(by_hand)
+            ours.setdefault(number // 2, {}).update(by_mbench)
+            one = pair_of(by_hand, by_mbench).total
+            tell(f"{text} process {number + 1}: {one:.4f}")
         total = ratio(bare, ours).interval()
-        ends = f"{total.low:.4f} .. {total.high:.4f}" if total.low else "few processes, no interval"
+        ends = f"{total.low:.4f} .. {total.high:.4f}" if total.low else "one pair, no interval"
         tell(f"{text}: mbench / bare throughput {total.value:.4f} ({ends})")
         rate = fmean(value for rounds in bare.values() for value in rounds.values())
         found.append(
             {"framework": text, "ratio": total.value, "low": total.low, "high": total.high,
-             "processes": len(bare),
+             "pairs": len(bare),
              "bare_images_per_second": rate * arguments.steps * arguments.batch_size}
         )  # fmt: skip
         if as_json:

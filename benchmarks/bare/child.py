@@ -1,7 +1,8 @@
-"""In the framework's interpreter: times both loops, prints [[bare, mbench] seconds, ...] per build.
+"""In the framework's interpreter: times both loops, prints [bare, mbench] seconds of each round.
 
-Usage: python -m bare.child FOLDER RUNTIME DEVICE PRECISION BATCH IMAGE THREADS BUILDS ROUNDS STEPS
-           SEED
+Usage: python -m bare.child FOLDER RUNTIME DEVICE PRECISION BATCH IMAGE THREADS ROUNDS STEPS NUMBER
+
+In a process of an even number the loop by hand is built first, in others that of mbench.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ LEAD = 1
 
 
 def main(folder: str, runtime: str, device: str, precision: str, *numbers: str) -> None:
-    batch_size, image_size, threads, builds, rounds, steps, seed = map(int, numbers)
+    batch_size, image_size, threads, rounds, steps, number = map(int, numbers)
     by_hand = importlib.import_module(f"bare.{folder}")
     case = Case(
         model="resnet50",
@@ -41,7 +42,6 @@ def main(folder: str, runtime: str, device: str, precision: str, *numbers: str) 
     )
     module, _, name = runtime.partition(":")
     adapter = getattr(importlib.import_module(module), name)(device=device, threads=threads)
-    order = random.Random(seed)
 
     def loop_of_mbench():
         workload = case.resolve()
@@ -72,25 +72,18 @@ def main(folder: str, runtime: str, device: str, precision: str, *numbers: str) 
 
         return seconds
 
-    def pairs() -> list[list[float]]:
-        """[bare, mbench] seconds of each round, of loops that are built anew."""
-        makers = [loop_by_hand, loop_of_mbench]
-        order.shuffle(makers)  # memory is laid out in that order, and that is luck too
-        loops = {maker: maker() for maker in makers}
-        for loop in loops.values():
-            loop(WARMUP_STEPS)
-        found = []
-        for _ in range(rounds):
-            order.shuffle(makers)
-            seconds = {maker: loops[maker](steps) for maker in makers}
-            found.append([seconds[loop_by_hand], seconds[loop_of_mbench]])
-        return found
-
+    makers = [loop_by_hand, loop_of_mbench]
+    if number % 2:
+        makers.reverse()
+    loops = {maker: maker() for maker in makers}
+    for loop in loops.values():
+        loop(WARMUP_STEPS)
+    order = random.Random(number)
     measured = []
-    for _ in range(builds):
-        measured.append(pairs())
-        gc.unfreeze()  # by the timed loop; the next build begins with the memory of this one
-        gc.collect()
+    for _ in range(rounds):
+        order.shuffle(makers)
+        seconds = {maker: loops[maker](steps) for maker in makers}
+        measured.append([seconds[loop_by_hand], seconds[loop_of_mbench]])
     print(json.dumps(measured), flush=True)
 
 
