@@ -42,6 +42,7 @@ BRIEF = ["--processes", "1", "--budget", "3000", "--threads", "1", "--quiet", "-
 ROUNDS, ALL_ROUNDS = 8, 30
 """So many at first, and of a lie that is not told by then, as many as the default protocol makes in
 blocks as long."""
+IMAGE_SIZE = 64
 UNTOLD = "NOT TOLD"
 HONEST = ("squeezenet1_1", "shufflenet_v2_x0_5", "resnet18", "mnasnet0_5", "mobilenet_v2")
 
@@ -68,18 +69,18 @@ def mbench(*arguments: str, folder: str, **variables: str) -> dict[str, Any]:
     return report
 
 
-def sized(models: str) -> list[str]:
-    images = ["--image-size", "64"] if models != "small-bert" else []
+def sized(models: str, image_size: int) -> list[str]:
+    images = ["--image-size", str(image_size)] if models != "small-bert" else []
     return ["--models", models, "--batch-size", "4", *images]
 
 
 def compared(
     arms: Sequence[str], models: str, modes: str, precisions: str, *more: str,
-    block: float = 0.05, rounds: int = ROUNDS,
+    block: float = 0.05, rounds: int = ROUNDS, image_size: int = IMAGE_SIZE,
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
     with tempfile.TemporaryDirectory(prefix="mbench-lies-") as folder:
         document = mbench(
-            "compare", *arms, *sized(models), "--mode", modes, "--precision", precisions, *more,
+            "compare", *arms, *sized(models, image_size), "--mode", modes, "--precision", precisions, *more,
             "--no-verify", "--block", str(block), "--rounds", str(rounds), *BRIEF,
             "--results", folder, folder=folder,
         )  # fmt: skip
@@ -106,13 +107,15 @@ def untold(said: str) -> bool:
     return said.startswith(UNTOLD)
 
 
-def failing(framework: str, lie: str, model: str, mode: str, precision: str) -> str:
+def failing(
+    framework: str, lie: str, model: str, mode: str, precision: str, image_size: int
+) -> str:
     """What the proof of a liar says, or NOT TOLD."""
     name, _, python = framework.partition("@")
     at = f"@{python}"
     with tempfile.TemporaryDirectory(prefix="mbench-lies-") as folder:
         document = mbench(
-            "verify", f"liar-{name}{at}", *sized(model), "--mode", mode, "--precision", precision,
+            "verify", f"liar-{name}{at}", *sized(model, image_size), "--mode", mode, "--precision", precision,
             "--threads", "1", "--quiet", "--format", "json", folder=folder, LIE=lie,
         )  # fmt: skip
     (proof,) = document["proofs"]
@@ -130,22 +133,24 @@ def placed(framework: str) -> str:
 
 
 def lie_to(framework: str, names: Sequence[str], modes: Sequence[str], precisions: Sequence[str],
-           ) -> Iterator[dict[str, str]]:  # fmt: skip
+           image_size: int) -> Iterator[dict[str, Any]]:  # fmt: skip
     for mode, precision in itertools.product(modes, precisions):
         known = [n for n in names if mode in LIES[n].modes and precision in LIES[n].precisions]
-        case = {"framework": framework.partition("@")[0], "mode": mode, "precision": precision}
+        case = {"framework": framework.partition("@")[0], "mode": mode, "precision": precision,
+                "image_size": image_size}  # fmt: skip
         for name in known:
             if LIES[name].proof_too:
-                said = failing(framework, name, LIES[name].model, mode, precision)
+                said = failing(framework, name, LIES[name].model, mode, precision, image_size)
                 yield {**case, "lie": name, "told": said}
         timed = [name for name in known if not LIES[name].proof_too]
         for (model, block), ours in grouped(timed):
             for at in range(0, len(ours), AT_ONCE):
                 some = ours[at : at + AT_ONCE]
                 what = (model, mode, precision)
-                found = dict(told(framework, some, *what, block=block))
+                found = dict(told(framework, some, *what, block=block, image_size=image_size))
                 if left := [lie for lie in some if untold(found[lie]) and lie != "none"]:
-                    default = {"block": max(block, Adaptive().block_seconds), "rounds": ALL_ROUNDS}
+                    default = {"block": max(block, Adaptive().block_seconds), "rounds": ALL_ROUNDS,
+                               "image_size": image_size}  # fmt: skip
                     found.update(told(framework, left, *what, **default))
                 for lie, said in found.items():
                     rounds = ALL_ROUNDS if lie in left else ROUNDS
@@ -197,6 +202,7 @@ def main() -> None:
     parser.add_argument("--lies", default=",".join(LIES), help="by name (default: all)")
     parser.add_argument("--mode", default=",".join(BOTH))
     parser.add_argument("--precision", default="fp32,amp-bf16,bf16")
+    parser.add_argument("--image-size", type=int, default=IMAGE_SIZE)
     parser.add_argument("--honest", type=int, metavar="N", help="N honest comparisons instead")
     parser.add_argument("--seed", type=int, default=0, help="of the first of them")
     parser.add_argument("--output", type=Path, help="append each line to this file as JSON, too")
@@ -213,7 +219,7 @@ def main() -> None:
     else:
         names = arguments.lies.split(",")
         found = itertools.chain.from_iterable(
-            lie_to(placed(framework), names, modes, precisions)
+            lie_to(placed(framework), names, modes, precisions, arguments.image_size)
             for framework in arguments.frameworks
         )
     for one in found:
