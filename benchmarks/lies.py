@@ -81,8 +81,8 @@ def compared(
     with tempfile.TemporaryDirectory(prefix="mbench-lies-") as folder:
         document = mbench(
             "compare", *arms, *sized(models, image_size), "--mode", modes,
-            "--precision", precisions, *more, "--no-verify", "--block", str(block), "--rounds", str(rounds), *BRIEF,
-            "--results", folder, folder=folder,
+            "--precision", precisions, *more, "--no-verify", "--block", str(block),
+            "--rounds", str(rounds), *BRIEF, "--results", folder, folder=folder,
         )  # fmt: skip
     yield from document["comparisons"]
 
@@ -116,7 +116,8 @@ def failing(
     with tempfile.TemporaryDirectory(prefix="mbench-lies-") as folder:
         document = mbench(
             "verify", f"liar-{name}{at}", *sized(model, image_size), "--mode", mode,
-            "--precision", precision, "--threads", "1", "--quiet", "--format", "json", folder=folder, LIE=lie,
+            "--precision", precision, "--threads", "1", "--quiet", "--format", "json",
+            folder=folder, LIE=lie,
         )  # fmt: skip
     (proof,) = document["proofs"]
     return UNTOLD if proof["outcome"] == "ok" else str(proof["reason"])
