@@ -1,0 +1,55 @@
+"""The table of lies that were told, of benchmarks/lies.py."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+CASE = {"framework": "tiny", "mode": "train", "precision": "fp32"}
+
+
+@pytest.fixture
+def table(monkeypatch):
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    from liars import table
+
+    return table
+
+
+@pytest.mark.parametrize(
+    ("said", "word"),
+    [
+        ("NOT TOLD: 1.020", "**not told**, 1.020"),
+        ("updates: change of conv1.weight off by 0.84 (gate 1e-09)", "the proof"),
+        ("no verdict: a: output logits of batch 6, as timed, off by 0.13 (gate 1e-05)", "outputs"),
+        ("no verdict: the first losses as timed lie apart: 6.97 and 7.14", "loss"),
+        ("no verdict: a: losses of a batch, as timed, scatter 0.01 times as much", "loss"),
+        ("no verdict: a: updates, by norm, after 4 timed steps off by 0.21", "updates"),
+        ("no verdict: a: updates of query.weight after 16 timed steps off by 0.3", "updates"),
+        ("no verdict: a: layer4 stands still: 13 of its tensors should have moved", "updates"),
+        ("no verdict: a: running statistics after 4 timed steps off by 1.1", "statistics"),
+        ("no verdict: a: an MFU of 7e+05 %, which is more than this machine can do", "speed"),
+        ("no verdict: a: it says 0.5 s where 1 s passed", "clock"),
+        ("no verdict: a: 0.9 s of work went on after synchronize", "unfinished"),
+        ("no verdict: a: a step takes 0.1 s among others, and 0.2 s by itself", "merged"),
+        ("what nobody has said before", "what nobody has said before"),
+    ],
+)
+def test_a_word_for_what_tells_a_lie(table, said, word):
+    assert table.by_what(said) == word
+
+
+def test_a_column_for_each_case_a_row_for_each_lie_and_its_last_word(table):
+    lines = [
+        {**CASE, "lie": "half", "told": "NOT TOLD: 1.900"},
+        {**CASE, "lie": "slow", "told": "no verdict: a: updates, by norm, off by 0.5"},
+        {**CASE, "mode": "inference", "lie": "half", "told": "output logits of batch 1"},
+        {**CASE, "lie": "half", "told": "no verdict: a: loss of batch 1 off"},
+    ]
+    head, rule, half, slow, end = table.rows(lines)
+    assert head == "| tiny | What the lie does | train, fp32 | inference, fp32 |"
+    assert (rule, end) == ("|---|---|---|---|", "")
+    assert half == "| `half` | after the first step, half of each batch | loss | outputs |"
+    assert slow == "| `slow` | half the learning rate | updates |  |"
