@@ -17,4 +17,6 @@ BERT = replace(
         sequence_length=32, predictions=8,
     ),
     sizes={},
+    proof={"batch_size": 2, "learning_rate": 1e-6},
+    mask_sizes={},
 )  # fmt: skip
