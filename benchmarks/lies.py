@@ -134,7 +134,7 @@ def placed(framework: str) -> str:
 
 
 def lie_to(framework: str, names: Sequence[str], modes: Sequence[str], precisions: Sequence[str],
-           image_size: int) -> Iterator[dict[str, Any]]:  # fmt: skip
+           image_size: int, all_rounds: int) -> Iterator[dict[str, Any]]:  # fmt: skip
     for mode, precision in itertools.product(modes, precisions):
         known = [n for n in names if mode in LIES[n].modes and precision in LIES[n].precisions]
         case = {"framework": framework.partition("@")[0], "mode": mode, "precision": precision,
@@ -150,11 +150,11 @@ def lie_to(framework: str, names: Sequence[str], modes: Sequence[str], precision
                 what = (model, mode, precision)
                 found = dict(told(framework, some, *what, block=block, image_size=image_size))
                 if left := [lie for lie in some if untold(found[lie]) and lie != "none"]:
-                    default = {"block": max(block, Adaptive().block_seconds), "rounds": ALL_ROUNDS,
+                    default = {"block": max(block, Adaptive().block_seconds), "rounds": all_rounds,
                                "image_size": image_size}  # fmt: skip
                     found.update(told(framework, left, *what, **default))
                 for lie, said in found.items():
-                    rounds = ALL_ROUNDS if lie in left else ROUNDS
+                    rounds = all_rounds if lie in left else ROUNDS
                     yield {**case, "lie": lie, "rounds": rounds, "told": said}
 
 
@@ -204,6 +204,7 @@ def main() -> None:
     parser.add_argument("--mode", default=",".join(BOTH))
     parser.add_argument("--precision", default="fp32,amp-bf16,bf16")
     parser.add_argument("--image-size", type=int, default=IMAGE_SIZE)
+    parser.add_argument("--rounds", type=int, default=ALL_ROUNDS, help="of what passes at first")
     parser.add_argument("--honest", type=int, metavar="N", help="N honest comparisons instead")
     parser.add_argument("--seed", type=int, default=0, help="of the first of them")
     parser.add_argument("--output", type=Path, help="append each line to this file as JSON, too")
@@ -220,9 +221,10 @@ def main() -> None:
     else:
         names = arguments.lies.split(",")
         found = itertools.chain.from_iterable(
-            lie_to(placed(framework), names, modes, precisions, arguments.image_size)
+            lie_to(placed(framework), names, modes, precisions, arguments.image_size,
+                   arguments.rounds)
             for framework in arguments.frameworks
-        )
+        )  # fmt: skip
     for one in found:
         line = dict(one)
         said = line.pop("told")
