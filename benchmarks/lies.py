@@ -172,6 +172,7 @@ def honest(
     precisions: Sequence[str],
     *,
     first_seed: int,
+    image_size: int,
 ) -> Iterator[dict[str, Any]]:
     """What comparisons of honest frameworks say; `told` is what is false. Each sweep of them has
     weights and data of its own.
@@ -180,7 +181,8 @@ def honest(
     for seed in itertools.count(first_seed):
         for models in (",".join(HONEST), "small-bert"):
             whole = (",".join(modes), ",".join(precisions))
-            found = list(compared(frameworks, models, *whole, "--seed", str(seed)))
+            found = list(compared(frameworks, models, *whole, "--seed", str(seed),
+                                  image_size=image_size))  # fmt: skip
             for case in itertools.product(models.split(","), modes, precisions):
                 if made == count:
                     return
@@ -217,7 +219,7 @@ def main() -> None:
     modes, precisions = arguments.mode.split(","), arguments.precision.split(",")
     if arguments.honest:
         found = honest(arguments.frameworks, arguments.honest, modes, precisions,
-                       first_seed=arguments.seed)  # fmt: skip
+                       first_seed=arguments.seed, image_size=arguments.image_size)  # fmt: skip
     else:
         names = arguments.lies.split(",")
         found = itertools.chain.from_iterable(

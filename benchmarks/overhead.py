@@ -5,9 +5,9 @@ Usage: python benchmarks/overhead.py [--frameworks torch,tf,mxnet,paddle] [--pai
 
 Both train ResNet-50 in one process, so that they share its settings, in short blocks that alternate
 in random order, so that what slows the machine slows both. What they do not share is how their
-memory is laid out: what is built first is often a per cent or two slower, in either order. So each
-pair of processes has one that begins with either, and the pair is the replicate. With --steady
-memory scatters less: it is laid out as mbench's own --steady lays it out.
+memory is laid out, which the order in which they are built may decide: by some 2 % in PyTorch. So
+each pair of processes has one in either order, and the pair is the replicate. With --steady memory
+scatters less: it is laid out as mbench's own --steady lays it out.
 
 Each block of either loop begins as mbench's do: garbage is collected, in which the framework's
 threads fall asleep, and one step is not timed. A ratio of 0.995 or better means that mbench costs
@@ -96,7 +96,9 @@ def main() -> None:
             one = pair_of(by_hand, by_mbench).total
             tell(f"{text} process {number + 1}: {one:.4f}")
         total = ratio(bare, ours).interval()
-        ends = f"{total.low:.4f} .. {total.high:.4f}" if total.low else "one pair, no interval"
+        ends = (
+            f"{total.low:.4f} .. {total.high:.4f}" if total.low else "too few pairs for an interval"
+        )
         tell(f"{text}: mbench / bare throughput {total.value:.4f} ({ends})")
         rate = fmean(value for rounds in bare.values() for value in rounds.values())
         found.append(

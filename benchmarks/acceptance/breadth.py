@@ -43,14 +43,14 @@ def headline(setting: Setting) -> Iterator[Step]:
                      *setting.protocol(processes=3, rounds=8, mfu=True)),
             judge=measured, seconds=200, budget=0.5, skip=skip,
         )  # fmt: skip
-    wanted = ("--batch-size 64 --image-size 224 --precision amp-fp16 --pairs 2 "
+    wanted = ("--batch-size 64 --image-size 224 --precision amp-fp16 --pairs 3 "
               "--rounds 8 --steps 20" if setting.on_gpu else
               "--image-size 32 --pairs 1 --rounds 3 --steps 1")  # fmt: skip
     yield Step(
         name="overhead", phase=PHASE, about="mbench's throughput beside a bare loop of PyTorch's",
         program=("overhead.py", "--frameworks", setting.arm("torch"), "--device", setting.device,
                  "--no-provision", *wanted.split(), "--format", "json"),
-        judge=close(within=WITHIN, judged=setting.on_gpu), seconds=110,
+        judge=close(within=WITHIN, judged=setting.on_gpu), seconds=165,
         skip=setting.lacks("torch"),
     )  # fmt: skip
 

@@ -35,6 +35,8 @@ UNEVEN_STEPS = 12.0
 """By how many steps, of all batches, one process may be ahead of another on one of them: after the
 first steps blocks begin where they have to for their last batch. That is a turn and a half of
 eight, as was seen of blocks of one to four steps."""
+KINDS = ("norm", "tensor", "direction", "statistics")
+"""Of gates for what has changed after the same steps."""
 LEAST_SHARE = 1e-3
 """Of the squares of all changes, that a tensor makes whose own change is looked at."""
 STEPS_PER_SKIP = 500
@@ -165,7 +167,7 @@ def unlike_changes(baseline: CaseRecord, other: CaseRecord) -> Iterator[str]:
     """Of parameters and running statistics, after the same number of steps."""
     gates = gates_of(baseline, other)
     known = {change.step: change for p in baseline.processes.values() for change in p.changes}
-    limits = {name: getattr(gates, name) for name in ("norm", "tensor", "direction", "statistics")}
+    limits = {kind: getattr(gates, kind) for kind in KINDS}
     worst: dict[str, float] = {}
     said: dict[str, str] = {}
     for change in (change for p in other.processes.values() for change in p.changes):
@@ -182,6 +184,7 @@ def unlike_changes(baseline: CaseRecord, other: CaseRecord) -> Iterator[str]:
             "direction": direction_gap(change.parameters, reference.parameters),
             "statistics": direction_gap(change.statistics, reference.statistics),
         }
+        names = {"tensor": f"updates of {part}", "statistics": "running statistics"}
         still, above = standstill(change.parameters, reference.parameters)
         if gates.norm is not None and still >= max(FEWEST, 1 + worst.get("standstill", 0)):
             worst["standstill"] = still
@@ -197,9 +200,7 @@ def unlike_changes(baseline: CaseRecord, other: CaseRecord) -> Iterator[str]:
                 few * limit + more[kind], worst.get(kind, 0.0)
             ):
                 worst[kind] = error
-                what = {"statistics": "running statistics", "tensor": f"updates of {part}"}.get(
-                    kind, f"updates, by {kind},"
-                )
+                what = names.get(kind, f"updates, by {kind},")
                 said[kind] = f"{what} after {change.step} timed steps off by {error:.2g}"
     yield from said.values()
 
@@ -211,7 +212,7 @@ def allowances(step: int) -> dict[str, float]:
     ones can be. Running statistics remember the last few batches only.
     """
     if step <= BEGUN:
-        return dict.fromkeys(("norm", "tensor", "direction", "statistics"), 0.0)
+        return dict.fromkeys(KINDS, 0.0)
     uneven = UNEVEN_STEPS / step
     norm = uneven**2 / 2
     return {"norm": norm, "tensor": norm, "direction": uneven, "statistics": math.inf}
