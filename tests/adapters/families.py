@@ -2,7 +2,7 @@
 
 The quickest of each family, in training, which proves its outputs too. Three that take a minute
 are proven in inference alone: their layers are those of GoogLeNet and AlexNet, and the gradients of
-an LSTM are proven as an operator's. BERT and bottlenecks
+an LSTM are proven as an operator's. A small BERT and bottlenecks
 are proven by the tests of lies, GPT-2 large with two of its layers. Each family is proven in two
 frameworks that are quick at it, and all models in all by `tox -e zoo`.
 """

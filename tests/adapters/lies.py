@@ -33,7 +33,7 @@ __all__ = ["LiesAreCaught", "build_then", "keeping"]
 
 WORKLOADS = {
     "resnet50": "mbench.workloads.resnet:RESNET50",
-    "bert-base": "mbench.workloads.bert:BERT_BASE",
+    "small-bert": "proven:BERT",
 }
 CHECKS = {"plain": "updates", "own": "optimizer"}
 
@@ -60,18 +60,18 @@ LIES = [
      {"gradients": ["change of fc.weight", "1 of 161 tensors hardly change"]}),
     ("resnet50", "timed", 1, "skips_the_update",
      {"gradients": ["change of conv1.weight", "161 of 161 tensors hardly change"]}),
-    ("bert-base", "inference", 1, "nothing", {}),
-    ("bert-base", "inference", 1, "tanh_gelu",
+    ("small-bert", "inference", 1, "nothing", {}),
+    ("small-bert", "inference", 1, "tanh_gelu",
      {"outputs": ["output", "an epsilon or an approximation"]}),
-    ("bert-base", "inference", 1, "first_positions",
+    ("small-bert", "inference", 1, "first_positions",
      {"outputs": ["output mlm_logits", "nsp_logits right"]}),
-    ("bert-base", "plain", 1, "nothing", {}),
-    ("bert-base", "plain", 1, "no_clipping", {"updates": ["common factor", "clipping"]}),
-    ("bert-base", "own", 3, "nothing", {}),
-    ("bert-base", "own", 3, "weight_decay_everywhere",
+    ("small-bert", "plain", 1, "nothing", {}),
+    ("small-bert", "plain", 1, "no_clipping", {"updates": ["common factor", "clipping"]}),
+    ("small-bert", "own", 3, "nothing", {}),
+    ("small-bert", "own", 3, "weight_decay_everywhere",
      {"optimizer": ["most of all those it spares"]}),
-    ("bert-base", "dropout", 1, "nothing", {}),
-    ("bert-base", "dropout", 1, "dropout_left_off", {"dropout": ["dropout is off"]}),
+    ("small-bert", "dropout", 1, "nothing", {}),
+    ("small-bert", "dropout", 1, "dropout_left_off", {"dropout": ["dropout is off"]}),
 ]  # fmt: skip
 """Model, part, its count, the method that tells the lie, and what each failing check must say.
 

@@ -27,8 +27,8 @@ def test_there_are_model_files_of_every_adapter():
 def test_every_family_is_proven_by_a_model_of_it_in_two_frameworks_or_by_lies():
     models = mbench_workloads()
     family = {name: find_workload(reference, name).family for name, reference in models.items()}
-    represented = {family[name] for name in (*REPRESENTATIVES, *WORKLOADS)}
-    assert represented == set(family.values())
+    by_lies = {find_workload(reference, name).family for name, reference in WORKLOADS.items()}
+    assert by_lies | {family[name] for name in REPRESENTATIVES} == set(family.values())
     assert all(len(set(frameworks)) == 2 for _, *frameworks in REPRESENTATIVES.values())
 
 

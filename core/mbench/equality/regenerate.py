@@ -41,8 +41,11 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 
-def main(framework: str, *models: str) -> None:
-    """Write the fingerprint of each model, of all and their longer forms if none is named."""
+def main(framework: str, *models: str, workload: str | None = None) -> None:
+    """Write the fingerprint of each model, of all and their longer forms if none is named.
+
+    `workload`, "module:attribute", is that of a model which no plugin has registered.
+    """
     plugins = Plugins()
     spec = parse(framework)
     adapter = plugins.adapter(spec.name)
@@ -51,7 +54,7 @@ def main(framework: str, *models: str) -> None:
         case = proof_case(
             Case(
                 model=model,
-                workload=reference_of(model, plugins.workloads),
+                workload=workload or reference_of(model, plugins.workloads),
                 mode="inference",
                 batch_size=1,
                 precision="fp64",

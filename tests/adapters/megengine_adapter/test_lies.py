@@ -177,11 +177,11 @@ def keeps_gradients(benchmark, monkeypatch):
         ("resnet50", weight_decay_everywhere, True),
         ("resnet50", keeps_gradients, True),
         ("resnet50", skips_the_update, True),
-        ("bert-base", nothing, False),
-        ("bert-base", no_weight_decay, True),
-        ("bert-base", weight_decay_everywhere, True),
-        ("bert-base", no_clipping, True),
-        ("bert-base", skips_the_update, True),
+        ("small-bert", nothing, False),
+        ("small-bert", no_weight_decay, True),
+        ("small-bert", weight_decay_everywhere, True),
+        ("small-bert", no_clipping, True),
+        ("small-bert", skips_the_update, True),
     ],
 )
 def test_a_lie_shows_in_the_optimizer_alone(monkeypatch, model, lie, caught):

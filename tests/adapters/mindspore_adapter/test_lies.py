@@ -26,7 +26,7 @@ from mbench.equality.reference import STEPS
 from mbench.equality.rule import RULE_RATE, judge_rule
 from mbench.worker.session import Session
 
-QUICK = [("resnet50", "inference"), ("resnet50", "timed"), ("bert-base", "inference")]
+QUICK = [("resnet50", "inference"), ("resnet50", "timed"), ("small-bert", "inference")]
 """The others are steps in float64, of a quarter of a minute each or more."""
 
 
@@ -66,11 +66,11 @@ class TestLies(LiesAreCaught):
             ("resnet50", "fp64", "no_weight_decay", True),
             ("resnet50", "fp64", "keeps_gradients", True),
             ("resnet50", "fp64", "skips_the_update", True),
-            ("bert-base", "fp32", "nothing", False),
-            ("bert-base", "fp64", "nothing", False),
-            ("bert-base", "fp64", "no_clipping", True),
-            ("bert-base", "fp64", "weight_decay_everywhere", True),
-            ("bert-base", "fp64", "skips_the_update", True),
+            ("small-bert", "fp32", "nothing", False),
+            ("small-bert", "fp64", "nothing", False),
+            ("small-bert", "fp64", "no_clipping", True),
+            ("small-bert", "fp64", "weight_decay_everywhere", True),
+            ("small-bert", "fp64", "skips_the_update", True),
         ],
     )
     def test_a_lie_about_the_optimizer_alone(self, monkeypatch, model, precision, lie, caught):
