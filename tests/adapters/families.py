@@ -13,6 +13,8 @@ import platform
 import sys
 from pathlib import Path
 
+import proven
+
 from mbench.builtin import mbench_workloads
 from mbench.contract.case import LONGER, Case
 from mbench.environments.environment import Environment
@@ -79,6 +81,8 @@ def assert_shown(adapter, model, *, folder, monkeypatch):
 
 def made(adapter, model, *, mode, precision, folder, patch):
     """A proof that holds, under the first compiler."""
+    workloads = {**mbench_workloads(), proven.BERT.name: "proven:BERT"}
+    patch.setenv("PYTHONPATH", str(Path(proven.__file__).parent))  # so that a worker finds it
     patch.setenv("MBENCH_PROOFS", str(folder / "proofs"))
     here = Environment(
         label=adapter.name, python=Path(sys.executable), python_version=platform.python_version(),
@@ -86,7 +90,7 @@ def made(adapter, model, *, mode, precision, folder, patch):
     )  # fmt: skip
     case = Case(
         model=model,
-        workload=mbench_workloads()[model.partition(LONGER)[0]],
+        workload=workloads[model.partition(LONGER)[0]],
         mode=mode,
         batch_size=1,
         precision=precision,

@@ -13,4 +13,4 @@ pytest.importorskip("onnxruntime", reason="ONNX Runtime is not installed here")
 
 
 def test_bert_is_shown(tmp_path, monkeypatch):
-    assert_shown(OnnxRuntime(), "bert-base", folder=tmp_path, monkeypatch=monkeypatch)
+    assert_shown(OnnxRuntime(), "small-bert", folder=tmp_path, monkeypatch=monkeypatch)

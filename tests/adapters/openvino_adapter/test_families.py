@@ -13,4 +13,4 @@ pytest.importorskip("openvino", reason="OpenVINO is not installed here")
 
 
 def test_bert_is_shown(tmp_path, monkeypatch):
-    assert_shown(OpenVino(), "bert-base", folder=tmp_path, monkeypatch=monkeypatch)
+    assert_shown(OpenVino(), "small-bert", folder=tmp_path, monkeypatch=monkeypatch)
