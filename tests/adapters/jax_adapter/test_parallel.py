@@ -9,6 +9,12 @@ pytest.importorskip("jaxlib", reason="JAX is not installed here")
 from ranks import RanksAlike
 
 
+@pytest.fixture(autouse=True)
+def quickly_compiled(monkeypatch):
+    """XLA's optimizations take most of the time here, and ranks do not differ by them."""
+    monkeypatch.setenv("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
+
+
 class TestRanks(RanksAlike):
     runtime_name = "mbench_jax.runtime:Runtime"
     compilers = ("jit",)
