@@ -211,6 +211,19 @@ def test_a_workload_that_does_not_load_harms_no_other(install, reference, said):
     assert plan(Sweep(frameworks=("tiny",), wanted={"model": ("tiny-model",)}), Plugins())
 
 
+def test_a_workload_whose_proof_has_a_size_that_it_lacks_does_not_load(install):
+    code = """
+import dataclasses, mbench_tiny
+SMALL = dataclasses.replace(mbench_tiny.TINY, name="small", proof={"sizes": {"depth": 3}})
+@hookimpl
+def mbench_workloads():
+    return {"small": f"{__name__}:SMALL"}
+"""
+    install(code)
+    with pytest.raises(MbenchError, match="does not load: ValueError: small has no size depth"):
+        plan(Sweep(frameworks=("tiny",), wanted={"model": ("small",)}), Plugins())
+
+
 def test_two_plugins_that_claim_one_name_are_both_named_and_neither_is_used(install):
     one, other = install(GOOD), install(GOOD, distribution="rival")
     plugins = Plugins()

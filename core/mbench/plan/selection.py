@@ -99,6 +99,7 @@ def load_workload(reference: str, model: str) -> Workload:
         workload = find_workload(reference, model)
         if not isinstance(workload, Workload):
             raise TypeError(f"{reference.partition(':')[2]} is no workload")
+        workload.resized(**workload.proof.get("sizes", {}))  # or its proof would end in that
     except (Exception, SystemExit) as error:
         raise MbenchError(
             f"the workload {reference!r} does not load: {type(error).__name__}: {error}"
