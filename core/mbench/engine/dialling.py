@@ -52,7 +52,7 @@ def challenged(line: Line, token: str, *, seconds: float = HANDSHAKE_SECONDS) ->
             raise NotOurs("it does not know this command's token")
         line.send(Welcome(proof=proof(token, "parent", nonce, answer.nonce)))
     except (OSError, EOFError, Malformed) as error:
-        raise NotOurs(f"it is no keeper: {error or type(error).__name__}") from None
+        raise NotOurs(f"it is no keeper: {error}") from None
     return answer.key
 
 
@@ -94,7 +94,7 @@ def dial(
                 answered(line, token, key=key)
             except (NotOurs, OSError) as error:
                 line.close()
-                seen.append(NotOurs(f"{join(place)}: {error or type(error).__name__}"))
+                seen.append(NotOurs(f"{join(place)}: {error}"))
                 continue
             return line
         if time.monotonic() > deadline or any(isinstance(each, NotOurs) for each in seen):

@@ -256,7 +256,7 @@ class Line:
         while (message := self._next()) is None:
             left = deadline - time.monotonic()
             if left <= 0 or not readable.poll(1e3 * left):
-                raise TimeoutError
+                raise TimeoutError(f"nothing came within {seconds:g} s")
             self._read()
         if not isinstance(message, kind):
             said = message.reason if isinstance(message, Refused) else type(message).__name__
@@ -291,7 +291,7 @@ class Line:
 
     def _read(self) -> None:
         if not (chunk := self.socket.recv(CHUNK_BYTES, socket.MSG_DONTWAIT)):
-            raise EOFError
+            raise EOFError("the other end hung up")
         self._received += chunk
 
     def close(self) -> None:

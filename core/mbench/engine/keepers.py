@@ -140,7 +140,7 @@ class Keepers:
         except (dialling.NotOurs, Malformed, OSError, EOFError) as error:
             line.close()
             with self._changed:
-                self._knocks.append(f"{address} knocked, and {error or type(error).__name__}")
+                self._knocks.append(f"{address} knocked, and {error}")
                 self._changed.notify_all()
         finally:
             self._greeting.release()
@@ -154,7 +154,7 @@ class Keepers:
             self._changed.notify_all()
 
     def _keeper(self, line: Line) -> None:
-        here = line.receive(Here, seconds=dialling.HANDSHAKE_SECONDS)
+        here = line.receive(Here, seconds=DIAL_IN_SECONDS)  # it is ours, and may be busy
         with self._changed:
             number = len(self._nodes) if here.number is None else here.number
             wrong = unlike(here)

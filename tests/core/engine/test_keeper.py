@@ -16,7 +16,7 @@ from workers import INFERENCE, NOTICE, PATIENCE, ended, eventually, framework, g
 
 from mbench.contract import wire
 from mbench.engine import dialling, keepers, node, remote
-from mbench.engine.dialogue import Answer, Challenge, Line
+from mbench.engine.dialogue import Answer, Challenge, Line, Welcome
 from mbench.engine.outcome import CaseEnded
 from mbench.errors import MbenchError
 
@@ -171,6 +171,18 @@ def test_who_never_dials_in(cluster, tmp_path, monkeypatch):
         one(hosts.program(tmp_path / "log"), hosts.places(2, 1))
 
 
+def test_a_node_may_take_its_time_to_describe_itself(cluster, tmp_path, monkeypatch):
+    """As one does that is busy, or whose GPUs sleep."""
+    monkeypatch.setattr(keepers.dialling, "HANDSHAKE_SECONDS", 0.2)
+    slow = (
+        "import sys, time; from mbench.engine import keeper; honest = keeper.describe_machine; "
+        "keeper.describe_machine = lambda: time.sleep(1) or honest(); sys.exit(keeper.main())"
+    )
+    script = hosts.SPREAD.replace("sys.argv[2:]", f"[sys.executable, '-c', {slow!r}]")
+    worker = cluster(2, script=script)(hosts.program(tmp_path / "log"), hosts.places(2, 1))
+    worker.close()
+
+
 def test_a_worker_that_never_dials_in(cluster, tmp_path, monkeypatch):
     monkeypatch.setattr(remote, "CONNECT_SECONDS", 1.0)
     lost = []
@@ -226,8 +238,12 @@ def test_strangers_do_no_harm_and_learn_nothing(start):
     liar = Line(socket.create_connection(place))
     asked = liar.receive(Challenge, seconds=PATIENCE)
     liar.send(Answer(nonce=asked.nonce, key=0, proof=asked.nonce))
-    with pytest.raises(EOFError):
+    with pytest.raises(EOFError, match="the other end hung up"):
         liar.receive(Challenge, seconds=PATIENCE)
+    waiting = Line(silent)
+    waiting.receive(Challenge, seconds=PATIENCE)
+    with pytest.raises(TimeoutError, match=r"nothing came within 0\.1 s"):
+        waiting.receive(Welcome, seconds=0.1)
     assert worker.run(3).nanoseconds
     for one in (silent, rude, liar):
         one.close()
