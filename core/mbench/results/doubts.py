@@ -11,7 +11,7 @@ import numpy as np
 from mbench.results import clocks
 from mbench.results.ceiling import mfu, peak
 from mbench.results.figures import rates, speeds
-from mbench.results.masks import unlike_means, unlike_scatter
+from mbench.results.masks import between_two, unlike_means, unlike_scatter
 from mbench.results.standstill import FEWEST, standstill
 
 if TYPE_CHECKING:
@@ -77,7 +77,8 @@ def first_losses(baseline: CaseRecord, other: CaseRecord) -> str:
         if process.warm.first_loss is not None
     ]
     gate = gates_of(baseline, other).answers
-    if known and max(known) - min(known) > gate * abs(known[0]):
+    by_masks = between_two(baseline, other, drift(baseline, other)[0])
+    if known and max(known) - min(known) > max(gate * abs(known[0]), by_masks):
         return f"the first losses as timed lie apart: {min(known):.9g} and {max(known):.9g}"
     return ""
 
@@ -122,6 +123,7 @@ def unlike_losses(baseline: CaseRecord, other: CaseRecord) -> str:
         batch: tuple(map(fmean, zip(*points, strict=True)))
         for batch, points in by_batch(baseline).items()
     }
+    by_masks = between_two(baseline, other, slope)
     worst, said = 1.0, ""
     for one in evidence(other):
         due, level = levels.get(one.batch, (math.inf, math.inf))
@@ -130,7 +132,7 @@ def unlike_losses(baseline: CaseRecord, other: CaseRecord) -> str:
         size = max(abs(level), SMALLEST)
         error = abs(one.loss - level - slope * (one.due - due)) / size
         way = gates.drift * max(one.due, due) + UNEVEN_STEPS * one.due / one.step
-        gate = gates.answers + abs(slope) * way / size
+        gate = max(gates.answers, by_masks / size) + abs(slope) * way / size
         if error > worst * gate:
             worst = error / gate
             said = f"loss of batch {one.batch} after {one.step} steps, as timed, off by "

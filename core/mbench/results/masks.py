@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from mbench.results.records import CaseRecord
 
-__all__ = ["unlike_means", "unlike_scatter"]
+__all__ = ["between_two", "unlike_means", "unlike_scatter"]
 
 ERRORS = 6.0
 """Standard errors by which means may lie apart. With the fewest losses, and nine means, one
@@ -70,6 +70,18 @@ def unlike_scatter(baseline: CaseRecord, other: CaseRecord, slopes: Sequence[flo
         f"losses of a batch, as timed, scatter {math.sqrt(times):.2g} times as much as those of "
         f"{baseline.planned.label}"
     )
+
+
+def between_two(baseline: CaseRecord, other: CaseRecord, slope: float) -> float:
+    """How far two losses of a batch may lie apart by their masks alone; 0.0 where none are drawn,
+    or too few to know. The smaller scatter of the two cases counts: nobody gains by a wide one.
+    """
+    if baseline.planned.gates.means is None:
+        return 0.0
+    found = [scatter(drawn(case, slope).values()) for case in (baseline, other)]
+    if min(freedom for _, freedom in found) < FEWEST_EACH:
+        return 0.0
+    return ERRORS * math.sqrt(2 * min(squares / freedom for squares, freedom in found))
 
 
 def scatter(groups: Iterable[Sequence[float]]) -> tuple[float, int]:

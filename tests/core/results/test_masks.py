@@ -33,6 +33,23 @@ def test_losses_that_scatter_by_their_masks_agree(seed):
     assert said(with_masks(seed), with_masks(seed + 100)) == []
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_losses_that_scatter_far_by_their_masks_agree(seed):
+    """As those of SqueezeNet with small images: by more than a tenth, which is the gate."""
+    one, other = (with_masks(at, scatter=0.3) for at in (seed, seed + 100))
+    one.processes[0].warm = replace(one.processes[0].warm, first_loss=honest(1) - 0.5)
+    other.processes[0].warm = replace(other.processes[0].warm, first_loss=honest(1) + 0.5)
+    assert said(one, other) == []
+
+
+def test_a_loss_that_masks_do_not_explain_is_told():
+    one, other = with_masks(1), with_masks(2, label="flaky")
+    for record, times in ((one, 1.0), (other, 1.2)):
+        record.processes[0].warm = replace(record.processes[0].warm, first_loss=times * honest(1))
+    (text,) = said(one, other)
+    assert text.startswith("the first losses as timed lie apart")
+
+
 @pytest.mark.parametrize(
     ("lie", "where"),
     [({"shift": 0.03}, "the mean loss, as"), ({"shift": 0.09, "batch": 3}, "of batch 3, as")],
