@@ -133,7 +133,11 @@ class Keepers:
             self._greeting.release()
             return
         try:
-            if key := dialling.challenged(line, self._token):
+            try:
+                key = dialling.challenged(line, self._token)
+            finally:
+                self._greeting.release()  # whoever knows the token may take its time
+            if key:
                 self._worker(key, line)
             else:
                 self._keeper(line)
@@ -142,8 +146,6 @@ class Keepers:
             with self._changed:
                 self._knocks.append(f"{address} knocked, and {error}")
                 self._changed.notify_all()
-        finally:
-            self._greeting.release()
 
     def _worker(self, key: int, line: Line) -> None:
         with self._changed:

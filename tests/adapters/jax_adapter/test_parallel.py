@@ -11,7 +11,7 @@ from ranks import RanksAlike
 
 @pytest.fixture(autouse=True)
 def quickly_compiled(monkeypatch):
-    """XLA's optimizations take most of the time here, and ranks do not differ by them."""
+    """Ranks do, without XLA's optimizations, which take most of the time."""
     monkeypatch.setenv("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
 
 

@@ -172,11 +172,13 @@ def test_who_never_dials_in(cluster, tmp_path, monkeypatch):
 
 
 def test_a_node_may_take_its_time_to_describe_itself(cluster, tmp_path, monkeypatch):
-    """As one does that is busy, or whose GPUs sleep."""
+    """As one does that is busy, or whose GPUs sleep; and others need not wait for it."""
     monkeypatch.setattr(keepers.dialling, "HANDSHAKE_SECONDS", 0.2)
+    monkeypatch.setattr(keepers, "AT_ONCE", 1)
     slow = (
         "import sys, time; from mbench.engine import keeper; honest = keeper.describe_machine; "
-        "keeper.describe_machine = lambda: time.sleep(1) or honest(); sys.exit(keeper.main())"
+        "keeper.dialling.answered.__kwdefaults__['seconds'] = 1.5; "
+        "keeper.describe_machine = lambda: time.sleep(3) or honest(); sys.exit(keeper.main())"
     )
     script = hosts.SPREAD.replace("sys.argv[2:]", f"[sys.executable, '-c', {slow!r}]")
     worker = cluster(2, script=script)(hosts.program(tmp_path / "log"), hosts.places(2, 1))
