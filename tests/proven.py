@@ -1,9 +1,9 @@
-"""A BERT that is proven in a moment: the fingerprint beside this file is that of two small layers,
+"""Models that are proven in a moment: the fingerprints beside this file are those of two small layers,
 in which products of matrices are nearly all FLOPs nevertheless.
 
-Usage: PYTHONPATH=tests python tests/proven.py torch@PYTHON
+Usage: PYTHONPATH=tests python tests/proven.py torch@PYTHON [MODEL ...]
 
-which writes it anew, as mbench.equality.regenerate does those of the zoo.
+which writes them anew, as mbench.equality.regenerate does those of the zoo.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 
+from mbench.workloads import gpt2
 from mbench.workloads.bert import BERT_BASE, BertConfig
 
-__all__ = ["BERT"]
+__all__ = ["MODELS"]
 
 BERT = replace(
     BERT_BASE,
@@ -25,10 +26,26 @@ BERT = replace(
     sizes={},
     mask_sizes={},
     proof={"batch_size": 2, "learning_rate": 1e-6},
+    lengthens=True,
 )  # fmt: skip
+
+GPT2 = replace(
+    gpt2.MODELS["gpt2-small"],
+    name="small-gpt2",
+    config=gpt2.GPT2Config(
+        layers=2, hidden=512, heads=8, vocabulary=1000, positions=64, sequence_length=32
+    ),
+    sizes={},
+    mask_sizes={},
+    proof={"batch_size": 2, "learning_rate": 1e-6},
+)
+
+MODELS = {model.name: model for model in (BERT, GPT2)}
 
 
 if __name__ == "__main__":
     from mbench.equality import regenerate  # not in a worker, which has fewer packages
 
-    regenerate.main(sys.argv[1], BERT.name, workload="proven:BERT")
+    framework, *named = sys.argv[1:]
+    longer = [form.name for model in MODELS.values() for form in model.lengthened().values()]
+    regenerate.main(framework, *(named or [*MODELS, *longer]), workload="proven:MODELS")

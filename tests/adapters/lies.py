@@ -33,7 +33,7 @@ __all__ = ["LiesAreCaught", "build_then", "keeping"]
 
 WORKLOADS = {
     "resnet50": "mbench.workloads.resnet:RESNET50",
-    "small-bert": "proven:BERT",
+    "small-bert": "proven:MODELS",
 }
 CHECKS = {"plain": "updates", "own": "optimizer"}
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 __all__ = ["PRECISIONS", "Precision"]
 
 BYTES = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2}
+UNITS = {"float64": 0.0, "float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,13 @@ class Precision:
     def half(self) -> bool:
         """Whether products are in a type of 16 bits."""
         return BYTES[self.products] == 2
+
+    @property
+    def unit(self) -> float:
+        """A unit in the last place of what is multiplied, relative to a power of two; 0.0 where it
+        is less than one of the canonical parameters, which are single-precision numbers.
+        """
+        return UNITS["float16" if self.tf32 else self.products]
 
     @property
     def mixed(self) -> bool:

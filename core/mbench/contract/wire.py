@@ -25,6 +25,8 @@ __all__ = [
     "Look",
     "Memory",
     "MemoryUsed",
+    "Nudge",
+    "Nudged",
     "Observation",
     "Observe",
     "Prepare",
@@ -189,6 +191,24 @@ class Seen:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Nudge:
+    """Make the first steps twice: from the canonical parameters, and from ones that are a unit in
+    the last place larger or smaller. `changes_at` are steps, in order, after which it is told how
+    parameters have changed; the last of them is the last step.
+    """
+
+    changes_at: list[int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Nudged:
+    """What each of the steps has left, of either series."""
+
+    canonical: list[Seen]
+    nudged: list[Seen]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Observe:
     """Reload the canonical parameters of `seed`, run `steps` steps and report the evidence.
 
@@ -282,8 +302,8 @@ MESSAGES = {
     kind.__name__: kind
     for kind in (
         Hello, Start, FrameworkInfo, Prepare, Prepared, TimeSteps, TimeWaits,
-        Elapsed, Memory, MemoryUsed, Turn, Turned, Load, Loaded, Look, Seen, Observe, Observation,
-        FindShapes, ShapesFound, Profile, Traced, Close, Closed, Failure,
+        Elapsed, Memory, MemoryUsed, Turn, Turned, Load, Loaded, Look, Seen, Nudge, Nudged, Observe,
+        Observation, FindShapes, ShapesFound, Profile, Traced, Close, Closed, Failure,
     )
 }  # fmt: skip
 

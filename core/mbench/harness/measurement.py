@@ -17,12 +17,13 @@ from mbench.engine.outcome import CaseEnded
 from mbench.engine.watching import watching
 from mbench.engine.worker import pids_here
 from mbench.harness import facts
+from mbench.harness.rounding import STEPS, ask_rounding, unexplained
 from mbench.harness.trial import most
 from mbench.harness.witness import Witness
 from mbench.results import events
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from contextlib import ExitStack
 
     from mbench.contract.adapter import FrameworkInfo
@@ -247,6 +248,17 @@ class Measurement(ABC, Generic[Constants]):
             )
         )
         runner.worker.stop()
+
+    def find_rounding(self, runners: Sequence[Runner]) -> None:
+        """Let those whose work is not that of others show how far rounding alone carries it."""
+        wanted = unexplained(self.store.run, [runner.entry for runner in runners])
+        for runner in [one for one in runners if one.entry in wanted]:
+            with self.guard(runner.entry):
+                self.progress.phase(runner.entry.label, "seeing how far rounding carries it")
+                runner.worker.resume()
+                limit = max(self.protocol.timeout_seconds, 4 * STEPS * runner.step_seconds)
+                self.store.append(ask_rounding(runner.entry, runner.worker, timeout=limit))
+                runner.worker.stop()
 
     def find_ceiling(self, runner: Runner) -> None:
         """Let a worker that has done its part show what the machine can do, if none has yet."""

@@ -142,6 +142,7 @@ class Interleaved(Measurement[Adaptive]):
                 with self.guard(runner.entry):
                     self.finish(runner, process)
             measured = time.monotonic()
+            self.find_rounding([runner for runner in runners if runner.entry in self.entries])
             for runner in runners:
                 self.find_ceiling(runner)
             aside = time.monotonic() - measured  # is no part of the budget

@@ -14,6 +14,7 @@ from mbench.reports.remarks import (
     latencies,
     outcome_lines,
     protocol_line,
+    rounding_lines,
     search_lines,
     variables_lines,
     verdict_lines,
@@ -23,8 +24,9 @@ from mbench.reports.text import escape, rows_of
 
 __all__ = ["render"]
 
-REMARKS = (lacking_lines, outcome_lines, scaling_lines, doubt_lines, disturbance_lines,
-           roofline_lines, difference_lines, variables_lines, search_lines)  # fmt: skip
+REMARKS = (lacking_lines, outcome_lines, scaling_lines, doubt_lines, rounding_lines,
+           disturbance_lines, roofline_lines, difference_lines, variables_lines,
+           search_lines)  # fmt: skip
 
 
 def render(document: dict[str, Any]) -> str:

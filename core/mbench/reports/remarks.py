@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
 __all__ = ["difference_lines", "disturbance_lines", "doubt_lines", "equality", "lacking_lines",
-           "latencies", "outcome_lines", "protocol_line", "search_lines", "variables_lines",
-           "verdict_line", "verdict_lines"]  # fmt: skip
+           "latencies", "outcome_lines", "protocol_line", "rounding_lines", "search_lines",
+           "variables_lines", "verdict_line", "verdict_lines"]  # fmt: skip
 
 Document = dict[str, Any]
 
@@ -194,6 +194,16 @@ def short_trial(search: Document) -> str:
 def doubt_lines(document: Document) -> list[str]:
     """What speaks against the work of cases as they were timed."""
     return [f"DOUBTFUL, {said}" for case in document["cases"] for said in case["doubts"]]
+
+
+def rounding_lines(document: Document) -> list[str]:
+    """How far rounding alone carries cases of which that had to be found, in one line each."""
+    return [
+        f"{who}: rounding alone may carry losses {100 * found['answers']:.2g} % and "
+        f"updates {100 * found['direction']:.2g} % apart, so evidence is held to less"
+        for who, case in named_cases(document)
+        if (found := case["rounding"])
+    ]
 
 
 def disturbance_lines(document: Document) -> list[str]:

@@ -16,6 +16,7 @@ from mbench.reports.remarks import (
     latencies,
     outcome_lines,
     protocol_line,
+    rounding_lines,
     search_lines,
     variables_lines,
     verdict_lines,
@@ -26,8 +27,9 @@ from mbench.reports.text import plain
 
 __all__ = ["render"]
 
-REMARKS = (lacking_lines, outcome_lines, scaling_lines, doubt_lines, disturbance_lines,
-           roofline_lines, difference_lines, variables_lines, search_lines)  # fmt: skip
+REMARKS = (lacking_lines, outcome_lines, scaling_lines, doubt_lines, rounding_lines,
+           disturbance_lines, roofline_lines, difference_lines, variables_lines,
+           search_lines)  # fmt: skip
 SPARE = ("MFU", "peak MiB", "first step s", "version", "step ms")
 """The first is the first to go where a terminal is narrow."""
 

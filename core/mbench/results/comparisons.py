@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mbench import stats
 from mbench.contract.axes import AXES, alike
 from mbench.plan.adaptive import Adaptive
-from mbench.results.doubts import doubts, implausible
+from mbench.results.doubts import blurred, doubts, implausible
 from mbench.results.figures import level, rates, speeds
 from mbench.results.machine import disturbances
 from mbench.results.outlook import next_step
@@ -79,6 +79,8 @@ def pair_up(run: Run, baseline: CaseRecord, other: CaseRecord, *, against_first:
         document["reason"] = f"{label} is {ended.outcome}: {ended.reason}"
     elif doubted and document["equal_work"] != "not proven":
         document |= {"equal_work": "not proven", "reason": f"no verdict: {doubted}"}
+    elif unclear := next(blurs_of(*pair), ""):
+        document["reason"] = f"no verdict: {unclear}"
     elif not run.header.protocol.claims_interval:
         document |= one_after_the_other(run, *pair)
     else:
@@ -119,6 +121,12 @@ def doubts_of(run: Run, baseline: CaseRecord, other: CaseRecord) -> Iterator[str
         yield from implausible(run, case)
         yield from doubts(case, case)
     yield from doubts(baseline, other)
+
+
+def blurs_of(baseline: CaseRecord, other: CaseRecord) -> Iterator[str]:
+    """What rounding hides of both."""
+    for pair in ((baseline, baseline), (other, other), (baseline, other)):
+        yield from blurred(*pair)
 
 
 def one_after_the_other(run: Run, *pair: CaseRecord) -> Document:

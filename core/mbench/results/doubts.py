@@ -6,28 +6,32 @@ import math
 from statistics import fmean, median
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from mbench.results import clocks
 from mbench.results.ceiling import mfu, peak
 from mbench.results.figures import rates, speeds
+from mbench.results.gaps import (
+    SMALLEST,
+    direction_gap,
+    distance,
+    norm_gap,
+    tensor_gaps,
+    together,
+)
 from mbench.results.masks import between_two, unlike_means, unlike_scatter
 from mbench.results.standstill import FEWEST, standstill
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from mbench.quantities import Sketch
     from mbench.results.events import Changes, Evidence
-    from mbench.results.evidence import Gates
+    from mbench.results.evidence import Gates, Rounding
     from mbench.results.records import CaseRecord, Run
 
-__all__ = ["doubts", "implausible"]
+__all__ = ["blurred", "doubts", "fewness", "implausible"]
 
 MOST_MFU = 1.1
 """The product that shows the machine's peak may be slower than another kernel, but not by more."""
-SMALLEST = 1e-300
-"""What is divided by, at least."""
 BEGUN = 16
 """Steps whose changes foretell later ones: two turns of all batches, whose gradients differ. For
 them gates are made; of fewer steps they are wider."""
@@ -37,26 +41,50 @@ first steps blocks begin where they have to for their last batch. That is a turn
 eight, as was seen of blocks of one to four steps."""
 KINDS = ("norm", "tensor", "direction", "statistics")
 """Of gates for what has changed after the same steps."""
-LEAST_SHARE = 1e-3
-"""Of the squares of all changes, that a tensor makes whose own change is looked at."""
 STEPS_PER_SKIP = 500
 """Frameworks double a loss scale after 2,000 steps without an overflow, and have one then."""
+MAY = "may carry it as far in this case, so nothing shows: take larger batches or samples"
+SLOPE = 0.5
+"""By which the drift of one batch may differ from that of all, where two that lie apart along it
+are compared. Seen of ShuffleNet in its first steps: 0.7 and 1.7 times that of all."""
 FARTHEST = 4.0
 """Times the way over which the drift of losses was seen: no loss is judged beyond."""
 
 
-def doubts(baseline: CaseRecord, other: CaseRecord) -> Iterator[str]:
-    """What two cases, or the processes of one, have left otherwise than each other."""
-    if said := first_losses(baseline, other):
+def doubts(baseline: CaseRecord, other: CaseRecord) -> list[str]:
+    """What two cases, or the processes of one, have left otherwise than each other.
+
+    How far rounding carries both widens gates, as far as other work still shows.
+    """
+    found = list(unlike(baseline, other, gates_of(baseline, other)))
+    return [] if found and hidden(baseline, other) else found
+
+
+def blurred(baseline: CaseRecord, other: CaseRecord) -> list[str]:
+    """Likewise, where no less is to be expected of rounding: nothing can be told of such work."""
+    found = list(unlike(baseline, other, gates_of(baseline, other)))
+    return [f"{one}: rounding alone {MAY}" for one in found] if hidden(baseline, other) else []
+
+
+def hidden(baseline: CaseRecord, other: CaseRecord) -> bool:
+    """Whether rounding alone may carry two as far apart as they are."""
+    rounding = rounding_of(baseline, other)
+    gates = baseline.planned.gates.wider(other.planned.gates)
+    return rounding is not None and not any(unlike(baseline, other, gates.hidden(rounding)))
+
+
+def unlike(baseline: CaseRecord, other: CaseRecord, gates: Gates) -> Iterator[str]:
+    """What lies farther apart than by `gates`."""
+    if said := first_losses(baseline, other, gates):
         yield said
     itself = " by itself" if baseline is other else ""
     slope, slope_of_other = (drift(case)[0] for case in (baseline, other))
     for said in (
-        unlike_losses(baseline, other),
+        unlike_losses(baseline, other, gates),
         unlike_means(baseline, other, slope),
         unlike_scatter(baseline, other, (slope, slope_of_other)),
-        unlike_outputs(baseline, other),
-        *unlike_changes(baseline, other),
+        unlike_outputs(baseline, other, gates),
+        *unlike_changes(baseline, other, gates),
     ):
         if said:
             yield f"{other.planned.label}: {said}{itself}"
@@ -68,7 +96,7 @@ def doubts(baseline: CaseRecord, other: CaseRecord) -> Iterator[str]:
             yield f"{other.planned.label}: {said}"
 
 
-def first_losses(baseline: CaseRecord, other: CaseRecord) -> str:
+def first_losses(baseline: CaseRecord, other: CaseRecord, gates: Gates) -> str:
     """The proof is made small; this holds its result against the objects that were timed."""
     known = [
         process.warm.first_loss
@@ -76,15 +104,26 @@ def first_losses(baseline: CaseRecord, other: CaseRecord) -> str:
         for process in case.processes.values()
         if process.warm.first_loss is not None
     ]
-    gate = gates_of(baseline, other).answers
     by_masks = between_two(baseline, other, drift(baseline, other)[0])
-    if known and max(known) - min(known) > max(gate * abs(known[0]), by_masks):
+    if known and max(known) - min(known) > max(gates.answers * abs(known[0]), by_masks):
         return f"the first losses as timed lie apart: {min(known):.9g} and {max(known):.9g}"
     return ""
 
 
 def gates_of(baseline: CaseRecord, other: CaseRecord) -> Gates:
-    return baseline.planned.gates.wider(other.planned.gates)
+    """Those of the less precise, widened by what rounding does."""
+    gates, rounding = (
+        baseline.planned.gates.wider(other.planned.gates),
+        rounding_of(baseline, other),
+    )
+    return gates.loosened(rounding) if rounding else gates
+
+
+def rounding_of(baseline: CaseRecord, other: CaseRecord) -> Rounding | None:
+    """The lesser of both, by which nobody gains; None where one is not known."""
+    if baseline.rounding is None or other.rounding is None:
+        return None
+    return baseline.rounding.lesser(other.rounding)
 
 
 def evidence(case: CaseRecord) -> list[Evidence]:
@@ -113,12 +152,12 @@ def drift(*cases: CaseRecord) -> tuple[float, float]:
     return (changed / moved, FARTHEST * way) if moved else (0.0, 0.0)
 
 
-def unlike_losses(baseline: CaseRecord, other: CaseRecord) -> str:
+def unlike_losses(baseline: CaseRecord, other: CaseRecord, gates: Gates) -> str:
     """Of the blocks' last steps: by batch, and along the drift that updates make.
 
     What lowers a batch's loss most are the steps on it, of which it may have had more than others.
     """
-    (slope, reach), gates = drift(baseline, other), gates_of(baseline, other)
+    slope, reach = drift(baseline, other)
     levels = {
         batch: tuple(map(fmean, zip(*points, strict=True)))
         for batch, points in by_batch(baseline).items()
@@ -132,6 +171,7 @@ def unlike_losses(baseline: CaseRecord, other: CaseRecord) -> str:
         size = max(abs(level), SMALLEST)
         error = abs(one.loss - level - slope * (one.due - due)) / size
         way = gates.drift * max(one.due, due) + UNEVEN_STEPS * one.due / one.step
+        way += SLOPE * abs(one.due - due)
         gate = max(gates.answers, by_masks / size) + abs(slope) * way / size
         if error > worst * gate:
             worst = error / gate
@@ -140,14 +180,13 @@ def unlike_losses(baseline: CaseRecord, other: CaseRecord) -> str:
     return said
 
 
-def unlike_outputs(baseline: CaseRecord, other: CaseRecord) -> str:
+def unlike_outputs(baseline: CaseRecord, other: CaseRecord, gates: Gates) -> str:
     """Of the blocks' last steps: those of a batch are the same in every round."""
     known: dict[tuple[int, str], Sketch] = {}
     for one in evidence(baseline):
         for name, sketch in one.outputs.items():
             known.setdefault((one.batch, name), sketch)
-    gate = gates_of(baseline, other).answers
-    worst, said = gate, ""
+    worst, said = gates.answers, ""
     for one in evidence(other):
         for name, sketch in one.outputs.items():
             reference = known.get((one.batch, name))
@@ -157,17 +196,12 @@ def unlike_outputs(baseline: CaseRecord, other: CaseRecord) -> str:
             if error > worst:
                 worst = error
                 said = f"output {name} of batch {one.batch}, as timed, off by {error:.2g} "
-                said += f"(gate {gate:.0e})"
+                said += f"(gate {gates.answers:.0e})"
     return said
 
 
-def distance(sketch: Sequence[float], other: Sequence[float]) -> float:
-    return float(np.linalg.norm(np.subtract(sketch[1:], other[1:])))
-
-
-def unlike_changes(baseline: CaseRecord, other: CaseRecord) -> Iterator[str]:
+def unlike_changes(baseline: CaseRecord, other: CaseRecord, gates: Gates) -> Iterator[str]:
     """Of parameters and running statistics, after the same number of steps."""
-    gates = gates_of(baseline, other)
     known = {change.step: change for p in baseline.processes.values() for change in p.changes}
     limits = {kind: getattr(gates, kind) for kind in KINDS}
     worst: dict[str, float] = {}
@@ -194,7 +228,7 @@ def unlike_changes(baseline: CaseRecord, other: CaseRecord) -> Iterator[str]:
                 f"{above} stands still: {still} of its tensors should have moved in {change.step} "
                 "timed steps"
             )
-        few = math.sqrt(max(1.0, BEGUN / change.step))  # rounding and masks average out less
+        few = fewness(change.step)
         more = allowances(change.step)
         for kind, error in errors.items():
             limit = limits[kind] if same or kind != "direction" else None
@@ -205,6 +239,11 @@ def unlike_changes(baseline: CaseRecord, other: CaseRecord) -> Iterator[str]:
                 what = names.get(kind, f"updates, by {kind},")
                 said[kind] = f"{what} after {change.step} timed steps off by {error:.2g}"
     yield from said.values()
+
+
+def fewness(steps: int) -> float:
+    """By what gates of fewer steps are wider: rounding and masks average out less."""
+    return math.sqrt(max(1.0, BEGUN / steps))
 
 
 def allowances(step: int) -> dict[str, float]:
@@ -220,50 +259,9 @@ def allowances(step: int) -> dict[str, float]:
     return {"norm": norm, "tensor": norm, "direction": uneven, "statistics": math.inf}
 
 
-def together(sketches: Mapping[str, Sequence[float]]) -> float:
-    return float(np.linalg.norm([sketch[0] for sketch in sketches.values()]))
-
-
 def carried(change: Changes, reference: Changes) -> float:
     """How much farther one should have come: steps that were skipped carry nothing."""
     return change.due / reference.due if reference.due else 1.0
-
-
-def norm_gap(
-    found: Mapping[str, Sequence[float]],
-    reference: Mapping[str, Sequence[float]],
-    *,
-    times: float = 1.0,
-) -> float:
-    """Relative; nothing that has changed where something should is 1."""
-    due = together(reference) * times
-    return abs(together(found) - due) / due if due else float(together(found) > 0)
-
-
-def tensor_gaps(
-    found: Mapping[str, Sequence[float]],
-    reference: Mapping[str, Sequence[float]],
-    *,
-    times: float,
-) -> dict[str, float]:
-    """Likewise of each tensor that makes a share of all changes."""
-    least = LEAST_SHARE * together(reference) ** 2
-    return {
-        name: norm_gap({name: found.get(name, (0.0,))}, {name: sketch}, times=times)
-        for name, sketch in reference.items()
-        if sketch[0] ** 2 > least
-    }
-
-
-def direction_gap(
-    found: Mapping[str, Sequence[float]], reference: Mapping[str, Sequence[float]]
-) -> float:
-    """The estimated norm of the difference of all changes, relative to them."""
-    if set(found) != set(reference):
-        return float("inf")
-    gaps = [distance(found[name], reference[name]) for name in found]
-    due = together(reference)
-    return float(np.linalg.norm(gaps)) / due if due else float(any(gaps))
 
 
 def overflows(case: CaseRecord) -> str:

@@ -262,6 +262,11 @@ class Ceiling(OfCase):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Rounding(evidence.Rounding, OfCase):
+    """After a case's processes, where two cases have left otherwise than each other."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class OfProcess(OfCase):
     process: Number
     """Number of the process among those of the case."""
@@ -379,8 +384,8 @@ class Telemetry(OfBlock):
 
 KINDS = (
     Run, Resumed, Comparison, Search, Case, Environment, EqualWork, Framework, Node, Calibration,
-    Process, Build, Block, Telemetry, Evidence, Changes, Memory, Ceiling, Outcome, ComparisonEnd,
-    End,
+    Process, Build, Block, Telemetry, Evidence, Changes, Memory, Rounding, Ceiling, Outcome,
+    ComparisonEnd, End,
 )  # fmt: skip
 EVENTS: dict[str, type[Event]] = {
     re.sub("(?<=[a-z])(?=[A-Z])", "_", kind.__name__).lower(): kind for kind in KINDS

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Annotated, Any
 
 from mbench.contract.reading import Quantity
 from mbench.quantities import Nanoseconds, Number, Real, Share, Sketch, Steps
 
-__all__ = ["Changes", "Evidence", "Gates"]
+__all__ = ["Changes", "Evidence", "Gates", "Rounding"]
+
+ROUNDINGS = 4.0
+"""Times as far as parameters that begin a unit in the last place apart carry the first steps, which
+honest frameworks may lie apart. Seen of ShuffleNet in four: 0.5 to 2 times as far."""
+HIDES = 16.0
+"""Times as far, within which it may be rounding and nothing else that lies apart."""
+BOUNDS = {"answers": 0.3, "norm": 0.5, "tensor": 0.5, "statistics": 0.5}
+"""To which that may widen gates: beyond, half of a step's work might be missing."""
+DIRECTION = 0.8
+"""Beyond, rounding leaves no direction: what is not related is off by 1.4."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +50,48 @@ class Gates:
             pair = getattr(self, one.name), getattr(other, one.name)
             found[one.name] = None if None in pair else max(pair)
         return Gates(**found)
+
+    def loosened(self, by: Rounding) -> Gates:
+        """Where rounding carries a case far: wide enough for that, as far as other work shows."""
+        return self.widened(
+            **{name: min(ROUNDINGS * getattr(by, name), bound) for name, bound in BOUNDS.items()},
+            direction=None if ROUNDINGS * by.direction > DIRECTION else ROUNDINGS * by.direction,
+        )
+
+    def hidden(self, by: Rounding) -> Gates:
+        """Beyond which it cannot be rounding."""
+        return self.widened(**{name: HIDES * getattr(by, name) for name in (*BOUNDS, "direction")})
+
+    def widened(self, **limits: float | None) -> Gates:
+        """To `limits` where those are wider, or where there is none."""
+        found: dict[str, Any] = {}
+        for name, limit in limits.items():
+            gate = getattr(self, name)
+            found[name] = None if None in (gate, limit) else max(gate, limit)
+        return replace(self, **found)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rounding:
+    """How far the first steps go apart from parameters that begin a unit in the last place apart,
+    relative to them.
+    """
+
+    answers: Real
+    """The loss of a step that is farthest apart."""
+    norm: Real
+    """Of the norm of all changes."""
+    tensor: Real
+    """Of the norm of each tensor's change that makes a share of all: the largest."""
+    direction: Real
+    """Of those changes themselves."""
+    statistics: Real
+    """Of the changes of running statistics."""
+
+    def lesser(self, other: Rounding) -> Rounding:
+        """The smaller of each."""
+        names = [one.name for one in fields(Rounding)]
+        return Rounding(**{name: min(getattr(self, name), getattr(other, name)) for name in names})
 
 
 @dataclass(frozen=True, kw_only=True)

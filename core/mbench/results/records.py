@@ -64,6 +64,8 @@ class CaseRecord:
     calibration: events.Calibration | None = None
     outcome: events.Outcome | None = None
     ceiling: list[events.Ceiling] = field(default_factory=list)
+    rounding: events.Rounding | None = None
+    """None where nothing had to be explained by it."""
     processes: dict[int, Process] = field(default_factory=dict)
 
     @property
@@ -173,6 +175,10 @@ class Run:
     @take.register
     def _(self, event: events.Ceiling) -> None:
         self.cases[event.case].ceiling.append(event)
+
+    @take.register
+    def _(self, event: events.Rounding) -> None:
+        self.cases[event.case].rounding = event
 
     @take.register
     def _(self, event: events.Process) -> None:

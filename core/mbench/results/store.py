@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from contextlib import suppress
+from copy import deepcopy
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ import mbench
 from mbench.errors import MbenchError
 from mbench.results import encoding, events
 from mbench.results.folder import EVENTS_FILE, SCHEMA
+from mbench.results.records import Run
 from mbench.results.runfile import RunFile
 
 if TYPE_CHECKING:
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mbench.plan.protocol import Protocol
-    from mbench.results.records import Run
     from mbench.telemetry.machine import System
 
 __all__ = ["RunWriter"]
@@ -52,17 +53,18 @@ class RunWriter:
         self.failures = 0
         """Cases that fell short."""
         self.ended = False
-        self.append(
-            events.Run(
-                schema=SCHEMA,
-                id=self.id,
-                mbench=mbench.__version__,
-                arguments=arguments,
-                started=now.isoformat(timespec="seconds"),
-                protocol=protocol,
-                system=system,
-            )
+        header = events.Run(
+            schema=SCHEMA,
+            id=self.id,
+            mbench=mbench.__version__,
+            arguments=arguments,
+            started=now.isoformat(timespec="seconds"),
+            protocol=protocol,
+            system=system,
         )
+        self.run = Run(self.folder, header)
+        """As it would be read."""
+        self._file.append(encoding.encode(header))
 
     @classmethod
     def reopen(cls, file: RunFile, run: Run, *, arguments: list[str]) -> RunWriter:
@@ -72,7 +74,7 @@ class RunWriter:
         """
         writer = cls.__new__(cls)  # without the folder and the header of a new run
         writer.id, writer.folder, writer.ended = run.id, run.folder, False
-        writer.system = run.header.system
+        writer.run, writer.system = deepcopy(run), run.header.system  # others read it as it was
         writer.failures = sum(case.outcome is not None for case in run.cases.values())
         writer._file = file
         whole = file.path.read_bytes()
@@ -88,6 +90,7 @@ class RunWriter:
         """Write an event down; raises Malformed where it could not be read back, and OSError."""
         self._file.append(encoding.encode(event))
         self.failures += isinstance(event, events.Outcome)
+        self.run.take(event)
         self.heard(event)
 
     def log_path(self, name: str) -> Path:

@@ -110,6 +110,7 @@ def summarize_case(run: Run, case: CaseRecord) -> Document:
         "differences": first.differences if first else [],
         "equal_work": facts(case.equal_work),
         "batches": first.batches if first else None,
+        "rounding": facts(case.rounding),
         "doubts": [*implausible(run, case), *doubts(case, case)],
         "framework_info": facts(case.info),
         "environment": facts(case.environment),

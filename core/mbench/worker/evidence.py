@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from mbench.contract.case import Case
     from mbench.contract.wire import Look, Observe
     from mbench.worker.rotation import Rotation
-    from mbench.workloads.workload import Workload
+    from mbench.workloads.workload import Tensor, Workload
 
 __all__ = ["load", "look", "observe"]
 
@@ -166,8 +167,18 @@ def where_moved(array: np.ndarray, start: np.ndarray) -> str:
     return "".join("1" if one else "0" for one in changed)
 
 
-def look(rotation: Rotation, workload: Workload, case: Case, request: Look) -> Seen:
-    """What the last timed step left; see wire.Seen. Raises ValueError for what is not finite."""
+def look(
+    rotation: Rotation,
+    workload: Workload,
+    case: Case,
+    request: Look,
+    *,
+    initial: Callable[[Tensor], np.ndarray] | None = None,
+) -> Seen:
+    """What the last step left; see wire.Seen. Parameters began as `initial` says, or else as is
+    canonical. Raises ValueError for what is not finite.
+    """
+    initial = initial or partial(workload.initial, seed=case.seed)
     benchmark, training = rotation.benchmark, workload.updates and case.mode == "train"
     outputs = {}
     if not training:
@@ -187,7 +198,7 @@ def look(rotation: Rotation, workload: Workload, case: Case, request: Look) -> S
             check_type(name, array)
             tensor = tensors[name]
             group = changes if tensor.trainable else statistics
-            start = rounded(workload.initial(tensor, seed=case.seed), kind)
+            start = rounded(initial(tensor), kind)
             group[name] = sketch(name, array, start=start)
     return Seen(
         step=rotation.steps,

@@ -15,7 +15,7 @@ from mbench.contract import wire
 from mbench.contract.adapter import Unsupported
 from mbench.contract.outcome import speaks_of_memory
 from mbench.contract.reading import Malformed
-from mbench.worker import evidence
+from mbench.worker import evidence, nudging
 from mbench.worker.clock import time_steps
 from mbench.worker.limits import limit_memory
 from mbench.worker.rotation import Rotation
@@ -68,6 +68,8 @@ class Session:
         assert self.workload is not None
         if isinstance(message, wire.Look):
             return evidence.look(self.rotation, self.workload, self.case, message)
+        if isinstance(message, wire.Nudge):
+            return nudging.nudge(self.rotation, self.workload, self.case, message)
         if isinstance(message, wire.Turn):
             self.rotation.next_batch = message.batch % self.rotation.benchmark.batches
             return wire.Turned()

@@ -52,7 +52,7 @@ def test_a_planted_slowness_is_found(surroundings):
     document, _ = documents(result)
     (comparison,) = document["comparisons"]
     assert comparison["verdict"] == "slower"
-    assert comparison["high"] < 0.5
+    assert comparison["ratio"] < 0.5
 
 
 def test_a_planted_load_is_told_in_result_and_table(surroundings):

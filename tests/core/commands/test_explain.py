@@ -39,10 +39,11 @@ def test_what_sleeps_is_found():
     assert (found["baseline"], found["framework"], found["sets"]) == ("tiny", "flaky", 3)
     whole, (kind,) = found["difference_ms"], found["kinds"]
     assert whole["shown"]
-    assert whole["value"] > 3.9
+    assert whole["value"] > 2, "it sleeps for 4; how much longer, and what else waits, is chance"
     assert kind["kind"] == "linear"
     assert kind["difference_ms"]["shown"]
-    assert kind["difference_ms"]["value"] >= 0.95 * whole["value"]
+    assert kind["difference_ms"]["value"] > 2
+    assert abs(found["residual"]["difference_ms"]["value"]) < kind["difference_ms"]["value"] / 2
     parts = [found["empty"], kind, found["residual"]]
     total = sum(part["difference_ms"]["value"] for part in parts)
     assert total == pytest.approx(whole["value"], rel=1e-12)
@@ -90,13 +91,13 @@ def test_the_stage_that_sleeps_is_found():
     whole = found["difference_ms"]
     stages = {one["stage"]: one["difference_ms"] for one in found["stages"]}
     assert list(stages) == ["front", "back"]
-    assert whole["value"] > 59
+    assert whole["value"] > 40
     assert stages["back"]["shown"]
-    assert stages["back"]["value"] >= 0.9 * whole["value"]
-    assert abs(stages["front"]["value"]) < 0.05 * whole["value"]
+    assert stages["back"]["value"] >= 0.8 * whole["value"]
+    assert abs(stages["front"]["value"]) < 0.2 * whole["value"]
     total = sum(one["value"] for one in (*stages.values(), found["rest"]["difference_ms"]))
     assert total == pytest.approx(whole["value"], rel=1e-12)
-    assert found["residual"]["difference_ms"]["value"] >= 0.95 * whole["value"]
+    assert found["residual"]["difference_ms"]["value"] >= 0.8 * whole["value"]
     said = " ".join(explain().stdout.split())
     assert "of it is found in the blocks of back." in said
     assert "by depth" in said

@@ -19,13 +19,16 @@ from mbench.environments.environment import Environment
 from mbench.harness import rounds
 from mbench.harness.bench import Bench
 from mbench.harness.execute import measurement_of
+from mbench.harness.facts import cases
 from mbench.plan.adaptive import Adaptive
 from mbench.plan.plan import Sweep, plan
 from mbench.results import events
 from mbench.results.encoding import decode, encode
+from mbench.results.records import CaseRecord, Run
 from mbench.telemetry.sample import Sample
 from mbench.telemetry.sampler import Watch
 
+LOSS = 4.0
 INFO = FrameworkInfo(version="1", devices=["cpu"], device_name="CPU", threads=1)
 
 
@@ -58,6 +61,10 @@ class World:
         """Of the GPU that a label's workers say they use."""
         self.counts_anew = False
         """Whether their peak of memory begins anew."""
+        self.losses = {}
+        """Of each step of a label's workers, where it is not LOSS."""
+        self.nudged = {}
+        """The same where parameters begin a unit in the last place apart."""
         self.noise = None
         """The step time of each worker from the first, instead of the one above."""
 
@@ -95,6 +102,7 @@ class FakeWorker(SilentWorker):
             self.world.now += self.world.start_seconds
             self.step_seconds = next(self.world.noise or iter([self.world.step_seconds]))
         self.training = case.mode == "train"
+        self.carried = case.resolve().optimizer.carried
         self.steps = self.next_batch = 0
         self.world.prepared += 1
         self.builds += 1
@@ -128,12 +136,19 @@ class FakeWorker(SilentWorker):
         if isinstance(message, wire.Look):
             self.check_alone()
             self.world.fault(self.label, self.number, "look")
-            norm = {"weight": [float(self.steps)] + [0.0] * 5} if message.changes else {}
-            batch, loss = (self.next_batch - 1) % 8, 4.0 if self.training else None
+            norm = {"weight": [self.carried(self.steps)] + [0.0] * 5} if message.changes else {}
+            batch = (self.next_batch - 1) % 8
+            loss = self.world.losses.get(self.label, LOSS) if self.training else None
             return self.told(wire.Seen(step=self.steps, batch=batch, loss=loss, changes=norm))
         if isinstance(message, wire.Turn):
             self.next_batch = message.batch
             return wire.Turned()
+        if isinstance(message, wire.Nudge):
+            self.check_alone()
+            self.world.fault(self.label, self.number, "nudge")
+            canonical = seen(self.world.losses.get(self.label, LOSS), message.changes_at)
+            nudged = seen(self.world.nudged.get(self.label, LOSS), message.changes_at)
+            return self.told(wire.Nudged(canonical=canonical, nudged=nudged))
         if isinstance(message, wire.Load):
             self.check_alone()
             self.steps = self.next_batch = 0
@@ -158,15 +173,26 @@ class FakeWorker(SilentWorker):
             assert other is self or other.stopped or other.closed, f"{other.label} is running too"
 
 
+def seen(loss, changes_at):
+    return [
+        wire.Seen(step=step, batch=0, loss=loss,
+                  changes={"weight": [loss] * 6} if step in changes_at else {})
+        for step in range(1, changes_at[-1] + 1)
+    ]  # fmt: skip
+
+
 class Store:
     """Keeps events, each of which could be read back."""
 
     def __init__(self, system):
         self.system = system
         self.events = []
+        self.run = Run(Path("run"), None)
 
     def append(self, event):
         decode(encode(event))
+        if not isinstance(event, events.ComparisonEnd):
+            self.run.take(event)
         self.events.append(event)
 
     def log_path(self, name):
@@ -234,6 +260,7 @@ def measure(world, plugins, machine):
         (comparison,) = plan(sweep, plugins)
         store = Store(machine())
         store.progress, store.sampler = NotedProgress(), Sampler(world)
+        store.run.cases = {case.case: CaseRecord(case) for case in cases(comparison)}
         if protocol is None:
             protocol = Adaptive(**{"budget_seconds": 1e9, **constants})
         environments = {

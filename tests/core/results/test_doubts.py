@@ -11,7 +11,7 @@ from evidenced import LEVELS, SECOND, SLOPE, honest, losses, make_process, make_
 
 from mbench.plan.adaptive import Adaptive
 from mbench.results import events
-from mbench.results.doubts import implausible
+from mbench.results.doubts import blurred, implausible
 from mbench.results.records import Run
 
 
@@ -225,6 +225,55 @@ def test_a_tensor_that_makes_a_share_of_all_updates_moves_by_as_much(factor, tol
     found = said(made(1.0, 1.0), made(factor, 0.1))
     off = f"{abs(1 - factor):.2g}"
     assert found == [f"flaky: updates of positions after 16 timed steps off by {off}"] * told
+
+
+def rounded(record, **far):
+    """The record of a case which rounding carries so far."""
+    least = dict.fromkeys(("answers", "norm", "tensor", "direction", "statistics"), 0.0)
+    record.rounding = events.Rounding(case=0, **{**least, **far})
+    return record
+
+
+def apart(loss=0.0, norm=0.0, label="flaky"):
+    """A process whose losses and changes are larger by so much."""
+    process = make_process(
+        losses=losses(range(50, 900, 17), lambda step: honest(step) * (1 + loss)),
+        changes=[(4, grown(1 + norm)), (16, grown(1 + norm))],
+    )
+    return make_record(process, label=label)
+
+
+def test_what_rounding_explains_of_both_is_no_doubt():
+    one, other = apart(label="tiny"), apart(loss=3e-3, norm=0.2)
+    assert len(said(one, other)) > 1
+    far = {"answers": 1e-3, "norm": 0.1, "direction": 0.1}
+    assert said(rounded(one, **far), rounded(other, **far)) == []
+    assert blurred(one, other) == []
+
+
+def test_the_lesser_rounding_counts():
+    """Nobody gains by more of it, nor where only one is known."""
+    one, other = apart(label="tiny"), apart(norm=0.2)
+    before = said(one, other)
+    assert before
+    assert said(one, rounded(other, norm=0.1, direction=0.1)) == before
+    assert said(rounded(one), other) == before
+    assert said(rounded(one, norm=0.1, direction=0.1), other) == []
+
+
+def test_where_rounding_hides_all_nothing_shows():
+    one, other = (rounded(apart(norm=norm), norm=0.9, direction=0.9) for norm in (0.0, 1.5))
+    assert said(one, other) == []
+    said_first = blurred(one, other)[0]
+    assert said_first.startswith("flaky: updates, by norm, after 4 timed steps off by 1.5: round")
+    assert "take larger batches" in said_first
+
+
+def test_other_work_shows_beside_some_rounding():
+    one, other = (rounded(apart(norm=norm), norm=0.1) for norm in (0.0, -0.5))
+    (text,) = [text for text in said(one, other) if "norm" in text]
+    assert "off by 0.5" in text
+    assert blurred(one, other) == []
 
 
 def test_where_updates_do_not_show_they_are_not_judged():

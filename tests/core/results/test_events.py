@@ -77,6 +77,9 @@ def made(machine):
         events.Changes(case=1, process=2, step=16, due=90.5, parameters={"w": (1.0,) * 6}),
         events.Telemetry(**OF_BLOCK, each=True, cores=2, samples=[SAMPLE, SAMPLE]),
         events.Memory(case=1, process=2, peak_bytes=0, idle_look=1),
+        events.Rounding(
+            case=1, answers=0.1, norm=0.2, tensor=0.3, direction=0.4, statistics=0.0
+        ),
         ceiling,
         events.Ceiling(case=1, operator="matmul", size=8, reason="oom: too large"),
         events.Outcome(case=1, outcome="oom", reason="too large", log=None),
@@ -97,7 +100,7 @@ def test_events_are_called_in_a_file_what_they_are_called_in_code():
     assert list(EVENTS) == [
         "run", "resumed", "comparison", "search", "case", "environment", "equal_work",
         "framework", "node", "calibration", "process", "build", "block", "telemetry", "evidence",
-        "changes", "memory", "ceiling", "outcome", "comparison_end", "end",
+        "changes", "memory", "rounding", "ceiling", "outcome", "comparison_end", "end",
     ]  # fmt: skip
 
 

@@ -96,6 +96,9 @@ def whole_run(write_run, proven, machine):
                 first_step_nanoseconds=10**9,
                 warmup_blocks=[(1, 10**9)],
             ),
+            events.Rounding(
+                case=0, answers=0.1, norm=0.1, tensor=0.1, direction=0.1, statistics=0.1
+            ),
             events.Node(case=0, host="b", ranks=[0], system=machine()),
             events.Resumed(arguments=["mbench"], mbench="0.1.0", at="then"),
         ]

@@ -6,6 +6,7 @@ import json
 from dataclasses import asdict
 
 import pytest
+from evidenced import make_process, make_record
 
 import mbench
 from mbench.contract.reading import Malformed
@@ -13,6 +14,7 @@ from mbench.errors import MbenchError
 from mbench.plan.adaptive import Adaptive
 from mbench.results import events as recorded
 from mbench.results.folder import SCHEMA
+from mbench.results.run import load_run
 from mbench.results.store import RunWriter
 
 
@@ -52,20 +54,40 @@ def test_every_event_is_on_disk_at_once(store):
     assert len(events(store)) == 4
 
 
+def begun(store):
+    """With a comparison, a case of it and a process of that."""
+    record = make_record(make_process())
+    store.append(recorded.Comparison(comparison=0, title="t"))
+    store.append(record.planned)
+    store.append(record.processes[0].warm)
+    return store
+
+
+def test_what_is_written_is_known_as_it_would_be_read(store):
+    begun(store).append(recorded.Memory(case=0, process=0, peak_bytes=1, idle_look=1))
+    read = load_run(store.folder)
+    assert (store.run.cases, store.run.comparisons) == (read.cases, read.comparisons)
+    assert store.run.cases[0].processes[0].peak_bytes == 1
+
+
 def test_what_could_not_be_read_back_is_refused_and_leaves_no_trace(store):
+    begun(store)
     for peak in (-1, 2**63, 1e30, float("nan"), "much"):
         with pytest.raises(Malformed, match=r"memory\.peak_bytes") as caught:
             store.append(recorded.Memory(case=0, process=0, peak_bytes=peak, idle_look=1))
         assert "\n" not in str(caught.value)
     store.append(recorded.Memory(case=0, process=0, peak_bytes=1, idle_look=1))
-    assert [event["event"] for event in events(store)] == ["run", "memory"]
+    assert [event["event"] for event in events(store)] == [
+        "run", "comparison", "case", "process", "memory"
+    ]  # fmt: skip
 
 
 def test_outcomes_are_counted(store):
-    for case in (3, 4):
-        store.append(recorded.Outcome(case=case, outcome="oom", reason="too large", log=None))
+    begun(store)
+    for reason in ("too large", "still too large"):
+        store.append(recorded.Outcome(case=0, outcome="oom", reason=reason, log=None))
     assert store.failures == 2
-    last = {"event": "outcome", "case": 4, "outcome": "oom", "reason": "too large", "log": None}
+    last = {"event": "outcome", "case": 0, "outcome": "oom", "reason": reason, "log": None}
     assert events(store)[-1] == last
 
 
