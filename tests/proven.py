@@ -1,5 +1,5 @@
-"""Models that are proven in a moment: the fingerprints beside this file are those of two small layers,
-in which products of matrices are nearly all FLOPs nevertheless.
+"""Models that are proven in a moment: the fingerprints beside this file are those of two small
+layers, in which products of matrices are nearly all FLOPs nevertheless.
 
 Usage: PYTHONPATH=tests python tests/proven.py torch@PYTHON [MODEL ...]
 

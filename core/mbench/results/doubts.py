@@ -90,9 +90,8 @@ def unlike(baseline: CaseRecord, other: CaseRecord, gates: Gates) -> Iterator[st
             yield f"{other.planned.label}: {said}{itself}"
     if said := overflows(other):
         yield f"{other.planned.label}: {said}"
-    growth = other.planned.gates.growth
     for process in other.processes.values():
-        if itself and growth is not None and (said := stunted(process.changes, growth)):
+        if itself and gates.growth and (said := stunted(process.changes, gates.growth)):
             yield f"{other.planned.label}: {said}"
 
 

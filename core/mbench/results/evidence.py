@@ -17,6 +17,8 @@ HIDES = 16.0
 """Times as far, within which it may be rounding and nothing else that lies apart."""
 BOUNDS = {"answers": 0.3, "norm": 0.5, "tensor": 0.5, "statistics": 0.5}
 """To which that may widen gates: beyond, half of a step's work might be missing."""
+GROWTH = 0.4
+"""Likewise of growth: where every second step is missing, it is off by half."""
 DIRECTION = 0.8
 """Beyond, rounding leaves no direction: what is not related is off by 1.4."""
 
@@ -55,12 +57,16 @@ class Gates:
         """Where rounding carries a case far: wide enough for that, as far as other work shows."""
         return self.widened(
             **{name: min(ROUNDINGS * getattr(by, name), bound) for name, bound in BOUNDS.items()},
+            growth=min(ROUNDINGS * by.norm, GROWTH),
             direction=None if ROUNDINGS * by.direction > DIRECTION else ROUNDINGS * by.direction,
         )
 
     def hidden(self, by: Rounding) -> Gates:
         """Beyond which it cannot be rounding."""
-        return self.widened(**{name: HIDES * getattr(by, name) for name in (*BOUNDS, "direction")})
+        return self.widened(
+            **{name: HIDES * getattr(by, name) for name in (*BOUNDS, "direction")},
+            growth=HIDES * by.norm,
+        )
 
     def widened(self, **limits: float | None) -> Gates:
         """To `limits` where those are wider, or where there is none."""
