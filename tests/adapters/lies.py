@@ -12,13 +12,12 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import importlib
 from dataclasses import replace
 
 import pytest
 
 from mbench.contract import wire
-from mbench.contract.case import Case
+from mbench.contract.case import Case, find_workload
 from mbench.equality import judge
 from mbench.equality.changes import judge_changes, visible_rate
 from mbench.equality.gates import CHANGES, EXACT
@@ -252,9 +251,8 @@ class Proofs:
 
 @functools.cache
 def fingerprint(model):
-    module, _, attribute = WORKLOADS[model].partition(":")
-    workload = getattr(importlib.import_module(module), attribute)
-    return load(folder_of(WORKLOADS[model]) / f"{model}.npz", workload)
+    reference = WORKLOADS[model]
+    return load(folder_of(reference) / f"{model}.npz", find_workload(reference, model))
 
 
 @contextlib.contextmanager

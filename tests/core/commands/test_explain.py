@@ -14,7 +14,7 @@ import pytest
 pytestmark = pytest.mark.usefixtures("surroundings")
 
 QUICK = ["--models", "tiny-model", "--batch-size", "16", "--threads", "1", "--rounds", "2",
-         "--block", "0.02", "--processes", "3"]  # fmt: skip
+         "--block", "0.02", "--processes", "3", "--no-mfu"]  # fmt: skip
 
 
 def explain(*arguments, fault=""):
@@ -66,7 +66,8 @@ def test_what_sleeps_is_found():
 def test_the_phases_that_sleep_are_found():
     """One sleeps in the forward pass, the other in the update: as long, so the sum hides it."""
     arms = ["flaky:FLAKY=sleepy", "flaky:FLAKY=drowsy"]
-    result = explain(*arms, *QUICK, "--processes", "2", "--rounds", "1", "--format", "json")
+    result = explain(*arms, *QUICK, "--processes", "2", "--rounds", "1", "--no-verify",
+                     "--format", "json")  # fmt: skip
     assert result.returncode == 0, result.stderr
     document = json.loads(result.stdout)
     assert document["missing"] == []
@@ -122,7 +123,7 @@ def test_a_run_that_was_compared_is_taken_apart_later():
 def test_a_comparison_is_explained_in_one_command(tmp_path):
     report = tmp_path / "report.md"
     words = ["compare", "tiny", "tiny", *QUICK, "--mode", "inference", "--processes", "1",
-             "--rounds", "1", "--no-mfu", "--no-verify", "--explain"]  # fmt: skip
+             "--rounds", "1", "--no-verify", "--explain"]  # fmt: skip
     result = mbench(*words, "--output", str(report))
     assert result.returncode == 0, result.stderr
     said = report.read_text(encoding="utf-8")
@@ -147,7 +148,7 @@ def test_what_a_comparison_cannot_explain_is_said_before_it_is_measured(more, sa
 
 
 def test_what_was_interrupted_is_taken_up():
-    command = ["tiny", "flaky", *QUICK, "--mode", "inference"]
+    command = ["tiny", "flaky", *QUICK, "--mode", "inference", "--no-verify"]
     started = subprocess.Popen(
         [sys.executable, "-m", "mbench", "explain", *command, "--color", "never"],
         env={**os.environ, "FLAKY": ""}, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL,

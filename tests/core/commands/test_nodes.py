@@ -94,7 +94,8 @@ def test_threads_are_those_of_the_machines_that_compute(hosts):
     hosts(CORES)
     less = [word for word in NODES if word not in ("--threads", "1")]
     less[less.index("2x1")] = "2x2"
-    _, cases = documents(compare("tiny", "tiny", *less, "--rounds", "1", "--format", "json"))
+    less += ["--processes", "1", "--rounds", "1", "--format", "json"]
+    _, cases = documents(compare("tiny", "tiny", *less))
     assert [case["threads"] for case in cases.values()] == [2, 2]
     told = compare("tiny", "tiny", *NODES, "--threads", "5", "--dry-run").stderr
     assert "5 threads on b that runs 4 at once wait for each other; give --threads 4" in told
