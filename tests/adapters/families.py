@@ -26,13 +26,13 @@ __all__ = ["FORMS", "REPRESENTATIVES", "assert_form_proven", "assert_proven", "a
            "in_turn"]  # fmt: skip
 
 REPRESENTATIVES = {
-    "alexnet": ("train", "mxnet", "paddle"),
-    "densenet121": ("train", "torch", "paddle"),
+    "alexnet": ("train", "torch", "paddle"),
+    "densenet121": ("train", "torch", "mxnet"),
     "googlenet": ("train", "torch", "mxnet"),
-    "inception_v3": ("inference", "torch", "paddle"),
+    "inception_v3": ("inference", "tf", "paddle"),
     "lstm": ("inference", "torch", "mxnet"),
-    "mnasnet0_5": ("train", "tf", "mxnet"),
-    "mobilenet_v2": ("train", "tf", "paddle"),
+    "mnasnet0_5": ("train", "torch", "mxnet"),
+    "mobilenet_v2": ("train", "torch", "paddle"),
     "resnet18": ("train", "tf", "paddle"),
     "shufflenet_v2_x0_5": ("train", "torch", "tf"),
     "small-gpt2": ("train", "torch", "tf", "mxnet", "paddle"),
