@@ -29,7 +29,7 @@ REPRESENTATIVES = {
     "alexnet": ("train", "torch", "paddle"),
     "densenet121": ("train", "torch", "mxnet"),
     "googlenet": ("train", "torch", "mxnet"),
-    "inception_v3": ("inference", "tf", "paddle"),
+    "inception_v3": ("inference", "torch", "paddle"),
     "lstm": ("inference", "torch", "mxnet"),
     "mnasnet0_5": ("train", "torch", "mxnet"),
     "mobilenet_v2": ("train", "torch", "paddle"),
