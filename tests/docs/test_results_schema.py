@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,6 +18,7 @@ from mbench.reports.csv import render
 from mbench.results import events
 from mbench.results.encoding import encode
 from mbench.results.events import EVENTS
+from mbench.results.evidence import Rounding
 from mbench.results.run import load_run
 from mbench.results.summary import summarize
 from mbench.telemetry.nvml import Gpu
@@ -71,8 +73,10 @@ def run(tmp_path_factory) -> Path:
     (path,) = (folder / "results").glob("*/")
     mbench(folder, *command, "--resume", path.name)
     system = load_run(path).header.system  # as another machine would tell, had it had a part
+    far = dict.fromkeys((one.name for one in fields(Rounding)), 0.1)  # had two lain apart
+    more = (events.Node(case=0, host="b", ranks=[0], system=system), events.Rounding(case=0, **far))
     with (path / "run.jsonl").open("a") as file:
-        file.write(encode(events.Node(case=0, host="b", ranks=[0], system=system)) + "\n")
+        file.writelines(encode(event) + "\n" for event in more)
     return path
 
 

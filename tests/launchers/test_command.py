@@ -10,6 +10,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 import clusters
+import proven_plugin
 import pytest
 
 ONCE = ("--models", "tiny-model", "--processes", "1", "--rounds", "1", "--block", "0.05",
@@ -41,6 +42,7 @@ def command(around, tmp_path, kept):
         pytest.skip("the tiny framework is not installed in this Python")
     folders = {"CALIBRATIONS": kept, "ENVIRONMENTS": kept, "PROOFS": kept, "RESULTS": tmp_path}
     own = {f"MBENCH_{name}": str(folder / name.lower()) for name, folder in folders.items()}
+    own["PYTHONPATH"] = os.pathsep.join([os.environ["PYTHONPATH"], proven_plugin.install(kept)])
 
     def command(*words):
         named = ("--hosts", "mbh1,mbh2") if around == "mpi" else ()
@@ -87,8 +89,7 @@ def test_real_frameworks_train_over_two_hosts_in_turn(command, around, tmp_path)
         pytest.skip(f"{HOMES} names a folder without {missing[0]}")
     code, said = command(
         "compare", *(f"{name}@{python}" for name, python in pythons.items()), "--models",
-        "resnet18", "--image-size", "64", "--batch-size", "2", "--threads", "1", *ONCE[2:],
-        "--scale", "2x1",
+        "small-bert", "--batch-size", "2", "--threads", "1", *ONCE[2:], "--scale", "2x1",
     )  # fmt: skip
     assert code == 0, said
     (file,) = (tmp_path / "results").glob("*/run.jsonl")

@@ -83,7 +83,7 @@ def gates(case: Case) -> Gates:
         answers=answers,
         means=TIMED[case.precision] if training and drawn else None,
         drift=TIMED_DRIFT,
-        norm=norm if norm is None or not drawn else max(norm, DROPPED_NORM),
+        norm=norm if norm is None or not drawn else max(norm, DROPPED_NORM[case.precision]),
         tensor=DROPPED_TENSOR if shows and drawn and workload.optimizer.rule == "adamw" else None,
         direction=None if drawn else direction,
         statistics=STATISTICS[case.precision] if shows and not drawn else None,
