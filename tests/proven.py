@@ -23,8 +23,6 @@ BERT = replace(
         layers=2, hidden=512, heads=8, intermediate=2048, vocabulary=1000, positions=64,
         sequence_length=32, predictions=8,
     ),
-    sizes={},
-    mask_sizes={},
     proof={"batch_size": 2, "learning_rate": 1e-6},
     lengthens=True,
 )  # fmt: skip
@@ -35,8 +33,6 @@ GPT2 = replace(
     config=gpt2.GPT2Config(
         layers=2, hidden=512, heads=8, vocabulary=1000, positions=64, sequence_length=32
     ),
-    sizes={},
-    mask_sizes={},
     proof={"batch_size": 2, "learning_rate": 1e-6},
 )
 
