@@ -27,7 +27,7 @@ def build(*, batch_size: int, image_size: int, threads: int):
             loss = F.cross_entropy(parallel(images), labels)
             loss.backward()
             optimizer.step()
-            optimizer.clear_grad()
+            optimizer.clear_grad(set_to_zero=False)
         loss.item()
 
     return train

@@ -11,6 +11,13 @@ from mbench_tensorflow.models import resnet
 COMPILER = "graph"
 
 
+def draw(weights: list[keras.Variable]) -> None:
+    """The adapter's kernels are zeros until values are loaded, and zeros are faster by some 3 %."""
+    for weight in weights:
+        if len(weight.shape) > 1:
+            weight.assign(keras.initializers.HeNormal()(weight.shape))
+
+
 def build(*, batch_size: int, image_size: int, threads: int):
     """A function that trains n steps and returns when they are done.
 
@@ -21,6 +28,7 @@ def build(*, batch_size: int, image_size: int, threads: int):
     labels = tf.random.uniform((batch_size,), 0, 1000, tf.int64)
     resnet.forward(model, {"images": images}, training=True)
     weights = model.trainable_variables
+    draw(weights)
     momenta = [tf.Variable(tf.zeros_like(w)) for w in weights]
     loss_of = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
 

@@ -12,6 +12,7 @@ import os
 import keras
 import tensorflow as tf
 
+from bare.tensorflow import draw
 from mbench.workloads.resnet import RESNET50
 from mbench_tensorflow.models import resnet
 from mbench_tensorflow.parallel import be_patient
@@ -32,6 +33,7 @@ def build(*, batch_size: int, image_size: int, threads: int):
     labels = tf.random.uniform((batch_size,), 0, 1000, tf.int64)
     resnet.forward(model, {"images": images}, training=True)
     weights = model.trainable_variables
+    draw(weights)
     momenta = [tf.Variable(tf.zeros_like(w)) for w in weights]
     loss_of = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
 
