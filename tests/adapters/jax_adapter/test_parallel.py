@@ -9,12 +9,7 @@ pytest.importorskip("jaxlib", reason="JAX is not installed here")
 from ranks import RanksAlike
 
 
-@pytest.fixture(autouse=True)
-def quickly_compiled(monkeypatch):
-    """Ranks do, without XLA's optimizations, which take most of the time."""
-    monkeypatch.setenv("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
-
-
+@pytest.mark.usefixtures("quickly_compiled")
 class TestRanks(RanksAlike):
     runtime_name = "mbench_jax.runtime:Runtime"
     compilers = ("jit",)

@@ -34,11 +34,14 @@ def workload(request):
     return WORKLOADS[request.param]
 
 
+@pytest.mark.usefixtures("quickly_compiled")
 class TestPhases(PhasesAlike):
     compilers = ("jit",)
 
 
+@pytest.mark.usefixtures("quickly_compiled")
 class TestAlike(RuntimesAlike):
+    compiler = "jit"
     version = jax.__version__
     others = ("jaxlib", "optax", "numpy")
 
