@@ -30,6 +30,21 @@ if TYPE_CHECKING:
 PAGE = "docs/results-schema.md"
 EXCHANGES = ("cases[].ranks.", "cases[].bandwidth.")
 """How the fields begin that several devices have."""
+SUITE = """
+title = "both modes; the best compiler in one"
+frameworks = ["tiny", "flaky"]
+[protocol]
+name = "adaptive"
+processes = 2
+rounds = 2
+[[sweep]]
+models = ["tiny-model"]
+compiler = ["best"]
+[[sweep]]
+models = ["tiny-model"]
+mode = ["inference"]
+precision = ["fp32", "bf16"]
+"""
 TYPES: dict[str, Any] = {
     "string": str, "integer": int, "number": (int, float), "boolean": bool, "object": dict,
     "null": type(None),
@@ -63,12 +78,8 @@ def run(tmp_path_factory) -> Path:
         folder, "calibrate", "tiny", "--models", "tiny-model", "--processes", "3", "--rounds", "1",
         "--block", "0.05", "--threads", "1", "--no-mfu", "--results", "calibration",
     )  # fmt: skip
-    command = [
-        "compare", "--frameworks", "tiny,flaky", "--models", "tiny-model",
-        "--mode", "train,inference", "--precision", "fp32,bf16",
-        "--processes", "2", "--rounds", "2", "--builds", "2", "--block", "0.05", "--threads", "1",
-        "--compiler", "best",
-    ]  # fmt: skip
+    (folder / "suite.toml").write_text(SUITE)
+    command = ["run", "suite.toml", "--builds", "2", "--block", "0.05", "--threads", "1"]
     mbench(folder, *command)
     (path,) = (folder / "results").glob("*/")
     mbench(folder, *command, "--resume", path.name)
