@@ -133,8 +133,16 @@ def placed(framework: str) -> str:
     return f"{framework}@{environment.python}"
 
 
-def lie_to(framework: str, names: Sequence[str], modes: Sequence[str], precisions: Sequence[str],
-           image_size: int, all_rounds: int) -> Iterator[dict[str, Any]]:  # fmt: skip
+def lie_to(
+    framework: str,
+    names: Sequence[str],
+    modes: Sequence[str],
+    precisions: Sequence[str],
+    *,
+    image_size: int,
+    all_rounds: int,
+    all_block: float,
+) -> Iterator[dict[str, Any]]:
     for mode, precision in itertools.product(modes, precisions):
         known = [n for n in names if mode in LIES[n].modes and precision in LIES[n].precisions]
         case = {"framework": framework.partition("@")[0], "mode": mode, "precision": precision,
@@ -150,9 +158,9 @@ def lie_to(framework: str, names: Sequence[str], modes: Sequence[str], precision
                 what = (model, mode, precision)
                 found = dict(told(framework, some, *what, block=block, image_size=image_size))
                 if left := [lie for lie in some if untold(found[lie]) and lie != "none"]:
-                    default = {"block": max(block, Adaptive().block_seconds), "rounds": all_rounds,
-                               "image_size": image_size}  # fmt: skip
-                    found.update(told(framework, left, *what, **default))
+                    longer = {"block": max(block, all_block), "rounds": all_rounds,
+                              "image_size": image_size}  # fmt: skip
+                    found.update(told(framework, left, *what, **longer))
                 for lie, said in found.items():
                     rounds = all_rounds if lie in left else ROUNDS
                     yield {**case, "lie": lie, "rounds": rounds, "told": said}
@@ -207,6 +215,13 @@ def main() -> None:
     parser.add_argument("--precision", default="fp32,amp-bf16,bf16")
     parser.add_argument("--image-size", type=int, default=IMAGE_SIZE)
     parser.add_argument("--rounds", type=int, default=ALL_ROUNDS, help="of what passes at first")
+    parser.add_argument(
+        "--block",
+        type=float,
+        default=Adaptive().block_seconds,
+        metavar="SECONDS",
+        help="of what passes at first: lies about several steps that take long",
+    )
     parser.add_argument("--honest", type=int, metavar="N", help="N honest comparisons instead")
     parser.add_argument("--seed", type=int, default=0, help="of the first of them")
     parser.add_argument("--output", type=Path, help="append each line to this file as JSON, too")
@@ -223,8 +238,10 @@ def main() -> None:
     else:
         names = arguments.lies.split(",")
         found = itertools.chain.from_iterable(
-            lie_to(placed(framework), names, modes, precisions, arguments.image_size,
-                   arguments.rounds)
+            lie_to(
+                placed(framework), names, modes, precisions, image_size=arguments.image_size,
+                all_rounds=arguments.rounds, all_block=arguments.block,
+            )
             for framework in arguments.frameworks
         )  # fmt: skip
     for one in found:
