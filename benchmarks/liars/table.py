@@ -14,6 +14,7 @@ __all__ = ["rows"]
 
 BY = (
     ("NOT TOLD", r"^NOT TOLD"),
+    ("no verdict", r"rounding alone may"),
     ("the proof", r"^(updates|optimizer|outputs|timed|gradients): "),
     ("outputs", r"output \S+ of batch"),
     ("loss", r"loss of batch|first losses|losses of a batch|mean loss"),
