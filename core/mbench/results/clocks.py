@@ -27,6 +27,10 @@ ONE_BY_ONE_LONG = (0.5, 0.05)
 """Likewise where steps are long: the host's part of one is then small. A step of two that is not
 made takes as long as its share of the block once more."""
 
+ONE_BY_ONE_WARM = (0.5, 0.02)
+"""Likewise of the last steps of a warm-up, which are waited for one by one where they take 0.1 s or
+longer. The quickest of them counts, so that what slowed the machine meanwhile accuses nobody."""
+
 
 def blocks(case: CaseRecord) -> Iterator[tuple[Block, Evidence, int]]:
     """Those that were timed whole, and how long a look at an idle worker takes."""
@@ -81,7 +85,11 @@ def unfinished(case: CaseRecord) -> str:
 def merged(case: CaseRecord) -> str:
     """Whether steps of a block take less than each by itself: then not all of them are made."""
     pairs = list(one_by_one(case))
-    found = beyond(pairs, ONE_BY_ONE) or beyond(pairs, ONE_BY_ONE_LONG)
+    found = (
+        beyond(pairs, ONE_BY_ONE)
+        or beyond(pairs, ONE_BY_ONE_LONG)
+        or beyond(one_by_one_warm(case), ONE_BY_ONE_WARM)
+    )
     if not found:
         return ""
     return f"a step takes {found[0]:.3g} s among others, and {sum(found):.3g} s by itself"
@@ -95,3 +103,19 @@ def one_by_one(case: CaseRecord) -> Iterator[tuple[float, float]]:
             if each and (whole := rounds.get((number, False))):
                 own = sum(whole.nanoseconds) / whole.steps / 1e9
                 yield own, median(block.nanoseconds) / 1e9 - own
+
+
+def one_by_one_warm(case: CaseRecord) -> Iterator[tuple[float, float]]:
+    """Of each block of several steps one's seconds, and what one took beyond them in the end of the
+    warm-up, by itself. In training no other steps are timed so.
+    """
+    for process in case.processes.values():
+        warmed = process.warm.warmup_blocks
+        last = warmed[-max(2, len(warmed) // 3) :]
+        alone = [elapsed / 1e9 for steps, elapsed in last if steps == 1]
+        if len(alone) < 2:
+            continue
+        for block in process.blocks:
+            if not block.each and block.steps > 1:
+                own = sum(block.nanoseconds) / block.steps / 1e9
+                yield own, min(alone) - own

@@ -319,6 +319,15 @@ def told(machine, tmp_path):
         ({"own": 0.2, "single": 3.5}, "tiny: a step takes 0.02 s among others, and 0.07 s"),
         ({"single": 1.9}, ""),  # where steps are long, the host's part is small
         ({"single": 2.1}, "tiny: a step takes 0.1 s among others, and 0.21 s by itself"),
+        # In training it is held against the warm-up: of its last steps the quickest counts.
+        ({"own": 2.0, "warmup": [(1, 0.31)] * 9}, ""),
+        (
+            {"own": 2.0, "warmup": [(1, 0.33)] * 9},
+            "tiny: a step takes 0.2 s among others, and 0.33",
+        ),
+        ({"own": 2.0, "warmup": [*[(1, 0.33)] * 8, (1, 0.31)]}, ""),
+        ({"own": 2.0, "warmup": [*[(1, 0.9)] * 6, *[(1, 0.2)] * 3]}, ""),
+        ({"own": 2.0, "warmup": [(2, 0.9)] * 9}, ""),
         ({"looked": 0.1}, ""),
         ({"looked": 0.9}, "tiny: 0.899 s of work went on after synchronize"),
     ],
