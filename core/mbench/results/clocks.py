@@ -27,9 +27,10 @@ ONE_BY_ONE_LONG = (0.5, 0.05)
 """Likewise where steps are long: the host's part of one is then small. A step of two that is not
 made takes as long as its share of the block once more."""
 
-ONE_BY_ONE_WARM = (0.5, 0.02)
+ONE_BY_ONE_WARM = (0.75, 0.01)
 """Likewise of the last steps of a warm-up, which are waited for one by one where they take 0.1 s or
-longer. The quickest of them counts, so that what slowed the machine meanwhile accuses nobody."""
+longer. The quickest of them counts, and cores that neighbours slow for minutes, to 0.6 of their
+speed, accuse nobody."""
 
 
 def blocks(case: CaseRecord) -> Iterator[tuple[Block, Evidence, int]]:
