@@ -64,11 +64,16 @@ class Gates:
         )
 
     def hidden(self, by: Rounding) -> Gates:
-        """Beyond which it cannot be rounding."""
+        """Beyond which it cannot be rounding. Where that leaves no direction, two changes may differ
+        in size by as much as they lie apart: that two of one process did not was luck.
+        """
+        size = HIDES * by.norm
+        if by.left is None:
+            size = max(size, by.direction)
         return self.widened(
-            **{name: HIDES * getattr(by, name) for name in BOUNDS},
+            **{**{name: HIDES * getattr(by, name) for name in BOUNDS}, "norm": size},
             direction=by.left,
-            growth=HIDES * by.norm,
+            growth=size,
         )
 
     def widened(self, **limits: float | None) -> Gates:

@@ -269,6 +269,14 @@ def test_where_rounding_hides_all_nothing_shows():
     assert "take larger batches" in said_first
 
 
+@pytest.mark.parametrize(("direction", "hides"), [(1.2, True), (0.7, False), (0.1, False)])
+def test_where_rounding_leaves_no_direction_sizes_are_alike_by_chance(direction, hides):
+    """By no more than the way between two changes their sizes differ: one may be met by luck."""
+    pair = [rounded(apart(norm=norm), norm=0.02, direction=direction) for norm in (0.0, 0.86)]
+    assert bool(blurred(*pair)) == hides
+    assert bool(said(*pair)) != hides
+
+
 def test_other_work_shows_beside_some_rounding():
     one, other = (rounded(apart(norm=norm), norm=0.1) for norm in (0.0, -0.5))
     (text,) = [text for text in said(one, other) if "norm" in text]
