@@ -64,8 +64,8 @@ class Gates:
         )
 
     def hidden(self, by: Rounding) -> Gates:
-        """Beyond which it cannot be rounding. Where that leaves no direction, two changes may differ
-        in size by as much as they lie apart: that two of one process did not was luck.
+        """Beyond which it cannot be rounding. Where it leaves no direction, two changes may differ
+        in size by as much as they lie apart: if those of one process did not, it was luck.
         """
         size = HIDES * by.norm
         if by.left is None:
