@@ -186,7 +186,8 @@ def ray(folder: Path, hosts: Sequence[Host]) -> Iterator[dict[str, str]]:
         kill_all(of_mark(mark))
         kill_all(of_mark(f"{PARENT}:9379"))
         for host in hosts:
-            kill_all([psutil.Process(pid) for pid in host.pids() if psutil.pid_exists(pid)])
+            pids = set(host.pids())
+            kill_all([process for process in psutil.process_iter() if process.pid in pids])
         shutil.rmtree(mark, ignore_errors=True)
 
 

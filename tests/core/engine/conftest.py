@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import hosts
 import psutil
 import pytest
+from alive import lives
 from workers import INFERENCE, PATIENCE, PYTHON, RUNTIME, eventually, framework
 
 from mbench.contract.place import ALONE
@@ -72,7 +73,7 @@ def cluster(monkeypatch):
     for one in made:
         one.close()
     eventually(lambda: {p for p in psutil.Process().children(recursive=True)
-                        if p.status() != psutil.STATUS_ZOMBIE} <= before, "gone")  # fmt: skip
+                        if lives(p.pid)} <= before, "gone")  # fmt: skip
 
 
 @pytest.fixture

@@ -12,7 +12,8 @@ import time
 import hosts
 import psutil
 import pytest
-from workers import INFERENCE, NOTICE, PATIENCE, ended, eventually, framework, gone, is_stopped
+from alive import gone
+from workers import INFERENCE, NOTICE, PATIENCE, ended, eventually, framework, is_stopped
 
 from mbench.contract import wire
 from mbench.engine import dialling, keepers, node, remote

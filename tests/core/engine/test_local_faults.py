@@ -8,6 +8,7 @@ import time
 
 import psutil
 import pytest
+from alive import lives
 from workers import CASE, PATIENCE, end_of, framework, living, prepared
 
 from mbench.contract import wire
@@ -151,4 +152,4 @@ def test_an_interpreter_that_is_none(start, tmp_path, body, outcome, reason):
     assert caught.value.outcome == outcome
     assert reason in caught.value.reason
     assert psutil.Process().num_fds() == before
-    assert not [p for p in psutil.Process().children() if p.status() != psutil.STATUS_ZOMBIE]
+    assert not [p for p in psutil.Process().children() if lives(p.pid)]

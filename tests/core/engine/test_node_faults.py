@@ -10,8 +10,9 @@ import sys
 
 import hosts
 import pytest
+from alive import gone
 from cases import make_case
-from workers import INFERENCE, ended, eventually, framework, gone
+from workers import INFERENCE, ended, eventually, framework
 
 from mbench.engine import dialling, keepers
 from mbench.engine.outcome import CaseEnded

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import psutil
 import pytest
+from alive import gone
 from cases import make_case
 
 from mbench.contract import wire
@@ -76,11 +77,6 @@ def processor_ticks(pid: int) -> int:
     """User and system time of a process so far (proc(5): fields 14 and 15 of stat)."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return int(fields[11]) + int(fields[12])
-
-
-def gone(*pids):
-    return not any(psutil.pid_exists(pid) and psutil.Process(pid).status() != "zombie"
-                   for pid in pids)  # fmt: skip
 
 
 def ended(worker, action):

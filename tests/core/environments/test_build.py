@@ -10,9 +10,9 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import psutil
 import pytest
 import toy as toy_module
+from alive import gone
 from toy import ToyAdapter, gated
 
 from mbench.environments import managed
@@ -47,10 +47,6 @@ def wait_for(condition: Callable[[], bool], *, seconds: float = 60) -> None:
     while not condition():
         assert time.monotonic() < end, "waited in vain"
         time.sleep(0.02)
-
-
-def ended(pid: int) -> bool:
-    return not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
 
 
 def folders(root: Path) -> list[Path]:
@@ -153,7 +149,7 @@ def test_ctrl_c_ends_pip_and_leaves_nothing(
     assert errors.rstrip().endswith("KeyboardInterrupt")
     assert folders(root) == []
     pids = [int(pid) for pid in started.read_text().split()]
-    wait_for(lambda: all(ended(pid) for pid in pids))
+    wait_for(lambda: gone(*pids))
 
 
 def test_after_a_kill_the_next_build_cleans_up(
@@ -165,7 +161,7 @@ def test_after_a_kill_the_next_build_cleans_up(
     child.kill()
     child.communicate()
     if sys.platform == "linux":
-        wait_for(lambda: ended(int(started.read_text().split()[1])))
+        wait_for(lambda: gone(int(started.read_text().split()[1])))
     (leftover,) = managed.entries()
     assert leftover.broken
 

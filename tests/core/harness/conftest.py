@@ -65,6 +65,8 @@ class World:
         """Of each step of a label's workers, where it is not LOSS."""
         self.nudged = {}
         """The same where parameters begin a unit in the last place apart."""
+        self.idle_looks = iter(())
+        """The seconds of each look after which no step was made."""
         self.noise = None
         """The step time of each worker from the first, instead of the one above."""
 
@@ -91,6 +93,7 @@ class FakeWorker(SilentWorker):
         self.world, self.label, self.number = world, label, number
         self.step_seconds = None
         self.steps = self.builds = self.longest = 0
+        self.idle = False
 
     def start(self, message):
         self.device_memory_bytes = message.device_memory_bytes
@@ -116,6 +119,7 @@ class FakeWorker(SilentWorker):
     def run(self, count, *, each=False, lead=0, timeout=None):
         self.check_alone()
         self.world.fault(self.label, self.number, "run" if not each else "each")
+        self.idle = False
         self.steps += count - (self.world.skips == self.label)
         self.next_batch = (self.next_batch + count) % 8
         # Warm-up begins with a step too, whose time is not of interest here.
@@ -136,6 +140,8 @@ class FakeWorker(SilentWorker):
         if isinstance(message, wire.Look):
             self.check_alone()
             self.world.fault(self.label, self.number, "look")
+            self.world.now += next(self.world.idle_looks, 0) if self.idle else 0
+            self.idle = True
             norm = {"weight": [self.carried(self.steps)] + [0.0] * 5} if message.changes else {}
             batch = (self.next_batch - 1) % 8
             loss = self.world.losses.get(self.label, LOSS) if self.training else None

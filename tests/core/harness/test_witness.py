@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import count, pairwise
 
 import pytest
 
@@ -75,6 +75,18 @@ def test_a_counted_protocol_is_looked_at_too(measure):
     store = measure(frameworks=("tiny", "flaky"), protocol=PRESETS["dlperf"])
     assert len(store.of(events.Evidence)) == len(store.of(events.Block))
     assert {change.step for change in store.of(events.Changes)} == {*CHANGES_AT, 120}
+
+
+def test_an_idle_look_that_other_load_delays_does_not_count(measure, world, monkeypatch):
+    """It would hide work that goes on after every block."""
+    ticks = count(1)
+    monkeypatch.setattr(
+        "mbench.harness.witness.perf_counter_ns", lambda: round(world.now * 1e9) + next(ticks)
+    )
+    world.idle_looks = iter([0.3, 0.002, 0.004])
+    store = measure(processes=1, rounds=1, mode="inference", frameworks=("tiny", "flaky"))
+    memory, _ = store.of(events.Memory)
+    assert memory.idle_look == pytest.approx(2e6, abs=10)
 
 
 def test_a_worker_that_counts_otherwise_ends_its_case(measure, world):
