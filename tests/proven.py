@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 
-from mbench.workloads import gpt2
+from mbench.workloads import gpt2, lstm
 from mbench.workloads.bert import BERT_BASE, BertConfig
 
 __all__ = ["MODELS"]
@@ -36,7 +36,15 @@ GPT2 = replace(
     proof={"batch_size": 2, "learning_rate": 1e-6},
 )
 
-MODELS = {model.name: model for model in (BERT, GPT2)}
+LSTM = replace(
+    lstm.MODELS["lstm"],
+    name="small-lstm",
+    config=lstm.LSTMConfig(layers=2, features=256, hidden=256, classes=10, sequence_length=8),
+    sizes={},
+    proof={"batch_size": 2, "learning_rate": 1e-6},
+)
+
+MODELS = {model.name: model for model in (BERT, GPT2, LSTM)}
 
 
 if __name__ == "__main__":

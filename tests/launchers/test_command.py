@@ -91,7 +91,7 @@ def test_real_frameworks_train_over_two_hosts_in_turn(command, around, tmp_path)
         pytest.skip(f"{HOMES} names a folder without {missing[0]}")
     arms = [f"{name}@{python}{SET.get(name, '')}" for name, python in pythons.items()]
     code, said = command(
-        "compare" if len(arms) > 1 else "run", *arms, "--models", "small-bert", "--batch-size",
+        "compare" if len(arms) > 1 else "run", *arms, "--models", "small-lstm", "--batch-size",
         "2", "--threads", "1", *ONCE[2:], "--scale", "2x1",
     )  # fmt: skip
     assert code == 0, said
