@@ -55,6 +55,8 @@ class PyTorch(AdapterBase):
         Lack("PyTorch's collectives run by themselves, not as parts of a graph: use eager",
              compilers=("inductor", "max-autotune", "freezing", "xla"),
              families=("collectives",)),
+        Lack("torch.compile takes no LSTM: use eager",
+             compilers=("inductor", "max-autotune", "freezing"), families=("lstm",)),
     )  # fmt: skip
 
     def requirements(self, version: str | None, accelerator: str) -> Sequence[str]:

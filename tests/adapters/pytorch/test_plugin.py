@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from cases import make_case
 
 from mbench_pytorch.plugin import PyTorch
 
@@ -34,3 +35,14 @@ def test_requirements_reject_other_versions(version):
 
 def test_environment_names_the_device_of_torch_xla():
     assert PyTorch().variables(threads=3, device="cpu")["PJRT_DEVICE"] == "CPU"
+
+
+LSTM = {"model": "lstm", "workload": "mbench.workloads.lstm:MODELS", "batch_size": 1}
+
+
+@pytest.mark.parametrize("compiler", ["inductor", "max-autotune", "freezing"])
+def test_what_torch_compile_does_not_take_is_unsupported(compiler):
+    answer = PyTorch().supports(make_case(**LSTM, compiler=compiler, mode="inference"))
+    assert not answer.supported
+    assert answer.reason == "torch.compile takes no LSTM: use eager"
+    assert PyTorch().supports(make_case(**LSTM, compiler="eager", mode="inference")).supported

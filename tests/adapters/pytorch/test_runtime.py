@@ -8,11 +8,12 @@ import math
 from functools import partial
 
 import numpy as np
+import proven
 import pytest
 import small
 from alike import RuntimesAlike, ScalersAlike
 from phases import PhasesAlike
-from small import BERT, losses, resnet
+from small import BERT, infer, losses, resnet
 
 from mbench.contract.adapter import Unsupported
 from mbench.contract.precision import PRECISIONS
@@ -61,6 +62,16 @@ def test_a_fused_optimizer_does_not_wait_for_scaled_gradients(runtime, tier, wai
     update = made.updater(RESNET, made.update.parameters, kind, made.compiler, made.settings)
     said = "GradScaler waits for the gradients before each update"
     assert (said in update.differences) is waits
+
+
+@pytest.mark.parametrize("precision", ["amp-bf16", "bf16"])
+@pytest.mark.parametrize("mode", ["train", "inference"])
+@pytest.mark.filterwarnings("ignore:TF32 acceleration on top of oneDNN")  # by its own context
+def test_an_lstm_is_run_in_bfloat16_by_any_processor(runtime, mode, precision):
+    """oneDNN has kernels for AVX-512 alone."""
+    benchmark = prepare(runtime, proven.LSTM, mode=mode, precision=precision)
+    found = losses(benchmark, 2) if mode == "train" else infer(benchmark)["logits"]
+    assert np.isfinite(found).all()
 
 
 @pytest.mark.parametrize("plain_sgd", [True, False])

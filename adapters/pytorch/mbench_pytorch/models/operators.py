@@ -11,6 +11,8 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from mbench_pytorch.models.lstm import LSTM
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -52,15 +54,6 @@ class Attention(nn.Module):
         return found.transpose(1, 2).flatten(2)
 
 
-class LSTM(nn.LSTM):
-    def __init__(self, kind: Any) -> None:
-        super().__init__(kind.features, kind.hidden, batch_first=True)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        states, _ = super().forward(x)
-        return states
-
-
 class Function(nn.Module):
     def __init__(self, function: Callable[..., torch.Tensor], **settings: Any) -> None:
         super().__init__()
@@ -96,7 +89,7 @@ LAYERS: dict[str, Callable[[Any], nn.Module]] = {
     ),
     "mean_pool": lambda kind: Function(mean_pool),
     "embedding": lambda kind: nn.Embedding(kind.vocabulary, kind.features),
-    "lstm": LSTM,
+    "lstm": lambda kind: LSTM(kind.features, kind.hidden, batch_first=True),
     "sgd": Weight,
     "adamw": Weight,
 }
