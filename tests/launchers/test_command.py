@@ -10,7 +10,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 import clusters
-import proven_plugin
+import proven
 import pytest
 
 ONCE = ("--models", "tiny-model", "--processes", "1", "--rounds", "1", "--block", "0.05",
@@ -44,7 +44,8 @@ def command(around, tmp_path, kept):
         pytest.skip("the tiny framework is not installed in this Python")
     folders = {"CALIBRATIONS": kept, "ENVIRONMENTS": kept, "PROOFS": kept, "RESULTS": tmp_path}
     own = {f"MBENCH_{name}": str(folder / name.lower()) for name, folder in folders.items()}
-    own["PYTHONPATH"] = os.pathsep.join([os.environ["PYTHONPATH"], proven_plugin.install(kept)])
+    models = str(Path(proven.__file__).parent)
+    own["PYTHONPATH"] = os.pathsep.join([os.environ["PYTHONPATH"], models])
 
     def command(*words):
         named = ("--hosts", "mbh1,mbh2") if around == "mpi" else ()

@@ -1,7 +1,7 @@
 """Models that are proven in a moment: the fingerprints beside this file are those of two small
 layers, in which products of matrices are nearly all FLOPs nevertheless.
 
-Usage: PYTHONPATH=tests python tests/proven.py torch@PYTHON [MODEL ...]
+Usage: python tests/models/proven.py torch@PYTHON [MODEL ...]
 
 which writes them anew, as mbench.equality.regenerate does those of the zoo.
 """
