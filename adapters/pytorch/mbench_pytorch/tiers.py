@@ -13,11 +13,11 @@ TIERS = {
         compilers=("eager",),
     ),
     ADVISED: Tier(
-        says="torch.compile, images and convolutions channels_last (on CUDA where Tensor Cores "
-        "compute), a fused optimizer, cuDNN's auto-tuner",
+        says="torch.compile (an LSTM stays eager), images and convolutions channels_last (on CUDA "
+        "where Tensor Cores compute), a fused optimizer, cuDNN's auto-tuner",
         source='PyTorch Tutorials, "Performance Tuning Guide" and "Channels Last Memory Format in '
         'PyTorch", and torch.optim, "Algorithms"',
-        compilers=("inductor",),
+        compilers=("inductor", "eager"),
         settings={"layout": "channels_last", "optimizer": "fused", "cudnn": "benchmark"},
     ),
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from cases import make_case
 
+from mbench.contract.tier import ADVISED
 from mbench_pytorch.plugin import PyTorch
 
 
@@ -45,4 +46,6 @@ def test_what_torch_compile_does_not_take_is_unsupported(compiler):
     answer = PyTorch().supports(make_case(**LSTM, compiler=compiler, mode="inference"))
     assert not answer.supported
     assert answer.reason == "torch.compile takes no LSTM: use eager"
-    assert PyTorch().supports(make_case(**LSTM, compiler="eager", mode="inference")).supported
+    (own, *_, last) = PyTorch().tiers[ADVISED].compilers
+    assert (own, last) == ("inductor", "eager"), "what is advised is had by every model"
+    assert PyTorch().supports(make_case(**LSTM, compiler=last, mode="inference")).supported
