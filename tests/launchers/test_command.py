@@ -44,8 +44,9 @@ def command(around, tmp_path, kept):
         pytest.skip("the tiny framework is not installed in this Python")
     folders = {"CALIBRATIONS": kept, "ENVIRONMENTS": kept, "PROOFS": kept, "RESULTS": tmp_path}
     own = {f"MBENCH_{name}": str(folder / name.lower()) for name, folder in folders.items()}
-    models = str(Path(proven.__file__).parent)
-    own["PYTHONPATH"] = os.pathsep.join([os.environ["PYTHONPATH"], models])
+    models = Path(proven.__file__).parent
+    found = (os.environ["PYTHONPATH"], str(models), str(models / "installed"))
+    own["PYTHONPATH"] = os.pathsep.join(found)
 
     def command(*words):
         named = ("--hosts", "mbh1,mbh2") if around == "mpi" else ()

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from mbench_pytorch.models.lstm import LSTM
+from mbench_pytorch.recurrent import LSTM
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -1,5 +1,5 @@
 """Registers the models of proven.py where this folder is on a Python's path, as if installed: the
-folder beside this file says so to what looks for plugins. Workers import them without any plugin.
+folder beside this file says so to what looks for plugins. Workers import the models by themselves.
 """
 
 from __future__ import annotations
