@@ -10,22 +10,27 @@ from contextlib import nullcontext
 import torch
 from torch import nn
 
-__all__ = ["LSTM"]
+__all__ = ["DIFFERENCES", "LSTM"]
+
+DIFFERENCES = (
+    "on the CPU, PyTorch's own LSTM trains in bfloat16, and infers in it where the processor lacks "
+    "AVX-512: oneDNN's has wrong gradients in PyTorch 2.13, and no other kernels in bfloat16",
+)
 
 
 class LSTM(nn.LSTM):
     """Without oneDNN where that is wrong or has no kernel."""
 
     def forward(self, features: torch.Tensor) -> torch.Tensor:  # (B, L, F) -> (B, L, H)
-        by_itself = self.is_miscomputed(features)
-        with torch.backends.mkldnn.flags(enabled=False) if by_itself else nullcontext():
+        leaves = self.leaves_onednn(features)
+        with torch.backends.mkldnn.flags(enabled=False) if leaves else nullcontext():
             states, _ = super().forward(features)
         return states
 
-    def is_miscomputed(self, features: torch.Tensor) -> bool:
-        """Whether oneDNN's gradients are wrong: seen with a hidden size of 1024, where those of the
-        first of two layers are 0.28 of what is due, and of the first of eight are gone. Or whether
-        PyTorch would ask it for a kernel that it has not, under autocast.
+    def leaves_onednn(self, features: torch.Tensor) -> bool:
+        """In bfloat16, where its gradients are wrong: seen with a hidden size of 1024, where those
+        of the first of two layers are 0.28 of what is due, and of the first of eight are gone. And
+        where PyTorch would ask it for a kernel that it lacks, as it does under autocast.
         """
         low = features.dtype == torch.bfloat16 or torch.is_autocast_enabled("cpu")
         if not low or features.device.type != "cpu":

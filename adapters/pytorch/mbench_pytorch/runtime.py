@@ -73,6 +73,7 @@ class Benchmark(Prepared):
         self.model.train(self.training)
         found = {name: output.dtype for name, output in outputs.items()}
         check_effect(self.precision, found, getattr(torch, self.precision.products))
+        self.differences += getattr(self.model, "differences", ())
         if self.layout == torch.channels_last and "images" in self.batch:
             self.differences.append("images and convolution weights are channels_last (NHWC)")
 

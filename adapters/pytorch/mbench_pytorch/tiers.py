@@ -13,8 +13,8 @@ TIERS = {
         compilers=("eager",),
     ),
     ADVISED: Tier(
-        says="torch.compile (an LSTM stays eager), images and convolutions channels_last (on CUDA "
-        "where Tensor Cores compute), a fused optimizer, cuDNN's auto-tuner",
+        says="torch.compile (an LSTM and collectives stay eager), images and convolutions "
+        "channels_last (on CUDA where Tensor Cores compute), a fused optimizer, cuDNN's auto-tuner",
         source='PyTorch Tutorials, "Performance Tuning Guide" and "Channels Last Memory Format in '
         'PyTorch", and torch.optim, "Algorithms"',
         compilers=("inductor", "eager"),

@@ -31,6 +31,7 @@ class Lack:
     compilers: Sequence[str] = ()
     modes: Sequence[str] = ()
     families: Sequence[str] = ()
+    """Of models; an operator is of the family that bears its kind's name, too."""
     parallel: bool = False
     """Only of processes that train one model together."""
 
@@ -41,9 +42,11 @@ class Lack:
             "mode": self.modes,
             "precision": self.precisions,
             "compiler": self.compilers,
-            "family": self.families,
         }
         if self.parallel and not words.get("parallel"):
+            return False
+        families = {words.get("family"), words.get("operator")}
+        if self.families and families.isdisjoint(self.families):
             return False
         return all(not named or words.get(kind) in named for kind, named in rows.items())
 
@@ -114,6 +117,7 @@ class AdapterBase:
             precision=case.precision,
             compiler=case.compiler,
             family=workload.family,
+            operator=getattr(workload.config, "kind", ""),
         )
 
     def lacking(self, **words: str) -> str:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from cases import make_case
 
 from mbench.contract.tier import ADVISED
+from mbench.plan.plan import with_own_compiler
 from mbench_pytorch.plugin import PyTorch
 
 
@@ -38,14 +41,16 @@ def test_environment_names_the_device_of_torch_xla():
     assert PyTorch().variables(threads=3, device="cpu")["PJRT_DEVICE"] == "CPU"
 
 
-LSTM = {"model": "lstm", "workload": "mbench.workloads.lstm:MODELS", "batch_size": 1}
+LSTMS = {
+    "lstm": "mbench.workloads.lstm:MODELS",
+    "op:lstm/2x5x6x8": "mbench.workloads.operators:OPERATORS",
+}
 
 
-@pytest.mark.parametrize("compiler", ["inductor", "max-autotune", "freezing"])
-def test_what_torch_compile_does_not_take_is_unsupported(compiler):
-    answer = PyTorch().supports(make_case(**LSTM, compiler=compiler, mode="inference"))
-    assert not answer.supported
-    assert answer.reason == "torch.compile takes no LSTM: use eager"
-    (own, *_, last) = PyTorch().tiers[ADVISED].compilers
-    assert (own, last) == ("inductor", "eager"), "what is advised is had by every model"
-    assert PyTorch().supports(make_case(**LSTM, compiler=last, mode="inference")).supported
+@pytest.mark.parametrize("model", LSTMS)
+def test_what_torch_compile_does_not_take_is_unsupported_and_eager_by_advice(model):
+    case = make_case(model=model, workload=LSTMS[model], batch_size=1, mode="inference")
+    for compiler in ("inductor", "max-autotune", "freezing"):
+        answer = PyTorch().supports(replace(case, compiler=compiler))
+        assert answer.reason == "torch.compile takes no LSTM: use eager"
+    assert with_own_compiler(PyTorch(), replace(case, tier=ADVISED)).compiler == "eager"

@@ -63,6 +63,12 @@ def test_rows_that_name_what_is_not_given_do_not_fit():
     assert Small().lacking(device="cuda", precision="fp64") == ""
 
 
+def test_an_operator_is_of_the_family_that_bears_its_kinds_name():
+    said = "no tiny models on CUDA"
+    assert Small().lacking(device="cuda", family="operators", operator="tiny") == said
+    assert Small().lacking(device="cuda", family="operators", operator="add") == ""
+
+
 @pytest.mark.parametrize("models", ["", "no_such_package", "mbench_tiny"])
 def test_a_model_without_a_module_is_not_provided(models, monkeypatch):
     strange = types.SimpleNamespace(MODEL=dataclasses.replace(TINY, family="odd", model_files={}))

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from mbench_pytorch.recurrent import LSTM
+from mbench_pytorch.recurrent import DIFFERENCES, LSTM
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,11 +19,6 @@ if TYPE_CHECKING:
     from mbench.workloads.lstm import LSTMConfig
 
 __all__ = ["DIFFERENCES", "build", "forward", "loss"]
-
-DIFFERENCES = (
-    "trained in bfloat16 on the CPU, and on one without AVX-512 in any case, the LSTM is PyTorch's "
-    "own: oneDNN's has wrong gradients in PyTorch 2.13, and kernels for AVX-512 alone",
-)
 
 
 class Classifier(nn.Module):
@@ -33,7 +28,7 @@ class Classifier(nn.Module):
         self.linear = nn.Linear(config.hidden, config.classes)
 
     def forward(self, features: torch.Tensor) -> torch.Tensor:
-        states = self.lstm(features)
+        states = self.lstm(features)  # (B, L, H)
         logits: torch.Tensor = self.linear(states[:, -1])  # (B, K)
         return logits
 

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from mbench_pytorch.recurrent import LSTM
+from mbench_pytorch import recurrent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from mbench.workloads.operators import Kind
 
 __all__ = ["build", "forward"]
+
+DIFFERENCES_OF = {"lstm": recurrent.DIFFERENCES}
 
 
 class MatMul(nn.Module):
@@ -89,7 +91,7 @@ LAYERS: dict[str, Callable[[Any], nn.Module]] = {
     ),
     "mean_pool": lambda kind: Function(mean_pool),
     "embedding": lambda kind: nn.Embedding(kind.vocabulary, kind.features),
-    "lstm": lambda kind: LSTM(kind.features, kind.hidden, batch_first=True),
+    "lstm": lambda kind: recurrent.LSTM(kind.features, kind.hidden, batch_first=True),
     "sgd": Weight,
     "adamw": Weight,
 }
@@ -104,6 +106,7 @@ class Calls(nn.Module):
 
     def __init__(self, kind: Kind) -> None:
         super().__init__()
+        self.differences = DIFFERENCES_OF.get(kind.kind, ())
         self.calls = nn.ModuleList(LAYERS[kind.kind](kind) for _ in range(kind.calls))
         self.layers = tuple(self.calls)
         self.outputs = [f"output.{at}" for at in range(kind.calls)]
