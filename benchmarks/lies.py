@@ -55,7 +55,8 @@ def mbench(*arguments: str, folder: str, **variables: str) -> dict[str, Any]:
         found.mkdir()
         (found / "METADATA").write_text("Metadata-Version: 2.1\nName: liars\nVersion: 1.0\n")
         (found / "entry_points.txt").write_text("[mbench]\nliars = liars.plugin\n")
-    path = os.pathsep.join([folder, str(HERE), str(ROOT / "core"), *adapters])
+    brought = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    path = os.pathsep.join([folder, str(HERE), str(ROOT / "core"), *adapters, *brought])
     command = [sys.executable, "-m", "mbench", *arguments]
     done = subprocess.run(
         command,

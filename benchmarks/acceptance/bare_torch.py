@@ -28,7 +28,7 @@ WAYS = {
 }
 """Type of autocast, layout, TF32."""
 ON_CPU = ("fp32 nchw", "amp-bf16 nhwc")
-SIZES = {"cuda": (128, 224, 40), "cpu": (2, 64, 2)}
+SIZES = {"cuda": (128, 224, 20), "cpu": (2, 64, 2)}
 """Batch, pixels and steps of ResNet-50."""
 IEEE, TENSOR_CORES = 1e-6, 1e-5
 """A float32 product's relative error is below the one, a TF32 product's above the other."""

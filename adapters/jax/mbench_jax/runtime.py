@@ -215,16 +215,19 @@ class Benchmark(Prepared):
             self.update.state = self.shared(self.update.state)
 
     def counted_flops(self) -> float | None:
-        """By XLA's analysis, which counts elementwise operations as well.
+        """By XLA's analysis, which counts elementwise operations as well; as it would be computed on
+        the CPU, since on CUDA there is no analysis of what is not compiled.
 
         None where there are loops, such as an LSTM's: it counts what is in them once.
         """
-        counted = jax.jit(self.forward, static_argnames="counted").lower(
-            self.params, self.stats, self.sample(), counted=True
-        )
+        whole = jax.tree.map(local, (self.params, self.stats, self.sample()))
+        shapes = jax.tree.map(lambda one: jax.ShapeDtypeStruct(one.shape, one.dtype), whole)
+        with jax.default_device(jax.local_devices(backend="cpu")[0]):
+            counted = jax.jit(self.forward, static_argnames="counted").lower(*shapes, counted=True)
         if "stablehlo.while" in counted.as_text():
             return None
-        return float(counted.cost_analysis().get("flops", 0.0))  # where it has any
+        costs = counted.cost_analysis()
+        return None if costs is None else float(costs.get("flops", 0.0))  # where it has any
 
 
 class Runtime(RuntimeBase):

@@ -11,7 +11,7 @@ from mbench.equality import judge
 from mbench.equality.gates import EXACT
 from mbench.equality.passes import collective_pass, judge_seeds, judged_phase, update_pass
 from mbench.equality.proof_case import exact_case
-from mbench.equality.reference import DRAWN, PLAIN_RATE, SEEDS, STEPS
+from mbench.equality.reference import DRAWN, KEPT, PLAIN_RATE, SEEDS
 from mbench.equality.shown import judge_shown
 from mbench.results.proof import PROVEN, SHOWN
 
@@ -63,14 +63,14 @@ def exact_pass(observer: Observer, exact: Case, notes: list[str]) -> Iterator[ju
         if not exact.updates or observer.grade == SHOWN:
             return
         # One step of bare descent is the gradient; what steps do in turn shows in the other.
-        for name, check, steps in (("plain", "updates", 1), ("own", "optimizer", STEPS)):
+        for name, check in (("plain", "updates"), ("own", "optimizer")):
             observer.report(f"proving {check} in float64")
             case = replace(exact, plain_sgd=PLAIN_RATE if name == "plain" else None)
-            (observation,) = observer.observe(worker, case, steps=steps)
+            (observation,) = observer.observe(worker, case, steps=KEPT[name])
             expected = getattr(observer.reference, name)
             yield judge.judge_trajectory(observation, expected, observer.workload, check=check)
             losses = [step.loss for step in observation.steps]
-            yield judge.judge_losses(losses, expected.losses[:steps], gate=EXACT, check="loss")
+            yield judge.judge_losses(losses, expected.losses, gate=EXACT, check="loss")
 
 
 def full_size(worker: Worker, exact: Case, notes: list[str]) -> judge.Finding:

@@ -224,7 +224,7 @@ def judge_trajectory(
     steps = len(observation.steps)
     names = [tensor.name for tensor in workload.tensors()]
     scale = scales(expected.tensors, workload)
-    found = trajectory(observation, workload, keep=steps - 1, scale=scale)
+    found = trajectory(observation, workload, scale=scale)
     gaps = np.linalg.norm(found.tensors[:, 1:] - expected.tensors[:, 1:], axis=1) / scale
     errors = {f"change of {name}": float(gap) for name, gap in zip(names, gaps, strict=True)}
     if max(errors.values()) > EXACT:
@@ -234,7 +234,7 @@ def judge_trajectory(
     together = {
         f"all changes together after step {at}": float(gap) / math.sqrt(len(names))
         for at, gap in enumerate(
-            np.linalg.norm(found.whole - expected.whole[:steps], axis=1), start=1
+            np.linalg.norm(found.whole - expected.whole, axis=1), start=1
         )
     }
     if max(together.values()) > EXACT:

@@ -21,26 +21,31 @@ if TYPE_CHECKING:
     from mbench.contract.case import Case
     from mbench.contract.wire import Observation
 
-__all__ = ["DRAWN", "PLAIN_RATE", "SEEDS", "STEPS", "Computed", "Reference", "Trajectory",
+__all__ = ["DRAWN", "KEPT", "PLAIN_RATE", "SEEDS", "STEPS", "Computed", "Reference", "Trajectory",
            "batch_of", "find", "folder_of", "load", "save"]  # fmt: skip
 
 STEPS = 3
-PLAIN_RATE = 1e-3
-"""Of the bare descent whose change is the gradient."""
+PLAIN_RATE = 2.0**-10
+"""Of the bare descent whose change is the gradient. float32 holds it exactly: XLA on CUDA takes the
+rate into some convolutions' gradients, and holds it in float32 there. With 1e-3, their changes in
+float64 are off by 4.75e-8 (seen on an H100: layer4.0.conv2.weight of ResNet-50, by its sketch
+3.2734e-8, where that rounding makes 3.2734e-8).
+"""
 SEEDS = (0, 1)
 """Of parameters. The second shows that outputs follow the parameters and are not kept."""
 DRAWN = range(20)
 """Of parameters, where there is no float64: rounding differs from set to set, a slip does not."""
-SCHEMA = 1
+KEPT = {"plain": 1, "own": STEPS}
+"""Steps of each trajectory."""
+SCHEMA = 2
 
 
 @dataclass(frozen=True)
 class Trajectory:
     """What k training steps leave.
 
-    losses (k,). tensors (T, 6): the sketch of each canonical tensor's change, after the first
-    step in a plain pass (it is the gradient), after the last in the workload's own. whole (k, 5):
-    after each step, one sketch of all changes together, each tensor's divided by its scale.
+    losses (k,). tensors (T, 6): the sketch of each canonical tensor's change after the last step; a
+    plain pass has one, whose change is the gradient. whole (k, 5): after each step, one sketch of all changes together, each tensor's divided by its scale.
     """
 
     losses: np.ndarray
@@ -98,19 +103,19 @@ def scales(tensors: np.ndarray, workload: Workload) -> np.ndarray:
 
 
 def trajectory(
-    observation: Observation, workload: Workload, *, keep: int, scale: np.ndarray | None = None
+    observation: Observation, workload: Workload, *, scale: np.ndarray | None = None
 ) -> Trajectory:
-    """The trajectory of an observation that has all tensors; `keep` is the step whose tensors stay.
+    """The trajectory of an observation that has all tensors.
 
     `scale` is the reference's, when an observation is held against one.
     """
     names = [tensor.name for tensor in workload.tensors()]
     sketches = np.array([[step.parameters[name] for name in names] for step in observation.steps])
     if scale is None:
-        scale = scales(sketches[keep], workload)
+        scale = scales(sketches[-1], workload)
     return Trajectory(
         losses=np.array([step.loss for step in observation.steps]),
-        tensors=sketches[keep],
+        tensors=sketches[-1],
         whole=(sketches[:, :, 1:] / scale[None, :, None]).sum(axis=1),
     )
 
@@ -215,11 +220,11 @@ def read_drawn(arrays: Mapping[str, np.ndarray]) -> dict[int, dict[str, np.ndarr
 
 
 def read_trajectory(arrays: Mapping[str, np.ndarray], name: str, workload: Workload) -> Trajectory:
-    count = len(workload.tensors())
+    count, steps = len(workload.tensors()), KEPT[name]
     return Trajectory(
-        losses=shaped(arrays[f"{name}/losses"], (STEPS,)),
+        losses=shaped(arrays[f"{name}/losses"], (steps,)),
         tensors=shaped(arrays[f"{name}/tensors"], (count, 6)),
-        whole=shaped(arrays[f"{name}/whole"], (STEPS, 5)),
+        whole=shaped(arrays[f"{name}/whole"], (steps, 5)),
     )
 
 

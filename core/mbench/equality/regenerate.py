@@ -22,8 +22,8 @@ from mbench.environments.spec import parse
 from mbench.equality.proof_case import proof_case
 from mbench.equality.reference import (
     DRAWN,
+    KEPT,
     PLAIN_RATE,
-    STEPS,
     Reference,
     folder_of,
     save,
@@ -104,15 +104,14 @@ def fingerprint(worker: Worker, case: Case, made: dict[str, str]) -> Reference:
         }
         for seed in DRAWN
     }
-    trajectories = []
-    for plain, keep in ((PLAIN_RATE, 0), (None, STEPS - 1)):
-        training = replace(case, mode="train", plain_sgd=plain)
+    trajectories = {}
+    for name, steps in KEPT.items():
+        training = replace(case, mode="train", plain_sgd=PLAIN_RATE if name == "plain" else None)
         worker.prepare(training, load=False)
-        trajectories.append(trajectory(observe(training, 0, STEPS), workload, keep=keep))
+        trajectories[name] = trajectory(observe(training, 0, steps), workload)
     return Reference(
         outputs=outputs,
-        plain=trajectories[0],
-        own=trajectories[1],
+        **trajectories,
         made={**made, "model": workload.name, "proof": workload.proof},
     )
 

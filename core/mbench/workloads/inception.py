@@ -63,6 +63,8 @@ class InceptionWorkload(ImageWorkload):
             "learning_rate": 1e-4,
         }
     )
+    mask_sizes: Mapping[str, int] = field(default_factory=lambda: {"image_size": 347})
+    """The least of which that batch norm sees more than one pixel of one sample."""
 
     def masks(self) -> dict[str, float]:
         return {"fc.weight": self.config.dropout}

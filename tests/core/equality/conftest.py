@@ -86,8 +86,8 @@ def reference(workload, changes, observed) -> Reference:
     outputs = {"logits": np.array(sketch("logits", np.arange(7.0)))}
     return Reference(
         outputs={0: outputs, 1: {"logits": 2 * outputs["logits"]}},
-        plain=trajectory(seen, workload, keep=0),
-        own=trajectory(seen, workload, keep=STEPS - 1),
+        plain=trajectory(observed(changes[:1], LOSSES[:1]), workload),
+        own=trajectory(seen, workload),
         made={"framework": "none", "model": workload.name, "proof": workload.proof},
     )
 

@@ -13,7 +13,7 @@ from mbench.contract.wire import Observe
 from mbench.equality.gates import CHANGES, EXACT, TIMED
 from mbench.equality.phases import judge_phase
 from mbench.equality.proof_case import proof_case
-from mbench.equality.reference import find
+from mbench.equality.reference import PLAIN_RATE, find
 from mbench.worker.evidence import look, observe
 from mbench.worker.rotation import Rotation
 
@@ -88,7 +88,7 @@ def test_a_gradient_that_is_not_handed_out_shows(prepared):
 def test_gradients_are_clipped_before_they_are_held_against_clipped_ones(prepared):
     made, case = prepared(BACKWARD)
     reference = find(case, drawn=False).plain
-    norm = np.linalg.norm(reference.tensors[:, 0]) / 1e-3
+    norm = np.linalg.norm(reference.tensors[:, 0]) / PLAIN_RATE
     assert norm > CLIP
     clipped = replace(reference, tensors=reference.tensors * CLIP / (norm + 1e-6))
     assert all(one.passed for one in judged(made, case, clip_norm=CLIP, expected=clipped))

@@ -13,7 +13,7 @@ import pytest
 
 from mbench.builtin import mbench_workloads
 from mbench.contract.case import find_workload
-from mbench.equality.reference import folder_of, load, save, scales, trajectory
+from mbench.equality.reference import PLAIN_RATE, folder_of, load, save, scales, trajectory
 from mbench.errors import MbenchError
 from mbench.workloads.workload import Tensor
 
@@ -63,6 +63,10 @@ OURS |= {
     for name, reference in mbench_workloads().items()
     for form in find_workload(reference, name).lengthened().values()
 }
+
+
+def test_float32_holds_the_plain_rate():
+    assert float(np.float32(PLAIN_RATE)) == PLAIN_RATE
 
 
 @pytest.mark.parametrize("name", OURS)
@@ -167,7 +171,8 @@ def with_infinity(array):
         ({"own/whole": None}, "own/whole"),
         ({"made": None}, "made"),
         ({"outputs/1/logits": None}, "holds no outputs"),
-        ({"plain/losses": np.ones(4)}, r"float64 \(4,\) should be \(3,\)"),
+        ({"plain/losses": np.ones(4)}, r"float64 \(4,\) should be \(1,\)"),
+        ({"own/losses": np.ones(4)}, r"float64 \(4,\) should be \(3,\)"),
         ({"own/tensors": lambda a: a[:-1]}, r"\(6, 6\) should be \(7, 6\)"),
         ({"own/tensors": lambda a: a.astype(np.float32)}, "float32"),
         ({"plain/whole": with_nan}, "should be"),
@@ -177,7 +182,7 @@ def with_infinity(array):
         ({"own/losses": np.array([{}, {}, {}])}, "pickle"),
         ({"made": np.frombuffer(b"{", dtype=np.uint8)}, "no fingerprint"),
         ({"made": np.frombuffer(b"[]", dtype=np.uint8)}, "no fingerprint"),
-        ({"made": {"schema": 2}}, "schema 2 is not 1"),
+        ({"made": {"schema": 1}}, "schema 1 is not 2"),
         ({"made": {"model": "large"}}, "it is of large at"),
         ({"made": {"proof": {"batch_size": 16}}}, "it is of small at .*16"),
     ],
@@ -206,14 +211,14 @@ def test_errors_count_by_a_tensors_own_change_or_its_groups_typical_one():
     assert made.tolist() == pytest.approx([3.0, small, 200.0, 4.0, still])
 
 
-def test_a_trajectory_keeps_one_steps_tensors_and_sums_up_all(workload, changes, observed):
+def test_a_trajectory_keeps_the_last_steps_tensors_and_sums_up_all(workload, changes, observed):
     seen = observed(changes)
-    made = trajectory(seen, workload, keep=2)
+    made = trajectory(seen, workload)
     names = [tensor.name for tensor in workload.tensors()]
     assert made.losses.tolist() == [2.0, 1.9, 1.8]
     assert made.tensors.tolist() == [seen.steps[2].parameters[name] for name in names]
     assert made.whole.shape == (3, 5)
     scale = np.ones(len(names))
-    plain = trajectory(seen, workload, keep=0, scale=scale)
+    plain = trajectory(seen, workload, scale=scale)
     expected = [np.array(seen.steps[1].parameters[name])[1:] for name in names]
     assert plain.whole[1] == pytest.approx(np.sum(expected, axis=0))
