@@ -215,8 +215,8 @@ class Benchmark(Prepared):
             self.update.state = self.shared(self.update.state)
 
     def counted_flops(self) -> float | None:
-        """By XLA's analysis, which counts elementwise operations as well; as it would be computed on
-        the CPU, since on CUDA there is no analysis of what is not compiled.
+        """By XLA's analysis, which counts elementwise operations as well, of what the CPU would
+        compute: its plugin for CUDA has none of what is not compiled.
 
         None where there are loops, such as an LSTM's: it counts what is in them once.
         """

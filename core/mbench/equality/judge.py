@@ -233,9 +233,7 @@ def judge_trajectory(
         return replace(cause, gate=EXACT, note=hint(found, expected, gaps, workload))
     together = {
         f"all changes together after step {at}": float(gap) / math.sqrt(len(names))
-        for at, gap in enumerate(
-            np.linalg.norm(found.whole - expected.whole, axis=1), start=1
-        )
+        for at, gap in enumerate(np.linalg.norm(found.whole - expected.whole, axis=1), start=1)
     }
     if max(together.values()) > EXACT:
         return first(check, together, EXACT, note=f"every tensor is right after step {steps}")

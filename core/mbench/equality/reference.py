@@ -45,7 +45,8 @@ class Trajectory:
     """What k training steps leave.
 
     losses (k,). tensors (T, 6): the sketch of each canonical tensor's change after the last step; a
-    plain pass has one, whose change is the gradient. whole (k, 5): after each step, one sketch of all changes together, each tensor's divided by its scale.
+    plain pass has one, whose change is the gradient. whole (k, 5): after each step, one sketch of
+    all changes together, each tensor's divided by its scale.
     """
 
     losses: np.ndarray

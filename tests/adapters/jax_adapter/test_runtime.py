@@ -50,6 +50,13 @@ class TestAlike(RuntimesAlike):
         return jax.default_backend() == "gpu"
 
 
+def test_flops_are_not_told_where_xla_has_no_analysis(runtime, monkeypatch):
+    made = prepare(runtime, RESNET)
+    assert made.counted_flops() > 0
+    monkeypatch.setattr(jax.stages.Lowered, "cost_analysis", lambda self: None)
+    assert made.counted_flops() is None
+
+
 def test_compilers_agree_and_trace_once(runtime, workload, monkeypatch):
     """Donated state is not needed again: loading starts over from arrays of its own."""
     traced = []

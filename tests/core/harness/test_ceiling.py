@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -26,15 +27,17 @@ class Worker(SilentWorker):
     """Does 1e8 FLOPs and 1e7 bytes a second; `faults` by operator. `lie` changes an answer; what is
     `remembered` costs a hundredth. Of the first `stalls` cases steps on new inputs are slow, and of
     the first `late` cases steps return at once, and the look after them waits, by the parent's
-    `clock`.
+    `clock`. `looks` are what looks take in turn, whatever was made.
     """
 
     clock = 0.0
 
     def __init__(
-        self, faults=None, lie=lambda answer: answer, *, remembered=False, stalls=0, late=0
-    ):
+        self, faults=None, lie=lambda answer: answer, *, remembered=False, stalls=0, late=0,
+        looks=(0.0,),
+    ):  # fmt: skip
         super().__init__()
+        self.looks = itertools.cycle(looks)
         self.late, self.due = late, 0
         self.faults = faults or {}
         self.lie = lie
@@ -58,6 +61,7 @@ class Worker(SilentWorker):
             Worker.clock += 0.1 * self.due
             self.due = 0
         if message == wire.Look():
+            Worker.clock += next(self.looks)
             return wire.Seen(step=self.steps, batch=0, outputs={})
         assert message == wire.Look(along=True)
         found = {}
@@ -194,6 +198,13 @@ def test_work_that_goes_on_after_a_step_is_no_ceiling(entries):
     assert worker.made[:2] == ["op:matmul/64x64x64"] * 2
     assert [event.nanoseconds for event in products] == [[]]
     assert products[0].reason.startswith("not-equal: timed: 0.1 s of work went on after")
+
+
+def test_a_look_that_takes_longer_than_another_is_no_work_that_went_on(entries):
+    """One after the first step, three of an idle worker, one after a step."""
+    worker = Worker(looks=(0.2, 0.1, 0.3, 0.1, 0.3))
+    assert [event.reason for event in find(entries[0], worker)] == [""] * 4
+    assert worker.made.count("op:matmul/64x64x64") == 1
 
 
 def test_what_is_not_proven_small_is_not_timed(entries, monkeypatch):
