@@ -72,14 +72,17 @@ def judge_changes(
         said = f"{still} of {len(errors)} tensors hardly change" if still else "it is too small"
         yield finding if finding.passed else replace(finding, note=said)
 
-    sizes, directions = {}, {}
+    short, longer, directions = {}, {}, {}
     for part in np.array_split(trainable.nonzero()[0], DEPTHS):
         if part.size:
             name = f"changes from {names[part[0]]} to {names[part[-1]]}"
             wanted = max(float(np.linalg.norm(due[part, 0])), SMALLEST)
-            sizes[f"size of the {name}"] = abs(float(np.linalg.norm(seen[part, 0])) / wanted - 1)
+            size = float(np.linalg.norm(seen[part, 0])) / wanted
+            short[f"size of the {name}"] = max(1 - size, 0.0)
+            longer[f"size of the {name}"] = max(size - 1, 0.0)
             directions[f"direction of the {name}"] = float(np.linalg.norm(gaps[part])) / wanted
-    yield worst(check, sizes, gates.size)
+    yield worst(check, short, gates.size)
+    yield worst(check, longer, gates.longer)
     if gates.direction is not None:
         yield worst(check, directions, gates.direction)
     others = ~trainable

@@ -73,6 +73,16 @@ def test_a_gradient_of_half_its_size_is_told(judged, changes):
     assert wheres == ["size of the changes from one.weight to one.weight"]
 
 
+@pytest.mark.parametrize(("precision", "noise", "passes"), [
+    ("amp-bf16", 1.0, True), ("amp-bf16", 2.0, False), ("fp32", 0.1, True), ("fp32", 0.7, False),
+])  # fmt: skip
+def test_rounding_adds_its_square_to_a_gradient(judged, changes, precision, noise, passes):
+    """It may be as large as the gradient in half precision."""
+    sizes = [one for one in judged(rounded(changes, noise), precision) if "size of" in one.where]
+    assert len(sizes) == 2
+    assert (failed(sizes) == []) is passes
+
+
 def test_another_direction_is_told_where_rounding_leaves_one(judged, changes):
     changes[0]["two.weight"] = changes[0]["two.weight"][::-1].copy()
     (finding,) = failed(judged(changes, "fp32"))
