@@ -74,9 +74,10 @@ class ChangeGates:
 
 ROUNDED = ChangeGates(short=0.7, size=0.4, longer=0.7, direction=None, statistics=0.2)
 """Where products are of 8 or 11 bits. Seen in amp-bf16: a tensor's change 0.69 of what is due at
-least (GoogLeNet), that of whole models 0.94 .. 1.02, of an eighth of one 1.46 (ShuffleNet in JAX, where rounding is as
-large as the gradient, and adds its square); the direction of ResNet-50's gradient off by 0.3 of its
-size, of Inception's by 1, which is no direction; statistics 0.1 (ShuffleNet)."""
+least (GoogLeNet), that of whole models 0.94 .. 1.02, of an eighth of one 1.46 (ShuffleNet in JAX,
+where rounding is as large as the gradient, and adds its square); the direction of ResNet-50's
+gradient off by 0.3 of its size, of Inception's by 1, which is no direction; statistics 0.1
+(ShuffleNet)."""
 CHANGES = {
     # Seen: 0.04 short and 0.08 in direction (Inception), mostly 1e-3; statistics 1e-4.
     "fp32": ChangeGates(short=0.2, size=0.1, longer=0.1, direction=0.3, statistics=1e-3),
