@@ -119,7 +119,7 @@ def against_itself(setting: Setting) -> Iterator[Step]:
 
 def kernels(setting: Setting) -> Step:
     """Proofs are made elsewhere, and what is timed meanwhile is not looked at. Each operator of the
-    model is timed by fresh workers, which take seconds to start: so it has few.
+    model takes seconds to prepare and to warm up: so it has few.
     """
     arms = setting.frameworks if len(setting.frameworks) > 1 else (setting.frameworks[0],) * 2
     known = setting.has(setting.frameworks[0], HEADLINE, "fp32")

@@ -34,5 +34,5 @@ def check_products(precision: Precision, a: np.ndarray, b: np.ndarray, product: 
         mend = "see NVIDIA_TF32_OVERRIDE and what the GPU can do"
         require(error > ROUNDED, f"{said}, which is no TensorFloat-32; {mend}")
     else:
-        mend = "unset NVIDIA_TF32_OVERRIDE"
+        mend = "unset variables that have TF32 in their names"
         require(error < SINGLE, f"{said}, which is no IEEE single precision; {mend}")
