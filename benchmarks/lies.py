@@ -55,7 +55,7 @@ def mbench(*arguments: str, folder: str, **variables: str) -> dict[str, Any]:
         found.mkdir()
         (found / "METADATA").write_text("Metadata-Version: 2.1\nName: liars\nVersion: 1.0\n")
         (found / "entry_points.txt").write_text("[mbench]\nliars = liars.plugin\n")
-    brought = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    brought = filter(None, [os.environ.get("PYTHONPATH")])
     path = os.pathsep.join([folder, str(HERE), str(ROOT / "core"), *adapters, *brought])
     command = [sys.executable, "-m", "mbench", *arguments]
     done = subprocess.run(

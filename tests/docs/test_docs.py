@@ -108,9 +108,9 @@ def test_the_gates_are_the_documented_ones(pages):
     others["`rule`, parameters in half precision"] = gates.RULE["bf16"]
     assert found == {**timed, **others}
     single, half = gates.CHANGES["fp32"], gates.CHANGES["amp-bf16"]
-    said = f"a tensor {single.short} too small; an eighth of the model: {single.size} in size, "
+    said = f"a tensor {single.short} too small; an eighth of the model: {single.shorter} in size, "
     assert f"{said}{single.direction} in direction" in pages["docs/equal-work.md"]
-    said = f"a tensor {half.short} too small; an eighth of the model: {half.size} too small, "
+    said = f"a tensor {half.short} too small; an eighth of the model: {half.shorter} too small, "
     said += f"{half.longer} too large |"
     assert said in pages["docs/equal-work.md"]
     for precision, (norm, direction) in gates.CHANGED.items():

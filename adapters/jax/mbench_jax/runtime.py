@@ -218,11 +218,16 @@ class Benchmark(Prepared):
         """By XLA's analysis, which counts elementwise operations as well, of what the CPU would
         compute: its plugin for CUDA has none of what is not compiled.
 
-        None where there are loops, such as an LSTM's: it counts what is in them once.
+        None where there are loops, such as an LSTM's: it counts what is in them once. And where the
+        user's JAX_PLATFORMS leaves out the CPU.
         """
+        try:
+            cpu, *_ = jax.local_devices(backend="cpu")
+        except RuntimeError:
+            return None
         whole = jax.tree.map(local, (self.params, self.stats, self.sample()))
         shapes = jax.tree.map(lambda one: jax.ShapeDtypeStruct(one.shape, one.dtype), whole)
-        with jax.default_device(jax.local_devices(backend="cpu")[0]):
+        with jax.default_device(cpu):
             counted = jax.jit(self.forward, static_argnames="counted").lower(*shapes, counted=True)
         if "stablehlo.while" in counted.as_text():
             return None

@@ -72,16 +72,16 @@ def judge_changes(
         said = f"{still} of {len(errors)} tensors hardly change" if still else "it is too small"
         yield finding if finding.passed else replace(finding, note=said)
 
-    short, longer, directions = {}, {}, {}
+    shorter, longer, directions = {}, {}, {}
     for part in np.array_split(trainable.nonzero()[0], DEPTHS):
         if part.size:
             name = f"changes from {names[part[0]]} to {names[part[-1]]}"
             wanted = max(float(np.linalg.norm(due[part, 0])), SMALLEST)
             size = float(np.linalg.norm(seen[part, 0])) / wanted
-            short[f"size of the {name}"] = max(1 - size, 0.0)
+            shorter[f"size of the {name}"] = max(1 - size, 0.0)
             longer[f"size of the {name}"] = max(size - 1, 0.0)
             directions[f"direction of the {name}"] = float(np.linalg.norm(gaps[part])) / wanted
-    yield worst(check, short, gates.size)
+    yield worst(check, shorter, gates.shorter)
     yield worst(check, longer, gates.longer)
     if gates.direction is not None:
         yield worst(check, directions, gates.direction)

@@ -52,7 +52,7 @@ class ChangeGates:
     """Of each tensor: by how much less than due it changes, relative to that. Rounding is another
     direction, so it adds to a change; what is left out takes away. None where a tensor's own change
     may be less than it is rounded by."""
-    size: float
+    shorter: float
     """Of an eighth of all tensors, by depth: by how much less than due the norm of their changes
     is,"""
     longer: float
@@ -72,7 +72,7 @@ class ChangeGates:
         return replace(self, short=None, direction=None, statistics=statistics)
 
 
-ROUNDED = ChangeGates(short=0.7, size=0.4, longer=0.7, direction=None, statistics=0.2)
+ROUNDED = ChangeGates(short=0.7, shorter=0.4, longer=0.7, direction=None, statistics=0.2)
 """Where products are of 8 or 11 bits. Seen in amp-bf16: a tensor's change 0.69 of what is due at
 least (GoogLeNet), that of whole models 0.94 .. 1.02, of an eighth of one 1.46 (ShuffleNet in JAX,
 where rounding is as large as the gradient, and adds its square); the direction of ResNet-50's
@@ -80,7 +80,7 @@ gradient off by 0.3 of its size, of Inception's by 1, which is no direction; sta
 (ShuffleNet)."""
 CHANGES = {
     # Seen: 0.04 short and 0.08 in direction (Inception), mostly 1e-3; statistics 1e-4.
-    "fp32": ChangeGates(short=0.2, size=0.1, longer=0.1, direction=0.3, statistics=1e-3),
+    "fp32": ChangeGates(short=0.2, shorter=0.1, longer=0.1, direction=0.3, statistics=1e-3),
     "tf32": ROUNDED,
     "amp-fp16": ROUNDED,
     "amp-bf16": ROUNDED,

@@ -26,10 +26,9 @@ __all__ = ["DRAWN", "KEPT", "PLAIN_RATE", "SEEDS", "STEPS", "Computed", "Referen
 
 STEPS = 3
 PLAIN_RATE = 2.0**-10
-"""Of the bare descent whose change is the gradient. float32 holds it exactly: XLA on CUDA takes the
-rate into some convolutions' gradients, and holds it in float32 there. With 1e-3, their changes in
-float64 are off by 4.75e-8 (seen on an H100: layer4.0.conv2.weight of ResNet-50, by its sketch
-3.2734e-8, where that rounding makes 3.2734e-8).
+"""Of the bare descent whose change is the gradient. float32 holds it exactly: XLA on CUDA, by the
+size of what was off, rounds a rate to that in some convolutions' gradients. With 1e-3, that makes
+4.75e-8 (seen on an H100: of layer4.0.conv2.weight of ResNet-50, by its sketch 3.2734e-8, as due).
 """
 SEEDS = (0, 1)
 """Of parameters. The second shows that outputs follow the parameters and are not kept."""

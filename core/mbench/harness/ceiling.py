@@ -33,8 +33,7 @@ __all__ = ["Ceilings"]
 PRODUCTS = (1024, 2048, 4096, 8192)
 SIDES = {"matmul": PRODUCTS, "single": PRODUCTS, "add": (8192,)}
 """Of square matrices: grown until one step takes LONGEST_SECONDS. The largest takes an H100 1.5 ms,
-hundreds of times as long as it takes to launch; eight batches of larger ones would take it minutes
-to make.
+far longer than a launch; eight batches of larger ones take long to make.
 """
 SINGLE = "single"
 """The product in single precision, beside that in half precision: a processor without units for the

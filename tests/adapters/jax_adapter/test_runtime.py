@@ -57,6 +57,15 @@ def test_flops_are_not_told_where_xla_has_no_analysis(runtime, monkeypatch):
     assert made.counted_flops() is None
 
 
+def test_flops_are_not_told_where_the_users_variables_leave_out_the_cpu(runtime, monkeypatch):
+    def unknown(backend):
+        raise RuntimeError(f"Unknown backend {backend}")
+
+    made = prepare(runtime, RESNET)
+    monkeypatch.setattr(jax, "local_devices", unknown)
+    assert made.counted_flops() is None
+
+
 def test_compilers_agree_and_trace_once(runtime, workload, monkeypatch):
     """Donated state is not needed again: loading starts over from arrays of its own."""
     traced = []

@@ -101,7 +101,7 @@ def test_a_tensor_alone_is_not_judged_where_its_own_steps_may_be_rounded_away(
     workload, reference, observed, changes
 ):
     changes[0]["two.bias"] = np.zeros(4)
-    gates = replace(CHANGES["fp32"], short=None, size=1.0, direction=None)
+    gates = replace(CHANGES["fp32"], short=None, shorter=1.0, longer=1.0, direction=None)
     findings = judge_changes(
         observed(changes).steps[0], reference.plain.tensors, workload, gates=gates, check="steps"
     )
