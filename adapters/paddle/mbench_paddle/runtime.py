@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import paddle
+from paddle import nn
 
 from mbench.contract.adapter import Unsupported
 from mbench.contract.precision import PRECISIONS
@@ -18,7 +19,7 @@ from mbench.sdk.checks import require
 from mbench.sdk.runtime import RuntimeBase
 from mbench_paddle import blas, parallel, parameters, precision, profiler
 from mbench_paddle.compiler import COMPILERS, Eager
-from mbench_paddle.layers import BatchNorm2D, layers_of
+from mbench_paddle.layers import layers_of
 from mbench_paddle.optimizer import Update
 from mbench_paddle.plugin import PaddlePaddle
 from mbench_paddle.statistics import RunningStatistics, averages_unbiased
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     import numpy as np
-    from paddle import nn
 
     from mbench.contract.precision import Precision
     from mbench.sdk.tensors import Native
@@ -81,13 +81,13 @@ class Benchmark(Prepared):
         types, counts = set(), {}
 
         def note(layer: nn.Layer, inputs: object, output: paddle.Tensor) -> None:
-            if isinstance(layer, BatchNorm2D):
+            if isinstance(layer, nn.BatchNorm2D):
                 counts[layer] = self.times_sample * output.size // output.shape[1]
             else:
                 types.add(output.dtype)
 
-        norms = layers_of(self.model, BatchNorm2D)
-        noted = layers_of(self.model, BatchNorm2D, *precision.PRODUCTS)
+        norms = layers_of(self.model, nn.BatchNorm2D)
+        noted = layers_of(self.model, nn.BatchNorm2D, *precision.PRODUCTS)
         hooks = [layer.register_forward_post_hook(note) for layer in noted]
         for norm in norms:
             norm.eval()

@@ -8,10 +8,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
+from paddle import nn
 
 from mbench.contract.precision import PRECISIONS
 from mbench.sdk.variances import SAMPLE, is_unbiased
-from mbench_paddle.layers import BatchNorm2D, held
+from mbench_paddle.layers import batch_norm, held
 from mbench_paddle.parameters import Tensor, placed
 from mbench_paddle.precision import built
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import paddle
-    from paddle import nn
 
     from mbench_paddle.compiler import Eager
 
@@ -30,7 +30,7 @@ __all__ = ["RunningStatistics", "averages_unbiased"]
 def averages_unbiased(kind: type[Eager], device: str, *, exact: bool) -> bool:
     """Whether running variances are unbiased under a compiler: by cuDNN they are, on CPU not."""
     precision = PRECISIONS["fp64" if exact else "fp32"]
-    norm = built(partial(BatchNorm2D, 1, momentum=0.0, epsilon=1e-5), precision)
+    norm = built(partial(batch_norm, 1, momentum=0.0, epsilon=1e-5), precision)
 
     def compute(batch: Mapping[str, paddle.Tensor]) -> paddle.Tensor:
         return norm(batch["x"]).sum()
@@ -80,7 +80,7 @@ class RunningStatistics:
     def __init__(
         self,
         model: nn.Layer,
-        counts: Mapping[BatchNorm2D, int],
+        counts: Mapping[nn.BatchNorm2D, int],
         *,
         exact: bool,
         unbiased: bool,
@@ -91,7 +91,7 @@ class RunningStatistics:
         self.starts: dict[Statistic, np.ndarray] = {}
         self.natives: dict[str, Statistic] = {}
         for name, layer in model.named_sublayers():
-            if not isinstance(layer, BatchNorm2D):
+            if not isinstance(layer, nn.BatchNorm2D):
                 continue
             momentum, stretch = layer._momentum, layer.stretch if exact else 1.0
             unit = (1 - held(momentum)) / (1 - momentum) if self._exact else 1.0

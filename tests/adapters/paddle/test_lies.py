@@ -15,7 +15,6 @@ from paddle.nn import functional as F  # noqa: E402
 from paddle.regularizer import L2Decay  # noqa: E402
 
 from mbench_paddle import images  # noqa: E402
-from mbench_paddle.layers import BatchNorm2D  # noqa: E402
 from mbench_paddle.models import resnet  # noqa: E402
 
 # paddle.flops, which counts for the proof.
@@ -52,11 +51,11 @@ class TestLies(LiesAreCaught):
         monkeypatch.setattr(convolution, "forward", lambda x: honest(F.pad(x, [2, 3, 2, 3])))
 
     def wrong_epsilon(self, benchmark, monkeypatch):
-        for norm in layers(benchmark, BatchNorm2D):
+        for norm in layers(benchmark, nn.BatchNorm2D):
             monkeypatch.setattr(norm, "_epsilon", 1e-3)
 
     def wrong_momentum(self, benchmark, monkeypatch):
-        for norm in layers(benchmark, BatchNorm2D):
+        for norm in layers(benchmark, nn.BatchNorm2D):
             monkeypatch.setattr(norm, "_momentum", 0.99)
 
     def keeps_its_outputs(self, benchmark, monkeypatch):

@@ -11,7 +11,7 @@ import paddle
 from paddle import nn
 from paddle.nn import functional as F
 
-from mbench_paddle.layers import LayerNorm, Projection
+from mbench_paddle.layers import Projection, layer_norm
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,7 +39,7 @@ class Transformer(nn.Layer):
         self.wpe = nn.Embedding(config.positions, config.hidden)
         self.drop = nn.Dropout(config.dropout)
         self.h = nn.LayerList([Block(config) for _ in range(config.layers)])
-        self.ln_f = LayerNorm(config.hidden, epsilon=config.epsilon)
+        self.ln_f = layer_norm(config.hidden, epsilon=config.epsilon)
 
     def forward(self, input_ids: paddle.Tensor) -> paddle.Tensor:
         """(B, L) -> (B, L, D)."""
@@ -53,9 +53,9 @@ class Transformer(nn.Layer):
 class Block(nn.Layer):
     def __init__(self, config: GPT2Config) -> None:
         super().__init__()
-        self.ln_1 = LayerNorm(config.hidden, epsilon=config.epsilon)
+        self.ln_1 = layer_norm(config.hidden, epsilon=config.epsilon)
         self.attn = Attention(config)
-        self.ln_2 = LayerNorm(config.hidden, epsilon=config.epsilon)
+        self.ln_2 = layer_norm(config.hidden, epsilon=config.epsilon)
         self.mlp = MLP(config)
 
     def forward(self, x: paddle.Tensor) -> paddle.Tensor:

@@ -86,7 +86,7 @@ LAYERS: dict[str, Callable[[Any], nn.Layer]] = {
     ),
     "attention": Attention,
     "batch_norm": lambda kind: layers.norm(kind, kind.c),
-    "layer_norm": lambda kind: layers.LayerNorm(kind.features, epsilon=kind.epsilon),
+    "layer_norm": lambda kind: layers.layer_norm(kind.features, epsilon=kind.epsilon),
     "softmax": lambda kind: nn.Softmax(),
     "cross_entropy": lambda kind: Function(F.cross_entropy),
     "relu": lambda kind: Function(F.relu),
