@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from mbench.plan.plan import Comparison, Entry
     from mbench.telemetry.machine import System
 
-__all__ = ["cases", "environment", "framework", "gates", "nodes", "outcome"]
+__all__ = ["cases", "draws_masks", "environment", "framework", "gates", "nodes", "outcome"]
 
 UNSEEN = CHANGED["bf16"]
 """Of a precision in which changes are not compared."""
@@ -72,8 +72,7 @@ def flops(case: Case) -> float:
 def gates(case: Case) -> Gates:
     """How far what is timed may lie apart, of two frameworks or of one in two processes."""
     training = case.updates
-    workload = case.resolve()
-    drawn = workload.config != replace(case, dropout=False).resolve().config
+    workload, drawn = case.resolve(), draws_masks(case)
     norm, direction = CHANGED.get(case.precision, (None, None)) if training else (None, None)
     shows = training and case.precision in STATISTICS
     answers = DROPPED if training and drawn else TIMED[case.precision]
@@ -89,6 +88,11 @@ def gates(case: Case) -> Gates:
         statistics=STATISTICS[case.precision] if shows and not drawn else None,
         growth=(DROPPED_GROWTH if drawn else GROWTH) if shows else None,
     )
+
+
+def draws_masks(case: Case) -> bool:
+    """Whether a training step has masks, which each process draws by itself."""
+    return case.resolve().config != replace(case, dropout=False).resolve().config
 
 
 def environment(entry: Entry, found: Environment) -> events.Environment:

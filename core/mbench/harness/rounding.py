@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from itertools import combinations_with_replacement
+import math
+from itertools import combinations, combinations_with_replacement
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 from mbench.contract import wire
 from mbench.contract.reading import Malformed
+from mbench.harness.facts import draws_masks
 from mbench.harness.witness import CHANGES_AT
 from mbench.results import events
 from mbench.results.doubts import doubts, fewness
 from mbench.results.gaps import SMALLEST, direction_gap, norm_gap, tensor_gaps
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from mbench.engine.worker import Worker
     from mbench.plan.plan import Entry
@@ -22,7 +25,10 @@ if TYPE_CHECKING:
 __all__ = ["STEPS", "ask_rounding", "unexplained"]
 
 STEPS = 2 * CHANGES_AT[-1]
-"""That are made to find it."""
+"""That are made at once to find it."""
+REPEATS = 3
+"""Of that where masks are drawn: series differ by their masks, too, and two may be alike by luck.
+Of all pairs, the root of the mean square counts."""
 
 
 def unexplained(run: Run, entries: Sequence[Entry]) -> list[Entry]:
@@ -42,22 +48,30 @@ def unexplained(run: Run, entries: Sequence[Entry]) -> list[Entry]:
 
 def ask_rounding(entry: Entry, worker: Worker, *, timeout: float) -> events.Rounding:
     """Let a worker make the first steps twice; raises CaseEnded, and Malformed for nonsense."""
-    found = worker.ask(wire.Nudge(changes_at=list(CHANGES_AT)), wire.Nudged, timeout=timeout)
-    errors: dict[str, list[float]] = {}
-
-    def note(kind: str, error: float, *, steps: int = CHANGES_AT[-1]) -> None:
-        errors.setdefault(kind, [0.0]).append(error / fewness(steps))
-
-    if not len(found.canonical) == len(found.nudged) == CHANGES_AT[-1]:
+    series: list[Sequence[wire.Seen]] = []
+    for _ in range(REPEATS if draws_masks(entry.case) else 1):
+        found = worker.ask(wire.Nudge(changes_at=list(CHANGES_AT)), wire.Nudged, timeout=timeout)
+        series += [found.canonical, found.nudged]
+    if any(len(one) != CHANGES_AT[-1] for one in series):
         raise Malformed("the worker made other steps than were asked for")
-    for step, (one, other) in enumerate(zip(found.canonical, found.nudged, strict=True), start=1):
-        if one.loss is None or other.loss is None or set(one.changes) != set(other.changes):
-            raise Malformed(f"the worker does not tell what {step} steps have left")
-        note("answers", abs(other.loss - one.loss) / max(abs(one.loss), SMALLEST))
-        if step in CHANGES_AT:
-            note("norm", norm_gap(other.changes, one.changes), steps=step)
-            gaps = tensor_gaps(other.changes, one.changes, times=1.0)
-            note("tensor", max(gaps.values(), default=0.0), steps=step)
-            note("direction", direction_gap(other.changes, one.changes), steps=step)
-            note("statistics", direction_gap(other.statistics, one.statistics), steps=step)
-    return events.Rounding(case=entry.number, **{kind: max(all_) for kind, all_ in errors.items()})
+    farthest: dict[str, float] = {}
+    for step in range(1, CHANGES_AT[-1] + 1):
+        gaps = [dict(apart(step, *two)) for two in combinations([s[step - 1] for s in series], 2)]
+        for kind in gaps[0]:
+            size = math.sqrt(fmean(gap[kind] ** 2 for gap in gaps))
+            farthest[kind] = max(size, farthest.get(kind, 0.0))
+    return events.Rounding(case=entry.number, **farthest)
+
+
+def apart(step: int, one: wire.Seen, other: wire.Seen) -> Iterator[tuple[str, float]]:
+    """How far what two series have left after a step lies apart, relative to it, by kinds."""
+    if one.loss is None or other.loss is None or set(one.changes) != set(other.changes):
+        raise Malformed(f"the worker does not tell what {step} steps have left")
+    yield "answers", abs(other.loss - one.loss) / max(abs(one.loss), SMALLEST)
+    if step in CHANGES_AT:
+        few = fewness(step)
+        yield "norm", norm_gap(other.changes, one.changes) / few
+        gaps = tensor_gaps(other.changes, one.changes, times=1.0)
+        yield "tensor", max(gaps.values(), default=0.0) / few
+        yield "direction", direction_gap(other.changes, one.changes) / few
+        yield "statistics", direction_gap(other.statistics, one.statistics) / few

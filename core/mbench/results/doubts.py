@@ -15,13 +15,13 @@ from mbench.results.gaps import (
     distance,
     norm_gap,
     tensor_gaps,
-    together,
 )
+from mbench.results.growth import BEGUN, unlike_growth
 from mbench.results.masks import between_two, unlike_means, unlike_scatter
 from mbench.results.standstill import FEWEST, standstill
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from mbench.quantities import Sketch
     from mbench.results.events import Changes, Evidence
@@ -32,9 +32,6 @@ __all__ = ["blurred", "doubts", "fewness", "implausible"]
 
 MOST_MFU = 1.1
 """The product that shows the machine's peak may be slower than another kernel, but not by more."""
-BEGUN = 16
-"""Steps whose changes foretell later ones: two turns of all batches, whose gradients differ. For
-them gates are made; of fewer steps they are wider."""
 UNEVEN_STEPS = 12.0
 """By how many steps, of all batches, one process may be ahead of another on one of them: after the
 first steps blocks begin where they have to for their last batch. That is a turn and a half of
@@ -88,10 +85,8 @@ def unlike(baseline: CaseRecord, other: CaseRecord, gates: Gates) -> Iterator[st
     ):
         if said:
             yield f"{other.planned.label}: {said}{itself}"
-    if said := overflows(other):
-        yield f"{other.planned.label}: {said}"
-    for process in other.processes.values():
-        if itself and gates.growth and (said := stunted(process.changes, gates.growth)):
+    for said in (overflows(other), unlike_growth(baseline, other, gates.growth)):
+        if said:
             yield f"{other.planned.label}: {said}"
 
 
@@ -274,21 +269,6 @@ def overflows(case: CaseRecord) -> str:
                     "overflowed"
                 )
     return ""
-
-
-def stunted(changes: Sequence[Changes], gate: float) -> str:
-    """Whether a process's parameters changed later as its first changes foretell."""
-    ordered = sorted((one for one in changes if one.step >= BEGUN), key=lambda one: one.step)
-    if len(ordered) < 2 or not (begun := together(ordered[0].parameters)) or not ordered[0].due:
-        return ""
-    first, last = ordered[0], ordered[-1]
-    grown = together(last.parameters) / begun / (last.due / first.due)
-    if abs(grown - 1) <= gate:
-        return ""
-    return (
-        f"updates of {last.step} timed steps are {grown:.2g} times what those of the first "
-        f"{first.step} foretell"
-    )
 
 
 def fastest(case: CaseRecord) -> list[float]:

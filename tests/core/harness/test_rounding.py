@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 
 from mbench.contract import wire
+from mbench.harness.rounding import ask_rounding
+from mbench.harness.witness import CHANGES_AT
+from mbench.plan.plan import Sweep, plan
 from mbench.results import events
 from mbench.results.doubts import doubts
 
@@ -56,3 +59,37 @@ def test_a_worker_that_answers_nonsense_falls_short(measure, world, nonsense, sa
     assert [(case, outcome) for case, outcome, reason in store.outcomes] == [(1, "failed")]
     assert said in store.outcomes[0][2]
     assert [one.case for one in store.of(events.Rounding)] == [0]
+
+
+class Drawing:
+    """A worker whose updates have these sizes, one series after the other."""
+
+    def __init__(self, *sizes):
+        self.sizes = list(sizes)
+
+    def ask(self, message, answer, *, timeout):
+        canonical, nudged = (self.series(self.sizes.pop(0)) for _ in range(2))
+        return answer(canonical=canonical, nudged=nudged)
+
+    def series(self, size):
+        return [
+            wire.Seen(step=step, batch=0, loss=7.0, changes={"weight": [size] + [0.0] * 5})
+            for step in range(1, CHANGES_AT[-1] + 1)
+        ]
+
+
+NINE = ((7 * 0.3**2 + 2 * (0.3 / 1.3) ** 2) / 15) ** 0.5
+"""Of 15 pairs, nine lie 0.3 apart: relative to the first, which is the larger one in two."""
+
+
+@pytest.mark.parametrize(
+    ("model", "sizes", "norm"),
+    [("resnet18", [1.0, 1.1], 0.1), ("bert-base", [1.0, 1.0, 1.3, 1.3, 1.0, 1.3], NINE)],
+)
+def test_masks_are_drawn_several_times(plugins, model, sizes, norm):
+    """Two series of which may be as long by luck, as the first two are."""
+    (comparison,) = plan(Sweep(frameworks=("tiny",), wanted={"model": (model,)}), plugins)
+    worker = Drawing(*sizes)
+    found = ask_rounding(comparison.entries[0], worker, timeout=1.0)
+    assert not worker.sizes
+    assert found.norm == pytest.approx(norm)

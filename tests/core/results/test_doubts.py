@@ -136,26 +136,6 @@ def test_a_skipped_step_carries_nothing():
     assert said(whole, make_record(less)) == []
 
 
-def test_the_first_few_steps_foretell_nothing():
-    """They are not of all batches."""
-    found = make_process(changes=[(4, WEIGHT), (16, grown(2.0)), (320, grown(40.0))])
-    assert said(make_record(found)) == []
-
-
-@pytest.mark.parametrize(
-    ("factor", "told"),
-    [(20.0, False), (19.0, False), (12.0, True), (0.0, True), (40.0, True)],
-)
-def test_updates_go_on_as_they_began(factor, told):
-    """320 steps go 20 times as far as 16."""
-    record = make_record(make_process(changes=[(16, WEIGHT), (320, grown(factor))]), label="flaky")
-    found = said(record)
-    assert bool(found) is told
-    for text in found:
-        assert text.startswith("flaky: updates of 320 timed steps are ")
-        assert text.endswith("times what those of the first 16 foretell")
-
-
 def by_orders(*orders):
     """Processes that follow gradients of eight batches, each orthogonal to the others."""
     found = []
