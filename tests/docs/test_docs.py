@@ -216,7 +216,7 @@ def test_the_readme_runs_the_main_job_and_the_tests(root, pages):
     install = "python3 -m venv .venv && .venv/bin/pip install"
     for command in (
         f"{install} . && .venv/bin/mbench compare torch tf --models resnet18 --fast",
-        f"{install} tox && .venv/bin/tox",
+        f"{install} tox && .venv/bin/tox run-parallel --parallel 2",
     ):
         assert command in code_lines(readme), command
     settings = configparser.ConfigParser(interpolation=None)

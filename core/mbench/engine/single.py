@@ -50,9 +50,10 @@ class SingleWorker(Worker):
             raise
 
     def tell(self, message: object, *, timeout: float | None = None) -> None:
-        """Send, and do not wait for the answer, which `hear` gives."""
+        """Send, and do not wait for the answer, which `hear` gives; raises CaseEnded."""
         assert not self._stopped, "a stopped worker cannot answer"
-        assert not self.over, "a worker that was ended cannot answer"
+        if self.over:  # with what it was asked before, and there is more to ask
+            raise CaseEnded("failed", "its worker has ended before", log=self.log)
         self._leaving = isinstance(message, wire.Close)
         limit = self.timeout if timeout is None else timeout
         with self._answering(limit):

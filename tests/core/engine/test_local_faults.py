@@ -30,6 +30,15 @@ def test_a_killed_worker_crashed_by_name(start, number, stopped):
     assert ("want of memory" in end.reason) is (number == signal.SIGKILL)
 
 
+def test_who_asks_more_of_a_worker_that_has_ended_is_told_so(start):
+    worker = prepared(start(FLAKY="kill@2"))
+    end_of(worker, lambda: worker.run(5))
+    again = end_of(worker, lambda: worker.prepare(CASE))
+    assert (again.outcome, again.reason) == ("failed", "its worker has ended before")
+    worker.resume()
+    worker.stop()
+
+
 @pytest.mark.parametrize(
     ("fault", "reason"),
     [
