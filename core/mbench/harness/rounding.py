@@ -38,7 +38,7 @@ def unexplained(run: Run, entries: Sequence[Entry]) -> list[Entry]:
     known = {one.number: run.cases[one.number] for one in entries if one.case.updates}
     wanted = {
         number
-        for pair in combinations_with_replacement(known, 2)
+        for pair in combinations_with_replacement(sorted(known), 2)  # the baseline is the first
         if any(known[number].rounding is None for number in pair)
         if doubts(*(known[number] for number in pair))
         for number in pair
