@@ -121,7 +121,8 @@ def like_cudnn(monkeypatch):
             variance.set_value(kept + (variance - kept) * (count / (count - 1)))
         return out
 
-    monkeypatch.setattr(paddle.nn.functional, "batch_norm", batch_norm)
+    for where in (paddle.nn.functional, paddle.nn.layer.norm):
+        monkeypatch.setattr(where, "batch_norm", batch_norm)
     asked = averages_unbiased.__wrapped__  # what is remembered is of the honest one
     monkeypatch.setattr("mbench_paddle.runtime.averages_unbiased", asked)
 
