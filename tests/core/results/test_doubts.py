@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from cases import GATES
 from evidenced import LEVELS, SECOND, SLOPE, honest, losses, make_process, make_record, said
 
+from mbench.harness.rounding import unexplained
 from mbench.plan.adaptive import Adaptive
 from mbench.results import events
 from mbench.results.doubts import blurred, implausible
@@ -134,6 +136,17 @@ def test_a_skipped_step_carries_nothing():
     assert said(whole, make_record(less)) != []
     less.changes = [replace(less.changes[0], skipped=1, due=15 / 16 * less.changes[0].due)]
     assert said(whole, make_record(less)) == []
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_who_lies_apart_is_asked_whoever_of_both_started_first(order):
+    """Relative to the baseline it is too much, and relative to the other it is not."""
+    records = [make_record(make_process(changes=[(16, grown(f))])) for f in (1.0, 1.0202)]
+    assert said(*records)
+    assert not said(*reversed(records))
+    run = SimpleNamespace(cases=dict(enumerate(records)))
+    entries = [SimpleNamespace(number=n, case=SimpleNamespace(updates=True)) for n in order]
+    assert {one.number for one in unexplained(run, entries)} == {0, 1}
 
 
 def by_orders(*orders):
