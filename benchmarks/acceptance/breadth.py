@@ -44,9 +44,9 @@ def headline(setting: Setting) -> Iterator[Step]:
                      *setting.protocol(processes=3, rounds=8, mfu=True)),
             judge=measured, seconds=200, budget=0.5, skip=skip,
         )  # fmt: skip
-    wanted = ("--batch-size 256 --image-size 224 --precision amp-fp16 --pairs 3 "
-              "--rounds 8 --steps 5" if setting.on_gpu else
-              "--image-size 32 --pairs 1 --rounds 3 --steps 1")  # fmt: skip
+    wanted = ("--batch-size 256 --image-size 224 --precision amp-fp16 --processes 3 "
+              "--builds 2 --rounds 8 --steps 5" if setting.on_gpu else
+              "--image-size 32 --processes 1 --builds 2 --rounds 3 --steps 1")  # fmt: skip
     yield Step(
         name="overhead", phase=PHASE, about="mbench's throughput beside a bare loop of PyTorch's",
         program=("overhead.py", "--frameworks", setting.arm("torch"), "--device", setting.device,

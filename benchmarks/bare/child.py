@@ -1,8 +1,10 @@
 """In the framework's interpreter: times both loops, prints [bare, mbench] seconds of each round.
 
-Usage: python -m bare.child FOLDER RUNTIME DEVICE PRECISION BATCH IMAGE THREADS ROUNDS STEPS NUMBER
+Usage: python -m bare.child FOLDER RUNTIME DEVICE PRECISION
+                            BATCH IMAGE THREADS BUILDS ROUNDS STEPS NUMBER
 
-In a process of an even number the loop by hand is built first, in others that of mbench.
+Both are built anew BUILDS times, and ROUNDS are timed of each. Of builds one has the loop by hand
+first and the next one that of mbench. NUMBER is the seed of the order of blocks.
 """
 
 from __future__ import annotations
@@ -20,13 +22,13 @@ from mbench.worker import evidence
 from mbench.worker.clock import time_steps
 from mbench.worker.rotation import Rotation
 
-WARMUP_STEPS = 10
+WARMUP_STEPS = 6
 LEAD = 1
 """Untimed steps of each block: the other loop has left caches cold."""
 
 
 def main(folder: str, runtime: str, device: str, precision: str, *numbers: str) -> None:
-    batch_size, image_size, threads, rounds, steps, number = map(int, numbers)
+    batch_size, image_size, threads, builds, rounds, steps, number = map(int, numbers)
     by_hand = importlib.import_module(f"bare.{folder}")
     case = Case(
         model="resnet50",
@@ -72,18 +74,24 @@ def main(folder: str, runtime: str, device: str, precision: str, *numbers: str) 
 
         return seconds
 
-    makers = [loop_by_hand, loop_of_mbench]
-    if number % 2:
-        makers.reverse()
-    loops = {maker: maker() for maker in makers}
-    for loop in loops.values():
-        loop(WARMUP_STEPS)
     order = random.Random(number)
     measured = []
-    for _ in range(rounds):
-        order.shuffle(makers)
-        seconds = {maker: loops[maker](steps) for maker in makers}
-        measured.append([seconds[loop_by_hand], seconds[loop_of_mbench]])
+    for build in range(builds):
+        makers = [loop_by_hand, loop_of_mbench]
+        if build % 2:
+            makers.reverse()
+        loops = {maker: maker() for maker in makers}
+        for maker in makers:
+            loops[maker](WARMUP_STEPS)
+        blocks = []
+        for _ in range(rounds):
+            order.shuffle(makers)
+            seconds = {maker: loops[maker](steps) for maker in makers}
+            blocks.append([seconds[loop_by_hand], seconds[loop_of_mbench]])
+        measured.append(blocks)
+        del loops  # the next ones are laid out in the memory that these free
+        gc.unfreeze()
+        gc.collect()
     print(json.dumps(measured), flush=True)
 
 

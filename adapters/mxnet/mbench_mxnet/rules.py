@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -56,29 +58,30 @@ class Rule:
 
 
 class Sgd(Rule):
+    """Calls are made ready once, and with no word that says what is so by default: MXNet turns
+    each into text for each parameter in each step, while its threads wait for a core.
+    """
+
+    def __init__(self, spec: Optimizer, slots: Sequence[Slot], aggregate: int) -> None:
+        super().__init__(spec, slots, aggregate)
+        self.kernels = [self.kernel(group) for group in self.groups]
+
     @staticmethod
     def states(spec: Optimizer) -> int:
         return 1 if spec.momentum else 0
 
-    def update(self, group: Sequence[Slot], scale: float | nd.NDArray, step: int) -> None:
-        spec = self.spec
-        if isinstance(scale, nd.NDArray):  # which the kernels do not take
-            scale = scale.astype(group[0].gradient.dtype)
-            for slot in group:
-                nd.broadcast_mul(slot.gradient, scale, out=slot.gradient)
-            scale = 1.0
-        rest: dict[str, Any] = {"rescale_grad": scale}
-        if spec.momentum:
-            rest["momentum"] = spec.momentum
+    def kernel(self, group: Sequence[Slot]) -> partial[Any]:
+        """The call that updates `group`; it may be given a `rescale_grad`."""
+        spec, first = self.spec, group[0]
+        rest = {"momentum": spec.momentum} if spec.momentum else {}
         name = "sgd_mom_update" if spec.momentum else "sgd_update"
-        first = group[0]
         if len(group) == 1 and not first.mixed:
-            rest |= {"lr": spec.learning_rate, "wd": first.decay, "lazy_update": False}
-            kernel = getattr(nd, name)
-            kernel(first.weight, first.gradient, *first.kept, out=first.weight, **rest)
-            return
-        kernel = getattr(nd, f"multi_mp_{name}" if first.mixed else f"multi_{name}")
-        kernel(
+            return partial(
+                getattr(nd, name), first.weight, first.gradient, *first.kept, out=first.weight,
+                lr=spec.learning_rate, wd=first.decay, **rest,
+            )  # fmt: skip
+        return partial(
+            getattr(nd, f"multi_mp_{name}" if first.mixed else f"multi_{name}"),
             *(array for slot in group for array in (slot.weight, slot.gradient, *slot.kept)),
             out=[slot.weight for slot in group],
             num_weights=len(group),
@@ -86,6 +89,16 @@ class Sgd(Rule):
             wds=[slot.decay for slot in group],
             **rest,
         )
+
+    def __call__(self, scale: float | nd.NDArray, step: int) -> None:
+        if isinstance(scale, nd.NDArray):  # which the kernels do not take
+            for slot in itertools.chain.from_iterable(self.groups):
+                factor = scale.astype(slot.gradient.dtype, copy=False)
+                nd.broadcast_mul(slot.gradient, factor, out=slot.gradient)
+            scale = 1.0
+        rest = {} if scale == 1.0 else {"rescale_grad": scale}
+        for kernel in self.kernels:
+            kernel(**rest)
 
 
 class AdamW(Rule):
@@ -129,8 +142,10 @@ class AdamW(Rule):
         )
 
 
-class ExactSgd(Sgd):
+class ExactSgd(Rule):
     """Composed, for the kernels take their constants in float32."""
+
+    states = staticmethod(Sgd.states)
 
     def update(self, group: Sequence[Slot], scale: float | nd.NDArray, step: int) -> None:
         spec = self.spec
