@@ -196,6 +196,20 @@ def weights_after(rule, dtypes, *, exact=False, aggregate=1, momentum=0.9, clipp
     return [slot.weight.asnumpy().astype(np.float64) for slot in slots]
 
 
+def test_a_kernel_is_told_nothing_that_is_so_by_default(monkeypatch):
+    """Each word is made text for each parameter in each step, on a core that the step needs."""
+    told = []
+    monkeypatch.setattr(mx.nd, "sgd_mom_update", lambda *arrays, **words: told.append({*words}))
+    parameter = mx.gluon.Parameter("any", shape=(2,))
+    parameter.initialize()
+    spec = RESNET.optimizer
+    update = RULES["sgd"][False](spec, [optimizer.slot(parameter, 0.1, 1)], 1)
+    update(1.0, 1)
+    update(0.5, 2)
+    needed = {"out", "lr", "wd", "momentum"}
+    assert told == [needed, needed | {"rescale_grad"}]
+
+
 @pytest.mark.parametrize("rule", ["sgd", "adamw"])
 @pytest.mark.parametrize("momentum", [0.9, 0.0])
 @pytest.mark.parametrize("aggregate", [1, 2])
