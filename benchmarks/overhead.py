@@ -7,12 +7,14 @@ Both train ResNet-50 in one process, so that they share its settings, in short b
 in random order, so that what slows the machine slows both. What they do not share is how their
 memory is laid out: it makes one of two equal loops faster by some 2 %, and the order in which they
 are built may decide. So each process builds both loops anew several times, in either order by
-turns. The process is the replicate. Frameworks take turns by process, so that each of them is seen
-over the whole time. With --steady memory scatters less: it is laid out as mbench's own --steady
-lays it out.
+turns, among blocks of memory of random sizes. Frameworks take turns by process, so that each of
+them is seen over the whole time. With --steady memory is in huge pages,
+as mbench's own --steady has it, and a process has as many cores as threads: with --threads 1 all of
+its work is on one core, so that Python hides behind nothing.
 
-The headline is the ratio of totals. That of middle rounds, the mean over builds, stands beside
-it: bursts of other work on the machine's cores move it less.
+The headline is the ratio of totals, each process a replicate. That of middle rounds stands beside
+it: bursts of other work on the machine's cores move it less. There each build is a replicate, since
+builds of one process were seen to scatter as much as those of several.
 
 Each block of either loop begins as mbench's do: garbage is collected, in which the framework's
 threads fall asleep, and one step is not timed. A ratio of 0.995 or better means that mbench costs
@@ -24,6 +26,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import random
 import subprocess
 import sys
 from contextlib import nullcontext
@@ -32,7 +35,7 @@ from functools import partial
 from itertools import chain
 from math import exp, log
 from pathlib import Path
-from statistics import fmean, geometric_mean, median
+from statistics import fmean, median
 from typing import TYPE_CHECKING
 
 from mbench.contract.tier import ADVISED
@@ -81,8 +84,9 @@ def main() -> None:
         for text, (command, variables) in children.items():
             with steady.steadily(arguments.threads) if arguments.steady else nullcontext():
                 answer = subprocess.run(
-                    [*command, str(number)], env=variables, check=True, stdout=subprocess.PIPE,
-                    stderr=None if as_json else subprocess.DEVNULL, text=True,
+                    [*command, str(random.getrandbits(32))], env=variables, check=True,
+                    stdout=subprocess.PIPE, stderr=None if as_json else subprocess.DEVNULL,
+                    text=True,
                 )  # fmt: skip
             one = Process.of(json.loads(answer.stdout.splitlines()[-1]))
             found[text].append(one)
@@ -114,16 +118,12 @@ class Process:
         bare, ours = (fmean(side) for side in zip(*chain.from_iterable(builds), strict=True))
         return cls(bare / ours, middles, bare)
 
-    @property
-    def middle(self) -> float:
-        return geometric_mean(self.builds)
-
 
 def intervals(processes: list[Process]) -> tuple[Interval, Interval]:
-    """Of totals, and of middle rounds."""
+    """Of totals by process, and of middle rounds by build."""
     return (
         geometric_interval([one.total for one in processes]),
-        geometric_interval([one.middle for one in processes]),
+        geometric_interval([build for one in processes for build in one.builds]),
     )
 
 
@@ -141,7 +141,7 @@ def told(text: str, processes: list[Process], arguments: argparse.Namespace) -> 
 def child(
     text: str, arguments: argparse.Namespace, report: Callable[[str], None]
 ) -> tuple[list[str], dict[str, str]]:
-    """The command that times a framework's two loops, but its number, and its variables."""
+    """The command that times a framework's two loops, without its seed, and its variables."""
     spec = parse(text)
     adapter = Plugins().adapter(spec.name)
     environment = find(spec, adapter, accelerator=arguments.device,

@@ -1,10 +1,10 @@
 """In the framework's interpreter: times both loops, prints [bare, mbench] seconds of each round.
 
 Usage: python -m bare.child FOLDER RUNTIME DEVICE PRECISION
-                            BATCH IMAGE THREADS BUILDS ROUNDS STEPS NUMBER
+                            BATCH IMAGE THREADS BUILDS ROUNDS STEPS SEED
 
 Both are built anew BUILDS times, and ROUNDS are timed of each. Of builds one has the loop by hand
-first and the next one that of mbench. NUMBER is the seed of the order of blocks.
+first and the next one that of mbench. By SEED blocks are in order and memory is laid out.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LEAD = 1
 
 
 def main(folder: str, runtime: str, device: str, precision: str, *numbers: str) -> None:
-    batch_size, image_size, threads, builds, rounds, steps, number = map(int, numbers)
+    batch_size, image_size, threads, builds, rounds, steps, seed = map(int, numbers)
     by_hand = importlib.import_module(f"bare.{folder}")
     case = Case(
         model="resnet50",
@@ -74,9 +74,11 @@ def main(folder: str, runtime: str, device: str, precision: str, *numbers: str) 
 
         return seconds
 
-    order = random.Random(number)
+    order = random.Random(seed)
     measured = []
     for build in range(builds):
+        # Each build would else be laid out in the very memory that the one before has freed.
+        ballast = [bytearray(int(2 ** order.uniform(6, 24))) for _ in range(order.randrange(64))]
         makers = [loop_by_hand, loop_of_mbench]
         if build % 2:
             makers.reverse()
@@ -89,7 +91,7 @@ def main(folder: str, runtime: str, device: str, precision: str, *numbers: str) 
             seconds = {maker: loops[maker](steps) for maker in makers}
             blocks.append([seconds[loop_by_hand], seconds[loop_of_mbench]])
         measured.append(blocks)
-        del loops  # the next ones are laid out in the memory that these free
+        del loops, ballast
         gc.unfreeze()
         gc.collect()
     print(json.dumps(measured), flush=True)

@@ -76,9 +76,10 @@ class Sgd(Rule):
         rest = {"momentum": spec.momentum} if spec.momentum else {}
         name = "sgd_mom_update" if spec.momentum else "sgd_update"
         if len(group) == 1 and not first.mixed:
+            rest |= {"wd": first.decay} if first.decay else {}
             return partial(
                 getattr(nd, name), first.weight, first.gradient, *first.kept, out=first.weight,
-                lr=spec.learning_rate, wd=first.decay, **rest,
+                lr=spec.learning_rate, **rest,
             )  # fmt: skip
         return partial(
             getattr(nd, f"multi_mp_{name}" if first.mixed else f"multi_{name}"),

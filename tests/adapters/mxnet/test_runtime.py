@@ -202,12 +202,13 @@ def test_a_kernel_is_told_nothing_that_is_so_by_default(monkeypatch):
     monkeypatch.setattr(mx.nd, "sgd_mom_update", lambda *arrays, **words: told.append({*words}))
     parameter = mx.gluon.Parameter("any", shape=(2,))
     parameter.initialize()
-    spec = RESNET.optimizer
-    update = RULES["sgd"][False](spec, [optimizer.slot(parameter, 0.1, 1)], 1)
+    slots = [optimizer.slot(parameter, decay, 1) for decay in (0.1, 0.0)]
+    update = RULES["sgd"][False](RESNET.optimizer, slots, 1)
     update(1.0, 1)
     update(0.5, 2)
-    needed = {"out", "lr", "wd", "momentum"}
-    assert told == [needed, needed | {"rescale_grad"}]
+    least = {"out", "lr", "momentum"}
+    scaled = least | {"rescale_grad"}
+    assert told == [least | {"wd"}, least, scaled | {"wd"}, scaled]
 
 
 @pytest.mark.parametrize("rule", ["sgd", "adamw"])
