@@ -92,16 +92,17 @@ def unlike(baseline: CaseRecord, other: CaseRecord, gates: Gates) -> Iterator[st
 
 def first_losses(baseline: CaseRecord, other: CaseRecord, gates: Gates) -> str:
     """The proof is made small; this holds its result against the objects that were timed."""
-    known = [
-        process.warm.first_loss
-        for case in (baseline, other)
-        for process in case.processes.values()
-        if process.warm.first_loss is not None
-    ]
+    known = [loss for case in (baseline, other) for loss in first_losses_of(case)]
     by_masks = between_two(baseline, other, drift(baseline, other)[0])
     if known and max(known) - min(known) > max(gates.answers * abs(known[0]), by_masks):
         return f"the first losses as timed lie apart: {min(known):.9g} and {max(known):.9g}"
     return ""
+
+
+def first_losses_of(case: CaseRecord) -> list[float]:
+    """Of the first batch, by the parameters that were loaded; one per process that told it."""
+    found = (process.warm.first_loss for process in case.processes.values())
+    return [loss for loss in found if loss is not None]
 
 
 def gates_of(baseline: CaseRecord, other: CaseRecord) -> Gates:
@@ -135,15 +136,22 @@ def by_batch(case: CaseRecord) -> dict[int, list[tuple[float, float]]]:
 
 def drift(*cases: CaseRecord) -> tuple[float, float]:
     """By how much losses change as updates carry parameters, the same for all batches; and over
-    how long a way that was seen of one batch.
+    how long a way that was seen of one batch. Where no batch was met after two ways, the first
+    loss of the first batch counts, too. Below 0 the way is not known.
     """
-    moved, changed, way = 0.0, 0.0, 0.0
-    for points in (points for case in cases for points in by_batch(case).values()):
-        due, loss = map(fmean, zip(*points, strict=True))
-        moved += sum((a - due) ** 2 for a, _ in points)
-        changed += sum((a - due) * (b - loss) for a, b in points)
-        way = max(way, *(abs(a - due) for a, _ in points))
-    return (changed / moved, FARTHEST * way) if moved else (0.0, 0.0)
+    met = [(batch, points) for case in cases for batch, points in by_batch(case).items()]
+    begun = [(0.0, loss) for case in cases for loss in first_losses_of(case)]
+    for more in ([], begun):
+        moved, changed, way = 0.0, 0.0, 0.0
+        for points in (points if batch else points + more for batch, points in met):
+            due, loss = map(fmean, zip(*points, strict=True))
+            moved += sum((a - due) ** 2 for a, _ in points)
+            changed += sum((a - due) * (b - loss) for a, b in points)
+            way = max(way, *(abs(a - due) for a, _ in points))
+        if moved:
+            return changed / moved, FARTHEST * way
+    carried_at_all = any(due for _, points in met for due, _ in points)
+    return 0.0, -1.0 if carried_at_all else 0.0
 
 
 def unlike_losses(baseline: CaseRecord, other: CaseRecord, gates: Gates) -> str:

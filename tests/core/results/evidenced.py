@@ -13,11 +13,11 @@ SLOPE = -1e-5
 SECOND = 10**9
 
 
-def make_process(number=0, *, losses=(), changes=(), outputs=(), own=1.0, waited=None,
-                 looked=0.001, single=0.0, lead=0, warmup=((1, 1.0),)):  # fmt: skip
+def make_process(number=0, *, losses=(), changes=(), outputs=(), own=1.0, waited=None, lead=0,
+                 looked=0.001, single=0.0, warmup=((1, 1.0),), first_loss=None):  # fmt: skip
     warm = events.Process(
         case=0, process=number, pid=1, prepare_seconds=0.5, trainable_parameters=7, differences=[],
-        batches=8, first_loss=None, first_step_nanoseconds=SECOND,
+        batches=8, first_loss=first_loss, first_step_nanoseconds=SECOND,
         warmup_blocks=[(steps, round(seconds * SECOND)) for steps, seconds in warmup],
         warmup_reason="steady",
     )  # fmt: skip
