@@ -8,9 +8,9 @@ in random order, so that what slows the machine slows both. What they do not sha
 memory is laid out: it makes one of two equal loops faster by some 2 %, and the order in which they
 are built may decide. So each process builds both loops anew several times, in either order by
 turns, among blocks of memory of random sizes. Frameworks take turns by process, so that each of
-them is seen over the whole time. With --steady memory is in huge pages,
-as mbench's own --steady has it, and a process has as many cores as threads: with --threads 1 all of
-its work is on one core, so that Python hides behind nothing.
+them is seen over the whole time. With --steady memory is in huge pages, as mbench's own --steady
+has it, and a process has as many cores as threads: with --threads 1 all of its work is on one core,
+so that Python hides behind nothing.
 
 The headline is the ratio of totals, each process a replicate. That of middle rounds stands beside
 it: bursts of other work on the machine's cores move it less. There each build is a replicate, since
