@@ -54,10 +54,15 @@ def run(home):
 
 @pytest.fixture(scope="module")
 def measured(run, home):
-    """Two runs of two values each; gives the names of both."""
+    """Two runs of two values each; gives the names of both, and of none that stood there before."""
+
+    def names():
+        return {folder.name for folder in (home / "results").glob("*/")}
+
+    before = names()
     for _ in range(2):
         run(*COMPARE, *MEASURE, "--copies", "1,2")
-    return sorted(folder.name for folder in (home / "results").glob("*/"))
+    return sorted(names() - before)
 
 
 def test_it_is_an_option_and_a_key_of_suites_and_it_multiplies(run):
