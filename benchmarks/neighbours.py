@@ -13,16 +13,14 @@ from __future__ import annotations
 import argparse
 import random
 import time
-from contextlib import ExitStack
 from statistics import quantiles
 from typing import TYPE_CHECKING
 
 from scipy.stats import spearmanr
-from workers import block, warm_workers
+from workers import ask_for_case, block, warm_worker_of_each
 
-from mbench.plan.plan import Sweep
+from mbench.doctor.pace import unevenness
 from mbench.telemetry.pace import pace
-from mbench.telemetry.system import usable_cores
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,42 +46,29 @@ def copying(size: int) -> Callable[[], int]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="what looks between turns tell of neighbours")
-    parser.add_argument("--frameworks", default="torch,tf")
-    parser.add_argument("--model", default="resnet50")
     parser.add_argument("--seconds", type=float, default=180.0)
-    parser.add_argument("--image-size", type=int, default=224)
-    parser.add_argument("--batch-size", type=int, default=4)
-    parser.add_argument("--threads", type=int, default=usable_cores())
+    ask_for_case(parser, image_size=224)
     arguments = parser.parse_args()
     looks = {"loop": pace, "copy of 0.5 MiB": copying(2**19), "copy of 64 MiB": copying(2**26)}
-    names, order = arguments.frameworks.split(","), random.Random(0)
-    seen: dict[str, list[list[float]]] = {name: [] for name in names}
-    with ExitStack() as stack:
-        workers = {}
-        for name in names:
-            sweep = Sweep(
-                frameworks=(name,), threads=arguments.threads,
-                wanted={"model": (arguments.model,), "batch_size": (arguments.batch_size,)},
-                sizes={"image_size": arguments.image_size},
-            )  # fmt: skip
-            made = warm_workers(1, sweep=sweep, block_seconds=BLOCK_SECONDS)
-            (worker,), steps = stack.enter_context(made)
-            workers[name] = worker, steps
+    order = random.Random(0)
+    with warm_worker_of_each(arguments) as workers:
+        seen: dict[str, list[list[float]]] = {name: [] for name in workers}
         end = time.monotonic() + arguments.seconds
         while time.monotonic() < end:
-            for name in order.sample(names, len(names)):
+            for name in order.sample(list(workers), len(workers)):
                 before = [float(look()) for look in looks.values()]
-                worker, steps = workers[name]
-                seen[name].append([*before, 1e3 / block(worker, steps)])
+                worker, seconds = workers[name]
+                rate = block(worker, max(1, round(BLOCK_SECONDS / seconds)))
+                seen[name].append([*before, 1e3 / rate])
     for name, rows in seen.items():
         *columns, steps_took = [list(column) for column in zip(*rows, strict=True)]
         low, middle, high = (quantiles(steps_took, n=10)[which] for which in (0, 4, 8))
         print(f"{name}: {len(rows)} turns, a step {middle:.0f} ms, tenths {low:.0f} .. {high:.0f}")
         for look, taken in zip(looks, columns, strict=True):
-            tenths, found = quantiles(taken, n=10), spearmanr(taken, steps_took)
+            along = spearmanr(taken, steps_took).statistic
             print(
-                f"  {look:16}  slowest tenth {tenths[-1] / tenths[0]:.2f} times the fastest, rank "
-                f"correlation with the step {found.statistic:+.2f} (p = {found.pvalue:.2g})"
+                f"  {look:16}  slowest tenth {unevenness(taken):.2f} times the fastest, rank "
+                f"correlation with the step {along:+.2f}"
             )
 
 

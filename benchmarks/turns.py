@@ -14,15 +14,12 @@ import argparse
 import math
 import random
 import time
-from contextlib import ExitStack
 from statistics import fmean, median
 from typing import TYPE_CHECKING
 
-from workers import block, warm_workers
+from workers import ask_for_case, block, warm_worker_of_each
 
-from mbench.plan.plan import Sweep
 from mbench.stats import stdev
-from mbench.telemetry.system import usable_cores
 
 if TYPE_CHECKING:
     from mbench.engine.local import Worker
@@ -49,24 +46,13 @@ def log_ratio(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="what the length of a turn is worth")
-    parser.add_argument("--frameworks", default="torch,tf", help="two of them")
-    parser.add_argument("--model", default="resnet50")
     parser.add_argument("--cycles", type=int, default=12)
     parser.add_argument("--seconds", type=float, default=5.0, help="of each way in a cycle")
-    parser.add_argument("--image-size", type=int, default=64)
-    parser.add_argument("--batch-size", type=int, default=4)
-    parser.add_argument("--threads", type=int, default=usable_cores())
+    ask_for_case(parser, image_size=64)
     arguments = parser.parse_args()
-    order, workers = random.Random(0), []
-    with ExitStack() as stack:
-        for name in arguments.frameworks.split(","):
-            sweep = Sweep(
-                frameworks=(name,), threads=arguments.threads,
-                wanted={"model": (arguments.model,), "batch_size": (arguments.batch_size,)},
-                sizes={"image_size": arguments.image_size},
-            )  # fmt: skip
-            (worker,), steps = stack.enter_context(warm_workers(1, sweep=sweep, block_seconds=1.0))
-            workers.append((worker, 1 / steps))
+    order = random.Random(0)
+    with warm_worker_of_each(arguments) as made:
+        workers = list(made.values())
         found: dict[tuple[float, float], list[tuple[float, int]]] = {way: [] for way in WAYS}
         for _ in range(arguments.cycles):
             for way in order.sample(WAYS, len(WAYS)):

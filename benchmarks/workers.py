@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,13 +12,15 @@ from mbench.environments.locate import find
 from mbench.harness.warmup import warm_up
 from mbench.plan.plan import Sweep, plan
 from mbench.plugins import Plugins
+from mbench.telemetry.system import usable_cores
 
 if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator
 
     from mbench.engine.local import Worker
 
-__all__ = ["block", "fresh_workers", "warm_workers"]
+__all__ = ["ask_for_case", "block", "fresh_workers", "warm_worker_of_each", "warm_workers"]
 
 
 def block(worker: Worker, steps: int, *, lead: int = 0) -> float:
@@ -63,3 +65,28 @@ def warm_workers(
             warmup = warm_up(lambda steps, w=worker: w.run(steps).nanoseconds[0])
             worker.stop()
         yield workers, max(1, round(block_seconds / warmup.step_seconds))
+
+
+def ask_for_case(parser: ArgumentParser, *, image_size: int) -> None:
+    """The options that `warm_worker_of_each` reads."""
+    parser.add_argument("--frameworks", default="torch,tf")
+    parser.add_argument("--model", default="resnet50")
+    parser.add_argument("--image-size", type=int, default=image_size)
+    parser.add_argument("--batch-size", type=int, default=4)
+    parser.add_argument("--threads", type=int, default=usable_cores())
+
+
+@contextmanager
+def warm_worker_of_each(arguments: Namespace) -> Iterator[dict[str, tuple[Worker, float]]]:
+    """By framework, a worker that is warm and stopped, and the seconds of its step."""
+    with ExitStack() as stack:
+        found = {}
+        for name in arguments.frameworks.split(","):
+            sweep = Sweep(
+                frameworks=(name,), threads=arguments.threads,
+                wanted={"model": (arguments.model,), "batch_size": (arguments.batch_size,)},
+                sizes={"image_size": arguments.image_size},
+            )  # fmt: skip
+            (worker,), steps = stack.enter_context(warm_workers(1, sweep=sweep, block_seconds=1.0))
+            found[name] = worker, 1 / steps
+        yield found

@@ -13,7 +13,7 @@ from mbench.telemetry.pace import UNEVEN, loop_nanoseconds
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["examine"]
+__all__ = ["examine", "unevenness"]
 
 CORES = 4
 """At most, spread over those that there are."""
@@ -56,7 +56,7 @@ def loops_on(core: int) -> list[int]:
     return taken[len(taken) // 10 :]  # the clock may have to wake up first
 
 
-def unevenness(taken: Sequence[int]) -> float:
+def unevenness(taken: Sequence[float]) -> float:
     """The slowest tenth's bound over the fastest tenth's."""
     tenths = quantiles(taken, n=10)
     return tenths[-1] / tenths[0]
