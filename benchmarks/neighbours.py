@@ -3,9 +3,9 @@
 Usage: python benchmarks/neighbours.py [--frameworks torch,tf] [--seconds 180]
 
 Warm workers take turns of one step or a quarter of a second. Before each turn, while all of them
-are stopped, the parent times an empty loop, copies within the core's own caches, and copies through
-memory. Where a neighbour on the same host slows both a look and the step after it, their times
-correlate; by ranks, since one stall among hundreds of turns must not decide.
+are stopped, the parent times an empty loop and a copy through memory, as mbench does. Where a
+neighbour on the same host slows both a look and the step after it, their times correlate; by ranks,
+since one stall among hundreds of turns must not decide.
 """
 
 from __future__ import annotations
@@ -14,34 +14,14 @@ import argparse
 import random
 import time
 from statistics import quantiles
-from typing import TYPE_CHECKING
 
 from scipy.stats import spearmanr
 from workers import ask_for_case, block, warm_worker_of_each
 
 from mbench.doctor.pace import unevenness
-from mbench.telemetry.pace import pace
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from mbench.telemetry.pace import core_pace, memory_pace
 
 BLOCK_SECONDS = 0.25
-
-
-def copying(size: int) -> Callable[[], int]:
-    """A look: nanoseconds of the fastest of three copies of so many bytes."""
-    source, target = bytearray(size), bytearray(size)
-
-    def look() -> int:
-        taken = []
-        for _ in range(3):
-            begin = time.perf_counter_ns()
-            target[:] = source
-            taken.append(time.perf_counter_ns() - begin)
-        return min(taken)
-
-    look()  # page faults
-    return look
 
 
 def main() -> None:
@@ -49,7 +29,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=180.0)
     ask_for_case(parser, image_size=224)
     arguments = parser.parse_args()
-    looks = {"loop": pace, "copy of 0.5 MiB": copying(2**19), "copy of 64 MiB": copying(2**26)}
+    looks = {"empty loop": core_pace, "copy": memory_pace}
     order = random.Random(0)
     with warm_worker_of_each(arguments) as workers:
         seen: dict[str, list[list[float]]] = {name: [] for name in workers}
@@ -67,7 +47,7 @@ def main() -> None:
         for look, taken in zip(looks, columns, strict=True):
             along = spearmanr(taken, steps_took).statistic
             print(
-                f"  {look:16}  slowest tenth {unevenness(taken):.2f} times the fastest, rank "
+                f"  {look:10}  slowest tenth {unevenness(taken):.2f} times the fastest, rank "
                 f"correlation with the step {along:+.2f}"
             )
 

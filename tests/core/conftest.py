@@ -81,6 +81,7 @@ def write_run(tmp_path: Path, plugins: Plugins, machine: Callable[..., System]) 
     `seconds[label][process]` are those of each round's block of 10 steps, `single[label]` the
     milliseconds of steps timed one by one, `losses[label]` the first losses,
     `watched[label][process][round]` the machine's samples, `paces[label][round]` the cores' pace,
+    `memory_paces[label][round]` memory's,
     `ceiling[label]` its ceilings,
     `calibrated[label]` ratios of A/A, `ends[label]` a CaseEnded, `proofs[label]` records.
     """
@@ -92,6 +93,7 @@ def write_run(tmp_path: Path, plugins: Plugins, machine: Callable[..., System]) 
         losses: dict[str, list[float]] | None = None,
         watched: dict[str, list[list[list[dict[str, Any]]]]] | None = None,
         paces: dict[str, list[int]] | None = None,
+        memory_paces: dict[str, list[int]] | None = None,
         ceiling: dict[str, list[dict[str, Any]]] | None = None,
         calibrated: dict[str, list[float]] | None = None,
         ends: dict[str, CaseEnded] | None = None,
@@ -154,6 +156,7 @@ def write_run(tmp_path: Path, plugins: Plugins, machine: Callable[..., System]) 
                             events.Telemetry(
                                 **of_case, process=process, round=at, each=False, cores=2,
                                 samples=samples, pace=(paces or {}).get(label, [None] * 99)[at],
+                                memory_pace=(memory_paces or {}).get(label, [None] * 99)[at],
                             )
                         )  # fmt: skip
                 store.append(

@@ -28,7 +28,7 @@ def examine() -> Iterator[Check]:
     yield from governor(cores)
     yield from turbo()
     yield from load(cores)
-    yield pace.examine(cores)
+    yield from pace.examine(cores)
     yield limit(cores)
     yield threads()
 

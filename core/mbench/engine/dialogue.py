@@ -15,6 +15,7 @@ from mbench.contract import wire
 from mbench.contract.place import Place
 from mbench.contract.reading import Malformed, read_fields
 from mbench.telemetry.machine import Machine
+from mbench.telemetry.pace import Paces
 from mbench.telemetry.sample import Sample
 
 __all__ = [
@@ -171,7 +172,7 @@ class Sampled:
 
 @dataclass(frozen=True, kw_only=True)
 class Time:
-    """Time an empty loop, while no worker runs; answered by Done with its pace."""
+    """Time a core and memory, while no worker runs; answered by Done with their paces."""
 
     number: int
 
@@ -180,7 +181,7 @@ class Time:
 class Done:
     number: int
     said: str = ""
-    pace: int = 0
+    paces: Paces | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

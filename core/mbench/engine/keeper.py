@@ -47,7 +47,7 @@ from mbench.engine.scratch import scratch, variables
 from mbench.engine.watching import Watcher
 from mbench.errors import MbenchError
 from mbench.telemetry.memory import available_bytes
-from mbench.telemetry.pace import pace
+from mbench.telemetry.pace import paces
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -136,7 +136,7 @@ class Keeper:
                 self.line.send(Sampled(number=message.number, cores=seen.cores, sample=sample))
             self.line.send(Done(number=message.number))
         elif isinstance(message, Time):
-            self.line.send(Done(number=message.number, pace=pace()))
+            self.line.send(Done(number=message.number, paces=paces()))
         elif isinstance(message, Signal):
             said = ""
             if (body := self._bodies.get(message.key)) is not None:

@@ -134,8 +134,8 @@ class Node:
     def sampled(self, number: int) -> sampler.Watch:
         return self._sampled.pop(number, sampler.Watch(cores=0, host=self.host))
 
-    def time_loop(self) -> int:
-        """Let it time an empty loop; what is done tells the pace."""
+    def time_paces(self) -> int:
+        """Let it time its core and its memory; what is done tells them."""
         number = next(self._numbers)
         self.send(Time(number=number))
         return number

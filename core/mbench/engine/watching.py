@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from mbench.engine.worker import Worker
+    from mbench.telemetry.pace import Paces
 
 __all__ = ["Watcher", "paces", "watching"]
 
@@ -65,10 +66,10 @@ def watching(worker: Worker, sampler: Sampler) -> Iterator[list[Watch]]:
             seen.append(watch)
 
 
-def paces(worker: Worker, sampler: Sampler) -> Mapping[str, int]:
-    """Nanoseconds of an empty loop on each machine of a worker, by host. None may run meanwhile."""
+def paces(worker: Worker, sampler: Sampler) -> Mapping[str, Paces]:
+    """How fast each machine of a worker is now, by host. None may run meanwhile."""
     if not worker.kept:
-        return {"": sampler.pace()}
-    asked = [(node, node.time_loop()) for node in worker.kept]
-    told = [(node, node.done(number, "time a loop")) for node, number in asked]
-    return {node.host: done.pace for node, done in told if done.pace}
+        return {"": sampler.paces()}
+    asked = [(node, node.time_paces()) for node in worker.kept]
+    told = [(node, node.done(number, "time its paces")) for node, number in asked]
+    return {node.host: done.paces for node, done in told if done.paces is not None}

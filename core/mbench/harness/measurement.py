@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from mbench.harness.warmup import Warmup
     from mbench.plan.plan import Comparison, Entry
     from mbench.plan.protocol import Protocol
+    from mbench.telemetry.pace import Paces
 
 __all__ = ["Measurement", "Runner"]
 
@@ -196,11 +197,11 @@ class Measurement(ABC, Generic[Constants]):
         *,
         steps: int,
         each: bool = False,
-        paces: Mapping[str, int] | None = None,
+        paces: Mapping[str, Paces] | None = None,
     ) -> float:
         """Time `steps` steps and write them down, and what the last of them left.
 
-        `paces` are those of a core of each host before. Returns samples per second.
+        `paces` are those of each host before. Returns samples per second.
         """
         entry = runner.entry
         lead = 1 if entry.case.exchanges else 0
@@ -221,13 +222,15 @@ class Measurement(ABC, Generic[Constants]):
             )
         )
         for watch in watches:
+            before = paces.get(watch.host) if paces else None
             self.store.append(
                 events.Telemetry(
                     **vars(of_block),
                     host=watch.host,
                     cores=watch.cores,
                     samples=watch.samples,
-                    pace=paces.get(watch.host) if paces else None,
+                    pace=before.core if before else None,
+                    memory_pace=before.memory if before else None,
                 )
             )
         runner.witness.see(of_block, steps=steps, lead=lead, waited=waited)

@@ -376,6 +376,8 @@ class Telemetry(OfBlock):
     """The machine before and after, and once a second in between."""
     pace: Nanoseconds | None = None
     """Of an empty loop of mbench's own before the turn; None where not all workers were stopped."""
+    memory_pace: Nanoseconds | None = None
+    """Of a copy through memory before the turn, likewise."""
 
     def __post_init__(self) -> None:
         if len(self.samples) < 2:

@@ -7,10 +7,11 @@ from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
 from mbench import stats
+from mbench.contract.device import HOST
 from mbench.telemetry.disturbances import Disturbance, find_disturbances, pace_changes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from mbench.results.events import Block
     from mbench.results.records import CaseRecord, Run, Watched
@@ -46,9 +47,12 @@ def rounds_of(watched: Sequence[Watched]) -> dict[tuple[int, int], list[Usage]]:
     return rounds
 
 
-def paces_of(watched: Sequence[Watched]) -> dict[tuple[int, int], int]:
-    """Nanoseconds of an empty loop before each turn in which all workers were stopped."""
-    return {seen.turn: seen.pace for seen in watched if seen.pace is not None}
+def paces_of(watched: Iterable[Watched], kind: str) -> Iterator[tuple[tuple[int, int], int]]:
+    """A pace in nanoseconds before each turn in which all workers were stopped."""
+    for seen in watched:
+        pace = seen.memory_pace if kind == "memory-pace" else seen.pace
+        if pace is not None:
+            yield seen.turn, pace
 
 
 def cores_of(watched: Iterable[Watched]) -> int:
@@ -71,12 +75,14 @@ def disturbances_on(
 ) -> list[Disturbance]:
     """What disturbed one machine; a device needs one core of the processor's.
 
-    Its cores' pace is judged by what is usual there over the turns of all cases `beside`.
+    Its paces are judged by what is usual there over the turns of all cases `beside`. Memory is that
+    of the processor, which a device has little to do with.
     """
     found = []
-    if paces := paces_of(watched):
-        usual = median(seen.pace for seen in beside if seen.pace is not None)
-        found += pace_changes(paces, usual=usual)
+    for kind in ("pace", "memory-pace") if case.axes.device == HOST else ("pace",):
+        if paces := dict(paces_of(watched, kind)):
+            usual = median(pace for _, pace in paces_of(beside, kind))
+            found += pace_changes(kind, paces, usual=usual)
     if not (rounds := rounds_of(watched)):
         return found
     cores, host = cores_of(watched), watched[0].host
@@ -128,7 +134,8 @@ def telemetry(case: CaseRecord) -> Document | None:
         "memory_stalled": mean(blocks, lambda block: block.memory_stalled),
         "io_stalled": mean(blocks, lambda block: block.io_stalled),
         "cpu_mhz": spread(blocks, lambda block: block.mhz),
-        "pace_nanoseconds": ends([seen.pace for seen in watched if seen.pace is not None]),
+        "pace_nanoseconds": ends([pace for _, pace in paces_of(watched, "pace")]),
+        "memory_pace_nanoseconds": ends([pace for _, pace in paces_of(watched, "memory-pace")]),
         "gpu": gpu(blocks),
     }
 

@@ -26,6 +26,7 @@ class Watched:
     host: str
     cores: int
     pace: int | None
+    memory_pace: int | None
     usage: Usage | None
     """None where no time passed between the looks."""
 
@@ -192,7 +193,14 @@ class Run:
     def _(self, event: events.Telemetry) -> None:
         process = self.process(event)
         process.watched.append(
-            Watched(process.blocks[-1], event.host, event.cores, event.pace, usage(event.samples))
+            Watched(
+                block=process.blocks[-1],
+                host=event.host,
+                cores=event.cores,
+                pace=event.pace,
+                memory_pace=event.memory_pace,
+                usage=usage(event.samples),
+            )
         )
 
     @take.register

@@ -7,7 +7,7 @@ from statistics import fmean, median
 from typing import TYPE_CHECKING
 
 from mbench.console import counted
-from mbench.telemetry.pace import UNEVEN
+from mbench.telemetry.pace import MEMORY_UNEVEN, UNEVEN
 from mbench.telemetry.usage import SLACK_SECONDS
 
 if TYPE_CHECKING:
@@ -140,20 +140,26 @@ def clock_changes(kind: str, whose: str, rounds: Rounds, read: Read) -> Iterator
         yield disturbance(kind, changes, len(clocks), text)
 
 
-def pace_changes(paces: Mapping[Place, float], *, usual: float) -> list[Disturbance]:
-    """Rounds before which a core was slower, or faster, than it `usual`ly is.
+PACES = {
+    "pace": (UNEVEN, "the cores' pace, by an empty loop"),
+    "memory-pace": (MEMORY_UNEVEN, "memory's pace, by a copy"),
+}
+"""By kind: how many times off the usual one a pace may be, and what it is."""
 
-    No counter of a virtual machine shows what a neighbour on the core's other
-    hardware thread takes.
+
+def pace_changes(kind: str, paces: Mapping[Place, float], *, usual: float) -> list[Disturbance]:
+    """Rounds before which the core, or memory, was slower or faster than it `usual`ly is.
+
+    No counter of a virtual machine shows what neighbours on the core's other hardware thread
+    take, or of memory's bandwidth.
     """
+    limit, whose = PACES[kind]
     off = {at: max(one / usual, usual / one) for at, one in paces.items()}
-    hit = {at: times for at, times in off.items() if times > UNEVEN}
+    hit = {at: times for at, times in off.items() if times > limit}
     if not hit:
         return []
-    text = (
-        f"the cores' pace, by an empty loop before each turn, was at worst {max(hit.values()):.1f} "
-    )
-    found = disturbance("pace", hit, len(paces), f"{text}times off the usual one")
+    text = f"{whose} before each turn, was at worst {max(hit.values()):.1f} times off the usual one"
+    found = disturbance(kind, hit, len(paces), text)
     return [found] if found.share >= LEAST_ROUNDS else []
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import psutil
 
 from mbench.telemetry import cgroup, kernel
-from mbench.telemetry.pace import pace
+from mbench.telemetry.pace import Paces, paces
 from mbench.telemetry.sample import Sample
 
 if TYPE_CHECKING:
@@ -51,9 +51,9 @@ class Sampler:
         self._joules = kernel.Joules()
         self._due = 0.0  # when the next look within a block is
 
-    def pace(self) -> int:
-        """Of the core that we are on: nanoseconds of an empty loop. No worker may run meanwhile."""
-        return pace()
+    def paces(self) -> Paces:
+        """Of our core and of memory. No worker may run meanwhile."""
+        return paces()
 
     @contextmanager
     def watching(self, pids: Sequence[int]) -> Iterator[Watch]:

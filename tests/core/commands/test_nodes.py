@@ -78,6 +78,7 @@ def test_what_disturbs_a_node_is_told_by_its_name(hosts):
         assert {node["system"]["hostname"] for node in case["nodes"]} == {"a", "b"}
         assert case["telemetry"]["rounds"] == 4
         assert case["telemetry"]["pace_nanoseconds"]
+        assert case["telemetry"]["memory_pace_nanoseconds"]
         assert 0 < case["telemetry"]["worker_cores"] < 2
         stolen = [one for one in case["disturbances"] if one["kind"] == "stolen-cpu"]
         assert [(one["host"], one["share"]) for one in stolen] == [("b", 1.0)]

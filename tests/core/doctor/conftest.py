@@ -15,9 +15,10 @@ from mbench.telemetry import cgroup, kernel
 def machine(tmp_path, monkeypatch):
     """`write(name, text)` writes one of the kernel's files; `used` and `stolen` are cores.
 
-    `loops` are the times of equal loops on any of its cores.
+    `loops` are the times of equal loops on any of its cores, `copies` those of equal copies.
     """
-    machine = SimpleNamespace(used=0.0, stolen=0.0, now=100.0, root=tmp_path, loops=[100] * 50)
+    machine = SimpleNamespace(used=0.0, stolen=0.0, now=100.0, root=tmp_path, loops=[100] * 50,
+                              copies=[100] * 50)  # fmt: skip
 
     def write(name: str, text: str | int) -> None:
         path = tmp_path / name
@@ -40,6 +41,7 @@ def machine(tmp_path, monkeypatch):
     monkeypatch.setattr(processor, "time",
                         SimpleNamespace(monotonic=lambda: machine.now, sleep=sleep))  # fmt: skip
     monkeypatch.setattr(pace, "loops_on", lambda core: machine.loops)
+    monkeypatch.setattr(pace, "copies", lambda: machine.copies)
     monkeypatch.setattr(cgroup, "SELF", tmp_path / "cgroup")
     monkeypatch.setattr(cgroup, "MOUNT", tmp_path / "groups")
     monkeypatch.setattr(memory, "HUGE_PAGES", tmp_path / "huge")

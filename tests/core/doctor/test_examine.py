@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -90,6 +91,24 @@ def test_cores_of_two_speeds(machine, slow, status):
     assert ("1.70, 1.70" in check.found) is (status == "warn")
 
 
+@pytest.mark.parametrize(
+    ("slow", "times", "status"), [(0, 1, "ok"), (3, 1.7, "ok"), (25, 1.7, "warn"), (25, 1.1, "ok")]
+)
+def test_memory_of_two_speeds(machine, slow, times, status):
+    machine.copies = [100] * (50 - slow) + [100 * times] * slow
+    check = found(machine)["memory speed"]
+    assert check.status == status
+    assert ("1.70 times" in check.found) is (status == "warn")
+    assert found(machine)["core speed"].status == "ok"
+
+
+def test_memory_is_looked_at_for_as_long_as_its_levels_last(monkeypatch):
+    now = itertools.count()
+    monkeypatch.setattr(pace, "time", SimpleNamespace(monotonic=lambda: next(now) / 4))
+    monkeypatch.setattr(pace, "memory_pace", itertools.count().__next__)
+    assert pace.copies() == list(range(1, 19)), "5 s, without the first tenth"
+
+
 def test_loops_run_on_the_core_that_is_asked_for(monkeypatch):
     before = os.sched_getaffinity(0)
     bound_to = []
@@ -107,7 +126,7 @@ def test_cores_are_looked_at_all_over_the_machine(machine, monkeypatch):
     monkeypatch.setattr(pace, "loops_on", lambda core: seen.append(core) or [100] * 50)
     for count, expected in ((1, [0]), (4, [0, 1, 2, 3]), (64, [0, 16, 32, 48]), (6, [0, 2, 4])):
         seen.clear()
-        pace.examine(range(count))
+        pace.core_speed(range(count))
         assert seen == expected
 
 

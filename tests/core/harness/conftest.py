@@ -25,6 +25,7 @@ from mbench.plan.plan import Sweep, plan
 from mbench.results import events
 from mbench.results.encoding import decode, encode
 from mbench.results.records import CaseRecord, Run
+from mbench.telemetry.pace import Paces
 from mbench.telemetry.sample import Sample
 from mbench.telemetry.sampler import Watch
 
@@ -226,10 +227,10 @@ class Sampler:
         self.world = world
         self.gpu = None
 
-    def pace(self):
+    def paces(self):
         assert all(worker.stopped or worker.closed for worker in self.world.workers)
         self.world.paces += 1
-        return 100_000 + self.world.paces
+        return Paces(core=100_000 + self.world.paces, memory=3_000_000 + self.world.paces)
 
     @contextmanager
     def watching(self, pids):

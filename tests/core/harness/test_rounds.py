@@ -261,11 +261,13 @@ def test_an_interruption_closes_all_workers(measure, world):
     assert all(worker.closed for worker in world.workers)
 
 
-def test_every_turn_has_the_pace_of_the_cores_before_it(measure, world):
+def test_every_turn_has_the_paces_of_the_machine_before_it(measure, world):
     store = measure(processes=2, rounds=3, mode="inference")
-    paces = [(seen.each, seen.pace) for seen in store.of(events.Telemetry)]
-    assert [pace for each, pace in paces if not each] == [100_001 + at for at in range(18)]
-    assert {pace for each, pace in paces if each} == {None}
+    seen = store.of(events.Telemetry)
+    assert [(one.pace, one.memory_pace) for one in seen if not one.each] == [
+        (100_001 + at, 3_000_001 + at) for at in range(18)
+    ]
+    assert {(one.pace, one.memory_pace) for one in seen if one.each} == {(None, None)}
 
 
 def test_builds_share_the_rounds_of_a_process(measure, world):

@@ -82,6 +82,28 @@ def test_the_pace_of_cores_is_judged_over_the_turns_of_both(document, tiny, flak
         assert made["comparisons"][0]["undisturbed"]["ratio"] == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize(
+    ("paces", "device", "found"),
+    [
+        ([300] * 17 + [336] * 3, "cpu", []),
+        ([300] * 17 + [360] * 3, "cpu", [("memory-pace", 0.15)]),
+        ([300] * 17 + [360] * 3, "cuda", []),
+    ],
+    ids=["within the scatter", "neighbours", "of no matter to a device"],
+)
+def test_memorys_pace_is_judged_by_its_own_scatter(document, paces, device, found):
+    made = document(
+        seconds={"tiny": [[1.0] * 20]}, watched={"tiny": [[QUIET] * 20]}, device=device,
+        paces={"tiny": [100] * 20}, memory_paces={"tiny": paces},
+    )  # fmt: skip
+    (case,) = made["cases"]
+    assert [(one["kind"], one["share"]) for one in case["disturbances"]] == found
+    assert all("memory's pace, by a copy before" in one["text"] for one in case["disturbances"])
+    assert case["telemetry"]["memory_pace_nanoseconds"] == {
+        "median": 300, "lowest": 300, "highest": max(paces),
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize(("threads", "disturbed"), [(2, True), (1, False)])
 def test_cores_that_a_case_leaves_may_be_used_by_others(document, threads, disturbed):
     loaded = samples(busy=1.5, worker=1.0)
