@@ -5,7 +5,8 @@ Usage: python benchmarks/neighbours.py [--frameworks torch,tf] [--seconds 180]
 Warm workers take turns of one step or a quarter of a second. Before each turn, while all of them
 are stopped, the parent times an empty loop and a copy through memory, as mbench does. Where a
 neighbour on the same host slows both a look and the step after it, their times correlate; by ranks,
-since one stall among hundreds of turns must not decide.
+since one stall among hundreds of turns must not decide. What a comparison is made of is the ratio
+of two steps of a round, so that stands last: does it go along with how the two looks differ?
 """
 
 from __future__ import annotations
@@ -14,12 +15,17 @@ import argparse
 import random
 import time
 from statistics import quantiles
+from typing import TYPE_CHECKING
 
 from scipy.stats import spearmanr
 from workers import ask_for_case, block, warm_worker_of_each
 
 from mbench.doctor.pace import unevenness
+from mbench.harness.order import next_round
 from mbench.telemetry.pace import core_pace, memory_pace
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 BLOCK_SECONDS = 0.25
 
@@ -33,23 +39,33 @@ def main() -> None:
     order = random.Random(0)
     with warm_worker_of_each(arguments) as workers:
         seen: dict[str, list[list[float]]] = {name: [] for name in workers}
-        end = time.monotonic() + arguments.seconds
+        last, end = None, time.monotonic() + arguments.seconds
         while time.monotonic() < end:
-            for name in order.sample(list(workers), len(workers)):
+            for name in next_round(list(workers), last=last, chance=order):
+                last = name
                 before = [float(look()) for look in looks.values()]
                 worker, seconds = workers[name]
                 rate = block(worker, max(1, round(BLOCK_SECONDS / seconds)))
                 seen[name].append([*before, 1e3 / rate])
     for name, rows in seen.items():
-        *columns, steps_took = [list(column) for column in zip(*rows, strict=True)]
-        low, middle, high = (quantiles(steps_took, n=10)[which] for which in (0, 4, 8))
-        print(f"{name}: {len(rows)} turns, a step {middle:.0f} ms, tenths {low:.0f} .. {high:.0f}")
-        for look, taken in zip(looks, columns, strict=True):
-            along = spearmanr(taken, steps_took).statistic
-            print(
-                f"  {look:10}  slowest tenth {unevenness(taken):.2f} times the fastest, rank "
-                f"correlation with the step {along:+.2f}"
-            )
+        tell(name, rows, looks)
+    baseline, *others = seen
+    for name in others:
+        rounds = zip(seen[name], seen[baseline], strict=True)
+        ratios = [[new / base for new, base in zip(*pair, strict=True)] for pair in rounds]
+        tell(f"{name} by {baseline}", ratios, looks)
+
+
+def tell(what: str, rows: list[list[float]], looks: Collection[str]) -> None:
+    """Rows are the looks of a turn, and the step after them; or what two of them are by another."""
+    *columns, steps = [list(column) for column in zip(*rows, strict=True)]
+    low, middle, high = (quantiles(steps, n=10)[which] for which in (0, 4, 8))
+    print(f"{what}: {len(rows)} turns, steps {middle:.3g}, tenths {low:.3g} .. {high:.3g}")
+    for look, taken in zip(looks, columns, strict=True):
+        print(
+            f"  {look:10}  slowest tenth {unevenness(taken):.2f} times the fastest, rank "
+            f"correlation with the steps {spearmanr(taken, steps).statistic:+.2f}"
+        )
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from mbench.engine.launch import launch
 from mbench.engine.outcome import CaseEnded
 from mbench.engine.room import watch
 from mbench.engine.worker import pids_here
+from mbench.harness.order import next_round
 from mbench.harness.trial import most
 from mbench.harness.warmup import warm_up
 
@@ -111,8 +112,10 @@ class Contest:
                 with self.guard(name):
                     runners.append(self.start(name, stack))
                     runners[-1].worker.stop()
+            last = None
             for at in range(ROUNDS):
-                for runner in self.random.sample(runners, len(runners)):
+                for runner in next_round(runners, last=last, chance=self.random):
+                    last = runner
                     with self.guard(runner.name, runner), self.bench.progress.timing():
                         self.turn(runner, number, at)
                 runners = [runner for runner in runners if runner.name in self.left]

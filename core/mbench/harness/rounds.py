@@ -1,4 +1,4 @@
-"""The adaptive protocol: fresh sets of workers, all warm, in shuffled interleaved rounds."""
+"""The adaptive protocol: fresh sets of workers, all warm, in interleaved rounds."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from mbench.engine.together import together
 from mbench.engine.watching import paces
 from mbench.harness.effort import rounds_that_pay
 from mbench.harness.measurement import Measurement, Runner
+from mbench.harness.order import next_round
 from mbench.harness.resume import first_missing
 from mbench.harness.stopping import reason_to_stop, too_small, widths
 from mbench.harness.warmup import warm_up
@@ -47,6 +48,8 @@ class Interleaved(Measurement[Adaptive]):
     ) -> None:
         super().__init__(comparison, environments, bench)
         self.random = random.Random(f"{self.protocol.seed}/{comparison.number}")
+        self.last: Runner | None = None
+        """Who had the latest turn."""
         self.rates: Rates = {}
         self.sets: list[float] = []
         """Seconds that each set took."""
@@ -244,7 +247,8 @@ class Interleaved(Measurement[Adaptive]):
         self, runners: list[Runner], process: int, round_number: int, rounds: int
     ) -> None:
         """One turn of every worker in a new order, the others stopped meanwhile."""
-        for runner in self.random.sample(runners, len(runners)):
+        for runner in next_round(runners, last=self.last, chance=self.random):
+            self.last = runner
             seconds = self.round_seconds([runner])
             self.progress.round(runner.entry.label, round_number + 1, rounds, seconds=seconds)
             with self.guard(runner.entry), self.progress.timing():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from operator import attrgetter
 
 import pytest
@@ -30,13 +31,22 @@ def test_every_set_has_fresh_workers(measure, world):
 
 
 def test_the_order_is_shuffled_anew_each_round_and_by_the_seed(measure):
-    orders = [list(measure(processes=4, rounds=6, seed=seed).order().values()) for seed in (0, 1)]
-    again = list(measure(processes=4, rounds=6, seed=0).order().values())
+    orders = [list(measure(processes=4, rounds=12, seed=seed).order().values()) for seed in (0, 1)]
+    again = list(measure(processes=4, rounds=12, seed=0).order().values())
     assert orders[0] == again
     assert orders[0] != orders[1]
     for made in orders:
         assert len({tuple(cases) for cases in made}) == 6  # all there are of three
         assert {cases[0] for cases in made} == {0, 1, 2}
+
+
+def test_no_worker_has_two_turns_in_a_row(measure):
+    for frameworks in (("tiny", "flaky"), ("tiny", "flaky", "flaky==1")):
+        order = measure(processes=3, rounds=8, frameworks=frameworks).order()
+        for number in range(3):
+            turns = [case for at in range(8) for case in order[number, at]]
+            assert all(one != following for one, following in pairwise(turns))
+    assert {order[number, 0][0] for number in range(3)} > {order[0, 0][0]}, "whoever begins"
 
 
 def test_the_order_of_starting_is_shuffled_too(measure, world):
