@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING
 
+from mbench.stats.scatter import Scatter
 from mbench.stats.signed_rank import ranked_interval
 from mbench.stats.student import quantile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from mbench.stats.scatter import Scatter
 
 __all__ = ["CONFIDENCE", "FEWEST", "RANKED", "STOPPED_CONFIDENCE", "Interval",
            "geometric_interval", "mean_interval", "stdev"]  # fmt: skip
@@ -61,15 +60,15 @@ def geometric_interval(
     *,
     confidence: float = CONFIDENCE,
     known: Scatter | None = None,
-    within: float = 0.0,
+    within: Scatter | None = None,
 ) -> Interval:
     """Of the centre of positive `values`, one per fresh process or pair, by their logarithms.
 
     Processes are the replicates because each carries an offset of its own that no number of
     rounds within it removes; the scatter of their values holds both levels of noise. Up to nine
     values it is Student's interval of the geometric mean, by their variance pooled with what is
-    `known`, and not less than the variance that noise `within` processes leaves in one of them.
-    From ten values on it is made by ranks.
+    `known`. It is never narrower than the one by noise `within` processes alone, as far as that
+    scatters each of them. From ten values on it is made by ranks.
     """
     logs, count = [math.log(value) for value in values], len(values)
     ranked = ranked_interval(logs, confidence) if count >= RANKED else None
@@ -79,13 +78,8 @@ def geometric_interval(
     center = fmean(logs)
     if count < FEWEST:
         return Interval(math.exp(center), None, None, count)
-    freedom = count - 1.0
-    squares = freedom * stdev(logs) ** 2
-    if known:
-        freedom += known.freedom
-        squares += known.freedom * known.variance
-    error = math.sqrt(max(squares / freedom, within) / count)
-    reach = quantile(freedom, 0.5 + confidence / 2) * error
+    seen = Scatter(stdev(logs) ** 2, count - 1.0).pooled(known)
+    reach = max(one.reach(confidence) for one in (seen, within) if one) / math.sqrt(count)
     return Interval(math.exp(center), math.exp(center - reach), math.exp(center + reach), count)
 
 

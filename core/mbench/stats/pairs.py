@@ -9,12 +9,10 @@ from statistics import fmean, median
 from typing import TYPE_CHECKING
 
 from mbench.stats.intervals import CONFIDENCE, RANKED, Interval, geometric_interval, stdev
-from mbench.stats.scatter import NORMAL
+from mbench.stats.scatter import NORMAL, Scatter
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from mbench.stats.scatter import Scatter
 
     Rounds = Mapping[int, float]
 
@@ -52,8 +50,16 @@ class Ratio:
             [pair.total for pair in self.pairs],
             confidence=confidence,
             known=self.known,
-            within=fmean(pair.error for pair in self.pairs),
+            within=self.within,
         )
+
+    @cached_property
+    def within(self) -> Scatter | None:
+        """What noise between rounds leaves in a pair; None where no pair has several."""
+        told = [pair for pair in self.pairs if pair.rounds > 1]
+        if not told:
+            return None
+        return Scatter(fmean(pair.error for pair in told), sum(pair.rounds - 1 for pair in told))
 
     @cached_property
     def median(self) -> float:

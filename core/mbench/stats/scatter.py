@@ -1,4 +1,4 @@
-"""What is known beforehand of how far pairs of processes lie apart."""
+"""How far pairs of processes lie apart, and how well that is known."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from statistics import fmean, median
 from typing import TYPE_CHECKING
+
+from mbench.stats.student import quantile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,6 +30,18 @@ class Scatter:
 
     variance: float
     freedom: float
+
+    def pooled(self, other: Scatter | None) -> Scatter:
+        """Both together, each by its degrees of freedom, of which this one has some."""
+        if other is None:
+            return self
+        freedom = self.freedom + other.freedom
+        squares = self.freedom * self.variance + other.freedom * other.variance
+        return Scatter(squares / freedom, freedom)
+
+    def reach(self, confidence: float) -> float:
+        """How far Student's interval of a single value reaches to either side of it."""
+        return quantile(self.freedom, 0.5 + confidence / 2) * math.sqrt(self.variance)
 
 
 def known_scatter(calibrations: Sequence[Sequence[float]]) -> Scatter | None:

@@ -46,7 +46,7 @@ def test_a_level_that_ranks_of_ten_cannot_show_is_students():
 
 @pytest.mark.parametrize("values", [[7.0], [7.0, 7.0]])
 def test_fewer_than_three_values_give_no_interval(values):
-    made = geometric_interval(values, known=Scatter(1e-4, 4.0), within=1e-4)
+    made = geometric_interval(values, known=Scatter(1e-4, 4.0), within=Scatter(1e-4, 9.0))
     assert made == Interval(pytest.approx(7.0), None, None, len(values))
     assert made.half_width is None
     assert not made.leaves_out(1)
@@ -65,9 +65,20 @@ def test_half_width_is_relative():
 
 def test_no_interval_is_narrower_than_the_noise_within_pairs_allows():
     """Three pairs that agree by luck, whose rounds leave 1 % in each."""
-    made = geometric_interval([1.07, 1.0701, 1.0702], within=0.01**2)
-    reach = scipy.stats.t.ppf(0.975, 2) * 0.01 / math.sqrt(3)
+    made = geometric_interval([1.07, 1.0701, 1.0702], within=Scatter(0.01**2, 21.0))
+    reach = scipy.stats.t.ppf(0.975, 21) * 0.01 / math.sqrt(3)
     assert math.log(made.high / made.low) / 2 == pytest.approx(reach)
+
+
+@pytest.mark.parametrize("within", [0.0, 0.001, 0.01, 0.1])
+def test_noise_within_pairs_narrows_no_interval(within):
+    """So intervals hold the truth as often as Student's at least, whatever the noise."""
+    values = np.random.default_rng(0).lognormal(0, 0.02, 5)
+    alone = geometric_interval(list(values))
+    made = geometric_interval(list(values), within=Scatter(within**2, 35.0))
+    assert made.value == alone.value
+    assert made.half_width >= alone.half_width
+    assert (made.half_width > alone.half_width) is (within > 0.03)
 
 
 def test_what_is_known_of_the_scatter_is_pooled_with_what_is_seen():

@@ -48,3 +48,16 @@ def test_one_framework_tells_what_to_expect_and_nothing_of_the_other():
 def test_an_outlier_in_a_calibration_moves_little():
     calm = [math.exp(0.01 * at) for at in range(-3, 4)]
     assert known_scatter([[*calm, 0.69]]).variance < 1.4 * known_scatter([calm]).variance
+
+
+def test_pooled_scatters_weigh_by_their_degrees_of_freedom():
+    """Worked by hand."""
+    made = Scatter(4e-4, 2.0).pooled(Scatter(1e-4, 4.0))
+    assert (made.variance, made.freedom) == (pytest.approx((8e-4 + 4e-4) / 6), 6.0)
+    assert Scatter(4e-4, 2.0).pooled(Scatter(1.0, 0.0)) == Scatter(4e-4, 2.0)
+    assert Scatter(4e-4, 2.0).pooled(None) == Scatter(4e-4, 2.0)
+
+
+def test_the_reach_is_students():
+    """Of 4 degrees of freedom 2.776, by Student's tables."""
+    assert Scatter(4e-4, 4.0).reach(0.95) == pytest.approx(2.776 * 0.02, rel=1e-3)
