@@ -18,7 +18,7 @@ from statistics import quantiles
 from typing import TYPE_CHECKING
 
 from scipy.stats import spearmanr
-from workers import ask_for_case, block, warm_worker_of_each
+from workers import ask_for_case, turn, warm_worker_of_each
 
 from mbench.doctor.pace import unevenness
 from mbench.harness.order import next_round
@@ -26,8 +26,6 @@ from mbench.telemetry.pace import core_pace, memory_pace
 
 if TYPE_CHECKING:
     from collections.abc import Collection
-
-BLOCK_SECONDS = 0.25
 
 
 def main() -> None:
@@ -44,9 +42,7 @@ def main() -> None:
             for name in next_round(list(workers), last=last, chance=order):
                 last = name
                 before = [float(look()) for look in looks.values()]
-                worker, seconds = workers[name]
-                rate = block(worker, max(1, round(BLOCK_SECONDS / seconds)))
-                seen[name].append([*before, 1e3 / rate])
+                seen[name].append([*before, 1e3 / turn(*workers[name])])
     for name, rows in seen.items():
         tell(name, rows, looks)
     baseline, *others = seen

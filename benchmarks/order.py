@@ -17,13 +17,12 @@ import time
 from contextlib import nullcontext
 from statistics import fmean
 
-from workers import ask_for_case, block, warm_worker_of_each
+from workers import ask_for_case, turn, warm_worker_of_each
 
 from mbench.engine import steady
 from mbench.harness.order import next_round
 from mbench.stats import Pair, pair_of, stdev
 
-BLOCK_SECONDS = 0.25
 ROUNDS = 8
 ORDERS = ("shuffled", "nobody twice in a row")
 
@@ -51,9 +50,7 @@ def main() -> None:
                     heeded = None if order == "shuffled" else last
                     for name in next_round(list(workers), last=heeded, chance=chance):
                         last = name
-                        worker, seconds = workers[name]
-                        steps = max(1, round(BLOCK_SECONDS / seconds))
-                        rates[name][at] = block(worker, steps)
+                        rates[name][at] = turn(*workers[name])
                 if pair := pair_of(rates[baseline], rates[other]):
                     found[order].append(pair)
     print(f"{other} by {baseline}, groups of {ROUNDS} rounds")

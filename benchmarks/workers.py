@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
     from mbench.engine.local import Worker
 
-__all__ = ["ask_for_case", "block", "fresh_workers", "warm_worker_of_each", "warm_workers"]
+__all__ = ["ask_for_case", "block", "fresh_workers", "turn", "warm_worker_of_each",
+           "warm_workers"]  # fmt: skip
+
+TURN_SECONDS = 0.25
 
 
 def block(worker: Worker, steps: int, *, lead: int = 0) -> float:
@@ -31,6 +34,11 @@ def block(worker: Worker, steps: int, *, lead: int = 0) -> float:
     nanoseconds = worker.run(steps).nanoseconds[0]
     worker.stop()
     return steps * 1e9 / nanoseconds
+
+
+def turn(worker: Worker, step_seconds: float) -> float:
+    """Steps per second of a block as long as mbench's: a quarter of a second, or one step."""
+    return block(worker, max(1, round(TURN_SECONDS / step_seconds)))
 
 
 @contextmanager

@@ -16,8 +16,8 @@ T = TypeVar("T")
 def next_round(ones: Sequence[T], *, last: T | None, chance: Random) -> list[T]:
     """One turn of each of `ones`, in an order by `chance` that `last` is not the first of.
 
-    So nobody has two turns in a row. A second one would find its own memory in the caches, and be
-    further from the others' turns, with which it is compared: two frameworks alternate.
+    So nobody has two turns in a row. A second one would lie further from the others' turns, with
+    which it is compared, and is likely to find its own memory in the caches. Two alternate.
     """
     order = chance.sample(ones, len(ones))
     while len(order) > 1 and order[0] is last:

@@ -21,7 +21,8 @@ COPIED_BYTES = 2**25
 COPIES = 3
 """Of which the fastest counts: what holds one up is no matter of memory."""
 MEMORY_UNEVEN = 1.15
-"""The same as `UNEVEN` for copies, which scatter more where nothing is wrong."""
+"""The same for copies: after one that was so much slower, steps took 5 to 10 % longer
+(docs/measured/two-cores.md)."""
 
 
 @dataclass(frozen=True, kw_only=True)

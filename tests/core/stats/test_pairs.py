@@ -149,7 +149,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say(processes, offset, noise)
         sides = pair(chance, true=true, processes=processes, offset=offset, noise=noise)
         made = ratio(*sides).interval()
         held += made.low <= true <= made.high
-    assert 0.93 <= held / trials <= 0.99  # noise within pairs is allowed for twice
+    assert 0.93 <= held / trials <= 0.99  # none is narrower than noise within pairs allows
 
 
 def test_noise_within_pairs_is_known_by_all_their_rounds():
