@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 __all__ = ["Pair", "Ratio", "pair_of", "pairs_of", "ratio"]
 
 WITHIN_FREEDOM = 2.0
-"""By which noise between rounds counts, in degrees of freedom of the pairs. Rounds have many more, but
-that noise is a part of what scatters pairs. By all of its own, the narrowest quarter of intervals of
-three pairs held the truth in 92 %, by these in 97 % (benchmarks/coverage.py)."""
+"""By which noise between rounds counts, in degrees of freedom of the pairs. Rounds have many more,
+but that noise is a part of what scatters pairs. By all of its own, the narrowest quarter of
+intervals of three pairs held the truth in 92 %, by these in 97 % (benchmarks/coverage.py)."""
 
 
 @dataclass(frozen=True)
