@@ -35,7 +35,7 @@ title = "both modes; the best compiler in one"
 frameworks = ["tiny", "flaky"]
 [protocol]
 name = "adaptive"
-processes = 2
+processes = 3
 rounds = 2
 [[sweep]]
 models = ["tiny-model"]
@@ -85,7 +85,10 @@ def run(tmp_path_factory) -> Path:
     mbench(folder, *command, "--resume", path.name)
     system = load_run(path).header.system  # as another machine would tell, had it had a part
     far = dict.fromkeys((one.name for one in fields(Rounding)), 0.1)  # had two lain apart
-    more = (events.Node(case=0, host="b", ranks=[0], system=system), events.Rounding(case=0, **far))
+    then = {"started": "then", "ratio": 1.0, "low": 0.9, "high": 1.1, "process_pairs": 3}
+    before = [events.PastRatio(case=1, baseline=0, run=of, **then) for of in ("a", "b")]
+    more = (events.Node(case=0, host="b", ranks=[0], system=system), events.Rounding(case=0, **far),
+            *before)  # fmt: skip
     with (path / "run.jsonl").open("a") as file:
         file.writelines(encode(event) + "\n" for event in more)
     return path

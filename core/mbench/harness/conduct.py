@@ -20,6 +20,7 @@ from mbench.harness.homes import Homes
 from mbench.harness.proving import prove_entries
 from mbench.harness.resume import is_done, take_up
 from mbench.results import events
+from mbench.results.past import past_ratios
 from mbench.results.run import file_of, load_run, pick_run
 from mbench.results.runfile import RunFile
 from mbench.results.store import RunWriter
@@ -68,6 +69,8 @@ def conduct(order: Order, progress: Progress) -> tuple[RunWriter, bool]:
     try:
         with scratch():
             execute(comparisons, bench)
+        for found in past_ratios(store.run):
+            store.append(found)
         store.end("complete")
         progress.close()
     except KeyboardInterrupt:

@@ -15,6 +15,7 @@ from mbench.reports.verdicts import (
     evidence,
     further,
     noise_note,
+    past,
     sentence,
     setup,
     together,
@@ -55,6 +56,7 @@ def verdict_lines(document: Document) -> list[str]:
             equality(document, comparison),
             noise_note(comparison),
             further(comparison),
+            past(comparison),
             disturbed(comparison),
         ]
         lines.append("; ".join(filter(None, notes)))

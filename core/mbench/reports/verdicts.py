@@ -16,6 +16,7 @@ __all__ = [
     "figure",
     "further",
     "noise_note",
+    "past",
     "percent",
     "sentence",
     "setup",
@@ -181,6 +182,29 @@ def noise_note(comparison: Document) -> str:
     """How large a difference would be found here; empty where that is not known."""
     found = comparison["detectable"]
     return "" if found is None else f"so many pairs find {percent(found)} here"
+
+
+def past(comparison: Document) -> str:
+    """Whether earlier runs here agree, and what all say together; empty where there are none."""
+    earlier = comparison["past"]
+    if not earlier:
+        return ""
+    runs = counted(len(earlier), "earlier run")
+    against = [one for one in earlier if one["contradicts"]]
+    said = f"as in {runs} here"
+    if against:
+        share = f"{len(against)} of {runs}" if len(earlier) > 1 else "an earlier run"
+        latest = max(against, key=lambda one: one["started"])
+        said = f"CONTRADICTED by {share} here: {in_direction(comparison, latest)}, {latest['run']}"
+    if overall := comparison["over_runs"]:
+        said += f"; all {overall['runs']} runs {in_direction(comparison, overall)}"
+    return said
+
+
+def in_direction(comparison: Document, numbers: Document) -> str:
+    """Another run's ratio with its interval, in the direction of this one's sentence."""
+    ours = inverse(numbers) if comparison["verdict"] == "slower" else numbers
+    return f"{figure(ours)} ({interval(ours['low'], ours['high'])})"
 
 
 def disturbed(comparison: Document) -> str:

@@ -14,12 +14,14 @@ from mbench.results.doubts import blurred, doubts, implausible
 from mbench.results.figures import level, rates, speeds
 from mbench.results.machine import disturbances
 from mbench.results.outlook import next_step
+from mbench.results.over_runs import beside
 from mbench.results.proof import EQUAL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from mbench.plan.protocol import Protocol
+    from mbench.results.events import PastRatio
     from mbench.results.records import CaseRecord, ComparisonRecord, Run
 
 __all__ = ["compare"]
@@ -36,6 +38,8 @@ class Compared:
     comparison: ComparisonRecord
     document: Document
     ratio: stats.Ratio | None
+    past: Sequence[PastRatio] = ()
+    """The same of earlier runs."""
 
 
 def compare(run: Run) -> list[Document]:
@@ -69,7 +73,7 @@ def pair_up(run: Run, baseline: CaseRecord, other: CaseRecord, *, against_first:
         "process_pairs": 0, "far_off": 0, "between_builds": None, "pairs": [],
         "verdict": None, "undetermined": None, "detectable": None, "next_step": None,
         "reason": comparison.reason,
-        "disturbances": [], "undisturbed": None,
+        "disturbances": [], "undisturbed": None, "past": [], "over_runs": None,
     }  # fmt: skip
     found = [(case.planned.label, one) for case in pair for one in disturbances(run, case)]
     document["disturbances"] = [f"{label}: {one.text}" for label, one in found]
@@ -92,7 +96,8 @@ def pair_up(run: Run, baseline: CaseRecord, other: CaseRecord, *, against_first:
             document["between_builds"] = stats.between_builds(
                 rates(baseline), rates(other), begins=begins
             )
-            return Compared(comparison, document, ratio)
+            past = [one for (base, _), one in other.past.items() if base == baseline.planned.case]
+            return Compared(comparison, document, ratio, past)
         document["reason"] = NO_ROUND
     return Compared(comparison, document, None)
 
@@ -192,6 +197,7 @@ def judge(compared: Sequence[Compared], protocol: Protocol) -> None:
             next_step=next_step(interval, protocol=protocol, set_seconds=one.comparison.set_seconds)
             if isinstance(protocol, Adaptive)
             else None,
+            **beside(interval, one.past),
         )
 
 

@@ -267,6 +267,32 @@ class Rounding(evidence.Rounding, OfCase):
 
 
 @dataclass(frozen=True, kw_only=True)
+class PastRatio(OfCase):
+    """When all is measured, for each of the latest runs of this machine that compared the same two
+    cases.
+    """
+
+    baseline: Number
+    """Number of the case that it is held against."""
+    run: str
+    """The earlier run."""
+    started: str
+    """When that began: ISO 8601, UTC."""
+    ratio: Real
+    """Throughput of the case divided by the baseline's, then."""
+    low: Real
+    """Lower end of its 95 % interval."""
+    high: Real
+    """Upper end."""
+    process_pairs: Count
+    """Pairs that the interval was built over."""
+
+    def __post_init__(self) -> None:
+        if not 1e-6 < self.low <= self.ratio <= self.high < 1e6:
+            raise Malformed(f"no interval of a ratio: {self.ratio} ({self.low} .. {self.high})")
+
+
+@dataclass(frozen=True, kw_only=True)
 class OfProcess(OfCase):
     process: Number
     """Number of the process among those of the case."""
@@ -387,7 +413,7 @@ class Telemetry(OfBlock):
 KINDS = (
     Run, Resumed, Comparison, Search, Case, Environment, EqualWork, Framework, Node, Calibration,
     Process, Build, Block, Telemetry, Evidence, Changes, Memory, Rounding, Ceiling, Outcome,
-    ComparisonEnd, End,
+    ComparisonEnd, PastRatio, End,
 )  # fmt: skip
 EVENTS: dict[str, type[Event]] = {
     re.sub("(?<=[a-z])(?=[A-Z])", "_", kind.__name__).lower(): kind for kind in KINDS

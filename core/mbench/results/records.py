@@ -63,6 +63,8 @@ class CaseRecord:
     nodes: dict[str, events.Node] = field(default_factory=dict)
     """By host; none where only the machine that ran mbench computed."""
     calibration: events.Calibration | None = None
+    past: dict[tuple[int, str], events.PastRatio] = field(default_factory=dict)
+    """By the case that it was held against, and the earlier run."""
     outcome: events.Outcome | None = None
     ceiling: list[events.Ceiling] = field(default_factory=list)
     rounding: events.Rounding | None = None
@@ -168,6 +170,11 @@ class Run:
     @take.register
     def _(self, event: events.Calibration) -> None:
         self.cases[event.case].calibration = event
+
+    @take.register
+    def _(self, event: events.PastRatio) -> None:
+        self.cases[event.baseline]  # or there is none
+        self.cases[event.case].past[event.baseline, event.run] = event
 
     @take.register
     def _(self, event: events.Outcome) -> None:

@@ -14,7 +14,7 @@ from mbench.stats.intervals import (
 from mbench.stats.pairs import Pair, Ratio, pair_of, pairs_of, ratio
 from mbench.stats.percentiles import PERCENTILES, percentile, steps_for
 from mbench.stats.power import detectable, pairs_for
-from mbench.stats.scatter import Scatter, known_scatter
+from mbench.stats.scatter import Scatter, known_scatter, noise_within
 from mbench.stats.trend import slope, trend
 from mbench.stats.verdicts import ALIKE, VERDICTS, together, verdict, verdicts
 
@@ -35,6 +35,7 @@ __all__ = [
     "geometric_interval",
     "known_scatter",
     "mean_interval",
+    "noise_within",
     "pair_of",
     "pairs_for",
     "pairs_of",

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from statistics import fmean, median
+from statistics import median
 from typing import TYPE_CHECKING
 
 from mbench.stats.intervals import CONFIDENCE, RANKED, Interval, geometric_interval, stdev
-from mbench.stats.scatter import NORMAL, Scatter
+from mbench.stats.scatter import NORMAL, Scatter, noise_within
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,11 +17,6 @@ if TYPE_CHECKING:
     Rounds = Mapping[int, float]
 
 __all__ = ["Pair", "Ratio", "pair_of", "pairs_of", "ratio"]
-
-WITHIN_FREEDOM = 2.0
-"""By which noise between rounds counts, in degrees of freedom of the pairs. Rounds have many more,
-but that noise is a part of what scatters pairs. By all of its own, the narrowest quarter of
-intervals of three pairs held the truth in 92 %, by these in 97 % (benchmarks/coverage.py)."""
 
 
 @dataclass(frozen=True)
@@ -60,15 +55,10 @@ class Ratio:
 
     @cached_property
     def within(self) -> Scatter | None:
-        """What noise between rounds leaves in a pair; None where fewer than two have several.
-
-        It is worth WITHIN_FREEDOM, and never more than its rounds have.
-        """
+        """What noise between rounds leaves in a pair; None where fewer than two have several."""
         told = [pair for pair in self.pairs if pair.rounds > 1]
-        if len(told) < 2:
-            return None
-        freedom = min(sum(pair.rounds - 1 for pair in told), WITHIN_FREEDOM * (len(told) - 1))
-        return Scatter(fmean(pair.error for pair in told), freedom)
+        freedom = sum(pair.rounds - 1 for pair in told)
+        return noise_within([pair.error for pair in told], freedom=freedom)
 
     @cached_property
     def median(self) -> float:

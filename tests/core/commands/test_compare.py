@@ -121,6 +121,19 @@ def test_a_calibration_is_kept_and_stands_beside_later_verdicts(surroundings, mo
     assert "so many pairs find" not in other.stdout, "another case has another scatter"
 
 
+def test_a_run_that_contradicts_an_earlier_one_says_so(surroundings):
+    """Something around flaky made it slow in between."""
+    command = ["--frameworks", "tiny,flaky", *QUICK, "--no-verify", "--processes", "5"]
+    assert "earlier run" not in compare(*command).stdout
+    after = compare(*command, fault="slow")
+    said = " ".join(after.stdout.split())
+    assert "CONTRADICTED by an earlier run here: " in said
+    shown = subprocess.run(
+        [*MBENCH, "show"], capture_output=True, text=True, timeout=60, check=True
+    ).stdout  # fmt: skip
+    assert "CONTRADICTED by an earlier run here: " in " ".join(shown.split())
+
+
 def test_one_process_pair_gives_no_interval_and_no_winner(surroundings):
     result = compare("--frameworks", "tiny,flaky", *ONCE, "--format", "json", fault="slow")
     (comparison,) = documents(result)[0]["comparisons"]

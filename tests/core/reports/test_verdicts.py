@@ -13,6 +13,7 @@ from mbench.reports.verdicts import (
     evidence,
     further,
     noise_note,
+    past,
     sentence,
     setup,
     shown,
@@ -24,7 +25,8 @@ def comparison(**known):
     return {
         "verdict": "faster", "ratio": 1.087, "low": 1.06, "high": 1.115, "median": 1.09,
         "process_pairs": 5, "far_off": 0, "undetermined": None, "detectable": None,
-        "reason": "all processes measured", "next_step": None, "setup": None, **known,
+        "reason": "all processes measured", "next_step": None, "setup": None,
+        "past": [], "over_runs": None, **known,
     }  # fmt: skip
 
 
@@ -99,6 +101,36 @@ def test_how_both_are_set_up_stands_behind_their_names_and_the_interval_behind_i
 ):
     made = comparison(**{"setup": "first", "cases": [0, 1], **known})
     assert sentence({"cases": [TORCH, entry("tf")]}, made, ends=True) == said
+
+
+def then(ratio, low, high, *, contradicts=False, day=1):
+    return {"run": f"2026010{day}-120000-abcd", "started": f"2026-01-0{day}T12:00:00+00:00",
+            "ratio": ratio, "low": low, "high": high, "contradicts": contradicts}  # fmt: skip
+
+
+AGREES = then(1.07, 1.04, 1.1)
+FAR = then(0.95, 0.92, 0.98, contradicts=True, day=2)
+OVER = {"ratio": 1.02, "low": 0.9, "high": 1.15, "runs": 3}
+
+
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        ({}, ""),
+        ({"past": [AGREES]}, "as in 1 earlier run here"),
+        ({"past": [AGREES, AGREES], "over_runs": OVER},
+         "as in 2 earlier runs here; all 3 runs 1.02 (0.9 .. 1.15)"),
+        ({"past": [FAR]},
+         "CONTRADICTED by an earlier run here: 0.95 (0.92 .. 0.98), 20260102-120000-abcd"),
+        ({"past": [AGREES, FAR], "over_runs": OVER},
+         "CONTRADICTED by 1 of 2 earlier runs here: 0.95 (0.92 .. 0.98), 20260102-120000-abcd; "
+         "all 3 runs 1.02 (0.9 .. 1.15)"),
+        ({"past": [FAR], "verdict": "slower", "ratio": 0.8, "low": 0.75, "high": 0.85},
+         "CONTRADICTED by an earlier run here: 1.053 (1.02 .. 1.087), 20260102-120000-abcd"),
+    ],
+)  # fmt: skip
+def test_whether_earlier_runs_agree_is_said_in_the_direction_of_the_sentence(known, said):
+    assert past(comparison(**known)) == said
 
 
 def test_how_frameworks_are_set_up_is_said_once_where_all_are_alike():

@@ -84,6 +84,10 @@ def made(machine):
         events.Ceiling(case=1, operator="matmul", size=8, reason="oom: too large"),
         events.Outcome(case=1, outcome="oom", reason="too large", log=None),
         events.ComparisonEnd(comparison=0, reason="all processes measured"),
+        events.PastRatio(
+            case=1, baseline=0, run="r", started="then", ratio=1.0, low=0.9, high=1.1,
+            process_pairs=3,
+        ),
         events.End(status="complete", finished="then"),
     ]  # fmt: skip
 
@@ -100,7 +104,8 @@ def test_events_are_called_in_a_file_what_they_are_called_in_code():
     assert list(EVENTS) == [
         "run", "resumed", "comparison", "search", "case", "environment", "equal_work",
         "framework", "node", "calibration", "process", "build", "block", "telemetry", "evidence",
-        "changes", "memory", "rounding", "ceiling", "outcome", "comparison_end", "end",
+        "changes", "memory", "rounding", "ceiling", "outcome", "comparison_end",
+        "past_ratio", "end",
     ]  # fmt: skip
 
 

@@ -100,6 +100,19 @@ def whole_run(write_run, proven, machine):
                 case=0, answers=0.1, norm=0.1, tensor=0.1, direction=0.1, statistics=0.1
             ),
             events.Node(case=0, host="b", ranks=[0], system=machine()),
+            *(
+                events.PastRatio(
+                    case=1,
+                    baseline=0,
+                    run=run,
+                    started="then",
+                    ratio=0.5,
+                    low=0.4,
+                    high=0.6,
+                    process_pairs=3,
+                )
+                for run in ("r", "s")
+            ),
             events.Resumed(arguments=["mbench"], mbench="0.1.0", at="then"),
         ]
         with (folder / EVENTS_FILE).open("a") as file:

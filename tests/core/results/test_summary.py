@@ -258,10 +258,10 @@ def test_the_ratio_is_the_quotient_of_the_throughputs_in_the_table(document):
 
 def test_stalls_are_said(document):
     """One round of five takes three times as long: in one process by chance, in all by nature."""
-    steady, stalling = [[1.0] * 5] * 4, [1.0, 1.0, 3.0, 1.0, 1.0]
+    steady, stalling = [[1.0] * 10] * 4, [1.0, 1.0, 3.0, 1.0, 1.0] * 2
     for process in range(4):  # no two alike, or the interval has no width
-        steady[process] = [1.0 + 0.001 * process] * 5
-    once = {"tiny": steady, "flaky": [stalling, *[[1.0] * 5] * 3]}
+        steady[process] = [1.0 + 0.001 * process] * 10
+    once = {"tiny": steady, "flaky": [stalling, *[[1.0] * 10] * 3]}
     (comparison,) = document(seconds=once)["comparisons"]
     assert comparison["verdict"] == "no difference shown"
     assert comparison["low"] < 5 / 7 < comparison["high"], "pairs scatter, so little is certain"

@@ -81,6 +81,9 @@ def warnings(document: Document) -> list[str]:
         found.append(f"{unproven} of the ratios are of work that was not proven equal.")
     if shown := states.count(SHOWN):
         found.append(f"{shown} of the ratios are of work that was {SHOWN} alone.")
+    pasts = [each["past"] for each in document["comparisons"]]
+    if contradicted := sum(any(one["contradicts"] for one in past) for past in pasts):
+        found.append(f"Earlier runs of this machine contradict {contradicted} of the ratios.")
     if any(case["disturbances"] for case in document["cases"]):
         found.append("The machine was disturbed while it measured; see Disturbances.")
     if any(not case["standard"] for case in document["cases"]):
