@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from mbench.stats.scatter import Scatter
 from mbench.stats.signed_rank import ranked_interval
-from mbench.stats.student import quantile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,27 +66,33 @@ def geometric_interval(
     Processes are the replicates because each carries an offset of its own that no number of
     rounds within it removes; the scatter of their values holds both levels of noise. Up to nine
     values it is Student's interval of the geometric mean, by their variance pooled with what is
-    `known`. It is never narrower than the one by noise `within` processes alone, as far as that
-    scatters each of them. From ten values on it is made by ranks.
+    `known`. From ten values on it is made by ranks. It is never narrower than the one by noise
+    `within` processes alone, as far as that scatters each of them.
     """
     logs, count = [math.log(value) for value in values], len(values)
-    ranked = ranked_interval(logs, confidence) if count >= RANKED else None
-    if ranked:
-        center, low, high = ranked
-        return Interval(math.exp(center), math.exp(low), math.exp(high), count)
-    center = fmean(logs)
     if count < FEWEST:
-        return Interval(math.exp(center), None, None, count)
-    seen = Scatter(stdev(logs) ** 2, count - 1.0).pooled(known)
-    reach = max(one.reach(confidence) for one in (seen, within) if one) / math.sqrt(count)
-    return Interval(math.exp(center), math.exp(center - reach), math.exp(center + reach), count)
+        return Interval(math.exp(fmean(logs)), None, None, count)
+    ranked = ranked_interval(logs, confidence) if count >= RANKED else None
+    center, low, high = ranked or student_interval(logs, confidence, known)
+    if within:
+        reach = within.reach(confidence) / math.sqrt(count)
+        low, high = min(low, center - reach), max(high, center + reach)
+    return Interval(math.exp(center), math.exp(low), math.exp(high), count)
+
+
+def student_interval(
+    values: Sequence[float], confidence: float, known: Scatter | None
+) -> tuple[float, float, float]:
+    """The mean of three values at least, and the ends of its interval."""
+    center, count = fmean(values), len(values)
+    seen = Scatter(stdev(values) ** 2, count - 1.0).pooled(known)
+    reach = seen.reach(confidence) / math.sqrt(count)
+    return center, center - reach, center + reach
 
 
 def mean_interval(values: Sequence[float], *, confidence: float = CONFIDENCE) -> Interval:
     """Student's, of the mean of `values` of either sign, one per set of processes."""
     count = len(values)
-    center = fmean(values)
     if count < FEWEST:
-        return Interval(center, None, None, count)
-    reach = quantile(count - 1.0, 0.5 + confidence / 2) * stdev(values) / math.sqrt(count)
-    return Interval(center, center - reach, center + reach, count)
+        return Interval(fmean(values), None, None, count)
+    return Interval(*student_interval(values, confidence, None), count)

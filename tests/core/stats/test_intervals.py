@@ -63,17 +63,20 @@ def test_half_width_is_relative():
     assert Interval(200.0, 190.0, 214.0, 3).half_width == pytest.approx(0.06)
 
 
-def test_no_interval_is_narrower_than_the_noise_within_pairs_allows():
-    """Three pairs that agree by luck, whose rounds leave 1 % in each."""
-    made = geometric_interval([1.07, 1.0701, 1.0702], within=Scatter(0.01**2, 21.0))
-    reach = scipy.stats.t.ppf(0.975, 21) * 0.01 / math.sqrt(3)
+@pytest.mark.parametrize("count", [3, 12])
+def test_no_interval_is_narrower_than_the_noise_within_pairs_allows(count):
+    """Pairs that agree by luck, whose rounds leave 1 % in each; by ranks from ten on."""
+    values = [1.07 + 0.0001 * at for at in range(count)]
+    made = geometric_interval(values, within=Scatter(0.01**2, 21.0))
+    reach = scipy.stats.t.ppf(0.975, 21) * 0.01 / math.sqrt(count)
     assert math.log(made.high / made.low) / 2 == pytest.approx(reach)
 
 
+@pytest.mark.parametrize("count", [5, 12])
 @pytest.mark.parametrize("within", [0.0, 0.001, 0.01, 0.1])
-def test_noise_within_pairs_narrows_no_interval(within):
-    """So intervals hold the truth as often as Student's at least, whatever the noise."""
-    values = np.random.default_rng(0).lognormal(0, 0.02, 5)
+def test_noise_within_pairs_narrows_no_interval(within, count):
+    """So intervals hold the truth as often as without it at least, whatever the noise."""
+    values = np.random.default_rng(0).lognormal(0, 0.02, count)
     alone = geometric_interval(list(values))
     made = geometric_interval(list(values), within=Scatter(within**2, 35.0))
     assert made.value == alone.value

@@ -168,15 +168,18 @@ def test_noise_within_pairs_is_unknown_without_rounds_or_pairs(processes, rounds
     assert ratio(*sides).within is None
 
 
-def test_three_pairs_that_are_narrow_by_luck_hold_the_truth_too():
-    """Those of the narrowest quarter; with noise by the freedom of all its rounds, 89 % did."""
+@pytest.mark.parametrize(("processes", "offset", "least"), [(3, 0.015, 0.95), (10, 0.005, 0.92)])
+def test_pairs_that_are_narrow_by_luck_hold_the_truth_too(processes, offset, least):
+    """Those of the narrowest quarter. Of three, with noise by the freedom of all its rounds, 89 %
+    did; of ten, by ranks alone, 81 %.
+    """
     chance, found = random.Random(0), []
     for _ in range(1200):
-        sides = pair(chance, true=1.1, processes=3, rounds=8, offset=0.015, noise=0.05)
+        sides = pair(chance, true=1.1, processes=processes, rounds=8, offset=offset, noise=0.05)
         made = ratio(*sides).interval()
         found.append((made.half_width, made.low <= 1.1 <= made.high))
     narrow = sorted(found)[:300]
-    assert sum(held for _, held in narrow) / 300 > 0.95
+    assert sum(held for _, held in narrow) / 300 > least
 
 
 def test_pairs_without_offsets_hold_the_truth_and_are_less_wide_than_by_their_own_freedom():
