@@ -194,8 +194,8 @@ def past(comparison: Document) -> str:
     said = f"as in {runs} here"
     if against:
         share = f"{len(against)} of {runs}" if len(earlier) > 1 else "an earlier run"
-        latest = max(against, key=lambda one: one["started"])
-        said = f"CONTRADICTED by {share} here: {in_direction(comparison, latest)}, {latest['run']}"
+        latest = in_direction(comparison, against[0])
+        said = f"CONTRADICTED by {share} here: {latest}, {against[0]['run']}"
     if overall := comparison["over_runs"]:
         said += f"; all {overall['runs']} runs {in_direction(comparison, overall)}"
     return said

@@ -64,13 +64,17 @@ def key(spec: str, case: Case) -> tuple[str, Case]:
 
 
 def past_ratios(run: Run) -> Iterator[events.PastRatio]:
-    """What the latest runs beside `run` tell of its ratios: of the same two cases on the same
+    """What the latest runs before `run` tell of its ratios: of the same two cases on the same
     machine, by the same mbench, with the same proof, in either order.
+
+    Those that began later are no earlier runs: `run` may have been taken up again.
     """
     wanted = {who: document["cases"] for who, document in told(run)}
     lacking = dict.fromkeys(wanted, MOST_RATIOS)
     for other in latest(run.folder.parent) if wanted else ():
-        if other.id == run.id or not {who[0] for who in wanted} & set(identities(other)):
+        if other.id == run.id or other.header.started > run.header.started:
+            continue
+        if not {who[0] for who in wanted} & set(identities(other)):
             continue
         for (baseline, case, proof), document in told(other):
             ratio, low, high = document["ratio"], document["low"], document["high"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from mbench.results.past import MOST_RATIOS, past_ratios
@@ -69,6 +71,13 @@ def test_so_many_of_the_latest_runs_are_told(write_run):
     found = [one.run for one in past_ratios(now)]
     others = sorted(run.name for run in runs if run.name != now.id)
     assert found == others[::-1][:MOST_RATIOS]
+
+
+def test_a_run_that_began_later_is_no_earlier_one(write_run):
+    """As where an older run is taken up again."""
+    now, later = write_run(seconds=BOTH), write_run(seconds=BOTH) / "run.jsonl"
+    later.write_text(re.sub('"started":"[^"]+"', '"started":"2999-01-01"', later.read_text()))
+    assert list(past_ratios(load_run(now))) == []
 
 
 def test_a_run_that_cannot_be_read_is_passed_over(write_run):
