@@ -21,7 +21,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mbench.builtin import mbench_workloads
+from mbench.cli.builtin import mbench_workloads
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

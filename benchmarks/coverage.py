@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mbench.harness.stopping import narrow_enough
-from mbench.plan.adaptive import Adaptive
+from mbench.measure.stopping import narrow_enough
+from mbench.spec.adaptive import Adaptive
 from mbench.stats import (
     CONFIDENCE,
     STOPPED_CONFIDENCE,

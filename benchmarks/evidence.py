@@ -19,9 +19,9 @@ from statistics import fmean, median
 from workers import block, warm_workers
 
 from mbench.contract import wire
-from mbench.plan.plan import Sweep
+from mbench.machine.system import usable_cores
+from mbench.spec.planning import Sweep
 from mbench.stats import stdev
-from mbench.telemetry.system import usable_cores
 
 LEAD_SECONDS = 0.1
 

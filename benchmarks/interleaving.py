@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING
 
 from workers import block, warm_workers
 
-from mbench.plan.plan import Sweep
+from mbench.machine.system import usable_cores
+from mbench.spec.planning import Sweep
 from mbench.stats import pair_of
-from mbench.telemetry.system import usable_cores
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

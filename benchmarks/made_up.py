@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mbench.contract.case import Case
-from mbench.plan.adaptive import Adaptive
+from mbench.machine.system import System
 from mbench.results import encoding, events
 from mbench.results.evidence import Gates
 from mbench.results.folder import EVENTS_FILE, SCHEMA
-from mbench.telemetry.system import System
+from mbench.spec.adaptive import Adaptive
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING
 from scipy.stats import spearmanr
 from workers import ask_for_case, turn, warm_worker_of_each
 
-from mbench.doctor.pace import unevenness
-from mbench.harness.order import next_round
-from mbench.telemetry.pace import core_pace, memory_pace
+from mbench.machine.doctor.pace import unevenness
+from mbench.machine.pace import core_pace, memory_pace
+from mbench.measure.order import next_round
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING
 
 from workers import block, warm_workers
 
-from mbench.plan.plan import Sweep
+from mbench.machine.kernel import page_faults
+from mbench.machine.system import usable_cores
+from mbench.spec.planning import Sweep
 from mbench.stats import pair_of, ratio
-from mbench.telemetry.kernel import page_faults
-from mbench.telemetry.system import usable_cores
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -18,8 +18,8 @@ from time import perf_counter_ns
 import torch
 
 from mbench.contract.case import Case
+from mbench.worker.batch_cycler import BatchCycler
 from mbench.worker.clock import time_steps
-from mbench.worker.rotation import Rotation
 from mbench_pytorch.runtime import Runtime
 
 CALLS = {
@@ -46,7 +46,7 @@ def through_mbench(runtime: Runtime, made: Case):
     workload = made.resolve()
     benchmark = runtime.prepare(made, workload)
     benchmark.load_parameters(workload.parameters(seed=0))
-    return Rotation(benchmark).step, benchmark
+    return BatchCycler(benchmark).step, benchmark
 
 
 def by_hand(benchmark):

@@ -19,8 +19,8 @@ from statistics import fmean
 
 from workers import ask_for_case, turn, warm_worker_of_each
 
-from mbench.engine import steady
-from mbench.harness.order import next_round
+from mbench.machine import memory_layout
+from mbench.measure.order import next_round
 from mbench.stats import Pair, pair_of, stdev
 
 ROUNDS = 8
@@ -35,9 +35,9 @@ def main() -> None:
     arguments = parser.parse_args()
     chance = random.Random(0)
     found: dict[str, list[Pair]] = {order: [] for order in ORDERS}
-    os.environ.update(steady.variables() if arguments.steady else {})
+    os.environ.update(memory_layout.variables() if arguments.steady else {})
     with (
-        steady.steadily(arguments.threads) if arguments.steady else nullcontext(),
+        memory_layout.steadily(arguments.threads) if arguments.steady else nullcontext(),
         warm_worker_of_each(arguments) as workers,
     ):
         baseline, other = workers

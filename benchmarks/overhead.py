@@ -39,13 +39,13 @@ from statistics import fmean, median
 from typing import TYPE_CHECKING
 
 from mbench.contract.tier import ADVISED
-from mbench.engine import steady
 from mbench.engine.variables import thread_variables
 from mbench.environments.locate import find
 from mbench.environments.spec import parse
-from mbench.plugins import Plugins
+from mbench.machine import memory_layout
+from mbench.machine.system import usable_cores
+from mbench.plugins.manager import Plugins
 from mbench.stats import Interval, geometric_interval
-from mbench.telemetry.system import usable_cores
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,7 +82,7 @@ def main() -> None:
     found: dict[str, list[Process]] = {text: [] for text in children}
     for number in range(arguments.processes):
         for text, (command, variables) in children.items():
-            with steady.steadily(arguments.threads) if arguments.steady else nullcontext():
+            with memory_layout.steadily(arguments.threads) if arguments.steady else nullcontext():
                 answer = subprocess.run(
                     [*command, str(random.getrandbits(32))], env=variables, check=True,
                     stdout=subprocess.PIPE, stderr=None if as_json else subprocess.DEVNULL,
@@ -149,7 +149,7 @@ def child(
     paths = [ROOT, ROOT.parent / "core", ROOT.parent / "adapters" / FOLDERS[spec.name]]
     variables = {
         **os.environ,
-        **(steady.variables() if arguments.steady else {}),
+        **(memory_layout.variables() if arguments.steady else {}),
         **thread_variables(arguments.threads),
         **adapter.variables(threads=arguments.threads, device=arguments.device),
         **adapter.tiers[ADVISED].variables,  # as in bare/child.py

@@ -16,7 +16,7 @@ import io
 import os
 import time
 
-from mbench.harness.live import LiveProgress
+from mbench.progress.live import LiveProgress
 
 BLOCK_SECONDS = 0.25
 LABELS = ("torch", "tf", "mxnet", "paddle")

@@ -16,9 +16,9 @@ from mbench.contract.case import Case
 from mbench.engine.launch import launch
 from mbench.environments.locate import find
 from mbench.environments.spec import parse
-from mbench.harness.warmup import warm_up
-from mbench.plugins import Plugins
-from mbench.telemetry.system import describe_system, usable_cores
+from mbench.machine.system import describe_system, usable_cores
+from mbench.measure.warmup import warm_up
+from mbench.plugins.manager import Plugins
 
 
 def main() -> None:

@@ -32,9 +32,9 @@ from mbench.engine.launch import launch
 from mbench.engine.variables import thread_variables
 from mbench.environments.locate import find
 from mbench.environments.spec import parse
-from mbench.plugins import Plugins
+from mbench.machine.system import usable_cores
+from mbench.plugins.manager import Plugins
 from mbench.stats import pair_of, ratio
-from mbench.telemetry.system import usable_cores
 
 ROOT = Path(__file__).resolve().parent
 FOLDERS = {

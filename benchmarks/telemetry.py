@@ -17,12 +17,12 @@ from contextlib import nullcontext
 
 from workers import warm_workers
 
-from mbench.plan.adaptive import Adaptive
-from mbench.plan.plan import Sweep
+from mbench.machine.kernel import cores_of
+from mbench.machine.sampler import Sampler, family
+from mbench.machine.system import usable_cores
+from mbench.spec.adaptive import Adaptive
+from mbench.spec.planning import Sweep
 from mbench.stats import ratio
-from mbench.telemetry.kernel import cores_of
-from mbench.telemetry.sampler import Sampler, family
-from mbench.telemetry.system import usable_cores
 
 LOOKS = 200
 

@@ -23,10 +23,10 @@ from pathlib import Path
 
 from workers import fresh_workers
 
-from mbench.harness.stopping import narrow_enough
-from mbench.plan.plan import Sweep
+from mbench.machine.system import usable_cores
+from mbench.measure.stopping import narrow_enough
+from mbench.spec.planning import Sweep
 from mbench.stats import Interval, contrast
-from mbench.telemetry.system import usable_cores
 
 SKIPPED, COUNTED = 20, 100  # DLPerf's README
 FEWEST = 5  # processes per framework before an interval is believed: mbench's default

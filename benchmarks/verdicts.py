@@ -22,10 +22,10 @@ from offset import Rates, offset
 from scipy.special import betaincinv
 from workers import block, warm_workers
 
-from mbench.plan.adaptive import Adaptive
-from mbench.plan.plan import Sweep
+from mbench.machine.system import usable_cores
+from mbench.spec.adaptive import Adaptive
+from mbench.spec.planning import Sweep
 from mbench.stats import geometric_interval, pair_of, verdict
-from mbench.telemetry.system import usable_cores
 
 if TYPE_CHECKING:
     from mbench.engine.local import Worker

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from mbench.engine.launch import launch
 from mbench.environments.locate import find
-from mbench.harness.warmup import warm_up
-from mbench.plan.plan import Sweep, plan
-from mbench.plugins import Plugins
-from mbench.telemetry.system import usable_cores
+from mbench.machine.system import usable_cores
+from mbench.measure.warmup import warm_up
+from mbench.plugins.manager import Plugins
+from mbench.spec.planning import Sweep, plan
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

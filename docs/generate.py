@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin, g
 
 import click
 
-from mbench.cli import group
+from mbench.cli.main import group
 from mbench.contract.case import Case
 from mbench.contract.reading import Quantity
-from mbench.plan.protocol import Protocol
-from mbench.plugins import Plugins
+from mbench.plugins.manager import Plugins
 from mbench.results.events import EVENTS
+from mbench.spec.protocol import Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -24,10 +24,10 @@ from rich.console import Console
 from rich.terminal_theme import MONOKAI
 from rich.text import Text
 
-from mbench.commands import compare
-from mbench.commands.measure import carry_out
-from mbench.harness.live import LiveProgress
-from mbench.keywords import typed
+from mbench.api.keywords import typed
+from mbench.cli import compare
+from mbench.cli.measure import carry_out
+from mbench.progress.live import LiveProgress
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

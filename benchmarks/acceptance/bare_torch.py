@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from mbench.telemetry.nvml import seen_gpus
+from mbench.machine.nvml import seen_gpus
 from mbench_pytorch.vision import import_torchvision
 
 NCHW, NHWC = torch.contiguous_format, torch.channels_last

@@ -11,7 +11,7 @@ import time
 from dataclasses import asdict
 from statistics import median
 
-from mbench.telemetry.nvml import seen_gpus
+from mbench.machine.nvml import seen_gpus
 
 
 def main() -> None:

@@ -15,11 +15,11 @@ from mbench.contract.precision import PRECISIONS
 from mbench.environments.choice import is_here
 from mbench.environments.probe import packages
 from mbench.errors import MbenchError
-from mbench.plan.plan import Sweep, plan
-from mbench.plan.selection import select
-from mbench.plugins import Plugins
-from mbench.telemetry.nvml import seen_gpus
-from mbench.telemetry.system import describe_system
+from mbench.machine.nvml import seen_gpus
+from mbench.machine.system import describe_system
+from mbench.plugins.manager import Plugins
+from mbench.spec.planning import Sweep, plan
+from mbench.spec.selection import select
 
 MATTER = ("mbench", "torch", "jax", "flax", "optax", "transformers", "tensorflow", "mxnet",
           "paddlepaddle", "onnx", "numpy", "nvidia", "triton", "cuda", "cudnn")  # fmt: skip

@@ -14,9 +14,9 @@ from tempfile import TemporaryDirectory
 
 from mbench.engine.launch import launch
 from mbench.environments.locate import find
-from mbench.plan.plan import Sweep, plan
-from mbench.plugins import Plugins
-from mbench.telemetry.system import usable_cores
+from mbench.machine.system import usable_cores
+from mbench.plugins.manager import Plugins
+from mbench.spec.planning import Sweep, plan
 
 
 def main() -> None:

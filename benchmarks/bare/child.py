@@ -19,8 +19,8 @@ from functools import partial
 
 from mbench.contract.case import Case
 from mbench.worker import evidence
+from mbench.worker.batch_cycler import BatchCycler
 from mbench.worker.clock import time_steps
-from mbench.worker.rotation import Rotation
 
 WARMUP_STEPS = 6
 LEAD = 1
@@ -49,7 +49,7 @@ def main(folder: str, runtime: str, device: str, precision: str, *numbers: str) 
         workload = case.resolve()
         benchmark = adapter.prepare(case, workload)
         evidence.load(benchmark, partial(workload.parameters, seed=0), case)  # as a worker does
-        rotation = Rotation(benchmark)
+        rotation = BatchCycler(benchmark)
 
         def seconds(count: int) -> float:
             elapsed = time_steps(rotation.step, rotation.synchronize, count=count, lead=LEAD)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mbench.hookspecs import hookimpl
+from mbench.plugins.hooks import hookimpl
 from mbench_pytorch.plugin import PyTorch
 from mbench_tensorflow.plugin import TensorFlow
 

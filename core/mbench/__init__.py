@@ -6,15 +6,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mbench.api import compare, load, read, run, verify
+    from mbench.api.functions import compare, load, read, run, verify
+    from mbench.api.result import Interrupted, Proof, Proofs, Result, Verdict
     from mbench.errors import MbenchError, UsageError
-    from mbench.result import Interrupted, Proof, Proofs, Result, Verdict
 else:
 
     def __getattr__(name: str) -> Any:
         """Import what is public when it is first asked for: `import mbench` stays quick."""
         if name in __all__:
-            for place in ("errors", "result", "api"):
+            for place in ("errors", "api.result", "api.functions"):
                 module = import_module(f"mbench.{place}")
                 if name in module.__all__:
                     return getattr(module, name)

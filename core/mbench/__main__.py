@@ -10,7 +10,7 @@ __all__ = ["main"]
 
 def main() -> NoReturn:
     try:
-        from mbench.cli import main as command
+        from mbench.cli.main import main as command
     except KeyboardInterrupt:
         print("mbench: interrupted", file=sys.stderr)
         sys.exit(130)

@@ -15,12 +15,12 @@ from pathlib import Path
 
 import proven
 
-from mbench.builtin import mbench_workloads
+from mbench.cli.builtin import mbench_workloads
 from mbench.contract.case import LONGER, Case
 from mbench.environments.environment import Environment
-from mbench.equality.prove import prove
+from mbench.machine.system import usable_cores
 from mbench.results.proof import SHOWN
-from mbench.telemetry.system import usable_cores
+from mbench.verify.prove import prove
 
 __all__ = ["FORMS", "REPRESENTATIVES", "assert_form_proven", "assert_proven", "assert_shown",
            "in_turn"]  # fmt: skip

@@ -18,12 +18,12 @@ import pytest
 
 from mbench.contract import wire
 from mbench.contract.case import Case, find_workload
-from mbench.equality import judge
-from mbench.equality.changes import judge_changes, visible_rate
-from mbench.equality.gates import CHANGES, EXACT
-from mbench.equality.proof_case import proof_case
-from mbench.equality.reference import PLAIN_RATE, SEEDS, folder_of, load
 from mbench.sdk import tensors
+from mbench.verify import judge
+from mbench.verify.changes import judge_changes, visible_rate
+from mbench.verify.proof_case import proof_case
+from mbench.verify.reference import PLAIN_RATE, SEEDS, folder_of, load
+from mbench.verify.tolerances import CHANGES, EXACT
 from mbench.worker.session import Session
 from mbench.workloads import generator
 from mbench.workloads.workload import Workload

@@ -17,8 +17,8 @@ import numpy as np
 from ranks import observed
 
 from mbench.contract.case import Case
-from mbench.contract.place import Place
-from mbench.older import zipped
+from mbench.contract.compat import zipped
+from mbench.contract.rank import RankInfo
 
 PATIENCE_SECONDS = 60.0
 
@@ -26,7 +26,9 @@ PATIENCE_SECONDS = 60.0
 def main(runtime: str, rank: int, folder: Path) -> None:
     job = json.loads((folder / "job.json").read_text())
     peers = job["peers"]
-    place = Place(rank=rank, ranks=len(peers), local_rank=rank, local_ranks=len(peers), peers=peers)
+    place = RankInfo(
+        rank=rank, ranks=len(peers), local_rank=rank, local_ranks=len(peers), peers=peers
+    )
     module, _, name = runtime.partition(":")
     made = getattr(importlib.import_module(module), name)(device="cpu", threads=1, place=place)
     jobs = zipped(job["cases"], job["steps"], job["batches"])

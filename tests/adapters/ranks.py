@@ -22,7 +22,7 @@ from cases import make_case
 from small import BERT, resnet
 
 from mbench.contract.adapter import Unsupported
-from mbench.older import zipped
+from mbench.contract.compat import zipped
 
 __all__ = ["RATE", "WORKLOADS", "RanksAlike", "case", "in_ranks", "observed"]
 

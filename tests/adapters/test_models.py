@@ -10,7 +10,7 @@ import pytest
 from families import REPRESENTATIVES
 from lies import WORKLOADS
 
-from mbench.builtin import mbench_workloads
+from mbench.cli.builtin import mbench_workloads
 from mbench.contract.case import find_workload
 
 ADAPTERS = Path(__file__).parents[2] / "adapters"

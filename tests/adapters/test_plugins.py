@@ -15,8 +15,8 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 from mbench.contract.adapter import Adapter
-from mbench.leaflet import size
-from mbench.plugins import Plugins
+from mbench.plugins.adapter_metadata import size
+from mbench.plugins.manager import Plugins
 from mbench.workloads.resnet import RESNET50
 
 ADAPTERS = Plugins(external=False).adapters.unique()
@@ -146,8 +146,8 @@ def test_a_description_is_complete(name):
 
 def test_what_a_listing_needs_imports_no_framework_and_no_numpy():
     code = (
-        "import sys; from mbench.plugins import Plugins; p = Plugins(external=False);"
-        "from mbench.plan.selection import load_workload;"
+        "import sys; from mbench.plugins.manager import Plugins; p = Plugins(external=False);"
+        "from mbench.spec.selection import load_workload;"
         "[a.variables(threads=1, device='cpu') for a in p.adapters.unique().values()];"
         "[load_workload(w, n).parameter_count() for n, w in p.workloads.unique().items()];"
         "print(sorted({m.partition('.')[0] for m in sys.modules}))"

@@ -13,21 +13,21 @@ import pytest
 from fake_fio import install
 
 from mbench.contract.reading import read_fields
-from mbench.harness import facts
-from mbench.plan.adaptive import Adaptive
-from mbench.plan.plan import Sweep, plan
-from mbench.plugins import Plugins
+from mbench.machine.records import System
+from mbench.machine.sample import Sample
+from mbench.measure import facts
+from mbench.plugins.manager import Plugins
 from mbench.results import events
 from mbench.results.proof import SHOWN, ProofRecord
 from mbench.results.run import load_run
 from mbench.results.store import RunWriter
 from mbench.results.summary import summarize
-from mbench.telemetry.machine import System
-from mbench.telemetry.sample import Sample
+from mbench.spec.adaptive import Adaptive
+from mbench.spec.planning import Sweep, plan
 
 if TYPE_CHECKING:
     from mbench.engine.outcome import CaseEnded
-    from mbench.plan.protocol import Protocol
+    from mbench.spec.protocol import Protocol
 
 WriteRun = Callable[..., Path]
 PROVEN = ProofRecord(proven=True, worst=1.2e-7, failures=[], findings=[], notes=[], version="1.2")
@@ -51,7 +51,7 @@ def at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def plugins() -> Plugins:
     """mbench's own and the tiny framework's, whatever else is installed here."""
     entries = [
-        EntryPoint("mbench_builtin", "mbench.builtin", "mbench"),
+        EntryPoint("mbench_builtin", "mbench.cli.builtin", "mbench"),
         EntryPoint("mbench_tiny", "mbench_tiny", "mbench"),
     ]
     return Plugins(external=True, entries=entries)

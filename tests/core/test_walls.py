@@ -16,8 +16,7 @@ from pathlib import Path
 import pytest
 
 import mbench
-from mbench import hookspecs
-from mbench.plugins import Plugins
+from mbench.plugins.manager import Plugins, hooks
 
 CORE = Path(mbench.__file__).parent
 ADAPTERS = Path(__file__).parents[2] / "adapters"
@@ -80,49 +79,97 @@ def imports(file: Path, *, typed: bool = False) -> set[str]:
     return found
 
 
-def rooms(file: Path) -> set[str]:
-    """The rooms of mbench that a file imports from."""
-    parts = [module.split(".") for module in imports(file)]
-    known = {room(other) for other in FILES}
-    return {part[1] for part in parts if part[0] == "mbench" and len(part) > 1 and part[1] in known}
+def named(file: Path) -> set[str]:
+    """The packages of mbench that a file names: by imports, for annotations too, and in strings."""
+    parts = [module.split(".") for module in imports(file, typed=True)]
+    strings = {n.value for n in ast.walk(parsed(file))
+               if isinstance(n, ast.Constant) and isinstance(n.value, str)}  # fmt: skip
+    parts += [text.partition(":")[0].split(".") for text in strings if MODULE.fullmatch(text)]
+    return {p[1] for p in parts if p[0] == "mbench" and len(p) > 1 and p[1] in ROOMS}
+
+
+MODULE = re.compile(r"mbench(\.\w+)+(:\w+)?")
 
 
 def test_these_tests_see_what_they_should():
     assert len(FILES) > 60
-    assert {"contract", "workloads", "worker", "engine", "plugins", "cli"} <= set(map(room, FILES))
     file = CORE / "engine" / "single.py"
     assert "mbench.contract.wire" in imports(file)
-    assert "contract" in rooms(file)
+    assert "contract" in named(file)
     assert "collections.abc" not in imports(file), "imports for type checkers do not count"
+    assert "collections.abc" in imports(file, typed=True)
 
 
 PAGE = Path(__file__).parents[2] / "docs" / "architecture.md"
-ROW = re.compile(r"\| `(\w+)/?` \|(.*)\|")
-
-
-def allowed() -> dict[str, set[str]]:
-    """What each room may import, as the page's table of arrows says, from the ground up."""
-    table = PAGE.read_text().partition("## Arrows")[2].partition("\n## ")[0]
-    rows = [ROW.fullmatch(line) for line in table.splitlines()]
-    return {row[1]: set(re.findall(r"`(\w+)/?`", row[2])) for row in rows if row}
-
-
-ALLOWED = allowed()
 ROOMS = sorted({room(file) for file in FILES} - {"__init__", "__main__"})
 
 
-def test_the_page_has_every_room_above_what_it_imports():
-    assert sorted(ALLOWED) == ROOMS
-    seen: set[str] = set()
-    for name, below in ALLOWED.items():
-        assert below <= seen, f"{name} stands beneath what it imports: {below - seen}"
-        seen.add(name)
+def layers() -> list[set[str]]:
+    """The packages of each layer, as the page has them, from the ground up."""
+    table = PAGE.read_text().partition("## Layers")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| \d+ \|(.*?)\|", table, re.MULTILINE)
+    return [set(re.findall(r"`(\w+)/?`", row)) for row in rows]
 
 
-@pytest.mark.parametrize("name", ROOMS)
-def test_a_room_imports_what_the_page_says_and_all_of_it(name):
-    found = set().union(*(rooms(file) for file in FILES if room(file) == name))
-    assert found - {name} == ALLOWED[name]
+LAYERS = layers()
+LEVEL = {name: number for number, names in enumerate(LAYERS) for name in names}
+
+
+def test_the_page_has_every_package_in_one_layer():
+    assert sorted(name for names in LAYERS for name in names) == ROOMS
+    assert len(ROOMS) <= 22
+
+
+CLIMBS: set[str] = {
+    "api/functions.py -> cli",
+    "api/keywords.py -> cli",
+    "contract/adapter.py -> workloads",
+    "contract/case.py -> workloads",
+    "contract/device.py -> machine",
+    "contract/sketch.py -> workloads",
+    "measure/ceiling.py -> progress",
+    "measure/environment_pool.py -> progress",
+    "measure/execute.py -> explain",
+    "measure/locating.py -> progress",
+    "measure/proving.py -> progress",
+    "measure/run.py -> progress",
+    "measure/run_context.py -> progress",
+    "measure/verification.py -> progress",
+    "plugins/guards.py -> machine",
+    "plugins/hooks.py -> engine",
+    "plugins/hooks.py -> reports",
+    "plugins/manager.py -> engine",
+    "plugins/manager.py -> reports",
+    "reports/html/article.py -> explain",
+    "spec/adaptive.py -> measure",
+    "spec/arm.py -> environments",
+    "spec/fixed_steps.py -> measure",
+    "spec/order.py -> engine",
+    "spec/planning.py -> environments",
+    "spec/presets.py -> explain",
+}
+"""What still imports a higher layer."""
+
+
+def test_nothing_imports_a_higher_layer():
+    """For annotations neither, nor by the name of a module in a string."""
+    found = {
+        f"{file.relative_to(CORE)} -> {name}"
+        for file in FILES
+        if room(file) in LEVEL
+        for name in named(file)
+        if LEVEL[name] > LEVEL[room(file)]
+    }
+    assert found == CLIMBS
+
+
+def test_packages_of_one_layer_do_not_import_each_other_in_a_circle():
+    graph = {
+        name: {other for file in FILES if room(file) == name for other in named(file)
+               if other != name and LEVEL[other] == LEVEL[name]}
+        for name in ROOMS
+    }  # fmt: skip
+    list(graphlib.TopologicalSorter(graph).static_order())
 
 
 @pytest.mark.parametrize(
@@ -225,7 +272,7 @@ def test_every_module_says_what_it_is_for(file):
     assert says.endswith((".", "?")), says
 
 
-HOOKS = {name: hook for name, hook in vars(hookspecs).items() if hasattr(hook, "mbench_spec")}
+HOOKS = {name: hook for name, hook in vars(hooks).items() if hasattr(hook, "mbench_spec")}
 
 
 @pytest.mark.parametrize("name", HOOKS)
@@ -246,7 +293,7 @@ def test_there_are_hooks():
 TELL = """
 import json, sys
 sys.argv = ["mbench", *sys.argv[1:]]
-from mbench.cli import main
+from mbench.cli.main import main
 try:
     main()
 except SystemExit as end:
@@ -289,7 +336,7 @@ BEGUN = ["compare", "tiny", "tiny", "--models", "tiny-model", "--results", "none
 )
 def test_simple_commands_import_no_framework_and_nothing_slow(modules, arguments):
     found = modules(TELL, *arguments)
-    assert "mbench.cli" in found
+    assert "mbench.cli.main" in found
     tops = {module.partition(".")[0] for module in found}
     assert not tops & {*FRAMEWORKS, "scipy", "pandas", "matplotlib", "virtualenv"}
 
@@ -299,7 +346,7 @@ def test_help_imports_next_to_nothing(modules, arguments):
     found = modules(TELL, "--no-external-plugins", *arguments)
     tops = {module.partition(".")[0] for module in found}
     assert not tops & {"numpy", "rich", "psutil", "packaging", "filelock", "platformdirs"}
-    assert not any(m.startswith(("mbench.harness", "mbench.engine")) for m in found)
+    assert not any(m.startswith(("mbench.measure", "mbench.engine")) for m in found)
 
 
 def test_a_worker_imports_nothing_of_the_parents_side(modules):
@@ -308,6 +355,6 @@ def test_a_worker_imports_nothing_of_the_parents_side(modules):
         "print(json.dumps({'code': 0, 'modules': sorted(sys.modules)}), file=sys.stderr)"
     )
     ours = {module.split(".")[1] for module in found if module.startswith("mbench.")}
-    assert ours == {"contract", "older", "worker", "workloads"}
+    assert ours == {"contract", "worker", "workloads"}
     tops = {module.partition(".")[0] for module in found}
     assert not tops & {"click", "pluggy", "rich", "scipy", "psutil", "packaging", "platformdirs"}

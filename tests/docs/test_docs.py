@@ -11,15 +11,16 @@ import click
 import pytest
 
 import mbench
-from mbench import builtin, hookspecs
+from mbench.cli import builtin
 from mbench.contract import adapter
 from mbench.contract.device import Device
 from mbench.contract.outcome import OUTCOMES
 from mbench.contract.precision import PRECISIONS
-from mbench.equality import gates
-from mbench.equality.judge import CHECKS
-from mbench.plan.arm import parse_arm
-from mbench.results import standstill
+from mbench.plugins import hooks
+from mbench.results import frozen_parameters
+from mbench.spec.arm import parse_arm
+from mbench.verify import tolerances
+from mbench.verify.judge import CHECKS
 from mbench.workloads.workload import Workload
 
 CORE = Path(mbench.__file__).parent
@@ -63,9 +64,9 @@ def test_every_option_of_ours_has_a_help_text(generate):
 
 
 def test_every_hook_is_documented(pages):
-    hooks = [name for name in vars(hookspecs) if name.startswith("mbench_")]
-    assert hooks
-    for name in hooks:
+    names = [name for name in vars(hooks) if name.startswith("mbench_")]
+    assert names
+    for name in names:
         assert f"`{name}`" in pages["docs/architecture.md"], name
 
 
@@ -100,24 +101,28 @@ def test_every_outcome_precision_and_check_is_documented_as_it_is(pages):
 def test_the_gates_are_the_documented_ones(pages):
     rows = re.findall(r"^\| (.+?) \| ([\de.-]+) \|", pages["docs/equal-work.md"], re.MULTILINE)
     found = {name: float(value) for name, value in rows}
-    timed = {f"`timed`, `{precision}`": gate for precision, gate in gates.TIMED.items()}
-    others = {"everything in float64": gates.EXACT, "`flops`": gates.FLOPS, "`parameters`": 0.0}
-    others |= {"`dropout`": gates.DROPOUT, "growth of updates": gates.GROWTH}
-    others["updates of each tensor, with dropout and AdamW"] = gates.DROPPED_TENSOR
-    others["tensors of a part that stands still"] = standstill.FEWEST
-    others["`rule`, parameters in half precision"] = gates.RULE["bf16"]
+    timed = {f"`timed`, `{precision}`": gate for precision, gate in tolerances.TIMED.items()}
+    others = {
+        "everything in float64": tolerances.EXACT,
+        "`flops`": tolerances.FLOPS,
+        "`parameters`": 0.0,
+    }
+    others |= {"`dropout`": tolerances.DROPOUT, "growth of updates": tolerances.GROWTH}
+    others["updates of each tensor, with dropout and AdamW"] = tolerances.DROPPED_TENSOR
+    others["tensors of a part that stands still"] = frozen_parameters.FEWEST
+    others["`rule`, parameters in half precision"] = tolerances.RULE["bf16"]
     assert found == {**timed, **others}
-    single, half = gates.CHANGES["fp32"], gates.CHANGES["amp-bf16"]
+    single, half = tolerances.CHANGES["fp32"], tolerances.CHANGES["amp-bf16"]
     said = f"a tensor {single.short} too small; an eighth of the model: {single.shorter} in size, "
     assert f"{said}{single.direction} in direction" in pages["docs/equal-work.md"]
     said = f"a tensor {half.short} too small; an eighth of the model: {half.shorter} too small, "
     said += f"{half.longer} too large |"
     assert said in pages["docs/equal-work.md"]
-    for precision, (norm, direction) in gates.CHANGED.items():
+    for precision, (norm, direction) in tolerances.CHANGED.items():
         said = f"{norm:.0e}, {direction:.0e}".replace("e-0", "e-")
         assert precision == "fp64" or f"| {said} |" in pages["docs/equal-work.md"], precision
-    assert gates.DRIFT == 0.1, "the text says so"
-    assert gates.UPDATE_FLOOR == 0.01, "the text says so"
+    assert tolerances.DRIFT == 0.1, "the text says so"
+    assert tolerances.UPDATE_FLOOR == 0.01, "the text says so"
 
 
 def test_every_variable_is_documented(pages):

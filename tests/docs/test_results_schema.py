@@ -14,6 +14,7 @@ import pytest
 from fake_nvml import FakeGpu, FakeNvml
 
 from mbench.contract.axes import AXES
+from mbench.machine.nvml import Gpu
 from mbench.reports.csv import render
 from mbench.results import events
 from mbench.results.encoding import encode
@@ -21,7 +22,6 @@ from mbench.results.events import EVENTS
 from mbench.results.evidence import Rounding
 from mbench.results.run import load_run
 from mbench.results.summary import summarize
-from mbench.telemetry.nvml import Gpu
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from mbench.builtin import mbench_workloads
-from mbench.equality.gates import EXACT
+from mbench.cli.builtin import mbench_workloads
+from mbench.verify.tolerances import EXACT
 from mbench.workloads.operators import KINDS, OPERATORS
 from mbench.workloads.operators.updates import UPDATES
 

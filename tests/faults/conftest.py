@@ -10,11 +10,11 @@ import pytest
 from cases import GATES, make_case
 from surroundings import Surroundings, eventually
 
-from mbench import cli
-from mbench.plan.adaptive import Adaptive
+from mbench.cli.main import main
+from mbench.machine.system import describe_system
 from mbench.results import events
 from mbench.results.store import RunWriter
-from mbench.telemetry.system import describe_system
+from mbench.spec.adaptive import Adaptive
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,7 +69,7 @@ def mbench(monkeypatch, capfd):
     def mbench(*arguments):
         monkeypatch.setattr(sys, "argv", ["mbench", *map(str, arguments)])
         with pytest.raises(SystemExit) as end:
-            cli.main()
+            main.main()
         return end.value.code, *capfd.readouterr()
 
     yield mbench

@@ -22,23 +22,23 @@ from typing import TYPE_CHECKING, Any
 
 from cases import GATES, make_case
 
-from mbench.builtin import FORMATS, LAYOUTS
+from mbench.cli.builtin import FORMATS, LAYOUTS
 from mbench.contract import wire
 from mbench.contract.adapter import FrameworkInfo
 from mbench.contract.reading import Malformed
 from mbench.engine.channel import Channel
-from mbench.equality import cache as proofs
 from mbench.errors import MbenchError
-from mbench.plan.adaptive import Adaptive
+from mbench.machine.sample import Sample
+from mbench.machine.system import describe_system
 from mbench.reports import html
 from mbench.results import calibration, events
 from mbench.results.proof import FindingRecord, ProofRecord
 from mbench.results.run import load_run
 from mbench.results.store import RunWriter
 from mbench.results.summary import summarize
-from mbench.suites.suite import find_suite
-from mbench.telemetry.sample import Sample
-from mbench.telemetry.system import describe_system
+from mbench.spec.adaptive import Adaptive
+from mbench.spec.suite import find_suite
+from mbench.verify import cache as proofs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -197,7 +197,7 @@ def render_all(document: dict[str, Any]) -> None:
     for name in FORMATS:
         import_module(f"mbench.reports.{name}").render(document).encode()
     for name in LAYOUTS:
-        module = import_module(f"mbench.reports.layouts.{name}")
+        module = import_module(f"mbench.reports.compat_formats.{name}")
         for format_ in ("table", "csv"):
             with suppress(MbenchError):  # it may have no row for such a run
                 module.render(document, format_=format_)

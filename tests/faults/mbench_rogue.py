@@ -17,7 +17,7 @@ import time
 from mbench_tiny import Runtime, Tiny
 from mbench_tiny_flaky import FlakyModel
 
-from mbench.hookspecs import hookimpl
+from mbench.plugins.hooks import hookimpl
 
 ELAPSED = '{"message":"Elapsed","start_nanoseconds":1,"nanoseconds":%s}\n'
 FAILURE = '{"message":"Failure","outcome":"%s","reason":"made up"}\n'

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 from surroundings import QUICK, eventually
 
-from mbench.harness.lines import LinesProgress
-from mbench.harness.narrator import Narrator
+from mbench.progress.lines import LinesProgress
+from mbench.progress.reporter import ProgressReporter
 
 if TYPE_CHECKING:
     from surroundings import Surroundings
@@ -141,7 +141,7 @@ def test_what_left_the_group_dies_with_a_killed_mbench(around):
 
 SLOW = """
 import pathlib, time
-from mbench.hookspecs import hookimpl
+from mbench.plugins.hooks import hookimpl
 def slow(document):
     pathlib.Path("rendering").touch()
     time.sleep(600)
@@ -173,7 +173,7 @@ def test_ctrl_c_in_the_report_still_says_where_the_run_is(around, interrupted):
 
 def test_ctrl_c_between_measurement_and_report_says_where_the_run_is(mbench, monkeypatch, tmp_path):
     def interrupted(progress):
-        monkeypatch.setattr(LinesProgress, "close", Narrator.close)
+        monkeypatch.setattr(LinesProgress, "close", ProgressReporter.close)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(LinesProgress, "close", interrupted)
@@ -188,7 +188,7 @@ def test_an_environment_half_built_is_not_left(around, number):
     """pip waits for an index that never answers."""
     around.install(
         "plugin_kept",
-        "from mbench.hookspecs import hookimpl\nfrom mbench_rogue import Rogue\n"
+        "from mbench.plugins.hooks import hookimpl\nfrom mbench_rogue import Rogue\n"
         "class Kept(Rogue):\n    imports = ('no_such_module',)\n"
         "    def __init__(self):\n        super().__init__('none')\n        self.name = 'kept'\n"
         "    def requirements(self, *_):\n        return ['no-such-distribution==1.0']\n"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from surroundings import Surroundings
 
 FRAMEWORK = """
-from mbench.hookspecs import hookimpl
+from mbench.plugins.hooks import hookimpl
 from mbench_rogue import Rogue
 class Kept(Rogue):
     imports = ("no_such_module",)

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from surroundings import one_line
 
-from mbench.builtin import FORMATS, LAYOUTS
-from mbench.plugins import Plugins
+from mbench.cli.builtin import FORMATS, LAYOUTS
+from mbench.plugins.manager import Plugins
 from mbench.results import events, runfile
 from mbench.results.run import load_run
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from surroundings import Done
 
 HEAD = """
-from mbench.hookspecs import hookimpl
+from mbench.plugins.hooks import hookimpl
 from mbench_rogue import Rogue
 """
 FRAMEWORK = """

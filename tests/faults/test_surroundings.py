@@ -12,10 +12,11 @@ from pathlib import Path
 import pytest
 from surroundings import PATIENCE, one_line
 
-from mbench import cli, console
-from mbench.commands.output import check_writable
+from mbench import console
+from mbench.cli.main import main
+from mbench.cli.output import check_writable
 from mbench.errors import UsageError
-from mbench.harness.progress import LinesProgress
+from mbench.progress.progress import LinesProgress
 
 MBENCH = [sys.executable, "-m", "mbench"]
 COMPARE = ["compare", "--frameworks", "tiny,tiny", "--models", "tiny-model", "--processes", "1",
@@ -94,7 +95,7 @@ def test_a_user_whom_the_system_does_not_know_is_at_home(monkeypatch):
     monkeypatch.setattr(pwd, "getpwuid", {}.__getitem__)
     with pytest.raises(RuntimeError):
         Path.home()
-    cli.be_at_home()
+    main.be_at_home()
     assert Path.home() == Path("/")
     assert Path("~/.cache").expanduser().is_absolute()
 

@@ -13,10 +13,11 @@ from surroundings import PATIENCE, Surroundings, eventually
 
 from mbench.contract import wire
 from mbench.contract.case import Case
-from mbench.contract.place import ALONE
-from mbench.engine import channel, ending, local, single
+from mbench.contract.rank import SINGLE
+from mbench.engine import channel, local, single
 from mbench.engine.outcome import CaseEnded
 from mbench.engine.program import Program
+from mbench.machine import process_end
 from mbench.results.run import load_run
 from mbench.results.summary import summarize
 
@@ -120,7 +121,7 @@ def start(
             variables={"ROGUE": fault, "FAULTS": around.mark},
             log=around.folder / f"{fault}.log", timeout_seconds=PATIENCE,
         )  # fmt: skip
-        worker = local.start(program, [ALONE])
+        worker = local.start(program, [SINGLE])
         workers.append(worker)
         worker.start(wire.Start(runtime="mbench_rogue:RogueRuntime", device="cpu", threads=1))
         worker.prepare(CASE)
@@ -167,7 +168,7 @@ def test_who_answers_twice_is_not_believed_the_second_time(start):
 
 
 def test_a_flood_is_bounded_and_the_last_words_stay(start, monkeypatch):
-    monkeypatch.setattr(ending, "MOST_BYTES", 2**22)
+    monkeypatch.setattr(process_end, "MOST_BYTES", 2**22)
     monkeypatch.setattr(channel, "LOOK_SECONDS", 0.05)
     worker = start("flood")
     with pytest.raises(CaseEnded, match="its last words: that was all"):

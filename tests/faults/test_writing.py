@@ -13,12 +13,12 @@ from surroundings import PATIENCE, one_line
 
 from mbench.contract.reading import Malformed
 from mbench.errors import MbenchError
-from mbench.plan.adaptive import Adaptive
+from mbench.machine.system import describe_system
 from mbench.results import events, runfile
 from mbench.results.run import load_run, pick_run
 from mbench.results.runfile import RunFile
 from mbench.results.store import RunWriter
-from mbench.telemetry.system import describe_system
+from mbench.spec.adaptive import Adaptive
 
 
 def test_a_run_that_is_being_measured_cannot_be_resumed(mbench, store):

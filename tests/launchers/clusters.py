@@ -218,14 +218,14 @@ def keeping() -> list[psutil.Process]:
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error):
             words = process.cmdline()
-            ours = "mbench.engine.keeper" in words or any("bootstrap.py" in word for word in words)
+            ours = "mbench.engine.agent" in words or any("bootstrap.py" in word for word in words)
             if ours and process.status() != psutil.STATUS_ZOMBIE and on_a_host(process.pid):
                 found.append(process)
     return found
 
 
 def workers() -> list[psutil.Process]:
-    return [process for process in keeping() if "mbench.engine.keeper" not in process.cmdline()]
+    return [process for process in keeping() if "mbench.engine.agent" not in process.cmdline()]
 
 
 def on_a_host(pid: int) -> bool:

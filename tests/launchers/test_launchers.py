@@ -21,7 +21,7 @@ from mbench.contract import wire
 from mbench.engine.outcome import CaseEnded
 from mbench.engine.watching import watching
 from mbench.errors import MbenchError
-from mbench.telemetry.usage import usage
+from mbench.machine.usage import usage
 
 CASE = make_case(mode="inference")
 NOTICE = 10.0

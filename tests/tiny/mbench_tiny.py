@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mbench.hookspecs import hookimpl
+from mbench.plugins.hooks import hookimpl
 from mbench.sdk.benchmark import Prepared
 from mbench.sdk.checks import require
 from mbench.sdk.compiler import Compiler

@@ -22,9 +22,9 @@ from mbench.sdk.network import interface_of, split
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mbench.contract.place import Place
+    from mbench.contract.rank import RankInfo
 
-__all__ = ["Ranks", "join"]
+__all__ = ["WorkerGroup", "join"]
 
 AXIS = "ranks"
 LONG_SECONDS = 24 * 60 * 60
@@ -35,7 +35,7 @@ LAYOUT = P(), P(AXIS), P(), P()
 What is `P(AXIS)` is each rank's own, side by side along the first axis."""
 
 
-def join(place: Place, device: str) -> None:
+def join(place: RankInfo, device: str) -> None:
     """Meet the other processes; JAX must not have looked for devices yet."""
     jax.config.update("jax_cpu_collectives_implementation", "gloo")
     if interface := interface_of(split(place.own)[0]):
@@ -67,7 +67,7 @@ def listen_at(interface: str) -> None:
     xla_bridge.register_backend_factory("cpu", client, priority=0, fail_quietly=False)
 
 
-class Ranks:
+class WorkerGroup:
     """The processes that train together, each with one device of a mesh."""
 
     differences = (
@@ -75,7 +75,7 @@ class Ranks:
         "XLA chooses what it sends together and when",
     )
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: RankInfo) -> None:
         firsts: dict[int, Any] = {}
         for device in jax.devices():
             firsts.setdefault(device.process_index, device)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mbench.hookspecs import hookimpl
+from mbench.plugins.hooks import hookimpl
 from mbench.sdk.plugin import NO_TF32_ON_CPU, AdapterBase, Lack
 from mbench_jax.tiers import TIERS
 

@@ -58,9 +58,9 @@ class Benchmark(Prepared):
         """Those that exchange with this process; None where it is alone."""
         if self.among.ranks == 1 or not (self.updates or self.workload.exchanges):
             return None
-        from mbench_jax.parallel import Ranks
+        from mbench_jax.parallel import WorkerGroup
 
-        return Ranks(self.among)
+        return WorkerGroup(self.among)
 
     def shared(self, tree: Any) -> Any:
         """Arrays as a step takes them that are the same on all ranks,"""

@@ -17,7 +17,7 @@ from megengine.autodiff import Function
 from megengine.core._imperative_rt.core2 import apply
 from megengine.core.ops import builtin
 
-from mbench.older import Protocol, zipped
+from mbench.contract.compat import Protocol, zipped
 from mbench.sdk.regions import shares
 from mbench_megengine.parameters import placed
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from mxnet import gluon
 
-    from mbench.contract.place import Place
+    from mbench.contract.rank import RankInfo
     from mbench_mxnet.parallel import Exchange
 
 __all__ = ["Update"]
@@ -54,7 +54,7 @@ class Update(UpdateBase):
             together = "one parameter" if aggregate == 1 else f"up to {aggregate} parameters"
             self.differences = [f"a fused kernel updates {together} at a time"]
 
-    def exchange_among(self, place: Place) -> None:
+    def exchange_among(self, place: RankInfo) -> None:
         """Make it the update of several processes: by the mean of their gradients, which are added
         up between backward and what follows.
         """

@@ -25,7 +25,7 @@ from mbench.sdk.network import interface_of, split
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from mbench.contract.place import Place
+    from mbench.contract.rank import RankInfo
 
 __all__ = ["Exchange", "join", "known"]
 
@@ -46,7 +46,7 @@ keys: dict[tuple[Any, ...], int] = {}
 too: servers forget none."""
 
 
-def join(place: Place, device: str) -> None:
+def join(place: RankInfo, device: str) -> None:
     """Start what this rank must, and meet the others; once in a process."""
     global store
     address, port = split(place.meet)
@@ -116,7 +116,7 @@ class Exchange:
     case is exchanged at a time: the next has the same keys.
     """
 
-    def __init__(self, gradients: Sequence[nd.NDArray], place: Place, *, exact: bool) -> None:
+    def __init__(self, gradients: Sequence[nd.NDArray], place: RankInfo, *, exact: bool) -> None:
         self.gradients = gradients
         self.place = place
         sent = gradients

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from mbench.hookspecs import hookimpl
+from mbench.plugins.hooks import hookimpl
 from mbench.sdk.plugin import NO_TF32_ON_CPU, AdapterBase, Lack
 from mbench_onnxruntime.tiers import TIERS
 

@@ -18,7 +18,7 @@ from mbench.sdk.network import interface_of, split
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from mbench.contract.place import Place
+    from mbench.contract.rank import RankInfo
 
     Tensors = Mapping[str, paddle.Tensor]
     Compute = Callable[[Tensors], paddle.Tensor]
@@ -29,7 +29,7 @@ BACKENDS = {"cpu": "gloo", "cuda": "nccl"}
 INTERFACES = ("GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME")
 
 
-def join(place: Place, device: str) -> None:
+def join(place: RankInfo, device: str) -> None:
     """Meet the other processes; returns when all are there."""
     interface = interface_of(split(place.own)[0])
     for name in INTERFACES if interface else ():

@@ -22,7 +22,7 @@ from mbench.sdk.network import interface_of, split
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from mbench.contract.place import Place
+    from mbench.contract.rank import RankInfo
 
     Tensors = Mapping[str, torch.Tensor]
     Compute = Callable[[nn.Module, Tensors], torch.Tensor]
@@ -39,7 +39,7 @@ STOPPABLE = {"TORCH_NCCL_ENABLE_MONITORING": "0", "TORCH_NCCL_ASYNC_ERROR_HANDLI
 their turn, for one that hangs. Whoever started the processes watches them instead."""
 
 
-def join(place: Place, device: str) -> None:
+def join(place: RankInfo, device: str) -> None:
     """Meet the other processes; returns when all are there."""
     interface = interface_of(split(place.own)[0])
     for name in INTERFACES if interface else ():

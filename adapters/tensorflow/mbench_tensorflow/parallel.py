@@ -19,7 +19,7 @@ from mbench.sdk.network import interface_of, split
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mbench.contract.place import Place
+    from mbench.contract.rank import RankInfo
     from mbench_tensorflow.compiler import Backward, Eager
 
     Tensors = Mapping[str, tf.Tensor]
@@ -38,7 +38,7 @@ joined: list[tf.distribute.Strategy] = []
 """This process', which can join others once, before anything is computed."""
 
 
-def join(place: Place, device: str) -> None:
+def join(place: RankInfo, device: str) -> None:
     """Wait for the other processes, each of which listens at its own address.
 
     There is no time limit on an exchange, for TensorFlow would start a thread for each.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
-from mbench.older import zipped
+from mbench.contract.compat import zipped
 from mbench.sdk.regions import shares
 from mbench_tensorflow1.parameters import Store, Tensor
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
-from mbench.older import zipped
+from mbench.contract.compat import zipped
 from mbench.sdk.optimizer import UpdateBase, clip_factor, decays, find_rule
 
 if TYPE_CHECKING:

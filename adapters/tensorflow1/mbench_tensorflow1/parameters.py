@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mbench.older import zipped
+from mbench.contract.compat import zipped
 from mbench.sdk import tensors
 from mbench.sdk.tensors import Native
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from mbench.contract.place import ALONE
-from mbench.older import Protocol, runtime_checkable
+from mbench.contract.compat import Protocol, runtime_checkable
+from mbench.contract.rank import SINGLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from mbench.contract.case import Case
-    from mbench.contract.place import Place
+    from mbench.contract.rank import RankInfo
     from mbench.contract.tier import Tier
     from mbench.contract.trace import Traced
     from mbench.workloads.workload import Workload
@@ -198,7 +198,7 @@ class Runtime(Protocol):
         *,
         device: str,
         threads: int,
-        place: Place = ALONE,
+        place: RankInfo = SINGLE,
         device_memory_bytes: int | None = None,
     ) -> None:
         """Import and set up the framework; raises Unsupported if it lacks the device.

@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
+from mbench.contract.compat import CHECKS, hints_of
 from mbench.contract.precision import PRECISIONS
 from mbench.contract.scale import ALONE
 from mbench.contract.tier import FIRST, TIERS
-from mbench.older import CHECKS, hints_of
 
 __all__ = [
     "AXES",

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mbench.older import Protocol
+from mbench.contract.compat import Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from mbench.doctor.check import Check
-    from mbench.telemetry.sample import GpuSample
+    from mbench.machine.doctor.check import Check
+    from mbench.machine.sample import GpuSample
 
 __all__ = ["HOST", "Accelerator", "Device"]
 

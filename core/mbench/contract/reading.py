@@ -11,7 +11,7 @@ import types
 import typing
 from collections.abc import Mapping
 
-from mbench.older import CHECKS, hints_of, zipped
+from mbench.contract.compat import CHECKS, hints_of, zipped
 
 __all__ = ["Malformed", "Quantity", "printable", "read_fields"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from mbench.older import Protocol
+from mbench.contract.compat import Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

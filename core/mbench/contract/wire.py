@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from mbench.contract.adapter import FrameworkInfo
 from mbench.contract.case import Case
 from mbench.contract.outcome import FAILURES
-from mbench.contract.place import ALONE, Place
+from mbench.contract.rank import SINGLE, RankInfo
 from mbench.contract.reading import Malformed, read_fields
 from mbench.contract.trace import Traced
 
@@ -63,7 +63,7 @@ class Start:
     runtime: str
     device: str
     threads: int
-    place: Place = ALONE
+    place: RankInfo = SINGLE
     device_memory_bytes: int | None = None
 
 

@@ -6,24 +6,24 @@ import atexit
 import time
 from typing import TYPE_CHECKING
 
+from mbench.engine.agents import Keepers, passed
 from mbench.engine.command import Command
 from mbench.engine.descriptors import OF_REMOTE, allow
-from mbench.engine.ending import last_words
-from mbench.engine.keepers import Keepers, passed
-from mbench.engine.ranks import Ranks, named
+from mbench.engine.jobs import look
 from mbench.engine.remote import RemoteWorker
-from mbench.engine.together import look
+from mbench.engine.worker_group import WorkerGroup, named
 from mbench.errors import MbenchError, reason_of
+from mbench.machine.process_end import last_words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from mbench.contract.place import Place
+    from mbench.contract.rank import RankInfo
     from mbench.engine.command import Engine
     from mbench.engine.program import Program
     from mbench.engine.single import SingleWorker
     from mbench.engine.worker import Worker
-    from mbench.telemetry.machine import Machine
+    from mbench.machine.records import Machine
 
 __all__ = ["Cluster"]
 
@@ -38,7 +38,7 @@ class Cluster:
         self.name = engine.name
         atexit.register(self.close)
 
-    def __call__(self, program: Program, places: Sequence[Place], /) -> Worker:
+    def __call__(self, program: Program, places: Sequence[RankInfo], /) -> Worker:
         """A process at each place; raises CaseEnded or MbenchError."""
         needed = 1 + places[-1].rank // places[-1].local_ranks
         if needed > self.keepers.count:
@@ -57,7 +57,7 @@ class Cluster:
             for worker in workers:
                 worker.kill()
             raise
-        return Ranks(workers) if len(workers) > 1 else workers[0]
+        return WorkerGroup(workers) if len(workers) > 1 else workers[0]
 
     def machines(self) -> Mapping[str, Machine]:
         """What the keepers tell of their nodes, by host; raises MbenchError."""

@@ -8,9 +8,9 @@ import signal
 import subprocess
 from typing import TYPE_CHECKING, Protocol
 
-from mbench.engine.ending import bound, ending, last_words
-from mbench.engine.kin import VARIABLE, Kin
 from mbench.engine.scratch import Folder
+from mbench.machine.process_end import bound, ending, last_words
+from mbench.machine.process_tree import VARIABLE, ProcessTree
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -42,7 +42,7 @@ class Command:
         self.name = name
         self._folder = Folder()
         self.log = self._folder.path / "engine.log"
-        self._kin = Kin()
+        self._kin = ProcessTree()
         held_by_watcher, self._leash = os.pipe()
         try:
             with self.log.open("ab") as output:

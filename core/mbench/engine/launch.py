@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 from mbench.contract import wire
 from mbench.contract.axes import STEADY
-from mbench.contract.place import places_of
-from mbench.engine import local, steady
+from mbench.contract.rank import places_of
+from mbench.engine import local
+from mbench.engine.device_memory import allocator_bytes
 from mbench.engine.outcome import CaseEnded
 from mbench.engine.program import Program
-from mbench.engine.room import allocator_bytes
 from mbench.engine.variables import inherited, of_worker
 from mbench.errors import MbenchError
+from mbench.machine import memory_layout
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,7 +46,7 @@ def launch(
             python=environment.python,
             modules=(adapter.runtime.partition(":")[0], case.workload.partition(":")[0]),
             variables={
-                **(steady.variables() if steadily else {}),
+                **(memory_layout.variables() if steadily else {}),
                 **of_worker(adapter, case),
                 **environment.variables(),
                 **case.variables,

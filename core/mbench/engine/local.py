@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING
 
 from mbench.engine.channel import Channel
 from mbench.engine.descriptors import OF_LOCAL, allow
-from mbench.engine.ending import bound, end_of
+from mbench.engine.jobs import look
 from mbench.engine.process import WorkerProcess
-from mbench.engine.ranks import Ranks
 from mbench.engine.single import SingleWorker
-from mbench.engine.together import look
 from mbench.engine.worker import Process
+from mbench.engine.worker_group import WorkerGroup
 from mbench.errors import MbenchError
+from mbench.machine.process_end import bound, end_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mbench.contract.place import Place
+    from mbench.contract.rank import RankInfo
     from mbench.engine.outcome import CaseEnded
     from mbench.engine.program import Program
     from mbench.engine.worker import Worker
@@ -37,7 +37,7 @@ LOWEST_PORT = 10240
 PORTS_TRIED = 32
 
 
-def start(program: Program, places: Sequence[Place], /) -> Worker:
+def start(program: Program, places: Sequence[RankInfo], /) -> Worker:
     """The launcher "local": all places are on this machine; raises CaseEnded."""
     if places[-1].local_ranks != len(places):
         raise MbenchError("the launcher local starts processes of this machine only")
@@ -52,13 +52,13 @@ def start(program: Program, places: Sequence[Place], /) -> Worker:
         for worker in workers:
             worker.kill()
         raise
-    return workers[0] if len(workers) == 1 else Ranks(workers)
+    return workers[0] if len(workers) == 1 else WorkerGroup(workers)
 
 
 class LocalWorker(SingleWorker):
     """One process behind a pipe each way."""
 
-    def __init__(self, program: Program, place: Place) -> None:
+    def __init__(self, program: Program, place: RankInfo) -> None:
         """Start `program`, which is still to be greeted; raises CaseEnded."""
         self.log = program.log
         self.place = place

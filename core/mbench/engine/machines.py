@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mbench.devices import kinds
-from mbench.engine.steady import lack
-from mbench.several import Several
-from mbench.telemetry.machine import DeviceSeen, Machine
-from mbench.telemetry.system import describe_system, hardware_threads
+from mbench.machine.device_group import Several
+from mbench.machine.devices import kinds
+from mbench.machine.memory_layout import lack
+from mbench.machine.records import DeviceSeen, Machine
+from mbench.machine.system import describe_system, hardware_threads
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

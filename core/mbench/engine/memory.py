@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import psutil
 
-from mbench.telemetry.memory import available_bytes
+from mbench.machine.memory import available_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

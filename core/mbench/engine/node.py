@@ -9,7 +9,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from mbench.contract.reading import Malformed
-from mbench.engine.dialogue import (
+from mbench.engine.agent_protocol import (
     Alive,
     Done,
     Ended,
@@ -21,12 +21,12 @@ from mbench.engine.dialogue import (
     Unwatch,
     Watch,
 )
-from mbench.telemetry import sampler
+from mbench.machine import sampler
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mbench.engine.dialogue import Here, Line
+    from mbench.engine.agent_protocol import Here, Line
 
 __all__ = ["OBEY_SECONDS", "Node"]
 

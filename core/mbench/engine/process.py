@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING
 
 from mbench.contract.device import HOST
 from mbench.contract.outcome import speaks_of_memory
-from mbench.devices import kind
 from mbench.engine import scratch, single
-from mbench.engine.ending import bound, ending, has_ended, last_line
-from mbench.engine.kin import VARIABLE, Kin
+from mbench.engine.cpu_affinity import apart
 from mbench.engine.outcome import CaseEnded
-from mbench.engine.share import apart
-from mbench.engine.steady import steadily
+from mbench.machine.devices import kind
+from mbench.machine.memory_layout import steadily
+from mbench.machine.process_end import bound, ending, has_ended, last_line
+from mbench.machine.process_tree import VARIABLE, ProcessTree
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mbench.contract.place import Place
+    from mbench.contract.rank import RankInfo
     from mbench.engine.program import Program
 
 __all__ = ["WorkerProcess"]
@@ -37,10 +37,10 @@ class WorkerProcess:
     When we are gone, whatever ended us, so is the process with its children.
     """
 
-    def __init__(self, program: Program, place: Place, *, reads: int, writes: int) -> None:
+    def __init__(self, program: Program, place: RankInfo, *, reads: int, writes: int) -> None:
         """Start it, by its ends of the line to whom it answers; raises CaseEnded."""
         self.log, self.device = program.log, program.device
-        self._kin = Kin()
+        self._kin = ProcessTree()
         self._stopped = False
         program.log.parent.mkdir(parents=True, exist_ok=True)
         held_by_watcher, self._leash = os.pipe()
@@ -135,7 +135,7 @@ class WorkerProcess:
         return "oom" if speaks_of_memory(said) else "crashed", reason
 
 
-def own_device(device: str, place: Place) -> Mapping[str, str]:
+def own_device(device: str, place: RankInfo) -> Mapping[str, str]:
     """What lets one of several processes see its own device, and no other's."""
     if device == HOST or place.ranks == 1:
         return {}

@@ -15,7 +15,7 @@ from mbench.errors import MbenchError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from mbench.contract.place import Place
+    from mbench.contract.rank import RankInfo
 
 __all__ = ["Program", "package_files"]
 
@@ -43,7 +43,7 @@ class Program:
     timeout_seconds: float
     """Bounds each answer, unless a question says otherwise."""
 
-    def of(self, place: Place) -> Program:
+    def of(self, place: RankInfo) -> Program:
         """The program of one of several processes: each has a log of its own."""
         if place.ranks == 1:
             return self

@@ -7,23 +7,23 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mbench.engine import dialling, single
+from mbench.engine import handshake, single
+from mbench.engine.agent_protocol import Launch
 from mbench.engine.channel import Channel
-from mbench.engine.dialogue import Launch
+from mbench.engine.jobs import look
 from mbench.engine.memory import SHARE
 from mbench.engine.node import OBEY_SECONDS
 from mbench.engine.outcome import CaseEnded
 from mbench.engine.process import KILL_SECONDS
 from mbench.engine.program import package_files
 from mbench.engine.single import SingleWorker
-from mbench.engine.together import look
 from mbench.engine.worker import Process
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from mbench.contract.place import Place
-    from mbench.engine.keepers import Keepers
+    from mbench.contract.rank import RankInfo
+    from mbench.engine.agents import Keepers
     from mbench.engine.node import Node
     from mbench.engine.program import Program
 
@@ -38,7 +38,7 @@ HIDING = "VISIBLE_DEVICES"
 class RemoteWorker(SingleWorker):
     """One process of a node."""
 
-    def __init__(self, program: Program, place: Place, node: Node, keepers: Keepers) -> None:
+    def __init__(self, program: Program, place: RankInfo, node: Node, keepers: Keepers) -> None:
         """Let it be started; it is still to be greeted. Raises MbenchError."""
         self.log, self.place, self.timeout = program.log, place, program.timeout_seconds
         self.address, self.processes = "", (Process(pid=0, host=node.host),)
@@ -49,7 +49,7 @@ class RemoteWorker(SingleWorker):
         program.log.parent.mkdir(parents=True, exist_ok=True)
         program.log.touch()
         files = package_files(program.modules)
-        digests = {module: dialling.digest([Path(file)]) for module, file in files.items()}
+        digests = {module: handshake.digest([Path(file)]) for module, file in files.items()}
         self.key = keepers.await_worker()
         around = {n: value for n, value in program.around.items() if not n.endswith(HIDING)}
         node.send(

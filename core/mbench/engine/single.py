@@ -17,7 +17,7 @@ from mbench.engine.worker import Worker
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-    from mbench.contract.place import Place
+    from mbench.contract.rank import RankInfo
     from mbench.engine.channel import Channel
 
 __all__ = ["SingleWorker"]
@@ -30,7 +30,7 @@ T = TypeVar("T")
 class SingleWorker(Worker):
     """One process behind a channel. Where it runs is for its heirs to say."""
 
-    place: Place
+    place: RankInfo
     address: str
     """Where its framework may listen for others, "address:port"."""
     _channel: Channel

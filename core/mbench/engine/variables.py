@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mbench.contract.device import HOST
 from mbench.contract.tier import tier_of
-from mbench.devices import kind
+from mbench.machine.devices import kind
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -6,15 +6,15 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from mbench.contract.device import HOST
-from mbench.devices import accelerator
 from mbench.engine.worker import pids_here
-from mbench.telemetry.sampler import Sampler, Watch
+from mbench.machine.devices import accelerator
+from mbench.machine.sampler import Sampler, Watch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from mbench.engine.worker import Worker
-    from mbench.telemetry.pace import Paces
+    from mbench.machine.pace import Paces
 
 __all__ = ["Watcher", "paces", "watching"]
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from mbench.contract.adapter import FrameworkInfo
     from mbench.contract.case import Case
-    from mbench.contract.place import Place
+    from mbench.contract.rank import RankInfo
     from mbench.engine.node import Node
     from mbench.engine.program import Program
 
@@ -111,7 +111,7 @@ class Launcher(Protocol):
     another that is called, with a `close()`, or raises UsageError where so many are not to be had.
     """
 
-    def __call__(self, program: Program, places: Sequence[Place], /) -> Worker:
+    def __call__(self, program: Program, places: Sequence[RankInfo], /) -> Worker:
         """A process at each place, all of which have said hello; raises CaseEnded."""
 
 

@@ -14,7 +14,7 @@ from mbench.environments import interpreters, managed, pip, record
 from mbench.environments.environment import MANAGED_VARIABLES
 from mbench.environments.lock import locked
 from mbench.errors import EnvironmentUnavailable
-from mbench.leaflet import size
+from mbench.plugins.adapter_metadata import size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

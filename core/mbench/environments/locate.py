@@ -17,7 +17,7 @@ from mbench.environments.choice import choose, is_here, of_one
 from mbench.environments.environment import Environment
 from mbench.environments.spec import parse
 from mbench.errors import EnvironmentUnavailable, UsageError
-from mbench.leaflet import size
+from mbench.plugins.adapter_metadata import size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from mbench.contract import wire
 from mbench.contract.device import HOST
 from mbench.contract.trace import Traced
-from mbench.engine.ending import CUT
 from mbench.engine.launch import launch
 from mbench.engine.outcome import CaseEnded
 from mbench.explain.profiled import kernels_of, library_of
 from mbench.explain.verbose import VARIABLES, read, versions
+from mbench.machine.process_end import CUT
 
 if TYPE_CHECKING:
     from pathlib import Path

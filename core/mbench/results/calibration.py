@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mbench.contract.case import Case
-    from mbench.telemetry.machine import System
+    from mbench.machine.records import System
 
 __all__ = ["Calibration", "keep", "key", "recall"]
 

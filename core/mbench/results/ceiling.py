@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mbench.contract.precision import PRECISIONS
-from mbench.telemetry.datasheet import peak_flops
+from mbench.machine.datasheet import peak_flops
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 from mbench import stats
 from mbench.contract.axes import AXES, alike
-from mbench.plan.adaptive import Adaptive
-from mbench.results.doubts import blurred, doubts, implausible
 from mbench.results.figures import level, rates, speeds
 from mbench.results.machine import disturbances
-from mbench.results.outlook import next_step
-from mbench.results.over_runs import beside
+from mbench.results.meta_analysis import beside
 from mbench.results.proof import EQUAL
+from mbench.results.required_samples import next_step
+from mbench.results.validity import blurred, doubts, implausible
+from mbench.spec.adaptive import Adaptive
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from mbench.plan.protocol import Protocol
     from mbench.results.events import PastRatio
     from mbench.results.records import CaseRecord, ComparisonRecord, Run
+    from mbench.spec.protocol import Protocol
 
 __all__ = ["compare"]
 

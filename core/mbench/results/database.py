@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 
 from mbench.contract.axes import AXES, Axes, Sizes, Variables
 from mbench.errors import MbenchError, UsageError, lacking
-from mbench.plan.adaptive import Adaptive
+from mbench.machine.records import System
 from mbench.results import events
 from mbench.results.folder import EVENTS_FILE, SCHEMA
 from mbench.results.run import check_schema, find_runs
 from mbench.results.runfile import lines_of
-from mbench.telemetry.machine import System
+from mbench.spec.adaptive import Adaptive
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -8,8 +8,8 @@ from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 from mbench.contract.reading import Malformed, printable, read_fields
+from mbench.machine.sample import GpuSample, Sample
 from mbench.results.events import EVENTS
-from mbench.telemetry.sample import GpuSample, Sample
 
 if TYPE_CHECKING:
     from mbench.results.events import Event

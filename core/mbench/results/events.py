@@ -10,9 +10,7 @@ from mbench.contract import case as contract
 from mbench.contract.adapter import FrameworkInfo
 from mbench.contract.reading import Malformed
 from mbench.contract.scale import parse_scale
-from mbench.plan.presets import written_down
-from mbench.plan.protocol import Protocol
-from mbench.quantities import (
+from mbench.machine.quantities import (
     Bytes,
     Count,
     Flops,
@@ -24,11 +22,13 @@ from mbench.quantities import (
     Share,
     Steps,
 )
+from mbench.machine.records import System
+from mbench.machine.sample import Sample
 from mbench.results import calibration, evidence
 from mbench.results.proof import ProofRecord
-from mbench.results.tried import Tried
-from mbench.telemetry.machine import System
-from mbench.telemetry.sample import Sample
+from mbench.results.search_attempts import Tried
+from mbench.spec.presets import written_down
+from mbench.spec.protocol import Protocol
 
 __all__ = ["EVENTS", "Event"]
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Annotated, Any
 
 from mbench.contract.reading import Quantity
-from mbench.quantities import Nanoseconds, Number, Real, Share, Sketch, Steps
+from mbench.machine.quantities import Nanoseconds, Number, Real, Share, Sketch, Steps
 
 __all__ = ["Changes", "Evidence", "Gates", "Rounding"]
 

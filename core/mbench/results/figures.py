@@ -10,9 +10,9 @@ from mbench import stats
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mbench.plan.protocol import Protocol
     from mbench.results.events import Block
     from mbench.results.records import CaseRecord, Process
+    from mbench.spec.protocol import Protocol
 
 __all__ = [
     "bandwidth",

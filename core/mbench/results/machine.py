@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from mbench import stats
 from mbench.contract.device import HOST
-from mbench.telemetry.disturbances import Disturbance, find_disturbances, pace_changes
+from mbench.machine.disturbances import Disturbance, find_disturbances, pace_changes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from mbench.machine.usage import Usage
     from mbench.results.events import Block
     from mbench.results.records import CaseRecord, Run, Watched
-    from mbench.telemetry.usage import Usage
 
 __all__ = ["device_memory", "disturbances", "energy", "telemetry"]
 

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from functools import singledispatchmethod
 from typing import TYPE_CHECKING
 
+from mbench.machine.usage import usage
 from mbench.results import events
-from mbench.telemetry.usage import usage
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from mbench.contract.case import Case
-    from mbench.telemetry.usage import Usage
+    from mbench.machine.usage import Usage
 
 __all__ = ["CaseRecord", "ComparisonRecord", "Process", "Run"]
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from mbench.plan.protocol import Protocol
-    from mbench.telemetry.machine import System
+    from mbench.machine.records import System
+    from mbench.spec.protocol import Protocol
 
 __all__ = ["RunWriter"]
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 from mbench.contract.axes import AXES
 from mbench.results.ceiling import ceiling, data_sheet, mfu, peak
 from mbench.results.comparisons import compare
-from mbench.results.doubts import doubts, implausible
 from mbench.results.encoding import plain
 from mbench.results.figures import bandwidth, level, step_times, throughput
 from mbench.results.machine import device_memory, disturbances, energy, telemetry
 from mbench.results.roofline import operator
+from mbench.results.validity import doubts, implausible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -10,7 +10,7 @@ import numpy as np
 
 from mbench.contract.adapter import Unsupported
 from mbench.contract.axes import BACKWARD
-from mbench.contract.place import ALONE
+from mbench.contract.rank import SINGLE
 from mbench.contract.sketch import thinned
 from mbench.sdk import tensors
 from mbench.sdk.settings import building
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from mbench.contract.case import Case
-    from mbench.contract.place import Place
     from mbench.contract.precision import Precision
+    from mbench.contract.rank import RankInfo
     from mbench.contract.tier import Tier
     from mbench.sdk.optimizer import UpdateBase
     from mbench.sdk.tensors import Native
@@ -59,7 +59,7 @@ class Prepared:
         compiler: Any,
         precision: Precision,
         tier: Tier,
-        place: Place = ALONE,
+        place: RankInfo = SINGLE,
     ) -> None:
         self.case = case
         self.among = place

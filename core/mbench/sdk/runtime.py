@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mbench.contract.adapter import FrameworkInfo, Unsupported
-from mbench.contract.place import ALONE
+from mbench.contract.compat import version_of
 from mbench.contract.precision import PRECISIONS
+from mbench.contract.rank import SINGLE
 from mbench.contract.tier import tier_of
-from mbench.older import version_of
 from mbench.sdk import traces
 from mbench.sdk.checks import require
 from mbench.sdk.compiler import Compiler
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     import numpy as np
 
     from mbench.contract.case import Case
-    from mbench.contract.place import Place
     from mbench.contract.precision import Precision
+    from mbench.contract.rank import RankInfo
     from mbench.contract.tier import Tier
     from mbench.contract.trace import Traced
     from mbench.sdk.benchmark import Prepared
@@ -63,7 +63,7 @@ class RuntimeBase:
         *,
         device: str,
         threads: int,
-        place: Place = ALONE,
+        place: RankInfo = SINGLE,
         device_memory_bytes: int | None = None,
     ) -> None:
         """`device_memory_bytes`: what its allocator may take of the device; None: all of it."""

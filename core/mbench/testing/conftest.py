@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mbench.devices import usual
 from mbench.engine.scratch import scratch
 from mbench.environments.locate import find
 from mbench.environments.spec import parse
 from mbench.errors import MbenchError
-from mbench.plugins import Plugins
+from mbench.machine.devices import usual
+from mbench.plugins.manager import Plugins
 from mbench.testing.subject import Subject
 
 if TYPE_CHECKING:

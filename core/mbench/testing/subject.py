@@ -12,8 +12,8 @@ import pytest
 from mbench.contract import wire
 from mbench.engine.launch import launch
 from mbench.engine.outcome import CaseEnded
-from mbench.equality.proof_case import quickest
-from mbench.telemetry.system import usable_cores
+from mbench.machine.system import usable_cores
+from mbench.verify.proof_case import quickest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

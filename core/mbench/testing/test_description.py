@@ -19,12 +19,12 @@ from mbench.environments.spec import parse
 
 if TYPE_CHECKING:
     from mbench.contract.adapter import Adapter
-    from mbench.plugins import Plugins
+    from mbench.plugins.manager import Plugins
 
 IMPORT_SECONDS = 0.2
 IMPORTED = """
 import importlib, json, sys, time
-import numpy, mbench.contract.adapter, mbench.contract.case, mbench.hookspecs
+import numpy, mbench.contract.adapter, mbench.contract.case, mbench.plugins.hooks
 begin = time.process_time()
 importlib.import_module(sys.argv[1])
 print(json.dumps([time.process_time() - begin, sorted(sys.modules)]))

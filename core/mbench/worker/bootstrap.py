@@ -40,7 +40,8 @@ def die_with(parent: int) -> None:
     """Be killed when the parent ends, even while stopped; exit at once if it has ended already.
 
     A group of our own lets the parent stop and kill us with all our children. Those that are left
-    when the parent is gone are its watcher's to end (engine/kin.py): the signal reaches us alone.
+    when the parent is gone are ended by its watcher (machine/process_tree.py), since the signal
+    reaches us alone.
     """
     os.setpgid(0, 0)
     if sys.platform == "linux":
@@ -61,10 +62,10 @@ if __name__ == "__main__":
     sys.path.pop(0)  # this script's folder holds modules of ours, not top-level ones
     sys.meta_path.insert(0, Located(json.loads(sys.argv[4])))
 
-    from mbench.older import CHECKS
+    from mbench.contract.compat import CHECKS
 
     if not CHECKS:
-        from mbench.worker.older import teach
+        from mbench.worker.compat import teach
 
         teach()
 

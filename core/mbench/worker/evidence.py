@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mbench.contract.adapter import Benchmark
     from mbench.contract.case import Case
     from mbench.contract.wire import Look, Observe
-    from mbench.worker.rotation import Rotation
+    from mbench.worker.batch_cycler import BatchCycler
     from mbench.workloads.workload import Tensor, Workload
 
 __all__ = ["load", "look", "observe"]
@@ -168,7 +168,7 @@ def where_moved(array: np.ndarray, start: np.ndarray) -> str:
 
 
 def look(
-    rotation: Rotation,
+    rotation: BatchCycler,
     workload: Workload,
     case: Case,
     request: Look,

@@ -15,10 +15,10 @@ from mbench.contract import wire
 from mbench.contract.adapter import Unsupported
 from mbench.contract.outcome import speaks_of_memory
 from mbench.contract.reading import Malformed
-from mbench.worker import evidence, nudging
+from mbench.worker import evidence, perturbation
+from mbench.worker.batch_cycler import BatchCycler
 from mbench.worker.clock import time_steps
 from mbench.worker.limits import limit_memory
-from mbench.worker.rotation import Rotation
 
 if TYPE_CHECKING:
     from mbench.contract.adapter import Benchmark, Runtime
@@ -38,7 +38,7 @@ class Session:
         self.runtime: Runtime | None = None
         self.case: Case | None = None
         self.workload: Workload | None = None
-        self.rotation: Rotation | None = None
+        self.rotation: BatchCycler | None = None
         self.rank = 0
 
     def answer(self, message: object) -> object:
@@ -69,7 +69,7 @@ class Session:
         if isinstance(message, wire.Look):
             return evidence.look(self.rotation, self.workload, self.case, message)
         if isinstance(message, wire.Nudge):
-            return nudging.nudge(self.rotation, self.workload, self.case, message)
+            return perturbation.nudge(self.rotation, self.workload, self.case, message)
         if isinstance(message, wire.Turn):
             self.rotation.next_batch = message.batch % self.rotation.benchmark.batches
             return wire.Turned()
@@ -117,7 +117,7 @@ class Session:
         gc.collect()  # models refer to themselves
         self.case, self.workload = case, case.resolve()
         benchmark = self.runtime.prepare(case, self.workload)
-        rotation = Rotation(benchmark)
+        rotation = BatchCycler(benchmark)
         if load:
             self.load(rotation)
         rotation.synchronize()
@@ -129,7 +129,7 @@ class Session:
             batches=benchmark.batches,
         )
 
-    def profile(self, rotation: Rotation, folder: str) -> object:
+    def profile(self, rotation: BatchCycler, folder: str) -> object:
         profile = getattr(self.runtime, "profile", None)
         if profile is None:
             raise Unsupported("its adapter has no profiler")
@@ -140,7 +140,7 @@ class Session:
 
         return profile(step, folder)
 
-    def load(self, rotation: Rotation) -> None:
+    def load(self, rotation: BatchCycler) -> None:
         assert self.case is not None
         assert self.workload is not None
         arrays = partial(self.workload.parameters, seed=self.case.seed)

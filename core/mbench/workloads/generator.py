@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mbench.older import prod
+from mbench.contract.compat import prod
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from mbench.older import Protocol, prod, zipped
+from mbench.contract.compat import Protocol, prod, zipped
 from mbench.workloads.workload import Config, Optimizer, Size, Tensor, Workload
 
 if TYPE_CHECKING:

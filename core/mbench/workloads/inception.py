@@ -11,7 +11,7 @@ import dataclasses
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from mbench.older import zipped
+from mbench.contract.compat import zipped
 from mbench.workloads.images import Convolution, ImageWorkload, Linear, Norm, windows
 from mbench.workloads.workload import Size
 

@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from mbench.older import zipped
+from mbench.contract.compat import zipped
 from mbench.workloads.images import (
     Convolution,
     ImageWorkload,

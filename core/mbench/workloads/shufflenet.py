@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mbench.older import zipped
+from mbench.contract.compat import zipped
 from mbench.workloads.images import Convolution, ImageWorkload, Linear, Norm, windows
 
 if TYPE_CHECKING:

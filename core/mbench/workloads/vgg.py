@@ -12,7 +12,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mbench.older import zipped
+from mbench.contract.compat import zipped
 from mbench.workloads.images import Convolution, ImageWorkload, Linear, Norm, Operations
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import dataclasses
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from mbench.older import Protocol, prod
+from mbench.contract.compat import Protocol, prod
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -13,9 +13,9 @@ pytest.importorskip("mbench_jax", reason="JAX's adapter is not installed here")
 
 from mbench_jax.plugin import Jax
 
-from mbench.builtin import mbench_workloads
+from mbench.cli.builtin import mbench_workloads
 from mbench.contract.adapter import Adapter
-from mbench.leaflet import size
+from mbench.plugins.adapter_metadata import size
 
 ROOT = Path(__file__).parents[3]
 RESNET = {"model": "resnet50", "workload": "mbench.workloads.resnet:RESNET50"}

@@ -16,9 +16,9 @@ pytest.importorskip("mbench_megengine", reason="MegEngine's adapter is not insta
 import mbench_megengine
 from mbench_megengine.plugin import MegEngine
 
-from mbench.builtin import mbench_workloads
+from mbench.cli.builtin import mbench_workloads
 from mbench.contract.adapter import Adapter
-from mbench.leaflet import size
+from mbench.plugins.adapter_metadata import size
 
 ROOT = Path(__file__).parents[3]
 FILES = sorted(Path(mbench_megengine.__file__).parent.rglob("*.py"))

@@ -12,11 +12,11 @@ import small
 from alike import RuntimesAlike
 from small import BERT, infer, losses, resnet
 
-from mbench.builtin import mbench_workloads
+from mbench.cli.builtin import mbench_workloads
 from mbench.contract.adapter import Unsupported
 from mbench.contract.case import find_workload
 from mbench.contract.tier import ADVISED, FIRST
-from mbench.equality.gates import FLOPS
+from mbench.verify.tolerances import FLOPS
 
 pytest.importorskip("mbench_megengine", reason="MegEngine's adapter is not installed here")
 pytest.importorskip("megengine", reason="MegEngine is not installed here")

@@ -21,9 +21,9 @@ from mindspore import Parameter, ops
 
 from mbench.contract import wire
 from mbench.contract.case import Case
-from mbench.equality.proof_case import proof_case
-from mbench.equality.reference import STEPS
-from mbench.equality.rule import RULE_RATE, judge_rule
+from mbench.verify.proof_case import proof_case
+from mbench.verify.reference import STEPS
+from mbench.verify.rule import RULE_RATE, judge_rule
 from mbench.worker.session import Session
 
 QUICK = [("resnet50", "inference"), ("resnet50", "timed"), ("small-bert", "inference")]

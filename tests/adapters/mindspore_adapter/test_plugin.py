@@ -13,9 +13,9 @@ pytest.importorskip("mbench_mindspore", reason="MindSpore's adapter is not insta
 
 from mbench_mindspore.plugin import MindSpore
 
-from mbench.builtin import mbench_workloads
+from mbench.cli.builtin import mbench_workloads
 from mbench.contract.adapter import Adapter
-from mbench.leaflet import size
+from mbench.plugins.adapter_metadata import size
 
 ROOT = Path(__file__).parents[3]
 RESNET = {

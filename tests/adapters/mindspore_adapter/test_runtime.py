@@ -13,7 +13,7 @@ import small
 from alike import RuntimesAlike
 from small import BERT, infer, losses, resnet
 
-from mbench.builtin import mbench_workloads
+from mbench.cli.builtin import mbench_workloads
 from mbench.contract.adapter import Unsupported
 from mbench.contract.case import find_workload
 from mbench.contract.tier import ADVISED, FIRST

@@ -8,7 +8,7 @@ from importlib import import_module
 import pytest
 from families import FORMS, assert_form_proven, assert_proven, in_turn
 
-from mbench.builtin import mbench_workloads
+from mbench.cli.builtin import mbench_workloads
 from mbench.contract.case import Case
 from mbench_pytorch.plugin import PyTorch
 

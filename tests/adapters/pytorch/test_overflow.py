@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from mbench.builtin import mbench_workloads
+from mbench.cli.builtin import mbench_workloads
 from mbench.contract.case import Case
 from mbench.environments.environment import Environment
-from mbench.equality.prove import prove
-from mbench.telemetry.system import usable_cores
+from mbench.machine.system import usable_cores
+from mbench.verify.prove import prove
 from mbench_pytorch.plugin import PyTorch
 
 pytest.importorskip("torch", reason="PyTorch is not installed here")

@@ -8,7 +8,7 @@ import pytest
 from cases import make_case
 
 from mbench.contract.tier import ADVISED
-from mbench.plan.plan import with_own_compiler
+from mbench.spec.planning import with_own_compiler
 from mbench_pytorch.plugin import PyTorch
 
 

@@ -17,8 +17,8 @@ from phases import PhasesAlike
 from small import BERT, losses, resnet
 
 from mbench.contract.adapter import Unsupported
-from mbench.contract.place import ALONE
 from mbench.contract.precision import PRECISIONS
+from mbench.contract.rank import SINGLE
 from mbench.workloads.lstm import MODELS, LSTMConfig
 from mbench.workloads.resnet import RESNET50
 
@@ -223,7 +223,7 @@ def test_an_lstm_without_cudnn_is_told_where_others_have_it(compiler, device, to
     made = Benchmark.__new__(Benchmark)
     made.case = make_case(model="lstm", device=device, compiler=compiler)
     made.compiler, made.workload = COMPILERS[compiler](device), LSTM
-    made.family, made.differences, made.among = lstm, [], ALONE
+    made.family, made.differences, made.among = lstm, [], SINGLE
     made.build()
     said = "LSTMs are a loop: XLA cannot compile cuDNN's kernel"
     assert made.differences == [said] * told

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from mbench.builtin import mbench_workloads
+from mbench.cli.builtin import mbench_workloads
 from mbench.engine.scratch import scratch
 from mbench.environments.locate import find
 from mbench.environments.spec import parse

@@ -18,8 +18,8 @@ import mbench_tensorflow1
 from mbench_tensorflow1.plugin import TensorFlow1
 
 from mbench.engine.outcome import CaseEnded
-from mbench.equality.observer import Wanted
-from mbench.equality.prove import prove_all
+from mbench.verify.observer import Wanted
+from mbench.verify.prove import prove_all
 
 HONEST, LYING = "mbench_tensorflow1", "mbench_lying1"
 

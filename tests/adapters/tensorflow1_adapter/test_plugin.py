@@ -16,10 +16,10 @@ pytest.importorskip("mbench_tensorflow1", reason="TensorFlow 1's adapter is not 
 import mbench_tensorflow1
 from mbench_tensorflow1.plugin import TensorFlow1
 
-from mbench.builtin import mbench_workloads
+from mbench.cli.builtin import mbench_workloads
 from mbench.contract.adapter import Adapter
-from mbench.leaflet import size
-from mbench.plugins import Plugins
+from mbench.plugins.adapter_metadata import size
+from mbench.plugins.manager import Plugins
 
 ROOT = Path(__file__).parents[3]
 FILES = sorted(Path(mbench_tensorflow1.__file__).parent.rglob("*.py"))

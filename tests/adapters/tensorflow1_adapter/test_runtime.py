@@ -14,7 +14,7 @@ from cases import make_case
 pytest.importorskip("mbench_tensorflow1", reason="TensorFlow 1's adapter is not installed here")
 
 import mbench
-from mbench.builtin import mbench_workloads
+from mbench.cli.builtin import mbench_workloads
 from mbench.contract import wire
 from mbench.engine.launch import launch
 from mbench.testing.subject import observe

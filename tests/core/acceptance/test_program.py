@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from fake_nvml import FakeGpu, FakeNvml
 
-from mbench.telemetry import nvml
+from mbench.machine import nvml
 
 ROOT = Path(__file__).parents[3]
 PROGRAM = ROOT / "benchmarks" / "cuda.py"

@@ -6,9 +6,9 @@ import pytest
 from click.testing import CliRunner
 from fake_nvml import FakeGpu, FakeNvml
 
-from mbench.cli import group
-from mbench.plugins import Plugins
-from mbench.telemetry import nvml
+from mbench.cli.main import group
+from mbench.machine import nvml
+from mbench.plugins.manager import Plugins
 
 
 def every(setting):

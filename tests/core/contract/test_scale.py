@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from cases import make_case
 
-from mbench.contract.place import ALONE, Place
+from mbench.contract.rank import SINGLE, RankInfo
 from mbench.contract.scale import Scale, parse_scale
 
 
@@ -30,6 +30,6 @@ def test_a_case_counts_the_samples_of_all_its_devices():
 
 
 def test_ranks_meet_with_the_first():
-    place = Place(rank=1, ranks=2, peers=["10.0.0.1:5000", "10.0.0.2:6000"])
+    place = RankInfo(rank=1, ranks=2, peers=["10.0.0.1:5000", "10.0.0.2:6000"])
     assert (place.meet, place.own) == ("10.0.0.1:5000", "10.0.0.2:6000")
-    assert (ALONE.meet, ALONE.own) == ("", "")
+    assert (SINGLE.meet, SINGLE.own) == ("", "")

@@ -12,7 +12,7 @@ from cases import make_case
 
 from mbench.contract import wire
 from mbench.contract.adapter import FrameworkInfo
-from mbench.contract.place import Place
+from mbench.contract.rank import RankInfo
 from mbench.contract.reading import Malformed
 from mbench.contract.trace import DeviceCall, Traced
 from mbench.contract.wire import decode, encode
@@ -28,7 +28,9 @@ MESSAGES = [
         runtime="a.b:C",
         device="cpu",
         threads=2,
-        place=Place(rank=1, ranks=2, local_rank=1, local_ranks=2, peers=["one:29500", "two:29500"]),
+        place=RankInfo(
+            rank=1, ranks=2, local_rank=1, local_ranks=2, peers=["one:29500", "two:29500"]
+        ),
     ),
     FrameworkInfo(
         version="1.0", devices=["cpu"], device_name='a "b"\n\u2028', threads=1, versions={"x": "1"}

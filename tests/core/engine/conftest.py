@@ -11,7 +11,7 @@ import pytest
 from alive import lives
 from workers import INFERENCE, PATIENCE, PYTHON, RUNTIME, eventually, framework
 
-from mbench.contract.place import ALONE
+from mbench.contract.rank import SINGLE
 from mbench.engine import local
 from mbench.engine.cluster import Cluster
 from mbench.engine.local import LocalWorker
@@ -36,7 +36,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
             log=tmp_path / "logs" / f"{len(workers)}.log",
             timeout_seconds=timeout,
         )
-        worker = local.start(program, [ALONE])
+        worker = local.start(program, [SINGLE])
         workers.append(worker)
         return worker
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import mbench_tiny
 
 import mbench
-from mbench.contract.place import Place
+from mbench.contract.rank import RankInfo
 from mbench.engine.program import Program
 
 HERE = Path(__file__).parent
@@ -50,7 +50,7 @@ def importable():
 def places(nodes, each):
     ranks = nodes * each
     return [
-        Place(rank=rank, ranks=ranks, local_rank=rank % each, local_ranks=each)
+        RankInfo(rank=rank, ranks=ranks, local_rank=rank % each, local_ranks=each)
         for rank in range(ranks)
     ]
 

@@ -11,11 +11,11 @@ from fakes import SilentWorker
 
 from mbench.contract import wire
 from mbench.contract.adapter import FrameworkInfo
-from mbench.contract.place import ALONE
+from mbench.contract.rank import SINGLE
 from mbench.engine.launch import launch
 from mbench.engine.outcome import CaseEnded
 from mbench.engine.program import Program
-from mbench.plugins import Plugins
+from mbench.plugins.manager import Plugins
 
 CASE = make_case(threads=3)
 INFO = FrameworkInfo(version="1", devices=["cpu"], device_name="CPU", threads=3)
@@ -61,7 +61,7 @@ def test_a_launcher_is_given_a_program_and_the_places(launched, tmp_path):
     worker = Worker(INFO)
     assert launched(worker, memory_limit_bytes=2**20) == (worker, INFO)
     program = launched.program
-    assert launched.places == (ALONE,), "a list of one"
+    assert launched.places == (SINGLE,), "a list of one"
     assert (program.python, program.log, program.timeout_seconds) == (
         Path("python"), tmp_path / "log", 7.0,
     )  # fmt: skip
@@ -85,4 +85,4 @@ def test_the_usual_launcher_comes_in_as_all_plugins_do(tmp_path):
         timeout_seconds=1.0,
     )  # fmt: skip
     with pytest.raises(CaseEnded, match="does not start"):
-        Plugins().launcher("local")(program, [ALONE])
+        Plugins().launcher("local")(program, [SINGLE])

@@ -24,12 +24,12 @@ from workers import (
 )
 
 from mbench.contract import wire
-from mbench.contract.place import places_of
+from mbench.contract.rank import places_of
 from mbench.contract.scale import Scale
 from mbench.engine import local, process
 from mbench.engine.outcome import CaseEnded
 from mbench.engine.program import Program
-from mbench.engine.steady import lack
+from mbench.machine.memory_layout import lack
 
 
 def test_a_worker_answers(start):

@@ -59,12 +59,12 @@ import sys, time
 from pathlib import Path
 sys.path[:0] = {path!r}
 from mbench.contract import wire
-from mbench.contract.place import ALONE
+from mbench.contract.rank import SINGLE
 from mbench.engine import local
 from mbench.engine.program import Program
 program = Program(python=Path(sys.executable), modules=["mbench_tiny", "rogues"],
                   variables={{"CHILD": {child!r}}}, log=Path({log!r}), timeout_seconds=60)
-worker = local.start(program, [ALONE])
+worker = local.start(program, [SINGLE])
 worker.start(wire.Start(runtime={runtime!r}, device="cpu", threads=1))
 if {stopped!r}:
     worker.stop()

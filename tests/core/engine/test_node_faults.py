@@ -14,7 +14,7 @@ from alive import gone
 from cases import make_case
 from workers import INFERENCE, ended, eventually, framework
 
-from mbench.engine import dialling, keepers
+from mbench.engine import agents, handshake
 from mbench.engine.outcome import CaseEnded
 from mbench.errors import MbenchError
 
@@ -52,7 +52,7 @@ def test_a_rank_with_another_version(cluster, tmp_path):
 def test_a_port_that_somebody_else_took(cluster, tmp_path):
     """Between its choice and the framework's use of it anybody may."""
     worker = cluster(2)(hosts.program(tmp_path / "log"), hosts.places(2, 1))
-    (place,) = dialling.split(worker.workers[0].address)
+    (place,) = handshake.split(worker.workers[0].address)
     with socket.create_server(place), pytest.raises(CaseEnded) as caught:
         worker.start(framework())
     assert caught.value.outcome == "failed"
@@ -65,7 +65,7 @@ def test_no_port_to_listen_at(cluster, tmp_path, monkeypatch):
     def taken(*arguments, **options):
         raise OSError(errno.EADDRINUSE, os.strerror(errno.EADDRINUSE))
 
-    monkeypatch.setattr(keepers.socket, "create_server", taken)
+    monkeypatch.setattr(agents.socket, "create_server", taken)
     with pytest.raises(MbenchError, match=r"cannot listen for nodes at .*: Address already in use"):
         cluster(2)(hosts.program(tmp_path / "log"), hosts.places(2, 1))
 
@@ -92,13 +92,13 @@ if os.environ["MBENCH_NODE"] == "1":
     for name in ("monotonic", "perf_counter", "time"):
         setattr(time, name, lambda real=getattr(time, name): real() + 1e6)
     time.perf_counter_ns = lambda real=time.perf_counter_ns: real() + 10**15
-runpy.run_module("mbench.engine.keeper", run_name="__main__")
+runpy.run_module("mbench.engine.agent", run_name="__main__")
 """
 
 
 def test_a_keeper_whose_clocks_are_others(cluster, tmp_path):
     from mbench.engine.watching import watching
-    from mbench.telemetry.usage import usage
+    from mbench.machine.usage import usage
 
     script = hosts.SPREAD.replace("sys.argv[2:]", f"[{sys.executable!r}, '-c', {CLOCK!r}]")
     worker = cluster(2, script=script)(hosts.program(tmp_path / "log"), hosts.places(2, 1))

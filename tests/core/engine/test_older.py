@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 import mbench
-from mbench import older as ours
+from mbench.contract import compat as ours
 from mbench.contract.axes import Axes
 from mbench.contract.case import Case
 from mbench.environments.interpreters import satisfying
-from mbench.worker import older
+from mbench.worker import compat
 
 OLDEST = (3, 7)
 PACKAGES = ("contract", "sdk", "worker", "workloads")
@@ -32,14 +32,14 @@ def test_what_workers_read_has_the_syntax_of_the_oldest(file):
     ast.parse(file.read_text(encoding="utf-8"), feature_version=OLDEST)
 
 
-@older.dataclass(frozen=True, kw_only=True)
+@compat.dataclass(frozen=True, kw_only=True)
 class Base:
     given: int
     usual: int = 1
     many: list = field(default_factory=list)
 
 
-@older.dataclass(frozen=True, kw_only=True)
+@compat.dataclass(frozen=True, kw_only=True)
 class Derived(Base):
     more: str
     given: int = 7
@@ -59,13 +59,13 @@ def test_fields_may_have_defaults_in_any_order():
 
 
 def test_plain_dataclasses_stay_as_they_are():
-    @older.dataclass(slots=True)
+    @compat.dataclass(slots=True)
     class Plain:
         first: int
         second: int = 2
 
     assert Plain(1).second == 2
-    assert own is not older.dataclass
+    assert own is not compat.dataclass
 
 
 def test_without_types_data_is_taken_as_they_say(monkeypatch):

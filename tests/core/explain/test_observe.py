@@ -14,13 +14,13 @@ from fakes import SilentWorker
 from mbench.contract import wire
 from mbench.contract.adapter import FrameworkInfo
 from mbench.contract.trace import DeviceCall, Traced
-from mbench.engine import ending
 from mbench.engine.outcome import CaseEnded
 from mbench.environments.environment import Environment
 from mbench.explain import observe as module
 from mbench.explain.observe import observe
 from mbench.explain.profiled import kernels_of
-from mbench.plugins import Plugins
+from mbench.machine import process_end
+from mbench.plugins.manager import Plugins
 
 INFO = FrameworkInfo(version="1", devices=["cpu"], device_name="CPU", threads=1)
 BEGIN = "onednn_verbose,v1,info,oneDNN v3.7.3 (commit N/A)\n"
@@ -32,7 +32,7 @@ ENVIRONMENT = Environment(label="tiny", python=Path("python"), python_version="3
                           digest=None, packages={})  # fmt: skip
 
 
-class Telling(SilentWorker):
+class EventLogger(SilentWorker):
     """Each step is a call whose shape is the step's number."""
 
     def __init__(self, log):
@@ -65,7 +65,7 @@ class Telling(SilentWorker):
 
 @pytest.fixture
 def worker(tmp_path):
-    return Telling(tmp_path / "log")
+    return EventLogger(tmp_path / "log")
 
 
 @pytest.fixture
@@ -109,13 +109,13 @@ def test_what_an_earlier_process_told_there_does_not_count(evidence, worker):
 
 
 def test_a_log_that_was_flooded_is_no_evidence(evidence, worker, monkeypatch):
-    monkeypatch.setattr(ending, "MOST_BYTES", 100)
-    monkeypatch.setattr(ending, "KEPT_BYTES", 10)
+    monkeypatch.setattr(process_end, "MOST_BYTES", 100)
+    monkeypatch.setattr(process_end, "KEPT_BYTES", 10)
     before = worker.run
 
     def run(count, **rest):
         before(count, **rest)
-        ending.bound(worker.log)
+        process_end.bound(worker.log)
 
     worker.run = run
     with pytest.raises(CaseEnded, match="more than a log holds") as end:

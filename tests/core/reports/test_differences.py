@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 from click.testing import CliRunner
 
-from mbench.cli import group
+from mbench.cli.main import group
 from mbench.engine.outcome import CaseEnded
 from mbench.errors import MbenchError
 from mbench.reports import differences

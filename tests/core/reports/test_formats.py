@@ -9,8 +9,7 @@ import re
 
 import pytest
 
-from mbench.builtin import FORMATS
-from mbench.plan.presets import PRESETS
+from mbench.cli.builtin import FORMATS
 from mbench.reports import csv as csv_report
 from mbench.reports import html as html_report
 from mbench.reports import json as json_report
@@ -19,6 +18,7 @@ from mbench.reports.cells import case_columns, case_rows
 from mbench.reports.remarks import verdict_lines
 from mbench.reports.text import number
 from mbench.reports.verdicts import turned
+from mbench.spec.presets import PRESETS
 
 EVERY = {"table": table, "json": json_report, "csv": csv_report, "markdown": markdown,
          "html": html_report}  # fmt: skip

@@ -14,13 +14,13 @@ import pytest
 from click.testing import CliRunner
 
 import mbench
-from mbench.cli import group
+from mbench.api.result import Result
+from mbench.cli.main import group
 from mbench.reports import html as html_report
 from mbench.reports.cells import case_rows
 from mbench.reports.html import facts
 from mbench.reports.html.parts import titled
 from mbench.reports.text import interval, number
-from mbench.result import Result
 
 
 class Reader(HTMLParser):

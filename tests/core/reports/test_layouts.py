@@ -9,10 +9,10 @@ import json
 import pytest
 from laid import case, made_of
 
-from mbench.builtin import FORMATS, LAYOUTS
+from mbench.cli.builtin import FORMATS, LAYOUTS
 from mbench.engine.outcome import CaseEnded
 from mbench.errors import MbenchError
-from mbench.reports.layouts import dlperf, nvidia, superbench
+from mbench.reports.compat_formats import dlperf, nvidia, superbench
 from mbench.reports.text import spreadsheet
 
 # NVIDIA DeepLearningExamples, MXNet ResNet-50 v1.5, training performance: devices, mixed and full

@@ -7,7 +7,7 @@ import json
 import pytest
 from laid import case, made_of
 
-from mbench.reports.layouts import superbench
+from mbench.reports.compat_formats import superbench
 
 
 def test_superbench_names_are_its_own():

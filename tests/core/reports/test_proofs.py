@@ -7,9 +7,9 @@ from dataclasses import asdict
 
 import pytest
 
-from mbench.equality.judge import CHECKS, Finding, Proof
 from mbench.reports.proofs import render
 from mbench.results.proof import SHOWN
+from mbench.verify.judge import CHECKS, CheckResult, Proof
 
 
 @pytest.fixture(autouse=True)
@@ -27,12 +27,12 @@ def result(*findings, outcome="ok", reason="", notes=()):
 
 
 GOOD = [
-    Finding("parameters", 0.0, 0.0, "all names and shapes"),
-    Finding("outputs", 2e-15, 1e-9, "output logits"),
-    Finding("outputs", 3e-15, 1e-9, "output logits"),
-    Finding("flops", None, 0.05, note="the framework counted none"),
-    Finding("timed", 4e-7, 1e-5, "loss of step 2"),
-    Finding("gradients", 6e-3, 0.3, "direction of the changes from a to b"),
+    CheckResult("parameters", 0.0, 0.0, "all names and shapes"),
+    CheckResult("outputs", 2e-15, 1e-9, "output logits"),
+    CheckResult("outputs", 3e-15, 1e-9, "output logits"),
+    CheckResult("flops", None, 0.05, note="the framework counted none"),
+    CheckResult("timed", 4e-7, 1e-5, "loss of step 2"),
+    CheckResult("gradients", 6e-3, 0.3, "direction of the changes from a to b"),
 ]
 
 
@@ -64,7 +64,7 @@ def test_what_is_located_has_a_table_the_nearest_first():
 
 
 def test_a_proof_without_float64_says_so():
-    found = [Finding("shown", 4e-7, 1e-5, "output logits of set 3"), *GOOD[-2:]]
+    found = [CheckResult("shown", 4e-7, 1e-5, "output logits of set 3"), *GOOD[-2:]]
     one = result(*found)
     one["proof"]["grade"] = SHOWN
     shown = render([one])
@@ -73,7 +73,7 @@ def test_a_proof_without_float64_says_so():
 
 
 def test_a_failure_is_said_in_the_row_and_in_words():
-    failed = Finding("updates", 0.5, 1e-9, "change of w", "no tensor changed")
+    failed = CheckResult("updates", 0.5, 1e-9, "change of w", "no tensor changed")
     shown = render([result(*GOOD, failed, outcome="not-equal", reason="x")])
     assert "FAILS 5.0e-01" in shown
     assert "not-equal" in shown
@@ -82,7 +82,7 @@ def test_a_failure_is_said_in_the_row_and_in_words():
 
 
 def test_a_failure_without_a_size():
-    failed = Finding("parameters", math.inf, 0.0, "w is missing")
+    failed = CheckResult("parameters", math.inf, 0.0, "w is missing")
     shown = render([result(failed, outcome="not-equal", reason="x")])
     assert "FAILS" in shown
     assert "inf" not in shown

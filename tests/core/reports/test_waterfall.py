@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from mbench.reports.apart import FORMATS
+from mbench.explain.report import FORMATS
 from mbench.reports.html.waterfall import falls
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from mbench.engine.outcome import CaseEnded
 from mbench.reports import differences, history, proofs, table
-from mbench.reports.layouts import dlperf, nvidia, superbench
+from mbench.reports.compat_formats import dlperf, nvidia, superbench
 from mbench.results.difference import differ
 
 WIDTHS = (40, 60, 80, 100, 120, 160)

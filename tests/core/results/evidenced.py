@@ -5,8 +5,8 @@ from __future__ import annotations
 from cases import GATES, make_case
 
 from mbench.results import events
-from mbench.results.doubts import doubts
 from mbench.results.records import CaseRecord, Process
+from mbench.results.validity import doubts
 
 LEVELS = [4.0 + 0.1 * batch for batch in range(8)]
 SLOPE = -1e-5

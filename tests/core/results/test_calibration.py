@@ -9,9 +9,9 @@ import pytest
 from mbench.contract.axes import AXES
 from mbench.contract.case import Case
 from mbench.errors import MbenchError
+from mbench.machine.records import System
 from mbench.results import calibration
 from mbench.results.calibration import MACHINE, Calibration, keep, key, recall
-from mbench.telemetry.machine import System
 
 SYSTEM = SimpleNamespace(**{name: f"some {name}" for name in MACHINE})
 CASE = SimpleNamespace(**{name: f"some {name}" for name in (*(a.name for a in AXES), "workload")})

@@ -10,13 +10,13 @@ from cases import GATES, make_case
 
 from mbench.contract.adapter import FrameworkInfo
 from mbench.contract.reading import Malformed
-from mbench.plan.presets import PRESETS
+from mbench.machine.sample import GpuSample, Sample
 from mbench.results import events
 from mbench.results.encoding import decode, encode
 from mbench.results.events import EVENTS
 from mbench.results.proof import FindingRecord
-from mbench.results.tried import Tried
-from mbench.telemetry.sample import GpuSample, Sample
+from mbench.results.search_attempts import Tried
+from mbench.spec.presets import PRESETS
 
 INFO = FrameworkInfo(version="1.2", devices=["cpu"], device_name="CPU", threads=1)
 CASE = make_case(model="m", workload="a:b")

@@ -7,7 +7,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from mbench.cli import group
+from mbench.cli.main import group
 from mbench.errors import MbenchError
 from mbench.results.database import files_of
 from mbench.results.history import trace

@@ -11,10 +11,9 @@ from importlib import import_module
 
 import pytest
 
-from mbench.builtin import FORMATS, LAYOUTS
+from mbench.cli.builtin import FORMATS, LAYOUTS
 from mbench.engine.outcome import CaseEnded
 from mbench.errors import MbenchError
-from mbench.plan.presets import PRESETS
 from mbench.reports import html
 from mbench.results import events
 from mbench.results.difference import differ
@@ -23,8 +22,9 @@ from mbench.results.events import EVENTS
 from mbench.results.folder import EVENTS_FILE
 from mbench.results.proof import FindingRecord
 from mbench.results.run import load_run
+from mbench.results.search_attempts import Tried
 from mbench.results.summary import summarize
-from mbench.results.tried import Tried
+from mbench.spec.presets import PRESETS
 
 SAMPLE = {"at_nanoseconds": 5, "busy_seconds": 3.0, "stolen_seconds": 0.0, "worker_seconds": 1.0,
           "available_bytes": 100, "page_faults": 7, "mhz": 2000.0, "joules": 9.0,
@@ -152,7 +152,7 @@ def render_all(document, whole):
         import_module(f"mbench.reports.{name}").render(document).encode()
     for name in LAYOUTS:
         with suppress(MbenchError):  # it may have no row for such a run
-            import_module(f"mbench.reports.layouts.{name}").render(document, format_="csv")
+            import_module(f"mbench.reports.compat_formats.{name}").render(document, format_="csv")
     with suppress(MbenchError):  # no case in common
         differ(whole, document, threshold=0.03)
 

@@ -10,11 +10,11 @@ import pytest
 
 from mbench.engine.outcome import CaseEnded
 from mbench.errors import MbenchError, UsageError
-from mbench.plan.adaptive import Adaptive
 from mbench.results import events as recorded
 from mbench.results.records import ComparisonRecord
 from mbench.results.run import find_runs, load_run, pick_run
 from mbench.results.summary import summarize
+from mbench.spec.adaptive import Adaptive
 
 SECONDS = {"tiny": [[1.0, 1.1], [1.2]], "flaky": [[2.0, 2.1]]}
 
@@ -285,7 +285,7 @@ def test_a_batch_of_nothing_is_refused(folder):
 
 
 def test_half_a_surrogate_pair_can_be_printed(folder, capfdbinary):
-    from mbench.commands.output import emit
+    from mbench.cli.output import emit
 
     made = events(folder)
     made[2]["label"] = "half \ud800"

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 import mbench
-from mbench.cli import group
+from mbench.cli.main import group
 from mbench.contract.axes import AXES
 from mbench.errors import UsageError
 from mbench.results.run import load_run

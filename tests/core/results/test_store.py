@@ -11,11 +11,11 @@ from evidenced import make_process, make_record
 import mbench
 from mbench.contract.reading import Malformed
 from mbench.errors import MbenchError
-from mbench.plan.adaptive import Adaptive
 from mbench.results import events as recorded
 from mbench.results.folder import SCHEMA
 from mbench.results.run import load_run
 from mbench.results.store import RunWriter
+from mbench.spec.adaptive import Adaptive
 
 
 @pytest.fixture

@@ -10,10 +10,10 @@ import pytest
 
 from mbench import stats
 from mbench.engine.outcome import CaseEnded
-from mbench.plan.adaptive import Adaptive
 from mbench.results.folder import EVENTS_FILE
 from mbench.results.run import load_run
 from mbench.results.summary import summarize
+from mbench.spec.adaptive import Adaptive
 
 BATCH, STEPS = 8, 10
 

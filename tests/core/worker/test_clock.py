@@ -11,7 +11,7 @@ from mbench.worker import clock
 STEP, SYNCHRONIZE = 7, 1000
 
 
-class Bench:
+class RunContext:
     """Steps that take 7 and synchronisations that take 1,000 on a clock of their own."""
 
     def __init__(self) -> None:
@@ -39,8 +39,8 @@ class Bench:
 
 
 @pytest.fixture
-def bench(monkeypatch: pytest.MonkeyPatch) -> Bench:
-    bench = Bench()
+def bench(monkeypatch: pytest.MonkeyPatch) -> RunContext:
+    bench = RunContext()
     monkeypatch.setattr(clock, "perf_counter_ns", bench.look)
     monkeypatch.setattr(gc, "collect", bench.collect)
     monkeypatch.setattr(gc, "freeze", bench.freeze)

@@ -14,7 +14,7 @@ from mbench_tiny import TINY
 
 from mbench.contract import wire
 from mbench.contract.adapter import FrameworkInfo, Unsupported
-from mbench.contract.place import ALONE, Place
+from mbench.contract.rank import SINGLE, RankInfo
 from mbench.contract.reading import Malformed
 from mbench.contract.trace import Traced
 from mbench.worker.session import Session, failure, reply_to
@@ -39,7 +39,7 @@ def test_start_imports_the_framework_and_says_what_it_is():
 
 @pytest.mark.parametrize(
     ("place", "given"),
-    [(ALONE, {}), (Place(rank=1, ranks=2), {"place": Place(rank=1, ranks=2)})],
+    [(SINGLE, {}), (RankInfo(rank=1, ranks=2), {"place": RankInfo(rank=1, ranks=2)})],
     ids=["alone", "of two"],
 )
 def test_a_runtime_is_told_its_place_where_there_are_several(monkeypatch, place, given):
@@ -64,7 +64,9 @@ def test_a_runtime_that_takes_no_place_serves_one_process(monkeypatch):
     monkeypatch.setattr(mbench_tiny, "Runtime", Runtime)
     with pytest.raises(Unsupported, match="no work for several processes"):
         Session().answer(
-            dataclasses.replace(START, runtime="mbench_tiny:Runtime", place=Place(rank=1, ranks=2))
+            dataclasses.replace(
+                START, runtime="mbench_tiny:Runtime", place=RankInfo(rank=1, ranks=2)
+            )
         )
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from mbench_tiny import TINY
 
-from mbench.builtin import mbench_workloads
+from mbench.cli.builtin import mbench_workloads
 from mbench.contract.case import find_workload
 from mbench.workloads.workload import Tensor
 

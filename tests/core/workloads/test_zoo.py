@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from mbench.builtin import mbench_workloads
+from mbench.cli.builtin import mbench_workloads
 from mbench.contract.case import find_workload
 from mbench.workloads.operators import OPERATORS
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import proven
 
-from mbench.hookspecs import hookimpl
+from mbench.plugins.hooks import hookimpl
 
 __all__ = ["mbench_workloads"]
 

@@ -14,10 +14,10 @@ import jax
 from jax import lax
 from jax.sharding import PartitionSpec as P
 
-from mbench.contract.place import Place
+from mbench.contract.rank import RankInfo
 from mbench.sdk.checks import require
 from mbench_jax.layers import Net
-from mbench_jax.parallel import AXIS, Ranks
+from mbench_jax.parallel import AXIS, WorkerGroup
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,7 +71,7 @@ def forward(net: Net, batch: Tensors) -> Tensors:
             for at in range(net.config.calls)
         }
 
-    mesh = Ranks(Place(ranks=net.config.ranks)).mesh
+    mesh = WorkerGroup(RankInfo(ranks=net.config.ranks)).mesh
     return jax.shard_map(
         each, mesh=mesh, in_specs=P(AXIS), out_specs=P(AXIS), check_vma=False,
     )(batch)  # fmt: skip

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from megengine import functional as F
 from megengine import module as M
 
-from mbench.older import zipped
+from mbench.contract.compat import zipped
 from mbench.workloads.inception import AUXILIARY_WEIGHT, TALL, WIDE
 from mbench_megengine.layers import AveragePool, BasicConv2d, Dropout, MaxPool, pixels
 

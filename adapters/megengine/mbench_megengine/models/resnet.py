@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from megengine import functional as F
 from megengine import module as M
 
-from mbench.older import zipped
+from mbench.contract.compat import zipped
 from mbench_megengine.images import forward, loss
 from mbench_megengine.layers import MaxPool, conv, norm, pixels
 

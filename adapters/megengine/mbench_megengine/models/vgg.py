@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from megengine import module as M
 
-from mbench.older import zipped
+from mbench.contract.compat import zipped
 from mbench.workloads.vgg import HIDDEN, POOLED
 from mbench_megengine.images import forward, loss
 from mbench_megengine.layers import Dropout, MaxPool, Regions, conv, flat, norm

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
-from mbench.older import zipped
+from mbench.contract.compat import zipped
 from mbench.workloads.inception import AUXILIARY_WEIGHT, TALL, WIDE
 from mbench_tensorflow1.images import DIFFERENCES
 from mbench_tensorflow1.layers import Net, cross_entropy, max_pool, mean_of_pixels, mean_pool

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import tensorflow as tf
 
-from mbench.older import zipped
+from mbench.contract.compat import zipped
 from mbench.workloads.vgg import HIDDEN, POOLED
 from mbench_tensorflow1.images import DIFFERENCES, loss
 from mbench_tensorflow1.layers import Net, flatten, max_pool, regions

@@ -7,7 +7,8 @@ from typing import Any
 
 from mbench.console import counted
 from mbench.contract.axes import AXES, alike, hushed
-from mbench.reports import apart, headline
+from mbench.explain import report
+from mbench.reports import headline
 from mbench.reports import history as text_history
 from mbench.reports.grid import Grid
 from mbench.reports.html import comparison, facts, measures
@@ -48,11 +49,11 @@ def taken_apart(document: Document) -> Section | None:
         for difference in found["differences"]
         for figure in (
             *(Figure(title=fall.title, bars=fall.bars) for fall in falls(difference)),
-            *(Figure(table=grid, folded=True) for grid in apart.tables(difference, most=None)),
+            *(Figure(table=grid, folded=True) for grid in report.tables(difference, most=None)),
         )
     ]
-    lead = " ".join(apart.headline(found)[1:])
-    return Section("apart", "Where the difference is found", lead, figures, [*apart.notes(found)])
+    lead = " ".join(report.headline(found)[1:])
+    return Section("apart", "Where the difference is found", lead, figures, [*report.notes(found)])
 
 
 def about(document: Document) -> list[str]:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from mbench import stats
 from mbench.contract.axes import alike, hushed, key
+from mbench.reports.compat_formats.select import is_reduced
 from mbench.reports.grid import Grid
 from mbench.reports.headline import named
 from mbench.reports.html.parts import Chart, Figure, Section, captioned, measured
-from mbench.reports.layouts.select import is_reduced
 from mbench.reports.text import digits_of, interval, number
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mbench.older import zipped
+from mbench.contract.compat import zipped
 from mbench.workloads.operators.computing import (
     MatMulAllGather,
     MatMulAllReduce,

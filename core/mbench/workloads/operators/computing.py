@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from mbench.older import prod, zipped
+from mbench.contract.compat import prod, zipped
 from mbench.workloads.operators.exchanges import AllGather, AllReduce, Collective
 from mbench.workloads.operators.operator import Operand
 

@@ -13,7 +13,7 @@ import re
 from dataclasses import MISSING, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from mbench.older import prod, zipped
+from mbench.contract.compat import prod, zipped
 from mbench.workloads.workload import NO_UPDATE, Optimizer, Size, Tensor, Workload
 
 if TYPE_CHECKING:

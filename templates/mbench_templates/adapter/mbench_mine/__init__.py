@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mbench.hookspecs import hookimpl
+from mbench.plugins.hooks import hookimpl
 from mbench.sdk.benchmark import Prepared
 from mbench.sdk.checks import check_effect
 from mbench.sdk.compiler import Compiler

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mbench.hookspecs import hookimpl
+from mbench.plugins.hooks import hookimpl
 
 
 @hookimpl

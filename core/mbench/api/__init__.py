@@ -1,0 +1,1 @@
+"""The Python interface: the commands as functions, and what they return."""

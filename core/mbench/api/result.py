@@ -1,0 +1,167 @@
+"""What was measured or proven as values, which notebooks and the interpreter show by themselves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mbench.contract.axes import AXES, name
+from mbench.errors import MbenchError
+from mbench.plugins.manager import Plugins
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from os import PathLike
+
+    import pandas as pd
+
+__all__ = ["Interrupted", "Proof", "Proofs", "Result", "Verdict"]
+
+ALL = {axis.name for axis in AXES}
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C, or a notebook's stop button; `result` holds what there was until then."""
+
+    def __init__(self, message: str, result: Result | Proofs) -> None:
+        super().__init__(message)
+        self.result = result
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """What the interval of one ratio shows; numbers are None where there is no verdict."""
+
+    framework: str
+    baseline: str
+    case: Mapping[str, Any] = field(repr=False)
+    """The axes that both share."""
+    verdict: str | None
+    """A word: faster, slower, alike, ...; None: not compared."""
+    sentence: str
+    ratio: float | None
+    """Throughput of `framework` by that of `baseline`."""
+    low: float | None
+    high: float | None
+    pairs: int
+    """Process pairs that the interval is built over."""
+    equal_work: str
+    """proven, shown in fp32, not proven, or not checked."""
+
+    def __str__(self) -> str:
+        return f"{name(self.case, less=ALL - self.case.keys())}: {self.sentence}"
+
+
+@dataclass(frozen=True, repr=False)
+class Result:
+    """A run. `document` is described in docs/results-schema.md; `folder` holds the raw values."""
+
+    document: dict[str, Any]
+    folder: Path
+
+    @property
+    def ok(self) -> bool:
+        """Whether every case was measured: the command would exit with 0."""
+        cases = self.document["cases"]
+        complete = self.document["status"] == "complete"
+        return complete and bool(cases) and all(case["outcome"] == "ok" for case in cases)
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """Of every two frameworks of each comparison, in the order in which they were named."""
+        from mbench.reports.verdicts import sentence
+
+        return tuple(
+            Verdict(
+                framework=one["framework"],
+                baseline=one["baseline"],
+                case={axis.name: one[axis.name] for axis in AXES if axis.name in one},
+                verdict=one["verdict"],
+                sentence=sentence(self.document, one),
+                ratio=one["ratio"],
+                low=one["low"],
+                high=one["high"],
+                pairs=one["process_pairs"],
+                equal_work=one["equal_work"],
+            )
+            for one in self.document["comparisons"]
+        )
+
+    @property
+    def cases(self) -> pd.DataFrame:
+        """A row for each case, with the columns of `--format csv`. Needs the extra "analysis"."""
+        from mbench.reports.csv import rows
+        from mbench.results.samples import pandas
+
+        return pandas().DataFrame(rows(self.document))
+
+    def report(self, format_: str = "table", *, layout: str | None = None) -> str:
+        """What `mbench show --format FORMAT` prints; raises UsageError for what there is not."""
+        plugins = Plugins()
+        render = plugins.report(format_) if layout is None else plugins.laid_out(layout, format_)
+        return render(self.document)
+
+    def page(self, path: str | PathLike[str] = "report.html") -> Path:
+        """Write the HTML page, as `mbench report` does; raises MbenchError where it cannot."""
+        try:
+            Path(path).write_text(self.report("html"), encoding="utf-8", errors="replace")
+        except OSError as error:
+            raise MbenchError(f"cannot write {path}: {error.strerror}") from None
+        return Path(path)
+
+    def __repr__(self) -> str:
+        return self.report()
+
+    def _repr_html_(self) -> str:
+        from mbench.reports.html import fragment
+
+        return fragment(self.document)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Proof:
+    """How the proof of one case ended."""
+
+    framework: str
+    case: Mapping[str, Any] = field(repr=False)
+    """The axes that proofs have."""
+    proven: bool
+    outcome: str
+    """ok where it is proven, else another outcome, such as not-equal or unsupported."""
+    reason: str
+
+
+@dataclass(frozen=True, repr=False)
+class Proofs:
+    """Proofs of equal work. `document` is described in docs/results-schema.md."""
+
+    document: dict[str, Any]
+
+    @property
+    def proofs(self) -> tuple[Proof, ...]:
+        return tuple(
+            Proof(
+                framework=one["framework"],
+                case={axis.name: one[axis.name] for axis in AXES if axis.name in one},
+                proven=one["outcome"] == "ok",
+                outcome=one["outcome"],
+                reason=one["reason"],
+            )
+            for one in self.document["proofs"]
+        )
+
+    @property
+    def ok(self) -> bool:
+        """Whether every case is proven: the command would exit with 0."""
+        return bool(self.proofs) and all(proof.proven for proof in self.proofs)
+
+    def __repr__(self) -> str:
+        from mbench.reports.proofs import render
+
+        return render(self.document["proofs"])
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<pre>{escape(repr(self))}</pre>"

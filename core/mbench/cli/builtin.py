@@ -1,0 +1,148 @@
+"""What mbench itself registers, through the hooks that everyone uses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING, Any
+
+from mbench import workloads
+from mbench.errors import MbenchError
+from mbench.machine.cuda import Cuda
+from mbench.plugins.hooks import hookimpl
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    import click
+
+    from mbench.contract.device import Device
+    from mbench.contract.rank import RankInfo
+    from mbench.engine.program import Program
+    from mbench.engine.worker import Launcher, Worker
+    from mbench.reports.exporters.exporter import Exporter
+    from mbench.reports.report import Report
+
+__all__: list[str] = []
+
+FORMATS = ("table", "json", "csv", "markdown", "html")
+GRIDS = ("table", "json", "csv", "markdown")
+LAYOUTS = {"dlperf": GRIDS, "nvidia": GRIDS, "superbench": (*GRIDS, "jsonl")}
+OUTLETS = ("mlflow",)
+LAUNCHERS = ("mpi", "slurm", "ray")
+COMMANDS = (
+    "compare",
+    "run",
+    "verify",
+    "show",
+    "report",
+    "diff",
+    "explain",
+    "history",
+    "export",
+    "list",
+    "env",
+    "calibrate",
+    "doctor",
+    "disk",
+    "new",
+    "help",
+)
+
+
+SHARED = ("generator", "given", "images", "operators", "workload")
+"""Modules of `mbench.workloads` that have no models to measure, or more than can be listed."""
+
+
+@dataclass(frozen=True)
+class LateOutlet:
+    """An outlet whose module is imported when it is used."""
+
+    module: str
+
+    def check(self) -> None:
+        import_module(self.module).check()
+
+    def __call__(self, document: dict[str, Any], folder: Path, /) -> str:
+        where: str = import_module(self.module).send(document, folder)
+        return where
+
+
+@dataclass(frozen=True)
+class LateLauncher:
+    """A launcher over several nodes, whose module is imported when it is opened."""
+
+    name: str
+
+    def open(self, *, nodes: int, hosts: str, accelerators: int) -> Launcher:
+        module = import_module(f"mbench.engine.{self.name}")
+        opened: Launcher = module.open(nodes=nodes, hosts=hosts, accelerators=accelerators)
+        return opened
+
+    def __call__(self, program: Program, places: Sequence[RankInfo], /) -> Worker:
+        raise MbenchError(f"the launcher {self.name} is opened for its nodes before it starts any")
+
+
+@hookimpl
+def mbench_workloads() -> Mapping[str, str]:
+    """Every model of every family: a module of `mbench.workloads` that has a mapping MODELS."""
+    found = {}
+    for family in iter_modules(workloads.__path__, f"{workloads.__name__}."):
+        if family.name.rpartition(".")[2] not in SHARED:
+            for model in import_module(family.name).MODELS:
+                found[model] = f"{family.name}:MODELS"
+    return found
+
+
+@hookimpl
+def mbench_reports() -> Mapping[str, Report]:
+    def late(name: str) -> Report:
+        def render(document: dict[str, Any], /) -> str:
+            text: str = import_module(f"mbench.reports.{name}").render(document)
+            return text
+
+        return render
+
+    return {name: late(name) for name in FORMATS}
+
+
+@hookimpl
+def mbench_layouts() -> Mapping[str, Mapping[str, Report]]:
+    def late(name: str, format_: str) -> Report:
+        def render(document: dict[str, Any], /) -> str:
+            module = import_module(f"mbench.reports.compat_formats.{name}")
+            text: str = module.render(document, format_=format_)
+            return text
+
+        return render
+
+    return {
+        name: {format_: late(name, format_) for format_ in formats}
+        for name, formats in LAYOUTS.items()
+    }
+
+
+@hookimpl
+def mbench_exporters() -> Mapping[str, Exporter]:
+    return {name: LateOutlet(f"mbench.reports.exporters.{name}") for name in OUTLETS}
+
+
+@hookimpl
+def mbench_launchers() -> Mapping[str, Launcher]:
+    def local(program: Program, places: Sequence[RankInfo], /) -> Worker:
+        worker: Worker = import_module("mbench.engine.local").start(program, places)
+        return worker
+
+    return {"local": local, **{name: LateLauncher(name) for name in LAUNCHERS}}
+
+
+@hookimpl
+def mbench_devices() -> Sequence[Device]:
+    return [Cuda()]
+
+
+@hookimpl
+def mbench_commands() -> Sequence[click.Command]:
+    return [import_module(f"mbench.cli.{name}").command for name in COMMANDS]

@@ -1,0 +1,88 @@
+"""`mbench compare`: several frameworks, interleaved, with ratios and their intervals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mbench.cli.case_options import case_options
+from mbench.cli.explain import following, take_apart
+from mbench.cli.formats import output_options
+from mbench.cli.measure import measure, order_of
+from mbench.cli.named import frameworks_options
+from mbench.cli.options import (
+    results_option,
+)
+from mbench.cli.protocols import course_options, protocol_options
+from mbench.cli.screen import screen_options
+from mbench.cli.sweeps import sweep_of
+from mbench.cli.switches import CaseCommand
+from mbench.errors import UsageError
+
+if TYPE_CHECKING:
+    from mbench.spec.order import Order
+
+__all__ = ["command", "ordered"]
+
+INTERRUPTED = 130
+
+
+@click.command("compare", cls=CaseCommand)
+@frameworks_options(
+    help="Two or more, the first is the baseline: torch, torch==2.12.0, torch@/path/to/python, "
+    "each with settings: torch:inductor, torch:amp-bf16:threads=1, torch:VARIABLE=value."
+)
+@case_options
+@protocol_options
+@course_options
+@results_option
+@output_options
+@click.option(
+    "--explain",
+    is_flag=True,
+    help="Then take the comparison apart, as mbench explain does: in a run of its own, and in the "
+    "same report.",
+)
+@screen_options
+@click.pass_context
+def command(context: click.Context, /, **_: Any) -> None:
+    """Measure frameworks against each other.
+
+    Comma lists multiply into comparisons. Within one, every framework has its own process, all
+    are warm, and they take turns in shuffled rounds, so that a drift of the machine hits all
+    alike. Several sets of fresh processes make the interval.
+
+    \b
+    Examples:
+      mbench compare torch tf
+      mbench compare torch tf --models resnet50,bert-base --mode train,inference
+      mbench compare torch tf --amp --batch-size 8,16
+      mbench compare torch torch==2.12.0 --image-size 96 --budget 60
+      mbench compare torch torch:inductor torch:amp-bf16
+      mbench compare tf tf:xla tf:TF_ENABLE_ONEDNN_OPTS=0
+      mbench compare torch tf --fast
+      mbench compare torch tf --until 2% --budget 1800
+      mbench compare torch tf --compiler best --batch-size max
+      mbench compare torch tf --mode inference --explain
+    """
+    order = ordered(context)
+    apart = following(context, order) if context.params["explain"] else None
+    code = measure(context, order)
+    if apart is not None and code != INTERRUPTED:
+        if context.params["dry_run"]:
+            code = measure(context, apart)
+        else:
+            code = max(code, take_apart(context, apart, after=True))
+    context.exit(code)
+
+
+def ordered(context: click.Context) -> Order:
+    """What the options ask for; raises UsageError."""
+    options = context.params
+    if len(options["frameworks"]) < 2:
+        raise UsageError(
+            "compare takes two frameworks or more, and mbench list frameworks shows them; for one "
+            "there is mbench run"
+        )
+    return order_of(context, [sweep_of(context, options["frameworks"], options)], options)

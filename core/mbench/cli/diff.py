@@ -1,0 +1,69 @@
+"""`mbench diff`: a gate for what an update did to speed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from mbench.cli.complete import completer, runs
+from mbench.cli.formats import format_options
+from mbench.cli.options import Percent, results_option
+from mbench.cli.output import check_writable, deliver
+from mbench.cli.screen import color_option
+from mbench.console import tell
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["command"]
+
+
+@click.command("diff")
+@click.argument("base", shell_complete=completer(runs))
+@click.argument("new", shell_complete=completer(runs))
+@click.option("--threshold", type=Percent(zero=True), default="3%", show_default=True,
+              help="A case that is slower by less is no regression.")  # fmt: skip
+@click.option("--allow-undetermined", is_flag=True,
+              help="Pass though some cases (not all) are too noisy for the threshold.")  # fmt: skip
+@results_option
+@format_options("table", "markdown", "json", "junit")
+@color_option
+@click.pass_context
+def command(
+    context: click.Context, /, base: str, new: str, threshold: float, allow_undetermined: bool,
+    results: Path, format_: str, output: Path | None,
+) -> None:  # fmt: skip
+    """Say what became slower from run BASE to run NEW, and fail if anything did.
+
+    BASE and NEW are beginnings of runs' names, or paths. A case is faster or slower where the
+    95 % interval over its processes leaves no other reading; a regression is one that is slower
+    by more than the threshold, or that was measured in BASE and falls short in NEW. Then the
+    exit code is 1. It is 1, too, where nothing could be compared, and where a case is so noisy
+    that a change of the threshold could not be seen: the report says how many processes would do.
+
+    \b
+    Examples:
+      mbench diff 20260102 20260109
+      mbench diff base/ new/ --threshold 5% --format markdown
+      mbench diff base/ new/ --output diff.xml
+    """
+    from mbench.reports.differences import FORMATS, headline
+    from mbench.results.difference import differ
+    from mbench.results.run import load_run, pick_run
+    from mbench.results.summary import summarize
+
+    check_writable(output)
+    old, now = (summarize(load_run(pick_run(results, name))) for name in (base, new))
+    document = differ(old, now, threshold=threshold)
+    deliver(FORMATS[format_](document), output, format_=format_)
+    if output is not None:
+        tell(f"{headline(document)}")
+    compared = any(case["ratio"] is not None for case in document["cases"])
+    judged = any(case["judged"] for case in document["cases"])
+    if not compared:
+        tell("nothing could be compared")
+    elif not judged:
+        tell("nothing could be seen: no case shows a change of the threshold")
+    told = judged and (allow_undetermined or not document["undetermined"])
+    context.exit(0 if told and not document["regressions"] else 1)

@@ -1,0 +1,46 @@
+"""`mbench doctor`: whether this machine is fit to measure on."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import click
+
+from mbench.cli.options import results_option
+from mbench.cli.output import print_table
+from mbench.cli.screen import color_option
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["command"]
+
+
+@click.command("doctor")
+@results_option
+@click.option("--format", "format_", type=click.Choice(["table", "json"]), default="table",
+              show_default=True, help="Format of the report.")  # fmt: skip
+@color_option
+@click.pass_context
+def command(context: click.Context, results: Path, format_: str) -> None:
+    """Examine the machine: what disturbs measurements here, and what to mend.
+
+    Clock, other load, limits, threads, memory, GPU. Nothing is changed. The exit code is 0 unless
+    something prevents measuring at all.
+
+    \b
+    Examples:
+      mbench doctor
+      mbench doctor --format json
+    """
+    from mbench.machine.doctor.examine import examine
+
+    checks = list(examine(results=results))
+    if format_ == "json":
+        click.echo(json.dumps({"schema": 1, "checks": [asdict(c) for c in checks]}, indent=2))
+    else:
+        rows = [(c.status, c.name, c.found, c.mend and f"-> {c.mend}") for c in checks]
+        print_table(("state", "check", "found", "what to do"), rows)
+    context.exit(1 if any(check.status == "fail" for check in checks) else 0)

@@ -1,0 +1,168 @@
+"""`mbench env`: the environments in which frameworks live."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from itertools import chain
+
+import click
+
+from mbench.cli.complete import completer, environments
+from mbench.cli.complete import frameworks as known
+from mbench.cli.options import (
+    COMMAS,
+    DeviceName,
+    hosts_option,
+    launcher_option,
+    plugins,
+)
+from mbench.cli.output import print_table
+from mbench.console import say
+
+__all__ = ["command"]
+
+
+@click.group("env")
+def command() -> None:
+    """Build, list and remove the environments that mbench keeps for frameworks.
+
+    They lie in the user's cache, or in the folder that MBENCH_ENVIRONMENTS names.
+
+    \b
+    Examples:
+      mbench env create torch tf
+      mbench env list
+      mbench env remove torch-py3.11-0123456789ab
+    """
+
+
+@command.command("create")
+@click.argument(
+    "words",
+    nargs=-1,
+    required=True,
+    type=COMMAS,
+    metavar="FRAMEWORK...",
+    shell_complete=completer(known, many=True),
+)
+@click.option(
+    "--device",
+    type=DeviceName(),
+    default="auto",
+    show_default=True,
+    help="The device that the frameworks' builds are for.",
+)
+@click.option(
+    "--nodes",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Build them on each of so many machines, where these share no folder.",
+)
+@launcher_option
+@hosts_option
+@click.pass_context
+def create(
+    context: click.Context, /, words: tuple[tuple[str, ...], ...], device: str, nodes: int | None,
+    **where: str | None,
+) -> None:  # fmt: skip
+    """Build environments now, so that the first comparison need not.
+
+    \b
+    Examples:
+      mbench env create torch torch==2.12.0
+      mbench env create torch --nodes 2 --hosts a,b
+    """
+    if nodes is not None:
+        create_on_nodes(context, [*chain(*words), "--device", device], where, nodes=nodes)
+        return
+    from mbench.environments.choice import choose
+    from mbench.environments.locate import provide
+    from mbench.environments.spec import named, parse
+    from mbench.errors import UsageError
+    from mbench.machine.devices import usual
+    from mbench.progress.progress import open_progress
+
+    specs = [parse(text) for text in chain(*words)]
+    adapters = [plugins(context).adapter(spec.name) for spec in specs]
+    specs = [named(spec, one.name) for spec, one in zip(specs, adapters, strict=True)]
+    accelerator = usual() if device == "auto" else device
+    for spec in specs:
+        if spec.python is not None:
+            raise UsageError(f"{spec.text} names a Python of yours: there is nothing to build")
+    wanted = list(zip(specs, adapters, strict=True))
+    chosen = choose(wanted, accelerator=accelerator, here=False)
+    progress = open_progress(color=context.color)
+    progress.comparison("environments", [spec.text for spec in specs])
+    built = []
+    try:
+        for spec, adapter in wanted:
+            report = partial(progress.phase, spec.text)
+            environment = provide(spec, adapter, chosen.get(spec.text), report=report)
+            built.append(f"{spec.text}: {environment.python.parent.parent}")
+            progress.phase(spec.text, "built")
+    finally:
+        progress.close()
+        for line in built:
+            say(line)
+
+
+def create_on_nodes(
+    context: click.Context, words: list[str], where: dict[str, str | None], *, nodes: int
+) -> None:
+    """The same command on each node."""
+    from mbench.cli.launching import opened
+    from mbench.errors import UsageError
+
+    launcher = opened(context, where, nodes=nodes, accelerators=0)
+    do = getattr(launcher, "do", None)
+    if do is None:
+        raise UsageError(
+            "this launcher starts workers only; leave --nodes out, or give mpi, slurm or ray",
+            option="--launcher",
+        )
+    for line in do([sys.executable, "-m", "mbench", "env", "create", *words]).splitlines():
+        say(line)
+
+
+@command.command("list")
+def list_() -> None:
+    """List the environments: name, size, Python, requirements.
+
+    \b
+    Example:
+      mbench env list
+    """
+    from mbench.environments import managed
+
+    entries = managed.entries()
+    if not entries:
+        say(f"no environments in {managed.root()}")
+    rows = []
+    for entry in entries:
+        of_both = [entry.name, f"{entry.size_bytes() / 2**20:.0f}"]
+        if entry.record is None:
+            rows.append([*of_both, "", "", f"broken: {entry.broken}"])
+        else:
+            record = entry.record
+            made = [record.python, record.created]
+            rows.append([*of_both, *made, ", ".join(record.requirements)])
+    if rows:
+        columns = ("environment", "MiB", "Python", "created", "requirements")
+        print_table(columns, rows, numeric=("MiB",), spare=("created",))
+
+
+@command.command("remove")
+@click.argument("names", nargs=-1, required=True, shell_complete=completer(environments))
+def remove(names: tuple[str, ...]) -> None:
+    """Delete environments by the names that mbench env list shows.
+
+    \b
+    Example:
+      mbench env remove torch-py3.11-0123456789ab
+    """
+    from mbench.environments import managed
+
+    for name in names:
+        managed.remove(name)
+        say(f"removed {name}")

@@ -1,0 +1,43 @@
+"""`mbench export`: the samples of runs as a table for other tools."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from mbench.cli.complete import completer, runs
+from mbench.cli.formats import format_options
+from mbench.cli.options import results_option
+from mbench.cli.output import check_writable
+from mbench.console import counted, tell
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["command"]
+
+
+@click.command("export")
+@click.argument("run", nargs=-1, shell_complete=completer(runs))
+@format_options("parquet", "csv", "jsonl", usual="parquet", of="the file", required=True)
+@results_option
+def command(run: tuple[str, ...], format_: str, output: Path, results: Path) -> None:
+    """Write every measured interval as one row: of each RUN, or of all runs.
+
+    RUN is the beginning of a run's name, or a path. The columns are those of mbench.load.
+
+    \b
+    Examples:
+      mbench export --output samples.parquet
+      mbench export 20260102-1504 --output samples.csv
+    """
+    from mbench.results.database import files_of
+    from mbench.results.run import pick_run
+    from mbench.results.samples import export
+
+    check_writable(output)
+    files = files_of(*([pick_run(results, name) for name in run] or [results]), tell=tell)
+    written = export(files, output, format_=format_)
+    said = f"{counted(written, 'sample')} of {counted(len(files), 'run')}"
+    tell(f"{said} in {output}")

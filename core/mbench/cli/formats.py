@@ -1,0 +1,90 @@
+"""`--format` and `--output`: what a report is written as follows from the file's ending."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from mbench.cli.complete import completer, exporters, formats, layouts
+from mbench.cli.options import apply, plugins
+from mbench.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from mbench.cli.options import Decorator
+
+__all__ = ["by_ending", "format_options", "output_options"]
+
+ENDINGS = {"csv": "csv", "htm": "html", "html": "html", "json": "json", "jsonl": "jsonl",
+           "markdown": "markdown", "md": "markdown", "parquet": "parquet",
+           "xml": "junit"}  # fmt: skip
+"""What a file of that ending holds; any other may hold anything."""
+
+
+def by_ending(
+    output: Path | None, *, chosen: str | None, known: Collection[str], usual: str
+) -> str:
+    """The format that was `chosen`, else that of the file's ending, else the `usual` one.
+
+    Raises UsageError where the ending says something else than what is or can be written.
+    """
+    ending = output.suffix.removeprefix(".").lower() if output is not None else ""
+    said = ENDINGS.get(ending, ending if ending in known else None)
+    if chosen is not None and said is not None and chosen != said:
+        raise UsageError(f"--format {chosen} contradicts --output {output}; give one of them")
+    if chosen is None and said is not None and said not in known:
+        raise UsageError(
+            f"--output {output} would hold {said}, which is not written here: "
+            f"give a name that ends otherwise (there is {', '.join(sorted(known))})"
+        )
+    return chosen or said or usual
+
+
+def choose(
+    context: click.Context, _: click.Parameter, chosen: str | None, *, known: Collection[str],
+    usual: str,
+) -> str:  # fmt: skip
+    return by_ending(context.params["output"], chosen=chosen, known=known or offered(context),
+                     usual=usual)  # fmt: skip
+
+
+def offered(context: click.Context) -> set[str]:
+    """All formats of plugins, those of layouts among them."""
+    found = plugins(context)
+    laid_out = (formats for layout in found.layouts.unique().values() for formats in layout)
+    return {*found.reports.by_name, *laid_out}
+
+
+def format_options(
+    *known: str, usual: str = "table", of: str = "the report", required: bool = False
+) -> Decorator:
+    """The two options, for these formats, or for those that plugins offer."""
+    says = f"Format of {of}" + ("" if known else ": table, json, csv, markdown or html")
+    return apply(
+        [
+            click.option("--format", "format_", type=click.Choice(known) if known else str,
+                         default=None, callback=partial(choose, known=known, usual=usual),
+                         shell_complete=None if known else completer(formats),
+                         help=f"{says}.  [default: by the ending of --output, else {usual}]"),
+            click.option("--output", type=click.Path(path_type=Path, dir_okay=False),
+                         required=required, is_eager=True,  # before --format, which looks at it
+                         help="The file to write." if required
+                         else "Write the report to a file instead of stdout."),
+        ]
+    )  # fmt: skip
+
+
+output_options = apply(
+    [
+        format_options(),
+        click.option("--layout", default=None, shell_complete=completer(layouts),
+                     help="Arrange the report as others publish theirs: dlperf, nvidia or "
+                          "superbench, which has the format jsonl too."),
+        click.option("--log", "exporter", default=None, shell_complete=completer(exporters),
+                     help="Hand the run over to another tool's store too: mlflow."),
+    ]
+)  # fmt: skip

@@ -1,0 +1,51 @@
+"""`mbench history`: how throughput went over all stored runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from mbench.cli.complete import arms, completer, models
+from mbench.cli.formats import format_options
+from mbench.cli.options import ARMS, COMMAS, results_option
+from mbench.cli.output import check_writable, deliver
+from mbench.cli.screen import color_option
+from mbench.console import tell
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["command"]
+
+
+@click.command("history")
+@click.option("--model", "--models", "models", type=COMMAS, default=(),
+              shell_complete=completer(models, many=True),
+              help="These models only.")  # fmt: skip
+@click.option("--framework", "--frameworks", "frameworks", type=ARMS, default=(),
+              shell_complete=arms(many=True),
+              help="These frameworks only.")  # fmt: skip
+@results_option
+@format_options("table", "markdown", "csv", "json")
+@color_option
+def command(
+    models: tuple[str, ...], frameworks: tuple[str, ...], results: Path, format_: str,
+    output: Path | None,
+) -> None:  # fmt: skip
+    """Show every case of all stored runs, oldest first, with its change from the run before.
+
+    mbench report --history draws the same.
+
+    \b
+    Examples:
+      mbench history
+      mbench history --model resnet50 --framework torch --output trend.csv
+    """
+    from mbench.reports.history import FORMATS
+    from mbench.results.database import files_of
+    from mbench.results.history import trace
+
+    check_writable(output)
+    document = trace(files_of(results, tell=tell), models=models, frameworks=frameworks)
+    deliver(FORMATS[format_](document), output, format_=format_)

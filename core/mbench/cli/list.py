@@ -1,0 +1,181 @@
+"""`mbench list`: frameworks, models and runs, and plugins that are broken."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from mbench.cli.options import plugins, results_option
+from mbench.cli.output import print_table
+from mbench.cli.screen import color_option
+from mbench.console import say, tell
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from mbench.plugins.manager import Plugins
+    from mbench.workloads.workload import Workload
+
+__all__ = ["command"]
+
+
+@click.command("list")
+@click.argument(
+    "what", type=click.Choice(["all", "frameworks", "models", "operators", "runs"]), default="all"
+)
+@results_option
+@color_option
+@click.pass_context
+def command(context: click.Context, what: str, results: Path) -> None:
+    """List frameworks, models, operators or runs; without a word, frameworks and model families.
+
+    `mbench list models` tells the size of each model and how it stands in every framework: proven,
+    if `mbench verify` has proven it here as it comes; not proven yet; or unsupported, and why.
+
+    \b
+    Examples:
+      mbench list
+      mbench list models
+      mbench list operators
+      mbench list runs --results elsewhere
+    """
+    found = plugins(context)
+    if what in ("all", "frameworks"):
+        rows, broken = frameworks(found)
+        show("frameworks", ("framework", "title", "runs in", "compilers"), rows, notes=broken)
+    if what == "all":
+        rows, broken = families(found)
+        say()
+        show("models", ("family", "models"), rows, notes=broken)
+    if what == "models":
+        rows, broken = models(found)
+        reasons = stand(found, rows)
+        columns = ("model", "title", "parameters", "GFLOP", *sorted(found.adapters.unique()))
+        show("models", columns, rows, notes=[*broken, *reasons], numeric=("parameters", "GFLOP"),
+             spare=("GFLOP", "parameters", "title"))  # fmt: skip
+    if what == "operators":
+        show("operators", ("typed as", "what it is"), operators())
+    if what == "runs":
+        rows, broken = runs(results)
+        show(f"runs in {results}", ("run", "state", "frameworks", "comparisons"), rows,
+             notes=broken)  # fmt: skip
+    for offers in (found.adapters, found.workloads, found.reports, found.layouts, found.exporters,
+                   found.launchers, found.commands, found.aliases):  # fmt: skip
+        assert offers is not None  # asked for, so that every problem is known
+    for problem in dict.fromkeys(found.problems):
+        tell(f"problem: plugin {problem.plugin} {problem.message}")
+
+
+def show(
+    title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], **shape: Sequence[str]
+) -> None:
+    """A table, or that there is nothing of that `title`."""
+    if rows:
+        print_table(columns, rows, **shape)
+    else:
+        say(f"no {title}")
+
+
+def frameworks(found: Plugins) -> tuple[list[list[str]], list[str]]:
+    """Name, title, where it would run, compilers; and what is wrong with some."""
+    from mbench.environments.locate import home
+    from mbench.errors import MbenchError
+    from mbench.machine.devices import usual
+
+    device = usual()
+    rows, broken = [], []
+    for name, adapter in sorted(found.adapters.unique().items()):
+        try:
+            where = home(adapter, accelerator=device)
+        except MbenchError as error:
+            where = "nowhere"
+            broken.append(str(error))
+        rows.append([name, adapter.title, where, ", ".join(adapter.compilers)])
+    return rows, broken
+
+
+def families(found: Plugins) -> tuple[list[list[str]], list[str]]:
+    """Family, its models; and what is wrong with those that do not load."""
+    rows: dict[str, list[str]] = {}
+    broken = []
+    for name, reference in found.workloads.unique().items():
+        workload = load(name, reference)
+        if isinstance(workload, str):
+            broken.append(workload)
+        else:
+            rows.setdefault(workload.family, []).append(name)
+    return [[family, " ".join(names)] for family, names in rows.items()], broken
+
+
+def models(found: Plugins) -> tuple[list[list[str]], list[str]]:
+    """Name, title, parameters, forward GFLOPs per sample; and what is wrong with others."""
+    rows, broken = [], []
+    for name, reference in found.workloads.unique().items():
+        workload = load(name, reference)
+        if isinstance(workload, str):
+            broken.append(workload)
+        else:
+            gflop = f"{workload.forward_flops() / 1e9:.2f}"
+            rows.append([name, workload.title, f"{workload.parameter_count():,}", gflop])
+    return rows, broken
+
+
+def operators() -> list[list[str]]:
+    """How each kind is typed, and what it computes."""
+    from mbench.workloads.operators import COLLECTIVES, KINDS
+
+    return [[kind.usage(), kind.says] for kind in (*KINDS.values(), *COLLECTIVES.values())]
+
+
+def load(name: str, reference: str) -> Workload | str:
+    """The workload, or in a line why it does not load."""
+    from mbench.errors import MbenchError
+    from mbench.spec.selection import load_workload
+
+    try:
+        return load_workload(reference, name)
+    except MbenchError as error:
+        return f"{name}: {error}"
+
+
+def stand(found: Plugins, rows: list[list[str]]) -> list[str]:
+    """Add to each model's row how it stands in every framework; the reasons of what is not."""
+    from mbench.verify.proof_status import standings
+
+    stands = standings(found, [row[0] for row in rows])
+    lacking: dict[str, tuple[str, list[str]]] = {}  # reasons that differ in the model's name only
+    for row in rows:
+        model = row[0]
+        for framework in sorted(found.adapters.unique()):
+            standing = stands.get((model, framework))
+            row.append(standing.word if standing else "")
+            if standing and standing.reason:
+                why = f"{framework} unsupported: {standing.reason}"
+                lacking.setdefault(why.replace(model, "*"), (why, []))[1].append(model)
+    return [f"{why} ({few(names)})" for why, names in sorted(lacking.values())]
+
+
+def few(names: Sequence[str], *, most: int = 4) -> str:
+    """The first names, and how many there are besides."""
+    rest = len(names) - most
+    return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def runs(folder: Path) -> tuple[list[list[str]], list[str]]:
+    """Name, state, what was compared; and what is wrong with those that cannot be read."""
+    from mbench.errors import MbenchError
+    from mbench.results.run import find_runs, load_run
+
+    rows, broken = [], []
+    for path in find_runs(folder):
+        try:
+            run = load_run(path)
+            labels = dict.fromkeys(case.planned.label for case in run.cases.values())
+            titles = dict.fromkeys(c.title for c in run.comparisons.values())
+            rows.append([run.id, run.status, ", ".join(labels), "; ".join(titles)])
+        except MbenchError as error:
+            rows.append([path.name, "unreadable", "", ""])
+            broken.append(str(error))
+    return rows, broken

@@ -1,0 +1,137 @@
+"""The `mbench` command: loads plugins, hands over to a command, turns errors into one line."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+import click
+
+import mbench
+from mbench.console import abandon, steady, tell
+from mbench.errors import MbenchError, reason_of
+from mbench.machine import devices
+from mbench.plugins.manager import Plugins
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+__all__ = ["main"]
+
+INTERRUPTED = 130
+
+
+class PluginGroup(click.Group):
+    """A group whose commands come from plugins."""
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        return list(plugins_of(context).commands.unique())
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        found: click.Command | None = plugins_of(context).commands.unique().get(name)
+        return found
+
+    def resolve_command(
+        self, context: click.Context, arguments: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if not context.resilient_parsing:  # which completion of values does
+            plugins_of(context).commands.get(arguments[0])  # an unknown one names its neighbours
+        return super().resolve_command(context, arguments)
+
+
+def plugins_of(context: click.Context) -> Plugins:
+    root = context.find_root()
+    if root.obj is None:
+        root.obj = Plugins()
+        devices.use(root.obj)
+    plugins: Plugins = root.obj
+    return plugins
+
+
+def without_external(context: click.Context, _: click.Parameter, chosen: bool) -> None:
+    if chosen:
+        context.obj = Plugins(external=False)
+        devices.use(context.obj)
+
+
+@click.group(cls=PluginGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(mbench.__version__, prog_name="mbench")
+@click.option(
+    "--no-external-plugins",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=without_external,
+    help="Use nothing but mbench's own plugins (also: MBENCH_DISABLE_EXTERNAL_PLUGINS=1).",
+)
+@click.pass_context
+def group(context: click.Context) -> None:
+    """Which framework runs this model faster here, by how much, and how sure are we?
+
+    \b
+    Examples:
+      mbench compare torch tf
+      mbench compare torch tf --models bert-base --amp
+      mbench list frameworks
+    """
+    from mbench.cli.defaults import load_defaults
+
+    load_defaults(context)
+
+
+def be_at_home() -> None:
+    """A user whom the system does not know has no home folder, as in some containers: then it is
+    the root, in which nothing can be kept, and nothing has to be.
+    """
+    try:
+        Path.home()
+    except RuntimeError:
+        os.environ["HOME"] = "/"
+
+
+def interrupt(_: int, __: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def main() -> NoReturn:
+    """Exit codes: 0 all measured, 1 something failed, 2 usage, 130 interrupted."""
+    steady()
+    be_at_home()
+    signal.signal(signal.SIGTERM, interrupt)
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as nohup makes it
+        signal.signal(signal.SIGHUP, interrupt)
+    if os.environ.get("_MBENCH_COMPLETE", "").startswith("fish"):
+        from mbench.cli import fish
+
+        fish.register()
+    try:
+        code = group.main(prog_name="mbench", standalone_mode=False)
+        sys.exit(code if isinstance(code, int) else 0)
+    except click.exceptions.Exit as end:
+        sys.exit(end.exit_code)
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        sys.exit(2)
+    except click.ClickException as error:
+        hint = ""
+        if isinstance(error, click.UsageError) and error.ctx is not None:
+            hint = f" (see {error.ctx.command_path} --help)"
+        fail(error.format_message() + hint, 2)
+    except MbenchError as error:
+        fail(str(error), error.exit_code)
+    except (KeyboardInterrupt, click.Abort):
+        fail("interrupted", INTERRUPTED)
+    except BrokenPipeError:  # nobody reads any more
+        abandon(sys.stdout)
+        sys.exit(1)
+    except OSError as error:
+        abandon(sys.stdout)
+        fail(reason_of(error), 1)
+
+
+def fail(message: str, code: int) -> NoReturn:
+    tell(message)
+    sys.exit(code)

@@ -1,0 +1,50 @@
+"""`mbench report`: runs as one page to look at and to send."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from mbench.cli.complete import completer, runs
+from mbench.cli.formats import by_ending
+from mbench.cli.options import results_option
+from mbench.cli.output import check_writable, deliver, read
+from mbench.console import tell
+
+__all__ = ["command"]
+
+
+@click.command("report")
+@click.argument("run", nargs=-1, shell_complete=completer(runs))
+@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), default="report.html",
+              show_default=True, help="The file to write.")  # fmt: skip
+@click.option("--history", is_flag=True,
+              help="Draw trends over all stored runs too; needs the extra analysis.")  # fmt: skip
+@results_option
+def command(run: tuple[str, ...], output: Path, history: bool, results: Path) -> None:
+    """Write one HTML page of each RUN, or of the latest.
+
+    RUN is the beginning of a run's name, or a path. The page is one file, needs no network, and
+    shows every number in a table as well as in its chart.
+
+    \b
+    Examples:
+      mbench report
+      mbench report 20260102 20260109 --output both.html
+      mbench report --history
+    """
+    from mbench.reports.html import page
+    from mbench.results.run import pick_run
+
+    check_writable(output)
+    by_ending(output, chosen=None, known=("html",), usual="html")
+    documents = [read(pick_run(results, name), apart=True) for name in run or (None,)]
+    trends = None
+    if history:
+        from mbench.results.database import files_of
+        from mbench.results.history import trace
+
+        trends = trace(files_of(results, tell=tell))
+    deliver(page(documents, history=trends), output, format_="html")
+    tell(f"wrote {output}")

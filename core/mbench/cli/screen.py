@@ -1,0 +1,50 @@
+"""Options on what a terminal shows: colour, and how much is told on the way."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, TextIO
+
+import click
+
+from mbench.cli.options import apply
+
+if TYPE_CHECKING:
+    from mbench.cli.options import Decorator
+
+__all__ = ["color_option", "in_colour", "screen_options"]
+
+CHOICES = {"auto": None, "always": True, "never": False}
+
+
+def choose(context: click.Context, _: click.Parameter, chosen: str) -> None:
+    context.color = CHOICES[chosen]
+
+
+color_option: Decorator = click.option(
+    "--color", type=click.Choice(list(CHOICES)), default="auto", show_default=True,
+    expose_value=False, callback=choose,
+    help="Colour what is shown; auto heeds the terminal, NO_COLOR and FORCE_COLOR.",
+)  # fmt: skip
+
+screen_options = apply(
+    [
+        color_option,
+        click.option("-q", "--quiet", "verbosity", flag_value="quiet",
+                     help="Show the report and nothing on the way."),
+        click.option("-v", "--verbose", "verbosity", flag_value="verbose",
+                     help="Tell what is decided on the way and why, and where logs are."),
+    ]
+)  # fmt: skip
+
+
+def in_colour(stream: TextIO) -> bool:
+    """Whether to colour what goes to `stream`."""
+    context = click.get_current_context(silent=True)
+    if context is not None and context.color is not None:
+        return context.color
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return stream.isatty() and os.environ.get("TERM") != "dumb"

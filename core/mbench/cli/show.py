@@ -1,0 +1,45 @@
+"""`mbench show`: a run that was measured before."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from mbench.cli.complete import completer, runs
+from mbench.cli.formats import output_options
+from mbench.cli.options import chosen_exporter, chosen_report, results_option
+from mbench.cli.output import check_writable, emit
+from mbench.cli.screen import color_option
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["command"]
+
+
+@click.command("show")
+@click.argument("run", required=False, shell_complete=completer(runs))
+@results_option
+@output_options
+@color_option
+@click.pass_context
+def command(
+    context: click.Context, /, run: str | None, results: Path, format_: str, layout: str | None,
+    output: Path | None, exporter: str | None,
+) -> None:  # fmt: skip
+    """Show a run: the latest, or the one whose name begins with RUN.
+
+    \b
+    Examples:
+      mbench show
+      mbench show 20260102-1504 --format json
+      mbench show --layout dlperf --format markdown
+      mbench show --output run.html --log mlflow
+    """
+    from mbench.results.run import pick_run
+
+    report = chosen_report(context, format_, layout)
+    store = chosen_exporter(context, exporter)
+    check_writable(output)
+    emit(pick_run(results, run), report, output, store, format_=format_)

@@ -1,0 +1,254 @@
+"""All keepers of one command: where they dial in, who has, and the job that started them."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import secrets
+import socket
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import mbench
+from mbench.contract.reading import Malformed
+from mbench.engine import handshake
+from mbench.engine.agent_protocol import Accepted, Here, Line, Refused
+from mbench.engine.command import Command
+from mbench.engine.jobs import look
+from mbench.engine.node import Node
+from mbench.errors import MbenchError, reason_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from mbench.engine.command import Engine
+
+__all__ = ["Keepers", "passed"]
+
+DIAL_IN_SECONDS = 60.0
+"""Of all keepers, from the engine's start on."""
+AT_ONCE = 64
+"""Connections that are being greeted: whoever says nothing is in nobody's way for long."""
+TICK_SECONDS = 0.1
+
+
+class Keepers:
+    """Started when they are first needed, and anew once one is lost."""
+
+    def __init__(self, engine: Engine, count: int) -> None:
+        self.engine, self.count = engine, count
+        self._token = secrets.token_hex(32)
+        self._nodes: dict[int, Node] = {}
+        self._lines: dict[int, Line] = {}
+        """Of workers who were not taken yet, by key."""
+        self._awaited: set[int] = set()
+        self._keys = itertools.count(1)
+        self._listeners: list[socket.socket] = []
+        self._job: Command | None = None
+        self._refused = ""
+        self._knocks: list[str] = []
+        """Who else came, and what was wrong with it."""
+        self._changed = threading.Condition()
+        self._starting = threading.Lock()
+        self._greeting = threading.Semaphore(AT_ONCE)
+
+    def nodes(self) -> Sequence[Node]:
+        """By number, all of them there; raises MbenchError."""
+        with self._starting:
+            there = [self._nodes[at] for at in sorted(self._nodes)]
+            for node in there:
+                node.look()
+            if len(there) < self.count or self.trouble(there):
+                self.close()
+                try:
+                    self._start()
+                    there = self._gather()
+                except BaseException:  # Ctrl-C too
+                    self.close()
+                    raise
+            return there
+
+    def trouble(self, nodes: Sequence[Node]) -> str:
+        """Why these are of no use any more, in words; empty where they are."""
+        lost = [node.trouble for node in nodes if node.trouble]
+        job = self._job
+        ended = job.ended() if job else ""
+        return "; ".join([*lost[:1], *([ended] if ended else [])])
+
+    def _start(self) -> None:
+        self._listeners = [listening(address) for address in handshake.addresses()]
+        for listener in self._listeners:
+            threading.Thread(target=self._admit, args=(listener,), daemon=True).start()
+        where = ",".join(handshake.join(one.getsockname()[:2]) for one in self._listeners)
+        variables = {handshake.PARENT: where, handshake.TOKEN: self._token}
+        words = self.engine.command(
+            self.count, [sys.executable, "-m", "mbench.engine.agent"], passed(variables)
+        )
+        try:
+            self._job = Command(self.engine.name, words, variables)
+        except OSError as error:
+            raise MbenchError(f"{self.engine.name} does not start: {reason_of(error)}") from None
+
+    def _gather(self) -> list[Node]:
+        deadline = time.monotonic() + DIAL_IN_SECONDS
+        assert self._job is not None
+        while True:
+            with self._changed:
+                if self._refused:
+                    raise MbenchError(self._refused)
+                if len(self._nodes) == self.count:
+                    return [self._nodes[at] for at in sorted(self._nodes)]
+                self._changed.wait(TICK_SECONDS)
+            ended = self._job.ended()
+            if ended and not self._refused:
+                raise MbenchError(f"{self._who_came()}: {ended}")
+            if time.monotonic() > deadline:
+                raise MbenchError(f"{self._who_came()} within {DIAL_IN_SECONDS:g} s")
+            look()
+
+    def _who_came(self) -> str:
+        came = ", ".join(node.host for node in self._nodes.values())
+        said = f"{len(self._nodes)} of {self.count} keepers dialled in"
+        said += f" (of {came})" if came else ""
+        return said + (f"; {self._knocks[-1]}" if self._knocks else "")
+
+    def _admit(self, listener: socket.socket) -> None:
+        """Greet whoever connects, until the listener is closed."""
+        while True:
+            try:
+                connection, (address, *_) = listener.accept()
+            except OSError:
+                return
+            self._greeting.acquire()
+            threading.Thread(target=self._greet, args=(connection, address), daemon=True).start()
+
+    def _greet(self, connection: socket.socket, address: str) -> None:
+        try:
+            line = Line(connection)
+        except OSError:
+            connection.close()
+            self._greeting.release()
+            return
+        try:
+            try:
+                key = handshake.challenged(line, self._token)
+            finally:
+                self._greeting.release()  # whoever knows the token may take its time
+            if key:
+                self._worker(key, line)
+            else:
+                self._keeper(line)
+        except (handshake.NotOurs, Malformed, OSError, EOFError) as error:
+            line.close()
+            with self._changed:
+                self._knocks.append(f"{address} knocked, and {error}")
+                self._changed.notify_all()
+
+    def _worker(self, key: int, line: Line) -> None:
+        with self._changed:
+            if key not in self._awaited:
+                raise handshake.NotOurs("is a worker that nobody awaits")
+            self._awaited.discard(key)
+            self._lines[key] = line
+            self._changed.notify_all()
+
+    def _keeper(self, line: Line) -> None:
+        here = line.receive(Here, seconds=DIAL_IN_SECONDS)  # it is ours, and may be busy
+        with self._changed:
+            number = len(self._nodes) if here.number is None else here.number
+            wrong = unlike(here)
+            if number in self._nodes or number >= self.count:
+                wrong = f"{here.host} is node {number}, of which there is one already"
+            if wrong:
+                self._refused = wrong
+                line.send(Refused(reason=wrong))
+                line.close()
+            else:
+                line.controls()
+                line.send(Accepted())
+                self._nodes[number] = Node(line, here, number)
+                name_apart(list(self._nodes.values()))
+            self._changed.notify_all()
+
+    def await_worker(self) -> int:
+        """The key of a worker who is about to dial in."""
+        with self._changed:
+            key = next(self._keys)
+            self._awaited.add(key)
+        return key
+
+    def taken(self, key: int) -> socket.socket | None:
+        """The line of a worker, once it has one; waits a moment for it."""
+        with self._changed:
+            if key not in self._lines:
+                self._changed.wait(TICK_SECONDS)
+            line = self._lines.pop(key, None)
+        return line.socket if line else None
+
+    def forget(self, key: int) -> None:
+        with self._changed:
+            self._awaited.discard(key)
+            if line := self._lines.pop(key, None):
+                line.close()
+
+    def close(self) -> None:
+        """Send all keepers away, and end the engine's job. May be called more than once."""
+        for listener in self._listeners:
+            with contextlib.suppress(OSError):  # what waits for a connection hears of it
+                listener.shutdown(socket.SHUT_RDWR)
+            listener.close()
+        for node in self._nodes.values():
+            node.close()
+        for line in self._lines.values():
+            line.close()
+        if self._job:
+            self._job.close()
+        self._listeners, self._job, self._refused = [], None, ""
+        self._nodes, self._lines, self._knocks = {}, {}, []
+
+
+def passed(variables: Iterable[str]) -> list[str]:
+    """Names of what a process of ours needs on a node: `variables`, and those around mbench that
+    say where our own things lie.
+    """
+    around = ("PYTHONPATH", "MBENCH_ENVIRONMENTS")
+    return [*variables, *(name for name in around if name in os.environ)]
+
+
+def listening(address: str) -> socket.socket:
+    """At a port that the system picks; raises MbenchError where there is none."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    try:
+        return socket.create_server((address, 0), family=family, backlog=256)
+    except OSError as error:
+        told = reason_of(error)
+        raise MbenchError(f"mbench cannot listen for nodes at {address}: {told}") from None
+
+
+def unlike(here: Here) -> str:
+    """How the mbench of a node differs from ours, in words; empty where it is the same."""
+    ours, theirs = (
+        f"{version} ({digest})"
+        for version, digest in (
+            (mbench.__version__, handshake.our_digest()),
+            (here.version, here.digest),
+        )
+    )
+    if ours == theirs:
+        return ""
+    return (
+        f"{here.host} ({here.address}) has mbench {theirs}, and here is {ours}: install the same, "
+        "or put it on a shared path"
+    )
+
+
+def name_apart(nodes: Sequence[Node]) -> None:
+    """By their addresses, where they have the same name; by their numbers, where those are too."""
+    places = [(node.here.host, node.here.address) for node in nodes]
+    for node, place in zip(nodes, places, strict=True):
+        said = [node.here.address] if [host for host, _ in places].count(place[0]) > 1 else []
+        said += [f"node {node.number}"] if places.count(place) > 1 else []
+        node.host = f"{node.here.host} ({', '.join(said)})" if said else node.here.host

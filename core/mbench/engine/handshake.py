@@ -1,0 +1,147 @@
+"""How a keeper reaches its parent, and both prove to each other that they know the token."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+import socket
+import time
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import psutil
+
+import mbench
+from mbench.contract.reading import Malformed
+from mbench.engine.agent_protocol import Answer, Challenge, Line, Welcome
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+__all__ = ["PARENT", "TOKEN", "NotOurs", "addresses", "answered", "challenged", "dial", "digest",
+           "join", "our_digest", "split"]  # fmt: skip
+
+PARENT, TOKEN = "MBENCH_PARENT", "MBENCH_TOKEN"
+"""The variables by which a keeper is told where its parent listens, and the token."""
+HANDSHAKE_SECONDS = 5.0
+CONNECT_SECONDS = 3.0
+AGAIN_SECONDS = 0.2
+DIAL_SECONDS = 20.0
+
+
+class NotOurs(Exception):
+    """Whoever is at the other end is not who it should be; says what was seen."""
+
+
+def proof(token: str, *words: object) -> str:
+    """HMAC-SHA256 of the words by the token, in hexadecimal."""
+    said = "\n".join(map(str, words)).encode()
+    return hmac.new(bytes.fromhex(token), said, hashlib.sha256).hexdigest()
+
+
+def challenged(line: Line, token: str, *, seconds: float = HANDSHAKE_SECONDS) -> int:
+    """The parent's side: the key of the worker whose line this is, or 0; raises NotOurs."""
+    nonce = secrets.token_hex(16)
+    try:
+        line.send(Challenge(nonce=nonce))
+        answer = line.receive(Answer, seconds=seconds)
+        wanted = proof(token, "keeper", nonce, answer.nonce, answer.key)
+        if not hmac.compare_digest(wanted.encode(), answer.proof.encode()):
+            raise NotOurs("it does not know this command's token")
+        line.send(Welcome(proof=proof(token, "parent", nonce, answer.nonce)))
+    except (OSError, EOFError, Malformed) as error:
+        raise NotOurs(f"it is no keeper: {error}") from None
+    return answer.key
+
+
+def answered(line: Line, token: str, *, key: int, seconds: float = HANDSHAKE_SECONDS) -> None:
+    """The keeper's side; raises NotOurs, or OSError."""
+    nonce = secrets.token_hex(16)
+    try:
+        asked = line.receive(Challenge, seconds=seconds)
+        line.send(
+            Answer(nonce=nonce, key=key, proof=proof(token, "keeper", asked.nonce, nonce, key))
+        )
+        welcome = line.receive(Welcome, seconds=seconds)
+    except EOFError:
+        raise NotOurs("the parent hung up: it has another token") from None
+    except Malformed as error:
+        raise NotOurs(f"what listens there is no mbench: {error}") from None
+    wanted = proof(token, "parent", asked.nonce, nonce)
+    if not hmac.compare_digest(wanted.encode(), welcome.proof.encode()):
+        raise NotOurs("what listens there does not know the token")
+
+
+def dial(
+    places: Sequence[tuple[str, int]], token: str, *, key: int = 0, seconds: float = DIAL_SECONDS
+) -> Line:
+    """A line to the parent, which listens at one of `places`; raises NotOurs or OSError.
+
+    A network may need a moment to come up; and one of those addresses may be somebody else's here.
+    """
+    deadline = time.monotonic() + seconds
+    while True:
+        seen: list[Exception] = []
+        for place in places:
+            try:
+                line = Line(socket.create_connection(place, timeout=CONNECT_SECONDS))
+            except OSError as error:
+                seen.append(OSError(f"{join(place)}: {error.strerror or error}"))
+                continue
+            try:
+                answered(line, token, key=key)
+            except (NotOurs, OSError) as error:
+                line.close()
+                seen.append(NotOurs(f"{join(place)}: {error}"))
+                continue
+            return line
+        if time.monotonic() > deadline or any(isinstance(each, NotOurs) for each in seen):
+            raise next((each for each in seen if isinstance(each, NotOurs)), seen[0])
+        time.sleep(AGAIN_SECONDS)
+
+
+def addresses() -> list[str]:
+    """Those of this machine by which others may reach it, IPv4 first; its loopback where there is
+    none.
+    """
+    found: dict[socket.AddressFamily, list[str]] = {socket.AF_INET: [], socket.AF_INET6: []}
+    up = {name for name, state in psutil.net_if_stats().items() if state.isup}
+    for name, several in psutil.net_if_addrs().items():
+        for one in several:
+            if name in up and one.family in found and not local(one.address):
+                found[one.family].append(one.address)
+    return [*found[socket.AF_INET], *found[socket.AF_INET6]] or ["127.0.0.1"]
+
+
+def local(address: str) -> bool:
+    """Whether it means nothing on another machine."""
+    return address.startswith(("127.", "169.254.", "fe80:")) or address == "::1"
+
+
+def join(place: tuple[str, int]) -> str:
+    return f"{place[0]}:{place[1]}"
+
+
+def split(text: str) -> list[tuple[str, int]]:
+    """Places of "address:port,address:port"."""
+    pairs = (each.rpartition(":") for each in text.split(","))
+    return [(address, int(port)) for address, _, port in pairs]
+
+
+def digest(files: Iterable[Path]) -> str:
+    """Of what the files of Python hold, by name within their folder."""
+    found = hashlib.sha256()
+    for file in sorted(files):
+        of_one = file.parent if file.name == "__init__.py" else file
+        for each in sorted(of_one.rglob("*.py")) if of_one.is_dir() else [of_one]:
+            found.update(f"{each.relative_to(of_one.parent).as_posix()}\n".encode())
+            found.update(hashlib.sha256(each.read_bytes()).digest())
+    return found.hexdigest()[:16]
+
+
+@cache
+def our_digest() -> str:
+    """Of mbench itself."""
+    return digest([Path(mbench.__file__)])

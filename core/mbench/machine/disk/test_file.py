@@ -1,0 +1,117 @@
+"""The file that a disk is measured in: it has no name, so that nothing can leave it behind."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import shutil
+import stat
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import psutil
+
+from mbench.errors import MbenchError, UsageError, reason_of
+from mbench.machine.disk.outcome import DiskEnded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import BinaryIO
+
+__all__ = ["Mount", "check", "laid", "mount_of"]
+
+CHUNK_BYTES = 2**22
+SPARE = 1.05
+"""File systems keep some room for themselves."""
+DESCRIPTORS = Path("/proc/self/fd")
+OF_MEMORY = ("ramfs", "tmpfs")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mount:
+    """A file system, and what it lies on."""
+
+    point: str
+    kind: str
+    device: str
+
+    @property
+    def is_memory(self) -> bool:
+        return self.kind in OF_MEMORY
+
+
+def mount_of(folder: Path) -> Mount | None:
+    """That of `folder`; None where the system does not tell. The last of several at one place
+    hides the others.
+    """
+    parts = {Path(part.mountpoint): part for part in psutil.disk_partitions(all=True)}
+    whole = folder.resolve()
+    found = next((parts[above] for above in (whole, *whole.parents) if above in parts), None)
+    return found and Mount(point=found.mountpoint, kind=found.fstype, device=found.device)
+
+
+@contextlib.contextmanager
+def laid(folder: Path, *, size: int, direct: bool) -> Iterator[int]:
+    """The descriptor of a file of `size` bytes on the disk, all of them written: what was never
+    written is read without asking the disk.
+
+    Raises DiskEnded where there is no going past the page cache though `direct`, and MbenchError
+    where it cannot be written.
+    """
+    try:
+        with tempfile.TemporaryFile(dir=folder, buffering=0) as file:
+            if direct and not takes_direct(file.fileno()):
+                raise DiskEnded(
+                    "unsupported",
+                    f"the file system of {folder} does not let the page cache be passed by "
+                    "(O_DIRECT); --buffered measures through it",
+                )
+            fill(file, size)
+            yield file.fileno()
+    except OSError as error:
+        raise MbenchError(f"cannot write in {folder}: {error.strerror}") from None
+
+
+def check(folder: Path, *, size: int) -> None:
+    """Raises UsageError for what is no folder, and MbenchError where there is no room in it."""
+    if not DESCRIPTORS.is_dir():
+        raise DiskEnded("unsupported", "disks are measured on Linux only")
+    try:
+        mode = folder.stat().st_mode
+    except OSError as error:
+        raise UsageError(f"cannot measure in {reason_of(error)}") from None
+    if stat.S_ISBLK(mode):
+        raise UsageError(
+            f"{folder} is a block device, whose contents would be lost; name a folder on it"
+        )
+    if not stat.S_ISDIR(mode):
+        raise UsageError(f"{folder} is not a folder; name the one in which a file is to be made")
+    free = shutil.disk_usage(folder).free
+    if free < size * SPARE:
+        raise MbenchError(
+            f"{free / 2**20:,.0f} MiB are free in {folder}, and the file needs "
+            f"{size * SPARE / 2**20:,.0f}; give a smaller --size"
+        )
+
+
+def takes_direct(descriptor: int) -> bool:
+    """Whether the file can be opened so that the page cache is passed by."""
+    try:
+        os.close(os.open(DESCRIPTORS / str(descriptor), os.O_RDWR | os.O_DIRECT))
+    except OSError as error:
+        if error.errno in (errno.EINVAL, errno.EOPNOTSUPP):
+            return False
+        raise
+    return True
+
+
+def fill(file: BinaryIO, size: int) -> None:
+    """With what neither compresses nor repeats, and let none of it stay in the page cache."""
+    left = size
+    while left:
+        left -= file.write(os.urandom(min(left, CHUNK_BYTES)))
+    os.fsync(file.fileno())
+    os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)

@@ -1,0 +1,183 @@
+"""Says what disturbed a measurement, by thresholds that docs/methodology.md gives reasons for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from statistics import fmean, median
+from typing import TYPE_CHECKING
+
+from mbench.console import counted
+from mbench.machine.pace import MEMORY_UNEVEN, UNEVEN
+from mbench.machine.usage import SLACK_SECONDS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+
+    from mbench.machine.usage import Usage
+
+    RankInfo = tuple[int, int]  # of a process and its round
+    Round = Sequence[Usage]
+    Rounds = Mapping[RankInfo, Round]
+    Read = Callable[[Usage], float | None]
+
+__all__ = ["Disturbance", "find_disturbances", "pace_changes"]
+
+LEAST_ROUNDS = 0.1
+"""Share of the rounds from which on a disturbance is told."""
+OTHER_CORES = 0.1
+"""Cores that others may use beside those that are to spare; also what may be stolen."""
+SPARE_SHARE = 0.5
+"""Share of the spare cores that others may use as well."""
+THROTTLED = 0.01
+"""Share of the time for which a cgroup's limit may hold the worker up."""
+MEMORY_STALLED = 0.01
+"""Share of the time for which processes may wait for memory."""
+SWAPPED_BYTES = 2**20
+"""Per block."""
+CLOCK_CHANGE = 0.05
+"""How far a round's clock may lie from that of the median round."""
+HARMLESS_SLOWDOWNS = {"power cap"}
+"""A GPU that works hard is at its power limit: that is its speed, not a disturbance."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Disturbance:
+    """`kind` is a word for machines, `text` a sentence for people.
+
+    `share` is that of the rounds in which it could be seen: clocks are not looked at in all.
+    """
+
+    kind: str
+    share: float
+    text: str
+    rounds: frozenset[tuple[int, int]] = frozenset()
+    """By process and round; none where it is not of single rounds."""
+    host: str = ""
+    """Of the machine that it happened on; empty for the one that ran mbench."""
+
+    def on(self, host: str) -> Disturbance:
+        """The same, by the name of its machine."""
+        return replace(self, host=host, text=f"on {host}: {self.text}") if host else self
+
+
+def find_disturbances(rounds: Rounds, *, cores: int, spare_cores: int) -> list[Disturbance]:
+    """What disturbed at least a tenth of `rounds`, each a sequence of blocks.
+
+    `cores` are the logical ones that the worker may use; `spare_cores` are the physical ones that
+    it leaves to others.
+    """
+    found = []
+    limit, there = OTHER_CORES + SPARE_SHARE * spare_cores, counted(cores, "core")
+    if loads := loads_above(rounds, limit):
+        text = f"other processes used {fmean(loads.values()):.1f} of {there}"
+        found.append(disturbance("other-load", loads, len(rounds), text))
+    for kind, limit, read, text in (
+        ("stolen-cpu", OTHER_CORES, lambda block: block.stolen_cores,
+         f"the hypervisor took {{:.1f}} of {there} away"),
+        ("cpu-limit", THROTTLED, lambda block: block.throttled,
+         "the cgroup's CPU limit held processes up for {:.2f} of the time"),
+        ("memory", MEMORY_STALLED, lambda block: block.memory_stalled,
+         "processes waited for memory for {:.2f} of the time"),
+        ("swap", SWAPPED_BYTES, lambda block: block.swapped_bytes,
+         "{:,.0f} bytes were swapped"),
+    ):  # fmt: skip
+        seen = known(rounds, read)
+        levels = {at: level for at, level in seen.items() if level > limit}
+        if levels:
+            text = text.format(fmean(levels.values()))
+            found.append(disturbance(kind, levels, len(seen), text))
+    found += clock_changes("cpu-clock", "processor", rounds, lambda block: block.mhz)
+    found += clock_changes("gpu-clock", "GPU", rounds, unforced_mhz)
+    guests = known(rounds, lambda block: block.gpu_others)
+    if beside := {at: count for at, count in guests.items() if count}:
+        text = f"{max(beside.values()):.0f} other processes were on the GPU"
+        found.append(disturbance("gpu-others", beside, len(guests), text))
+    reasons = {at: why for at, one in rounds.items() if (why := slowdowns(one)) is not None}
+    if slow := {at: why for at, why in reasons.items() if why}:
+        text = f"the GPU slowed itself down ({', '.join(sorted(set().union(*slow.values())))})"
+        found.append(disturbance("gpu-slowdown", slow, len(reasons), text))
+    return [disturbance for disturbance in found if disturbance.share >= LEAST_ROUNDS]
+
+
+def loads_above(rounds: Rounds, limit: float) -> dict[RankInfo, float]:
+    """The load of others in each round that it disturbed.
+
+    A small load that stays is within the slack of short blocks. So the rounds of a process that are
+    not above the limit by themselves are added up, which takes the slack off once, and count if
+    they are above it together.
+    """
+    loads = {at: max(block.other_cores for block in one) for at, one in rounds.items()}
+    above = {at: load for at, load in loads.items() if load > limit}
+    for process in {process for process, _ in rounds}:
+        quiet = [at for at in rounds if at[0] == process and at not in above]
+        blocks = [block for at in quiet for block in rounds[at]]
+        seconds = sum(block.seconds for block in blocks)
+        others = sum(block.other_seconds for block in blocks) - SLACK_SECONDS
+        if others > limit * seconds:
+            above |= dict.fromkeys(quiet, others / seconds)
+    return above
+
+
+def disturbance(kind: str, hit: Collection[RankInfo], seen: int, text: str) -> Disturbance:
+    """One that was found in the rounds `hit`, of those in which it could be seen."""
+    share = len(hit) / seen
+    text = f"{text} in {100 * share:.0f} % of the rounds"
+    return Disturbance(kind=kind, share=share, text=text, rounds=frozenset(hit))
+
+
+def clock_changes(kind: str, whose: str, rounds: Rounds, read: Read) -> Iterator[Disturbance]:
+    """Rounds whose clock lies apart from the median round's."""
+    clocks = {at: clock for at, clock in known(rounds, read).items() if clock}
+    middle = median(clocks.values()) if clocks else 0.0
+    changes = {
+        at: change
+        for at, clock in clocks.items()
+        if (change := abs(clock / middle - 1)) > CLOCK_CHANGE
+    }
+    if changes:
+        most = 100 * max(changes.values())
+        text = f"the {whose}'s clock was at worst {most:.0f} % off its {middle:,.0f} MHz"
+        yield disturbance(kind, changes, len(clocks), text)
+
+
+PACES = {
+    "pace": (UNEVEN, "the cores' pace, by an empty loop"),
+    "memory-pace": (MEMORY_UNEVEN, "memory's pace, by a copy"),
+}
+"""By kind: how many times off the usual one a pace may be, and what it is."""
+
+
+def pace_changes(kind: str, paces: Mapping[RankInfo, float], *, usual: float) -> list[Disturbance]:
+    """Rounds before which the core, or memory, was slower or faster than it `usual`ly is.
+
+    No counter of a virtual machine shows what neighbours on the core's other hardware thread
+    take, or of memory's bandwidth.
+    """
+    limit, whose = PACES[kind]
+    off = {at: max(one / usual, usual / one) for at, one in paces.items()}
+    hit = {at: times for at, times in off.items() if times > limit}
+    if not hit:
+        return []
+    text = f"{whose} before each turn, was at worst {max(hit.values()):.1f} times off the usual one"
+    found = disturbance(kind, hit, len(paces), text)
+    return [found] if found.share >= LEAST_ROUNDS else []
+
+
+def unforced_mhz(block: Usage) -> float | None:
+    """The GPU's clock, but where its power limit sets it: that wanders while nothing is wrong."""
+    return None if HARMLESS_SLOWDOWNS & set(block.gpu_slowed_by or ()) else block.gpu_mhz
+
+
+def slowdowns(one: Round) -> set[str] | None:
+    """Why the GPU was slower in a round than it could be; None where nobody looked."""
+    seen = [block.gpu_slowed_by for block in one if block.gpu_slowed_by is not None]
+    return {reason for reasons in seen for reason in reasons} - HARMLESS_SLOWDOWNS if seen else None
+
+
+def known(rounds: Rounds, read: Read) -> dict[RankInfo, float]:
+    """The largest value of each round's blocks, of the rounds that have one."""
+    values = {
+        at: [value for block in one if (value := read(block)) is not None]
+        for at, one in rounds.items()
+    }
+    return {at: max(of_round) for at, of_round in values.items() if of_round}

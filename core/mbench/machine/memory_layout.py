@@ -1,0 +1,90 @@
+"""Workers whose memory and threads lie alike in every process: what steadiness "steady" means."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from mbench.machine.kernel import CPUS, HUGE_PAGES, read
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+__all__ = ["lack", "steadily", "variables"]
+
+TUNABLES = {
+    "glibc.malloc.hugetlb": "1",  # large blocks come in huge pages, by madvise
+    # Freed blocks stay with the process; by default large ones go back to the kernel at each step
+    # and come again as other pages.
+    "glibc.malloc.mmap_threshold": "4294967296",
+    "glibc.malloc.trim_threshold": "68719476736",
+}
+GLIBC = (2, 35)
+"""The first that has the tunable of huge pages."""
+ADDR_NO_RANDOMIZE = 0x0040000  # of <sys/personality.h>
+ASK = 0xFFFFFFFF
+
+
+def variables() -> dict[str, str]:
+    """Of a worker; what the user has set stays as it is, each tunable by itself."""
+    theirs = os.environ.get("GLIBC_TUNABLES", "")
+    given = dict(item.split("=", 1) for item in theirs.split(":") if "=" in item)
+    return {
+        "GLIBC_TUNABLES": ":".join(f"{n}={value}" for n, value in {**TUNABLES, **given}.items())
+    }
+
+
+@contextmanager
+def steadily(threads: int) -> Iterator[None]:
+    """What this thread starts within it gets the same addresses each time, and the same cores.
+
+    A process inherits both from the thread that starts it, so that nothing has to be told to it.
+    Raises OSError where addresses cannot be fixed.
+    """
+    personality = ctypes.CDLL(None, use_errno=True).personality
+    before, usable = personality(ASK), os.sched_getaffinity(0)
+    if before < 0 or personality(before | ADDR_NO_RANDOMIZE) < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"addresses cannot be fixed here: {os.strerror(number)}")
+    try:
+        os.sched_setaffinity(0, cores_for(threads, usable))
+        yield
+    finally:
+        os.sched_setaffinity(0, usable)
+        personality(before)
+
+
+def cores_for(threads: int, usable: Collection[int]) -> set[int]:
+    """A core for each thread, always the same: hardware threads of their own where there are.
+
+    OpenMP's own binding is no way to it: not every framework heeds it, and where it binds the first
+    thread, pools of others are born on that one core.
+    """
+    together: dict[str, list[int]] = {}
+    for core in sorted(usable):
+        siblings = read(CPUS / f"cpu{core}" / "topology" / "thread_siblings_list")
+        together.setdefault(siblings or str(core), []).append(core)
+    ranked = sorted((at, core) for group in together.values() for at, core in enumerate(group))
+    return {core for _, core in ranked[:threads]}
+
+
+def lack() -> str:
+    """Why this machine cannot start such workers, with the mend; empty if it can."""
+    if sys.platform != "linux":
+        return "fixed addresses and huge pages are Linux's"
+    name, version = platform.libc_ver()
+    if name != "glibc" or tuple(map(int, version.split(".")[:2])) < GLIBC:
+        here = f"{name or 'another C library'} {version}".strip()
+        return f"huge pages take glibc {'.'.join(map(str, GLIBC))} or newer, and this is {here}"
+    pages = read(HUGE_PAGES)
+    if pages is None or "[never]" in pages:
+        return f"transparent huge pages are off: echo madvise | sudo tee {HUGE_PAGES}"
+    try:
+        with steadily(1):
+            return ""
+    except OSError as error:
+        return f"{error.strerror}; in a container, give it --security-opt seccomp=unconfined"

@@ -1,0 +1,70 @@
+"""Describes the machine: what a reader must know to believe a number made on it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import socket
+from pathlib import Path
+
+import psutil
+
+from mbench.machine.devices import kinds
+from mbench.machine.kernel import HUGE_PAGES, read
+from mbench.machine.records import System
+
+__all__ = ["cpu_model", "describe_system", "hardware_threads", "usable_cores"]
+
+CPUINFO = Path("/proc/cpuinfo")
+KINDS = {"cpu family": "family", "model": "model"}
+SETS = {"avx2": "AVX2", "avx_vnni": "AVX-VNNI", "avx512f": "AVX-512", "avx512_vnni": "AVX512-VNNI",
+        "avx512_bf16": "AVX512-BF16", "amx_tile": "AMX", "asimd": "NEON", "sve": "SVE"}  # fmt: skip
+"""Flags of the kernel, and what their makers call the instruction sets."""
+
+
+def usable_cores() -> int:
+    """Physical cores that this process may run on."""
+    logical, physical = hardware_threads(), psutil.cpu_count(logical=False)
+    return min(logical, physical or logical)
+
+
+def hardware_threads() -> int:
+    """How many threads this process can have running at once."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def describe_system(variables: dict[str, str]) -> System:
+    """Hardware, kernel, the load before the run began, and `variables` that workers inherit."""
+    frequency = psutil.cpu_freq()
+    return System(
+        hostname=socket.gethostname(),
+        os=platform.platform(),
+        python=platform.python_version(),
+        cpu=cpu_model(),
+        physical_cores=psutil.cpu_count(logical=False),
+        logical_cores=psutil.cpu_count(),
+        usable_cores=usable_cores(),
+        governor=read(Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")),
+        current_mhz=frequency.current if frequency else None,
+        transparent_huge_pages=read(HUGE_PAGES),
+        memory_bytes=psutil.virtual_memory().total,
+        load_average=list(os.getloadavg()),
+        gpus=[dict(one.facts()) for kind in kinds().values() for one in kind.all()],
+        variables=variables,
+    )
+
+
+def cpu_model(path: Path = CPUINFO) -> str:
+    """Its name, which of its kind it is, and the instruction sets that frameworks choose kernels
+    by: machines that are rented out share one name.
+    """
+    first = (read(path) or "").partition("\n\n")[0].splitlines()
+    told = {
+        name.strip(): value.strip() for name, _, value in (line.partition(":") for line in first)
+    }
+    called = told.get("model name") or platform.processor() or platform.machine()
+    flags = (told.get("flags") or told.get("Features") or "").split()
+    words = [f"{word} {told[name]}" for name, word in KINDS.items() if name in told]
+    return ", ".join([called, *words, *(said for flag, said in SETS.items() if flag in flags)])

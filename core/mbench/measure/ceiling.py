@@ -1,0 +1,259 @@
+"""Finds what the machine can do at most, by a framework's own matrix product and memory pass."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from mbench.contract import wire
+from mbench.contract.precision import PRECISIONS
+from mbench.engine.outcome import CaseEnded
+from mbench.results import clocks, events
+from mbench.spec.planning import supports
+from mbench.verify.judge import judge_along
+from mbench.verify.observer import Wanted
+from mbench.verify.prove import prove_all
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from mbench.contract.case import Case
+    from mbench.engine.worker import Worker
+    from mbench.environments.environment import Environment
+    from mbench.progress.progress import Progress
+    from mbench.results.proof import ProofRecord
+    from mbench.results.store import RunWriter
+    from mbench.spec.planning import Entry
+
+__all__ = ["Ceilings"]
+
+PRODUCTS = (1024, 2048, 4096, 8192)
+SIDES = {"matmul": PRODUCTS, "single": PRODUCTS, "add": (8192,)}
+"""Of square matrices: grown until one step takes LONGEST_SECONDS. The largest takes an H100 1.5 ms,
+far longer than a launch; eight batches of larger ones take long to make.
+"""
+SINGLE = "single"
+"""The product in single precision, beside that in half precision: a processor without units for the
+latter does better to widen, as frameworks do for it in some operators."""
+ON_CPU = {**SIDES, "add": (2048,)}
+"""There malloc gives larger blocks back to the system, and a step would be page faults above all.
+By turns of eight pairs the sums still come from memory: 256 MiB of them in single precision."""
+PRODUCT = "op:matmul/{0}x{0}x{0}"
+NAMES = {"matmul": PRODUCT, "single": PRODUCT, "add": "op:add/{0}x{0}"}
+LONGEST_SECONDS = 0.25
+BLOCK_SECONDS = 0.05
+BLOCKS = 5
+IDLE_LOOKS = 3
+"""At a large answer, which some frameworks copy whole. The slowest counts: one look takes longer
+than another, on an H100 by up to 0.35 s (JAX), and that is no work that went on.
+"""
+MEMORY_FACTOR = 3.0
+"""A step on inputs that no step has seen may take as many times what the fastest block's took."""
+SUSTAINED_SECONDS = 1.0
+SUSTAINED_BLOCK_SECONDS = 0.25
+"""A GPU's first moments of work are faster than what its power limit lets it go on with."""
+
+
+class Ceilings:
+    """Each ceiling is found once in a run: per framework, precision, device and threads.
+
+    The worker that shows it has no case to measure any more. So the ceiling costs no start of its
+    own, and nothing that is timed shares a process with it.
+    """
+
+    def __init__(self, store: RunWriter, progress: Progress) -> None:
+        self.store = store
+        self.progress = progress
+        self._known: set[tuple[str, ...]] = set()
+        self._proven: dict[tuple[str, ...], str] = {}
+        """Why each operator has no ceiling; empty where it is what it is called."""
+
+    def knows(self, entry: Entry) -> bool:
+        return key(entry) in self._known
+
+    def prove(
+        self,
+        entries: Sequence[tuple[Entry, Environment]],
+        *,
+        log: Callable[[Entry], Path],
+        **how: Any,
+    ) -> None:
+        """That products and sums of small matrices are that, before anything is timed; `how` is as
+        in `prove_all`. What is not proven, or has been before, has that for its reason.
+        """
+        wanted = []
+        for entry, environment in entries:
+            for operator in operators(entry):
+                of_whom = (*key(entry), operator)
+                case = case_of(entry, operator, sides_of(entry, operator)[0])
+                if of_whom in self._proven or not supports(entry.adapter, case).supported:
+                    continue
+                self._proven[of_whom] = "not proven"
+                one = Wanted(
+                    adapter=entry.adapter,
+                    environment=environment,
+                    case=case,
+                    log=log(entry),
+                    report=partial(self.progress.phase, entry.label),
+                    ended=partial(self.ended, of_whom),
+                    failed=self.progress.say,
+                )
+                wanted.append(one)
+        prove_all(wanted, **how)
+
+    def ended(self, of_whom: tuple[str, ...], found: ProofRecord | CaseEnded) -> None:
+        if isinstance(found, CaseEnded):
+            self._proven[of_whom] = str(found)
+        else:
+            self._proven[of_whom] = f"not-equal: {found.failures[0]}" if found.failures else ""
+
+    def find(self, entry: Entry, worker: Worker) -> None:
+        """Time all sizes; one that cannot be made says why, and ends nothing."""
+        self._known.add(key(entry))
+        for operator in operators(entry):
+            found = self.grown(entry, worker, operator)
+            if operator == "matmul" and entry.case.device != "cpu" and found:
+                fastest = max(found, key=lambda one: one.amount * one.steps / min(one.nanoseconds))
+                self.one(entry, worker, operator, fastest.size, sustained=True)
+
+    def grown(self, entry: Entry, worker: Worker, operator: str) -> list[events.Ceiling]:
+        """All sizes up to the first that takes long or cannot be done."""
+        found = []
+        for side in sides_of(entry, operator):
+            one = self.one(entry, worker, operator, side)
+            if one.reason:
+                break
+            found.append(one)
+            if min(one.nanoseconds) > one.steps * LONGEST_SECONDS * 1e9:
+                break
+        return found
+
+    def one(
+        self, entry: Entry, worker: Worker, operator: str, side: int, *, sustained: bool = False
+    ) -> events.Ceiling:
+        """One size, timed, checked and written down."""
+        case = case_of(entry, operator, side)
+        found = events.Ceiling(
+            case=entry.number, operator="sustained" if sustained else operator, size=side,
+            reason=self._proven.get((*key(entry), operator), "") or "not timed",
+        )  # fmt: skip
+        if found.reason == "not timed":
+            try:
+                if not (support := supports(entry.adapter, case)).supported:
+                    raise CaseEnded("unsupported", support.reason)
+                steps, nanoseconds = self.twice(worker, case, sustained=sustained)
+                error = check(worker, case)
+            except CaseEnded as end:
+                found = replace(found, reason=str(end))
+            else:
+                found = replace(
+                    found, amount=amount(case), steps=steps, nanoseconds=nanoseconds, error=error,
+                    reason="",
+                )  # fmt: skip
+        self.store.append(found)
+        return found
+
+    def twice(self, worker: Worker, case: Case, *, sustained: bool) -> tuple[int, list[int]]:
+        """Steps of a block, and the nanoseconds of each block; tried a second time where something
+        speaks against them, since a stall may look like that once. Raises CaseEnded.
+        """
+        try:
+            return self.time(worker, case, sustained=sustained)
+        except Doubtful:
+            return self.time(worker, case, sustained=sustained)
+
+    def time(self, worker: Worker, case: Case, *, sustained: bool) -> tuple[int, list[int]]:
+        """The same, once; raises CaseEnded."""
+        batches = worker.prepare(case).batches
+        worker.run(1)  # tuning and page faults
+        looked(worker)  # that step is done now, whatever it left
+        idle = max(looked(worker) for _ in range(IDLE_LOOKS))
+        unseen = float(worker.run(1).nanoseconds[0])
+        seconds = unseen / 1e9
+        if (left := looked(worker) - idle) > clocks.most_left(seconds):
+            raise Doubtful(f"{left:.3g} s of work went on after synchronize")
+        if batches > 2 and 2 + BLOCKS * BLOCK_SECONDS / seconds > batches:  # some are seen again
+            unseen = worker.run(batches - 2).nanoseconds[0] / (batches - 2)
+            seconds = unseen / 1e9
+        seconds = max(seconds, left)  # of steps that return early, far too many would fit
+        if sustained:
+            worker.run(max(1, round(SUSTAINED_SECONDS / seconds)))
+        block_seconds = SUSTAINED_BLOCK_SECONDS if sustained else BLOCK_SECONDS
+        steps = max(1, round(block_seconds / seconds))
+        found = []
+        for _ in range(BLOCKS):
+            with self.progress.timing():
+                found += worker.run(steps).nanoseconds
+        if (faster := unseen * steps / min(found)) > MEMORY_FACTOR:
+            raise Doubtful(f"steps on inputs that it had seen were {faster:.3g} times as fast")
+        return steps, found
+
+
+class Doubtful(CaseEnded):
+    """What was timed is not the work that was asked for, by what `reason` says."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__("not-equal", f"timed: {reason}")
+
+
+def looked(worker: Worker) -> float:
+    """Seconds, by the parent's clock, until what the last step left is told."""
+    begin = perf_counter()
+    worker.ask(wire.Look(), wire.Seen)
+    return perf_counter() - begin
+
+
+def check(worker: Worker, case: Case) -> float:
+    """How far all of what the last timed step left is off; raises CaseEnded where that is too far.
+
+    The proof is made at a small size, and shows what the code computes. At the size that is timed,
+    a definition in float64 would take longer than everything else; the answer times a random vector
+    takes no longer than to read it, and misses nothing: see `signs_of`.
+    """
+    seen = worker.ask(wire.Look(along=True), wire.Seen)
+    found = judge_along(seen, case)
+    if not found.passed:
+        raise CaseEnded("not-equal", str(found))
+    assert found.error is not None
+    return found.error
+
+
+def operators(entry: Entry) -> list[str]:
+    """Those that show what the machine can do for a case."""
+    half = PRECISIONS[entry.case.precision].half
+    return [operator for operator in SIDES if half or operator != SINGLE]
+
+
+def sides_of(entry: Entry, operator: str) -> Sequence[int]:
+    return (ON_CPU if entry.case.device == "cpu" else SIDES)[operator]
+
+
+def case_of(entry: Entry, operator: str, side: int) -> Case:
+    """An operator on square matrices: in the type of the precision's products, so that nothing is
+    cast, or else as the mixed precision does it.
+    """
+    name = NAMES[operator].format(side)
+    mixed = replace(
+        entry.case.of_operator(name), mode="inference", seed=0,
+        compiler=next(iter(entry.adapter.compilers)),
+    )  # fmt: skip
+    if operator == SINGLE:
+        return replace(mixed, precision="fp32")
+    pure = replace(mixed, precision=PRECISIONS[mixed.precision].pure)
+    return pure if supports(entry.adapter, pure).supported else mixed
+
+
+def amount(case: Case) -> int:
+    """FLOPs of a matrix product; of what has none, bytes that are moved."""
+    workload: Any = case.resolve()
+    number_bytes = PRECISIONS[case.precision].parameter_bytes
+    found = workload.flops(case.mode) or workload.moved_bytes(case.mode, number_bytes=number_bytes)
+    return int(found)
+
+
+def key(entry: Entry) -> tuple[str, ...]:
+    case = entry.case
+    return entry.spec.text, case.precision, case.device, str(case.threads)

@@ -1,0 +1,71 @@
+"""The environment of each framework of a plan, found or built once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mbench.engine.outcome import CaseEnded
+from mbench.environments.locate import NO_PROVISION, find
+from mbench.errors import EnvironmentUnavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from mbench.environments.environment import Environment
+    from mbench.progress.progress import Progress
+    from mbench.spec.planning import Comparison, Entry
+
+__all__ = ["EnvironmentPool"]
+
+LEFT_ALONE = "nothing is left to compare it with"
+
+
+class EnvironmentPool:
+    """The environment of each framework, found or built once, and remembered if it cannot be."""
+
+    def __init__(
+        self,
+        *,
+        comparisons: Iterable[Comparison],
+        accelerator: str,
+        provision: bool,
+        progress: Progress,
+    ) -> None:
+        """`comparisons` are all of the command, whose frameworks run on one Python if they can."""
+        self.comparisons = list(comparisons)
+        self.accelerator = accelerator
+        self.provision = provision
+        self.progress = progress
+        self._found: dict[str, Environment | EnvironmentUnavailable] = {}
+
+    def of(self, entry: Entry) -> Environment:
+        """Raises CaseEnded where there is no environment and none can be built."""
+        key = entry.spec.text
+        if key not in self._found:
+            try:
+                self._found[key] = find(
+                    entry.spec,
+                    entry.adapter,
+                    accelerator=self.accelerator,
+                    provision=self.provision and self.is_needed(key),
+                    report=lambda text: self.progress.phase(entry.label, text),
+                    beside=[(e.spec, e.adapter) for c in self.comparisons for e in c.entries],
+                    why_not=LEFT_ALONE if self.provision else NO_PROVISION,
+                )
+            except EnvironmentUnavailable as error:
+                self._found[key] = error
+        found = self._found[key]
+        if isinstance(found, EnvironmentUnavailable):
+            raise CaseEnded(found.outcome, str(found))
+        return found
+
+    def is_needed(self, text: str) -> bool:
+        """Whether a comparison is left for it: where all others have no environment, a download for
+        the last one would be in vain.
+        """
+        for comparison in self.comparisons:
+            texts = [entry.spec.text for entry in comparison.entries]
+            lost = [isinstance(self._found.get(one), EnvironmentUnavailable) for one in texts]
+            if text in texts and (len(texts) == 1 or lost.count(False) > 1):
+                return True
+        return False

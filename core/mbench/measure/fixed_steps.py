@@ -1,0 +1,91 @@
+"""Published protocols: counted steps, one case after the other, each process on its own."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+from mbench.console import counted
+from mbench.measure.measurement import Measurement, Runner
+from mbench.measure.resume import first_missing
+from mbench.measure.warmup import Warmup
+from mbench.results import events
+from mbench.spec.fixed_steps import Counted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mbench.spec.planning import Entry
+
+__all__ = ["Sequential", "warm_up"]
+
+CHUNK_SECONDS = 1.0
+
+
+class Sequential(Measurement[Counted]):
+    """All processes of a case, then those of the next."""
+
+    def run(self) -> None:
+        """Every process of every case; cases that fall short get their outcome and leave."""
+        self.progress.measuring(self.protocol.processes * len(self.entries), None)
+        for at, entry in enumerate(list(self.entries)):
+            first = first_missing(self.earlier, [entry])
+            for process in range(first, self.protocol.processes):
+                if entry in self.entries:
+                    self.progress.process(at * self.protocol.processes + process + 1)
+                    with self.guard(entry):
+                        self.run_process(entry, process)
+        reason = "all processes measured" if self.entries else "no case left to measure"
+        self.store.append(events.ComparisonEnd(comparison=self.comparison.number, reason=reason))
+
+    def run_process(self, entry: Entry, process: int) -> None:
+        """One fresh worker: warm-up, all counted epochs, its memory."""
+
+        def warm(run: Callable[[int], int]) -> Warmup:
+            return warm_up(run, steps=self.protocol.steps_before)
+
+        with ExitStack() as stack:
+            self.progress.phase(entry.label, f"starting, process {process + 1}")
+            launched = self.launched(entry, process, stack)
+            runner = self.start(entry, process, launched, warm_up=warm)
+            for epoch in range(self.protocol.counted_epochs):
+                self.epoch(runner, process, epoch)
+            self.finish(runner, process)
+            self.find_ceiling(runner)
+
+    def epoch(self, runner: Runner, process: int, epoch: int) -> None:
+        """Counted steps, up to the protocol's number or duration.
+
+        A block of many steps is not cut, so that nothing is synchronised within it. Where every
+        step is anyway, or the clock has a say, it is cut to show how far it is.
+        """
+        protocol, left, seconds = self.protocol, self.protocol.steps, 0.0
+        each = runner.entry.case.mode in protocol.step_by_step
+        cut = each or protocol.duration_seconds is not None
+        while left and (protocol.duration_seconds is None or seconds < protocol.duration_seconds):
+            runner.witness.refresh()
+            steps = min(left, runner.steps_in(CHUNK_SECONDS)) if cut else left
+            self.progress.steps(
+                runner.entry.label, protocol.steps - left, protocol.steps,
+                seconds=steps * runner.step_seconds,
+            )  # fmt: skip
+            with self.progress.timing():
+                rate = self.block(runner, process, epoch, steps=steps, each=each)
+            self.progress.throughput(runner.entry.label, rate)
+            left -= steps
+            seconds += steps * runner.entry.case.samples_per_step / rate
+
+
+def warm_up(run: Callable[[int], int], *, steps: int) -> Warmup:
+    """Warm up by `steps` steps, the first one alone, whether they are steady then or not."""
+    first = run(1)
+    blocks: list[tuple[int, int]] = []
+    left, count = steps - 1, 1
+    while left:
+        count = min(left, count)
+        elapsed = run(count)
+        blocks.append((count, elapsed))
+        left -= count
+        count = max(1, round(count * CHUNK_SECONDS * 1e9 / max(elapsed, 1)))
+    reason = f"{counted(steps, 'step')}, as the protocol says"
+    return Warmup(first_step_nanoseconds=first, blocks=blocks, reason=reason)

@@ -1,0 +1,164 @@
+"""Takes up a run that was interrupted: what it lacks, and whether it is still the same run."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
+
+from mbench.console import counted
+from mbench.engine.outcome import CaseEnded
+from mbench.errors import UsageError
+from mbench.results.encoding import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from mbench.machine.records import Machine, System
+    from mbench.measure.environment_pool import EnvironmentPool
+    from mbench.results.records import Run
+    from mbench.spec.planning import Comparison, Entry
+    from mbench.spec.protocol import Protocol
+
+__all__ = ["first_missing", "is_done", "is_ended", "is_written", "take_up"]
+
+MACHINE = ("hostname", "os", "cpu", "physical_cores", "logical_cores", "usable_cores", "governor",
+           "transparent_huge_pages", "memory_bytes", "gpus", "variables")  # fmt: skip
+NODE = tuple(key for key in MACHINE if key not in ("hostname", "variables"))
+FREE = ("timeout_seconds",)
+"""Constants of a protocol that change no figure."""
+
+
+def is_done(run: Run, comparison: Comparison) -> bool:
+    """Whether a comparison was measured to its end."""
+    known = run.comparisons.get(comparison.number)
+    return known is not None and known.reason is not None
+
+
+def is_written(run: Run, comparison: Comparison) -> bool:
+    """Whether all cases of a comparison stand in `run`."""
+    return all(entry.number in run.cases for entry in comparison.entries)
+
+
+def is_ended(run: Run, entry: Entry) -> bool:
+    """Whether a case fell short. That is a result, which is not made again."""
+    known = run.cases.get(entry.number)
+    return known is not None and known.outcome is not None
+
+
+def first_missing(run: Run | None, entries: Sequence[Entry]) -> int:
+    """The first process that not all of `entries` have measured to its end."""
+    if run is None or not entries:  # where all cases fell short there is none
+        return 0
+    number = 0
+    records = [run.cases[entry.number] for entry in entries if entry.number in run.cases]
+    while len(records) == len(entries) and all(
+        (process := record.processes.get(number)) and process.idle_look is not None
+        for record in records
+    ):
+        number += 1
+    return number
+
+
+def take_up(
+    run: Run,
+    comparisons: Sequence[Comparison],
+    *,
+    protocol: Protocol,
+    system: System,
+    homes: EnvironmentPool,
+    there: Mapping[str, Machine],
+) -> list[Comparison]:
+    """`comparisons` with what `run` had found for them already.
+
+    Raises UsageError with all differences where it would not be the same run: other cases, other
+    constants, another machine, or another where processes are started, other versions.
+    """
+    differences = [
+        *changes(plain(run.header.protocol), plain(protocol), leave=FREE),
+        *changes(*({key: getattr(s, key) for key in MACHINE} for s in (run.header.system, system))),
+        *node_changes(run, there),
+    ]
+    settled = []
+    for comparison in comparisons:
+        known = run.comparisons.get(comparison.number)
+        if known and known.title != comparison.title:
+            differences.append(
+                f"comparison {comparison.number + 1} was {known.title}, is {comparison.title}"
+            )
+        settled.append(as_found(run, comparison, differences))
+    if len(run.comparisons) > len(comparisons):
+        differences.append(
+            f"{counted(len(run.comparisons), 'comparison')} then, {len(comparisons)} now"
+        )
+    if not differences:  # environments are looked for where all else is the same
+        missing = [c for c in settled if not is_done(run, c)]
+        for entry in {e.spec.text: e for c in missing for e in c.entries}.values():
+            differences += environment_changes(run, entry, homes)
+    if differences:
+        raise UsageError(f"{run.id} cannot be resumed: {'; '.join(differences)}")
+    return settled
+
+
+def node_changes(run: Run, there: Mapping[str, Machine]) -> list[str]:
+    """What differs of the machines where processes are started, in words, each by its host.
+
+    A job of a cluster may be given others than before: each must be like one that had a part.
+    """
+    known = {host: node.system for case in run.cases.values() for host, node in case.nodes.items()}
+    found = []
+    for host, machine in there.items():
+        before = [known[host]] if host in known else list(known.values())
+        differences = [
+            changes(*({key: getattr(s, key) for key in NODE} for s in (one, machine.system)))
+            for one in before
+        ]
+        if host and differences and all(differences):
+            found.append(f"{host}: {', '.join(differences[0])}")
+    return found
+
+
+def as_found(run: Run, comparison: Comparison, differences: list[str]) -> Comparison:
+    """`comparison` as the run wrote it down: with the batch and compilers that it had found."""
+    if not is_written(run, comparison):
+        return comparison  # it had not begun, or was still searching
+    known = [run.cases[entry.number] for entry in comparison.entries]
+    entries = []
+    for entry, record in zip(comparison.entries, known, strict=True):
+        open_axes = ("compiler", "batch_size") if not comparison.settled else ()
+        before = {**asdict(record.axes), "spec": record.planned.spec}
+        now = {**asdict(entry.case), "spec": entry.spec.text}
+        if found := changes(before, now, leave=open_axes):
+            differences.append(f"{comparison.title}, {entry.label}: {', '.join(found)}")
+        entries.append(replace(entry, case=record.axes))
+    return replace(comparison, entries=tuple(entries), largest_batch=False, best_compiler=False)
+
+
+def environment_changes(run: Run, entry: Entry, homes: EnvironmentPool) -> list[str]:
+    """What is installed otherwise than when `run` measured."""
+    recorded = [
+        record.environment
+        for record in run.cases.values()
+        if record.environment and record.planned.spec == entry.spec.text
+    ]
+    if not recorded:
+        return []
+    try:
+        now = homes.of(entry)
+    except CaseEnded as end:
+        return [f"{entry.spec.text}: {end.reason}"]
+    before = recorded[-1]
+    found = changes(before.packages, now.packages)
+    if before.python != str(now.python):
+        found.append(f"python was {before.python}, is {now.python}")
+    return [f"{entry.spec.text}: {', '.join(found)}"] if found else []
+
+
+def changes(
+    before: Mapping[str, Any], now: Mapping[str, Any], *, leave: Sequence[str] = ()
+) -> list[str]:
+    """What differs, each as "key was a, is b"."""
+    return [
+        f"{key} was {before.get(key)}, is {now.get(key)}"
+        for key in dict.fromkeys((*before, *now))
+        if key not in leave and before.get(key) != now.get(key)
+    ]

@@ -1,0 +1,229 @@
+"""Finds what a comparison leaves open: the largest batch that fits, the fastest compiler."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from statistics import geometric_mean
+from typing import TYPE_CHECKING
+
+from mbench.contract.reading import Malformed
+from mbench.engine.memory import worker_limit_bytes
+from mbench.engine.outcome import CaseEnded
+from mbench.errors import MbenchError
+from mbench.measure.compiler_search import Contest
+from mbench.measure.trial import said, try_case
+from mbench.results import events
+from mbench.results.search_attempts import Tried
+from mbench.spec.adaptive import Adaptive
+from mbench.spec.planning import supports
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from mbench.measure.compiler_search import Candidate
+    from mbench.measure.run_context import RunContext
+    from mbench.spec.planning import Comparison, Entry
+
+__all__ = ["Search", "largest"]
+
+RESOLUTION = 16
+
+
+def largest(fits: Callable[[int], bool], *, start: int) -> int:
+    """The largest size that fits, by doubling and then bisection; 0 where not even 1 does.
+
+    It ends once the next size known not to fit is less than a sixteenth larger.
+    """
+    low, high, size = 0, 0, start
+    while True:
+        if fits(size):
+            low = size
+        else:
+            high = size
+        if not high:
+            size = 2 * low
+        elif high - low <= max(1, low // RESOLUTION):
+            return low
+        else:
+            size = (low + high) // 2
+
+
+class Search:
+    """What is open in one comparison, found in throw-away workers."""
+
+    def __init__(
+        self,
+        comparison: Comparison,
+        bench: RunContext,
+    ) -> None:
+        self.comparison = comparison
+        self.bench = bench
+        self.homes = bench.homes
+        self.protocol = bench.protocol
+        self.store = bench.store
+        self.progress = bench.progress
+        self.ended: dict[str, CaseEnded] = {}
+        """By label: what fell short here, and will not be measured."""
+        self.logs = 0
+        self.begin = time.monotonic()
+
+    def settle(self) -> Comparison:
+        """The comparison with nothing left open. Cases that fall short are in `ended`."""
+        comparison = self.comparison
+        entries = comparison.entries
+        if comparison.best_compiler:
+            entries = tuple(self.guarded(entry, self.with_best_compiler) for entry in entries)
+        if comparison.largest_batch:
+            found = {entry.label: self.guarded(entry, self.with_largest_batch) for entry in entries}
+            sizes = [e.case.batch_size for label, e in found.items() if label not in self.ended]
+            common = min(sizes, default=1)
+            entries = tuple(
+                replace(entry, case=replace(entry.case, batch_size=common)) for entry in entries
+            )
+        return replace(comparison, entries=entries, largest_batch=False, best_compiler=False)
+
+    def guarded(self, entry: Entry, find: Callable[[Entry], Entry]) -> Entry:
+        """`entry` with what `find` finds; unchanged where that ends the case."""
+        if entry.label not in self.ended:
+            try:
+                return find(entry)
+            except (CaseEnded, MbenchError, Malformed) as error:
+                end = CaseEnded.of(error)
+                self.ended[entry.label] = end
+        return entry
+
+    def with_best_compiler(self, entry: Entry) -> Entry:
+        """The compiler with the shortest steps, of those that run; the default need not."""
+        found = self.found_before(entry, "compiler") or self.try_compilers(entry)
+        case = replace(entry.case, compiler=str(chosen(found)))
+        return replace(entry, case=case, support=supports(entry.adapter, case))
+
+    def try_compilers(self, entry: Entry) -> events.Search:
+        """They take turns in the same rounds; the time of all searches is that of a measurement."""
+        case = entry.case
+        if self.comparison.largest_batch:  # a batch of one is no case to be fast at
+            case = replace(case, batch_size=case.resolve().usual_batch(case.device))
+        cases = {name: replace(case, compiler=name) for name in entry.adapter.compilers}
+        answers = {name: supports(entry.adapter, cases[name]) for name in cases}
+        if not any(support.supported for support in answers.values()):
+            raise CaseEnded(entry.lack, entry.support.reason)
+        runnable = {name: case for name, case in cases.items() if answers[name].supported}
+        # A published protocol says nothing of searches, which are made as our own are.
+        constants = self.protocol if isinstance(self.protocol, Adaptive) else Adaptive()
+        contest = Contest(
+            entry,
+            self.homes.of(entry),
+            runnable,
+            self.bench,
+            constants=constants,
+            limit_bytes=self.limit_bytes(len(runnable)),
+            log=lambda: self.log(entry),
+        )
+        entries = self.comparison.entries
+        left = constants.budget_seconds - (time.monotonic() - self.begin)
+        contest.run(seconds=left / (len(entries) - entries.index(entry)))
+        tried = [
+            of_candidate(name, contest.candidates[name])
+            if name in runnable
+            else Tried(value=name, outcome="unsupported", reason=answers[name].reason)
+            for name in cases
+        ]
+        best, tied = contest.standing() if contest.left else (None, [])
+        self.progress.phase(entry.label, f"tried compilers {', '.join(map(said, tried))}")
+        return self.written(entry, "compiler", best, tried, tied=tied)
+
+    def with_largest_batch(self, entry: Entry) -> Entry:
+        """The largest batch of which two steps run within the memory that a worker may take."""
+        if not entry.support.supported:
+            raise CaseEnded(entry.lack, entry.support.reason)
+        found = self.found_before(entry, "batch_size") or self.try_batches(entry)
+        return replace(entry, case=replace(entry.case, batch_size=int(chosen(found))))
+
+    def try_batches(self, entry: Entry) -> events.Search:
+        environment, limit_bytes = self.homes.of(entry), self.limit_bytes(1)
+        tried: list[Tried] = []
+
+        def fits(size: int) -> bool:
+            self.progress.phase(entry.label, f"trying batch {size}")
+            trial = try_case(
+                size,
+                entry,
+                environment,
+                replace(entry.case, batch_size=size),
+                log=self.log(entry),
+                timeout=self.protocol.timeout_seconds,
+                launcher=self.bench.launcher,
+                limit_bytes=limit_bytes,
+                room=self.bench.room,
+            )
+            self.progress.phase(entry.label, f"tried batch {said(trial)}")
+            tried.append(trial)
+            return trial.outcome == "ok"
+
+        size = largest(fits, start=entry.case.resolve().usual_batch(entry.case.device))
+        return self.written(entry, "batch_size", size or None, tried)
+
+    def limit_bytes(self, candidates: int) -> int | None:
+        """Workers that are to live side by side share the memory."""
+        asked = self.protocol.memory_limit_bytes
+        together = len(self.comparison.entries) if self.protocol.side_by_side else 1
+        workers = max(together, candidates)
+        if self.comparison.entries[0].case.device == "cpu":
+            return worker_limit_bytes(asked, workers=workers)
+        return self.bench.room.limit_bytes(asked, workers=workers) if self.bench.room else asked
+
+    def log(self, entry: Entry) -> Path:
+        """The file of the next throw-away worker."""
+        self.logs += 1
+        return self.store.log_path(f"{entry.number:03}-{entry.spec.name}-trial-{self.logs}.log")
+
+    def found_before(self, entry: Entry, what: str) -> events.Search | None:
+        """What the same run had found before it was interrupted."""
+        at = (self.comparison.number, entry.label, what)
+        for one in self.bench.earlier.searches if self.bench.earlier else ():
+            if (one.comparison, one.label, one.what) == at:
+                return one
+        return None
+
+    def written(
+        self,
+        entry: Entry,
+        what: str,
+        value: int | str | None,
+        tried: list[Tried],
+        *,
+        tied: Sequence[str] = (),
+    ) -> events.Search:
+        """The choice, written down with all that was tried."""
+        found = events.Search(
+            comparison=self.comparison.number,
+            label=entry.label,
+            what=what,
+            chosen=value,
+            tied=list(tied),
+            tried=tried,
+        )
+        self.store.append(found)
+        return found
+
+
+def chosen(found: events.Search) -> int | str:
+    """Raises CaseEnded where nothing ran."""
+    if found.chosen is not None:
+        return found.chosen
+    worst = next((t for t in reversed(found.tried) if t.outcome != "unsupported"), found.tried[-1])
+    what = found.what.replace("_", " ")
+    raise CaseEnded(worst.outcome, f"{what} {worst.value}: {worst.reason}")
+
+
+def of_candidate(name: str, one: Candidate) -> Tried:
+    if one.end:
+        return Tried(value=name, outcome=one.end.outcome, reason=one.end.reason)
+    return Tried(
+        value=name,
+        step_seconds=geometric_mean(one.processes),
+        peak_bytes=one.peak_bytes or None,
+        processes=one.processes,
+    )

@@ -1,0 +1,238 @@
+"""Guards around plugins' code: what it raises or answers wrongly becomes an error that names it."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import re
+import sys
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from mbench.contract.adapter import Support
+from mbench.contract.precision import PRECISIONS
+from mbench.contract.tier import ADVISED, FIRST, Tier
+from mbench.errors import MbenchError, PluginFailed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from mbench.contract.adapter import Adapter
+    from mbench.contract.case import Case
+    from mbench.contract.device import Accelerator, Device
+    from mbench.machine.doctor.check import Check
+
+__all__ = ["GuardedAdapter", "GuardedDevice", "checked_name", "guard", "guarded"]
+
+T = TypeVar("T")
+NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
+RUNTIME = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+
+
+@contextlib.contextmanager
+def guard(plugin: str, what: str, *, passing: tuple[type[Exception], ...] = ()) -> Iterator[None]:
+    """What is raised within becomes a PluginFailed; what is printed does not get into reports.
+
+    All but Ctrl-C and `passing`: neither sys.exit() nor an exception of a stranger's own may end
+    the command.
+    """
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            yield
+    except BaseException as error:
+        if isinstance(error, (KeyboardInterrupt, *passing)):
+            raise
+        raise PluginFailed(plugin, f"{what} {type(error).__name__}: {error}") from error
+
+
+def guarded(plugin: str, what: str, function: Callable[..., T]) -> Callable[..., T]:
+    """The function, and its `check` if it has one; what they raise for users is left as it is."""
+
+    @functools.wraps(function)
+    def call(*arguments: Any, **named: Any) -> T:
+        with guard(plugin, what, passing=(MbenchError,)):
+            return function(*arguments, **named)
+        raise AssertionError("a guard swallows nothing")
+
+    if check := getattr(function, "check", None):
+        call.check = guarded(plugin, what, check)  # type: ignore[attr-defined]
+    return call
+
+
+def checked_name(name: object) -> str:
+    """A name that can be typed and printed; raises TypeError."""
+    if not isinstance(name, str) or not NAME.fullmatch(name):
+        raise TypeError(f"{name!r} is no name")
+    return name
+
+
+def text(value: object) -> str:
+    if not isinstance(value, str) or not value.isprintable():
+        raise TypeError(f"{value!r:.60} is no text in one line")
+    return value
+
+
+def texts(value: Any) -> tuple[str, ...]:
+    if isinstance(value, (str, bytes)):
+        raise TypeError(f"{value!r:.60} is one text, not several")
+    return tuple(map(text, value))
+
+
+def requirements(value: Any) -> tuple[str, ...]:
+    """Such as pip takes; neither its options nor mere paths."""
+    from packaging.requirements import InvalidRequirement, Requirement
+
+    if not (found := texts(value)):
+        raise TypeError("there is none")
+    for one in found:
+        try:
+            Requirement(one)
+        except InvalidRequirement:
+            raise TypeError(f"{one!r:.60} is no requirement") from None
+    return found
+
+
+def table(value: Any) -> dict[str, str]:
+    return {text(name): text(line) for name, line in value.items()}
+
+
+def compilers(value: Any) -> dict[str, str]:
+    if not (found := table(value)):
+        raise TypeError("there is none")
+    return found
+
+
+def tiers(value: Any) -> dict[str, Tier]:
+    """Those that an adapter has a say in."""
+    for name, tier in value.items():
+        if name not in (FIRST, ADVISED):
+            raise TypeError(f"{name!r:.60} is no tier that is written down")
+        if not isinstance(tier, Tier):
+            raise TypeError(f"{tier!r:.60} is no Tier")
+        texts((tier.says, tier.source, *tier.compilers, *tier.on_cuda))
+        compilers(dict.fromkeys(tier.compilers, ""))
+        table(tier.settings)
+        variables(tier.variables)
+    return dict(value)
+
+
+def runtime(value: object) -> str:
+    if not RUNTIME.fullmatch(text(value)):
+        raise TypeError(f"{value!r} is no 'module:Class'")
+    return text(value)
+
+
+def whole(value: object) -> int:
+    if type(value) is not int:
+        raise TypeError(f"{value!r:.60} is no whole number")
+    return value
+
+
+def specifier(value: object) -> str:
+    from packaging.specifiers import SpecifierSet
+
+    SpecifierSet(text(value))
+    return text(value)
+
+
+def support(value: object) -> Support:
+    if value is None:  # as the contract's own method answers
+        return Support(True)
+    if not isinstance(value, Support):
+        raise TypeError(f"{value!r:.60} is no Support")
+    text(value.reason)
+    return value
+
+
+def precision(value: object) -> str:
+    if (name := text(value)) not in PRECISIONS:
+        raise TypeError(f"{name!r:.60} is no precision")
+    return name
+
+
+def variables(value: Any) -> dict[str, str]:
+    found = table(value)
+    if wrong := [name for name in found if not name or "=" in name]:
+        raise TypeError(f"{wrong[0]!r} names no variable")
+    return found
+
+
+FACTS: Mapping[str, Callable[[Any], Any]] = {
+    "name": checked_name, "title": text, "contract": whole, "imports": texts, "runtime": runtime,
+    "models": text, "parallel": text, "compilers": compilers, "devices": texts,
+    "switches": texts, "tiers": tiers, "tuned_by": texts,
+}  # fmt: skip
+
+
+class GuardedAdapter:
+    """An adapter whose facts were read once, and whose answers are checked each time."""
+
+    name: str
+
+    def __init__(self, adapter: Adapter, plugin: str) -> None:
+        """Raises TypeError for a fact that is none."""
+        self._adapter, self._plugin = adapter, plugin
+        self.__module__ = type(adapter).__module__  # beside which more is told of it
+        for name, read in FACTS.items():
+            try:
+                setattr(self, name, read(getattr(adapter, name)))
+            except Exception as error:
+                title = type(adapter).__name__
+                raise TypeError(f"{title}.{name}: {error}") from error
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._adapter, name)
+
+    def _ask(self, method: str, read: Callable[[Any], T], *given: Any, **named: Any) -> T:
+        # Of a version that there is not, requirements() says by a ValueError what there is.
+        passing = (ValueError,) if method == "requirements" else ()
+        with guard(self._plugin, f"{self.name}'s {method}():", passing=passing):
+            return read(getattr(self._adapter, method)(*given, **named))
+        raise AssertionError("a guard swallows nothing")
+
+    def requirements(self, version: str | None, accelerator: str) -> tuple[str, ...]:
+        return self._ask("requirements", requirements, version, accelerator)
+
+    def index_hint(self, accelerator: str) -> str:
+        return self._ask("index_hint", text, accelerator)
+
+    def python(self, version: str | None) -> str:
+        return self._ask("python", specifier, version)
+
+    def variables(self, *, threads: int, device: str) -> dict[str, str]:
+        return self._ask("variables", variables, threads=threads, device=device)
+
+    def supports(self, case: Case) -> Support:
+        return self._ask("supports", support, case)
+
+    def mixed(self, device: str) -> str:
+        return self._ask("mixed", precision, device)
+
+
+class GuardedDevice:
+    """A kind of device whose failures are told as its plugin's."""
+
+    def __init__(self, device: Device, plugin: str) -> None:
+        """Raises TypeError for a fact that is none."""
+        self._device, self._plugin = device, plugin
+        self.name, self.title = checked_name(device.name), text(device.title)
+        self.mend, self.sharing = text(device.mend), text(device.sharing)
+
+    def _ask(self, method: str, read: Callable[[Any], T], *given: Any) -> T:
+        with guard(self._plugin, f"{self.name}'s {method}():", passing=(MbenchError,)):
+            return read(getattr(self._device, method)(*given))
+        raise AssertionError("a guard swallows nothing")
+
+    def all(self) -> list[Accelerator]:
+        return self._ask("all", list)
+
+    def seen(self) -> list[Accelerator]:
+        return self._ask("seen", list)
+
+    def variables(self) -> dict[str, str]:
+        return self._ask("variables", variables)
+
+    def visible(self, local_rank: int) -> dict[str, str]:
+        return self._ask("visible", variables, local_rank)
+
+    def examine(self) -> list[Check]:
+        return self._ask("examine", list)

@@ -1,0 +1,72 @@
+"""The hooks that a plugin may implement; our own parts come in through the same ones."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import click
+
+    from mbench.contract.adapter import Adapter
+    from mbench.contract.device import Device
+    from mbench.engine.worker import Launcher
+    from mbench.reports.exporters.exporter import Exporter
+    from mbench.reports.report import Report
+
+__all__ = ["hookimpl"]
+
+F = TypeVar("F")
+
+try:
+    import pluggy
+except ModuleNotFoundError:  # a worker reads descriptions too; it calls no hooks, without pluggy
+
+    def hookimpl(function: F) -> F:
+        return function
+
+    hookspec = hookimpl
+else:
+    hookspec = pluggy.HookspecMarker("mbench")  # type: ignore[assignment]
+    hookimpl = pluggy.HookimplMarker("mbench")  # type: ignore[assignment]
+
+
+@hookspec
+def mbench_adapters() -> Sequence[Adapter]:  # type: ignore[empty-body]
+    """Frameworks that can be measured."""
+
+
+@hookspec
+def mbench_devices() -> Sequence[Device]:  # type: ignore[empty-body]
+    """Kinds of device that frameworks can compute on, beside the machine itself."""
+
+
+@hookspec
+def mbench_workloads() -> Mapping[str, str]:  # type: ignore[empty-body]
+    """Models by name, each as "module:attribute" of a Workload, or of Workloads by name."""
+
+
+@hookspec
+def mbench_reports() -> Mapping[str, Report]:  # type: ignore[empty-body]
+    """Formats by name that `--format` accepts."""
+
+
+@hookspec
+def mbench_layouts() -> Mapping[str, Mapping[str, Report]]:  # type: ignore[empty-body]
+    """Arrangements by name that `--layout` accepts, each with its reports by format."""
+
+
+@hookspec
+def mbench_exporters() -> Mapping[str, Exporter]:  # type: ignore[empty-body]
+    """Other tools' stores by name that `--log` accepts."""
+
+
+@hookspec
+def mbench_launchers() -> Mapping[str, Launcher]:  # type: ignore[empty-body]
+    """Ways by name to start the processes of a worker."""
+
+
+@hookspec
+def mbench_commands() -> Sequence[click.Command]:  # type: ignore[empty-body]
+    """Commands beside our own."""

@@ -1,0 +1,309 @@
+"""Finds plugins by one scan of entry points and keeps a broken one from harming the rest."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import os
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any, cast
+
+import pluggy
+
+from mbench.errors import PluginFailed, UsageError
+from mbench.plugins import hooks
+from mbench.plugins.adapter_metadata import FILE, leaflet
+from mbench.plugins.guards import GuardedAdapter, GuardedDevice, checked_name, guard, guarded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from importlib.metadata import EntryPoint
+
+    import click
+
+    from mbench.contract.adapter import Adapter
+    from mbench.contract.device import Device
+    from mbench.engine.worker import Launcher
+    from mbench.reports.exporters.exporter import Exporter
+    from mbench.reports.report import Report
+
+__all__ = ["DISABLE_EXTERNAL", "Plugins", "Problem", "nearest"]
+
+GROUP = "mbench"
+OURS = "mbench-dl"
+DISABLE_EXTERNAL = "MBENCH_DISABLE_EXTERNAL_PLUGINS"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is wrong with one plugin."""
+
+    plugin: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.plugin} {self.message}"
+
+
+@dataclass
+class Offers:
+    """What plugins offer of one kind, by name, each with the plugin that offers it."""
+
+    kind: str
+    problems: Sequence[Problem] = ()
+    """What is wrong with plugins, which may be why a name is unknown."""
+    by_name: dict[str, list[tuple[str, Any]]] = field(default_factory=dict)
+
+    def add(self, name: str, plugin: str, value: Any) -> None:
+        self.by_name.setdefault(name, []).append((plugin, value))
+
+    def get(self, name: str, aliases: Iterable[str] = ()) -> Any:
+        """The one value of `name`; raises UsageError where there is none, or more than one.
+
+        `aliases` are offered, too, where they are what is nearest.
+        """
+        offered = self.by_name.get(name, [])
+        if not offered:
+            hint = nearest(name, self.by_name, aliases) + self.suspect
+            raise UsageError(f"unknown {self.kind} {name!r}{hint}")
+        if len(offered) > 1:
+            claimants = " and ".join(plugin for plugin, _ in offered)
+            raise UsageError(
+                f"{self.kind} {name!r} is claimed by {claimants}; uninstall one of them"
+            )
+        return offered[0][1]
+
+    @property
+    def suspect(self) -> str:
+        """The tail of an error message about a name that is missed: a plugin that may have it."""
+        if not self.problems:
+            return ""
+        return f"; plugin {self.problems[0]} (mbench list shows every problem)"
+
+    def unique(self) -> dict[str, Any]:
+        """Every value whose name only one plugin claims."""
+        return {name: o[0][1] for name, o in self.by_name.items() if len(o) == 1}
+
+
+def nearest(
+    name: str, known: Iterable[str], aliases: Iterable[str] = (), *, listing: str = ""
+) -> str:
+    """The tail of an error message that offers the nearest names or aliases, or all names, or the
+    command `listing` where they are too many.
+    """
+    names = sorted(known)
+    close = difflib.get_close_matches(name, [*names, *sorted(aliases)], n=3, cutoff=0.5)
+    if close:
+        return f"; did you mean {' or '.join(close)}?"
+    if listing:
+        return f"; {listing} shows them all"
+    return f"; there is {', '.join(names)}" if names else "; there is none"
+
+
+class Plugins:
+    """Everything that plugins offer, and what is wrong with any of them."""
+
+    def __init__(
+        self, *, external: bool | None = None, entries: Iterable[EntryPoint] | None = None
+    ) -> None:
+        if external is None:
+            external = not os.environ.get(DISABLE_EXTERNAL)
+        self.problems: list[Problem] = []
+        self.manager = pluggy.PluginManager("mbench")
+        self.manager.add_hookspecs(hooks)
+        for entry in entry_points(group=GROUP) if entries is None else entries:
+            distribution = entry.dist.name if entry.dist else "unknown"
+            if external or distribution == OURS:
+                self._load(entry, f"{entry.name} ({distribution})")
+        self._report_misspelled_hooks()
+
+    def _load(self, entry: EntryPoint, plugin: str) -> None:
+        if self.manager.has_plugin(plugin):  # an editable install may be listed twice
+            return
+        with self._complaints(plugin), guard(plugin, "does not load:"):
+            self.manager.register(entry.load(), plugin)
+
+    def _complain(self, plugin: str, message: str) -> None:
+        self.problems.append(Problem(plugin, " ".join(message.split())))
+
+    @contextlib.contextmanager
+    def _complaints(self, plugin: str) -> Iterator[None]:
+        try:
+            yield
+        except PluginFailed as error:
+            self._complain(plugin, error.what)
+
+    def _report_misspelled_hooks(self) -> None:
+        hooks = vars(self.manager.hook)
+        known = [name for name, hook in hooks.items() if hook.has_spec()]
+        for name, hook in hooks.items():
+            if not hook.has_spec():
+                for implementation in hook.get_hookimpls():
+                    self._complain(
+                        implementation.plugin_name,
+                        f"implements {name!r}, which is no hook{nearest(name, known)}",
+                    )
+
+    def _collect(
+        self, kind: str, hook: str, items: Any, *, refusal: Callable[[Any], str] = lambda value: ""
+    ) -> Offers:
+        """What each plugin answers to `hook`; one that falls short is reported and left out."""
+        offers = Offers(kind, self.problems)
+        for implementation in getattr(self.manager.hook, hook).get_hookimpls():
+            plugin = implementation.plugin_name
+            with self._complaints(plugin):
+                with guard(plugin, f"{hook} raised"):
+                    answer = implementation.function()
+                with guard(plugin, f"{hook} answered wrongly:"):
+                    for name, value in items(plugin, answer):
+                        checked_name(name)
+                        if reason := refusal(value):
+                            self._complain(plugin, reason)
+                        else:
+                            offers.add(name, plugin, value)
+        for name, offered in offers.by_name.items():
+            if len(offered) > 1:
+                others = ", ".join(plugin for plugin, _ in offered)
+                for plugin, _ in offered:
+                    self._complain(plugin, f"{kind} {name!r} is claimed by more than one: {others}")
+        return offers
+
+    @cached_property
+    def adapters(self) -> Offers:
+        return self._collect("framework", "mbench_adapters", _adapter_items, refusal=_refusal)
+
+    @cached_property
+    def workloads(self) -> Offers:
+        return self._collect("model", "mbench_workloads", _table)
+
+    @cached_property
+    def reports(self) -> Offers:
+        return self._collect("format", "mbench_reports", _functions)
+
+    @cached_property
+    def layouts(self) -> Offers:
+        return self._collect("layout", "mbench_layouts", _layouts)
+
+    @cached_property
+    def exporters(self) -> Offers:
+        return self._collect("exporter", "mbench_exporters", _functions)
+
+    @cached_property
+    def launchers(self) -> Offers:
+        return self._collect("launcher", "mbench_launchers", _table)
+
+    @cached_property
+    def devices(self) -> Offers:
+        return self._collect("device", "mbench_devices", _device_items)
+
+    @cached_property
+    def commands(self) -> Offers:
+        return self._collect("command", "mbench_commands", _commands)
+
+    @cached_property
+    def aliases(self) -> dict[str, str]:
+        """Other names of frameworks that have one; what is a framework's name is no other's."""
+        found: dict[str, str] = {}
+        for name, adapter in self.adapters.unique().items():
+            try:
+                found |= dict.fromkeys(leaflet(adapter).aliases, name)
+            except (OSError, ValueError) as error:
+                self._complain(name, f"has a {FILE} that is none: {error}")
+        return {alias: name for alias, name in found.items() if alias not in self.adapters.by_name}
+
+    def adapter(self, name: str) -> Adapter:
+        """The one of that name or alias; raises UsageError."""
+        if name not in self.adapters.by_name:
+            name = self.aliases.get(name, name)
+        found: Adapter = self.adapters.get(name, self.aliases)
+        return found
+
+    def report(self, name: str) -> Report:
+        found: Report = self.reports.get(name)
+        return found
+
+    def exporter(self, name: str) -> Exporter:
+        found: Exporter = self.exporters.get(name)
+        return found
+
+    def launcher(self, name: str) -> Launcher:
+        found: Launcher = self.launchers.get(name)
+        return found
+
+    def laid_out(self, layout: str, format_: str) -> Report:
+        """The report of a layout in a format; raises UsageError where there is no such thing."""
+        formats: Mapping[str, Report] = self.layouts.get(layout)
+        if format_ not in formats:
+            raise UsageError(
+                f"layout {layout} has no format {format_!r}{nearest(format_, formats)}"
+            )
+        return formats[format_]
+
+
+def _table(_: str, answer: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
+    return answer.items()
+
+
+def _functions(
+    plugin: str, answer: Mapping[str, Callable[..., Any]]
+) -> Iterator[tuple[str, Callable[..., Any]]]:
+    for name, function in answer.items():
+        if not callable(function):
+            raise TypeError(f"{name!r} is no function")
+        yield name, guarded(plugin, f"{name!r} raised", function)
+
+
+def _layouts(
+    plugin: str, answer: Mapping[str, Mapping[str, Callable[..., Any]]]
+) -> Iterator[tuple[str, Mapping[str, Callable[..., Any]]]]:
+    for name, formats in answer.items():
+        yield name, dict(_functions(plugin, formats))
+
+
+def _commands(_: str, answer: Sequence[click.Command]) -> Iterator[tuple[str, click.Command]]:
+    for command in answer:
+        assert command.name is not None
+        yield command.name, command
+
+
+def _device_items(plugin: str, answer: Sequence[Device]) -> Iterator[tuple[str, Device]]:
+    from mbench.contract.device import HOST, Device
+
+    members = {name for name in dir(Device) if not name.startswith("_")}
+    members |= set(Device.__annotations__)
+    for device in answer:
+        if lacking := sorted(name for name in members if not hasattr(device, name)):
+            raise TypeError(f"{type(device).__name__} lacks {', '.join(lacking)}")
+        if device.name == HOST:
+            raise TypeError(f"{HOST!r} is the machine itself")
+        yield device.name, cast("Device", GuardedDevice(device, plugin))
+
+
+def _adapter_items(plugin: str, answer: Sequence[Adapter]) -> Iterator[tuple[str, GuardedAdapter]]:
+    from mbench.contract.adapter import Adapter
+    from mbench.sdk.plugin import AdapterBase
+
+    members = {name for name in dir(Adapter) if not name.startswith("_")}
+    members |= set(Adapter.__annotations__)
+    for adapter in answer:
+        lacking = {name for name in members if not hasattr(adapter, name)}
+        if required := sorted(name for name in lacking if not hasattr(AdapterBase, name)):
+            raise TypeError(f"{type(adapter).__name__} lacks {', '.join(required)}")
+        for name in lacking:
+            default = getattr(AdapterBase, name)
+            setattr(adapter, name, partial(default, adapter) if callable(default) else default)
+        yield adapter.name, GuardedAdapter(adapter, plugin)
+
+
+def _refusal(adapter: Adapter) -> str:
+    """Why an adapter cannot be used with this mbench; empty where it can."""
+    from mbench.contract.adapter import CONTRACT
+
+    if adapter.contract == CONTRACT:
+        return ""
+    return (
+        f"{adapter.name} is written for adapters' contract {adapter.contract}, and this mbench has "
+        f"{CONTRACT}: upgrade {'mbench' if adapter.contract > CONTRACT else 'the plugin'}"
+    )

@@ -1,0 +1,1 @@
+"""Shows on stderr what a run is doing."""

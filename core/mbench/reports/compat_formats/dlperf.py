@@ -1,0 +1,88 @@
+"""DLPerf's table: frameworks down, precision and batch size across, failures as footnotes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mbench.contract import axes
+from mbench.reports.compat_formats.select import (
+    Case,
+    devices,
+    grouped,
+    is_reduced,
+    name,
+    precision_order,
+    rate,
+    throughput,
+    title,
+    unit,
+)
+from mbench.reports.grid import Cell, Grid, speedup, write
+
+__all__ = ["render"]
+
+WITHIN = ("batch_size", "scale", "precision", "compiler", "variables")
+"""The axes of a table's columns and rows; there is a table for each value of the others."""
+
+
+def render(document: dict[str, Any], /, *, format_: str) -> str:
+    cases, grids = document["cases"], []
+    for table in grouped(cases, lambda case: axes.key(case, less=WITHIN)):
+        what = title(table[0], cases, less=WITHIN)
+        for members in grouped(sorted(table, key=devices), lambda case: case["scale"]):
+            count = devices(members[0])
+            several = f", {members[0]['scale']} = {count} devices" if count > 1 else ""
+            grids.append(grid(what + several, members, document))
+    return write(grids, format_=format_)
+
+
+def grid(what: str, cases: list[Case], document: dict[str, Any]) -> Grid:
+    """Throughput per precision and batch size.
+
+    Beside it the speed-up over one device of the same batch size per device, where there are
+    several, and the speed-up of reduced over full precision of the same case.
+    """
+    across = sorted(
+        {(case["precision"], case["batch_size"]) for case in cases},
+        key=lambda axis: (*precision_order(axis[0]), axis[1]),
+    )
+    scaled = any(devices(case) > 1 for case in cases)
+    full = "fp32" if any(case["precision"] == "fp32" for case in cases) else "tf32"
+    gains = {precision for precision, _ in across if is_reduced(precision)}
+    if not any(precision == full for precision, _ in across):
+        gains = set()
+    columns = ["Framework", "Version"]
+    for precision, batch in across:
+        columns.append(f"{precision} throughput ({unit(cases)}) bsz={batch}")
+        if scaled:
+            columns.append(f"{precision} speedup bsz={batch}")
+        if precision in gains:
+            columns.append(f"{precision} over {full} bsz={batch}")
+    made = Grid(what, tuple(columns))
+    for row in grouped(cases, lambda case: (case["label"], case["compiler"])):
+        at = {(case["precision"], case["batch_size"]): case for case in row}
+        version = next((case["version"] for case in row if case["version"]), None)
+        cells: list[Cell] = [name(row[0], cases), version]
+        for precision, batch in across:
+            case = at.get((precision, batch))
+            cells.append(rate(made, case))
+            if scaled:
+                alone = on_one_device(document, case)
+                cells.append(speedup(throughput(case), throughput(alone)))
+            if precision in gains:
+                cells.append(speedup(throughput(case), throughput(at.get((full, batch)))))
+        made.rows.append(cells)
+    return made
+
+
+def on_one_device(document: dict[str, Any], like: Case | None) -> Case | None:
+    """The case that differs from `like` in its scale alone."""
+    if like is None:
+        return None
+    less = {"scale"}
+    for case in document["cases"]:
+        same = case["label"] == like["label"]
+        same = same and axes.key(case, less=less) == axes.key(like, less=less)
+        if same and devices(case) == 1:
+            return dict(case)
+    return None

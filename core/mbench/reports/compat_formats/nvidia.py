@@ -1,0 +1,117 @@
+"""NVIDIA's tables: weak scaling in training; batch size by throughput and latency in inference."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mbench.contract import axes
+from mbench.reports.compat_formats.select import (
+    Case,
+    devices,
+    grouped,
+    is_reduced,
+    name,
+    rate,
+    throughput,
+    title,
+    unit,
+)
+from mbench.reports.grid import Cell, Grid, speedup, write
+
+__all__ = ["render"]
+
+WITHIN = ("batch_size", "scale", "precision")
+"""The axes of a table's columns and rows; there is a table for each value of the others."""
+
+LATENCIES = {"Avg": "latency_mean", "50%": "p50", "90%": "p90", "95%": "p95", "99%": "p99"}
+
+
+def render(document: dict[str, Any], /, *, format_: str) -> str:
+    cases = document["cases"]
+    grids = []
+    unsaid = {*WITHIN, "compiler", "variables", *(axes.MACHINE & axes.alike(cases))}
+    for row in grouped(cases, lambda case: (case["label"], axes.key(case, less=WITHIN))):
+        what = f"{name(row[0], cases)}: {title(row[0], cases, less=unsaid)}"
+        make = training if row[0]["mode"] == "train" else inference
+        for full, reduced in pairs(row):
+            grids += make(what, row, full=full, reduced=reduced)
+    return write(grids, format_=format_)
+
+
+def pairs(cases: list[Case]) -> list[tuple[str | None, str | None]]:
+    """Every reduced precision beside the full one; either alone where the other is lacking."""
+    precisions = list(dict.fromkeys(case["precision"] for case in cases))
+    full = [precision for precision in precisions if not is_reduced(precision)]
+    reduced = [precision for precision in precisions if is_reduced(precision)]
+    return [(f, r) for f in full or [None] for r in reduced or [None]]
+
+
+def training(what: str, cases: list[Case], *, full: str | None, reduced: str | None) -> list[Grid]:
+    """A table for each batch size, a row for each number of devices.
+
+    Weak scaling is throughput over that of one device with the same batch size per device.
+    """
+    shown = [precision for precision in (reduced, full) if precision]
+    columns = ["Devices", *(f"Throughput - {precision}" for precision in shown)]
+    if reduced and full:
+        columns.append(f"Throughput speedup ({full} - {reduced})")
+    columns += [f"Weak scaling - {precision}" for precision in shown]
+    grids = []
+    for of_batch in grouped(cases, lambda case: case["batch_size"]):
+        batch = of_batch[0]["batch_size"]
+        at = {(case["precision"], case["scale"]): case for case in of_batch}
+        scales = {case["scale"]: devices(case) for case in sorted(of_batch, key=devices)}
+        alone = next((scale for scale, count in scales.items() if count == 1), "")
+        unique = len(set(scales.values())) == len(scales)
+        grid = Grid(f"{what}, batch {batch} per device, {unit(of_batch)}", tuple(columns))
+        for scale, count in scales.items():
+            found = [at.get((precision, scale)) for precision in shown]
+            row: list[Cell] = [count if unique else scale, *(rate(grid, case) for case in found)]
+            if reduced and full:
+                row.append(speedup(throughput(found[0]), throughput(found[1])))
+            for precision, case in zip(shown, found, strict=True):
+                row.append(speedup(throughput(case), throughput(at.get((precision, alone)))))
+            grid.rows.append(row)
+        if any(cell is not None for row in grid.rows for cell in row[1:]):
+            grids.append(grid)
+    return grids
+
+
+def inference(what: str, cases: list[Case], *, full: str | None, reduced: str | None) -> list[Grid]:
+    """One table for each number of devices, a row for each batch size.
+
+    The speed-up of a latency is the full precision's latency over the reduced one's.
+    """
+    main = reduced or full
+    columns = ["Batch size", f"Throughput - {main}"]
+    both = bool(reduced and full)
+    columns += ["Throughput - speedup"] if both else []
+    for ranked in LATENCIES:
+        columns.append(f"{ranked} latency (ms) - {main}")
+        columns += [f"{ranked} latency - speedup"] if both else []
+    grids = []
+    for of_scale in grouped(sorted(cases, key=devices), lambda case: case["scale"]):
+        at = {(case["precision"], case["batch_size"]): case for case in of_scale}
+        count = devices(of_scale[0])
+        several = f", {of_scale[0]['scale']} = {count} devices" if count > 1 else ""
+        grid = Grid(f"{what}{several}, {unit(cases)}", tuple(columns))
+        for batch in sorted({batch for _, batch in at}):
+            case, base = at.get((str(main), batch)), at.get((str(full), batch))
+            row: list[Cell] = [batch, rate(grid, case)]
+            if both:
+                row.append(speedup(throughput(case), throughput(base)))
+            for key in LATENCIES.values():
+                row.append(latency(case, key))
+                if both:
+                    row.append(speedup(latency(base, key), latency(case, key)))
+            grid.rows.append(row)
+        if grid.rows:
+            grids.append(grid)
+    return grids
+
+
+def latency(case: Case | None, key: str) -> float | None:
+    if throughput(case) is None or case is None:
+        return None
+    found: float | None = case["step_time_ms"][key]
+    return found

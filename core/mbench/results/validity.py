@@ -1,0 +1,299 @@
+"""What speaks against the work of timed processes: answers, updates and clocks."""
+
+from __future__ import annotations
+
+import math
+from statistics import fmean, median
+from typing import TYPE_CHECKING
+
+from mbench.results import clocks
+from mbench.results.ceiling import mfu, peak
+from mbench.results.distance import (
+    SMALLEST,
+    direction_gap,
+    distance,
+    norm_gap,
+    tensor_gaps,
+)
+from mbench.results.figures import rates, speeds
+from mbench.results.frozen_parameters import FEWEST, standstill
+from mbench.results.masks import between_two, unlike_means, unlike_scatter
+from mbench.results.update_norm import BEGUN, unlike_growth
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mbench.machine.quantities import Sketch
+    from mbench.results.events import Changes, Evidence
+    from mbench.results.evidence import Gates, Rounding
+    from mbench.results.records import CaseRecord, Run
+
+__all__ = ["blurred", "doubts", "fewness", "implausible"]
+
+MOST_MFU = 1.1
+"""The product that shows the machine's peak may be slower than another kernel, but not by more."""
+UNEVEN_STEPS = 12.0
+"""By how many steps, of all batches, one process may be ahead of another on one of them: after the
+first steps blocks begin where they have to for their last batch. That is a turn and a half of
+eight, as was seen of blocks of one to four steps."""
+KINDS = ("norm", "tensor", "direction", "statistics")
+"""Of gates for what has changed after the same steps."""
+STEPS_PER_SKIP = 500
+"""Frameworks double a loss scale after 2,000 steps without an overflow, and have one then."""
+MAY = "may carry it as far in this case, so nothing shows: take larger batches or samples"
+SLOPE = 0.5
+"""By which the drift of one batch may differ from that of all, where two that lie apart along it
+are compared. Seen of ShuffleNet in its first steps: 0.7 and 1.7 times that of all."""
+FARTHEST = 4.0
+"""Times the way over which the drift of losses was seen: no loss is judged beyond."""
+
+
+def doubts(baseline: CaseRecord, other: CaseRecord) -> list[str]:
+    """What two cases, or the processes of one, have left otherwise than each other.
+
+    How far rounding carries both widens gates, as far as other work still shows.
+    """
+    found = list(unlike(baseline, other, gates_of(baseline, other)))
+    return [] if found and hidden(baseline, other) else found
+
+
+def blurred(baseline: CaseRecord, other: CaseRecord) -> list[str]:
+    """Likewise, where no less is to be expected of rounding: nothing can be told of such work."""
+    found = list(unlike(baseline, other, gates_of(baseline, other)))
+    return [f"{one}: rounding alone {MAY}" for one in found] if hidden(baseline, other) else []
+
+
+def hidden(baseline: CaseRecord, other: CaseRecord) -> bool:
+    """Whether rounding alone may carry two as far apart as they are."""
+    rounding = rounding_of(baseline, other)
+    gates = baseline.planned.gates.wider(other.planned.gates)
+    return rounding is not None and not any(unlike(baseline, other, gates.hidden(rounding)))
+
+
+def unlike(baseline: CaseRecord, other: CaseRecord, gates: Gates) -> Iterator[str]:
+    """What lies farther apart than by `gates`."""
+    if said := first_losses(baseline, other, gates):
+        yield said
+    itself = " by itself" if baseline is other else ""
+    slope, slope_of_other = (drift(case)[0] for case in (baseline, other))
+    for said in (
+        unlike_losses(baseline, other, gates),
+        unlike_means(baseline, other, slope),
+        unlike_scatter(baseline, other, (slope, slope_of_other)),
+        unlike_outputs(baseline, other, gates),
+        *unlike_changes(baseline, other, gates),
+    ):
+        if said:
+            yield f"{other.planned.label}: {said}{itself}"
+    for said in (overflows(other), unlike_growth(baseline, other, gates.growth)):
+        if said:
+            yield f"{other.planned.label}: {said}"
+
+
+def first_losses(baseline: CaseRecord, other: CaseRecord, gates: Gates) -> str:
+    """The proof is made small; this holds its result against the objects that were timed."""
+    known = [loss for case in (baseline, other) for loss in first_losses_of(case)]
+    by_masks = between_two(baseline, other, drift(baseline, other)[0])
+    if known and max(known) - min(known) > max(gates.answers * abs(known[0]), by_masks):
+        return f"the first losses as timed lie apart: {min(known):.9g} and {max(known):.9g}"
+    return ""
+
+
+def first_losses_of(case: CaseRecord) -> list[float]:
+    """Of the first batch, by the parameters that were loaded; one per process that told it."""
+    found = (process.warm.first_loss for process in case.processes.values())
+    return [loss for loss in found if loss is not None]
+
+
+def gates_of(baseline: CaseRecord, other: CaseRecord) -> Gates:
+    """Those of the less precise, widened by what rounding does."""
+    gates, rounding = (
+        baseline.planned.gates.wider(other.planned.gates),
+        rounding_of(baseline, other),
+    )
+    return gates.loosened(rounding) if rounding else gates
+
+
+def rounding_of(baseline: CaseRecord, other: CaseRecord) -> Rounding | None:
+    """The lesser of both, by which nobody gains; None where one is not known."""
+    if baseline.rounding is None or other.rounding is None:
+        return None
+    return baseline.rounding.lesser(other.rounding)
+
+
+def evidence(case: CaseRecord) -> list[Evidence]:
+    return [seen for process in case.processes.values() for _, seen in process.evidence]
+
+
+def by_batch(case: CaseRecord) -> dict[int, list[tuple[float, float]]]:
+    """How far steps had carried, and the loss; of every block's last step, by its batch."""
+    found: dict[int, list[tuple[float, float]]] = {}
+    for one in evidence(case):
+        if one.loss is not None:
+            found.setdefault(one.batch, []).append((one.due, one.loss))
+    return found
+
+
+def drift(*cases: CaseRecord) -> tuple[float, float]:
+    """By how much losses change as updates carry parameters, the same for all batches; and over
+    how long a way that was seen of one batch. Where no batch was met after two ways, the first
+    loss of the first batch counts, too. Below 0 the way is not known.
+    """
+    met = [(batch, points) for case in cases for batch, points in by_batch(case).items()]
+    begun = [(0.0, loss) for case in cases for loss in first_losses_of(case)]
+    for more in ([], begun):
+        moved, changed, way = 0.0, 0.0, 0.0
+        for points in (points if batch else points + more for batch, points in met):
+            due, loss = map(fmean, zip(*points, strict=True))
+            moved += sum((a - due) ** 2 for a, _ in points)
+            changed += sum((a - due) * (b - loss) for a, b in points)
+            way = max(way, *(abs(a - due) for a, _ in points))
+        if moved:
+            return changed / moved, FARTHEST * way
+    carried_at_all = any(due for _, points in met for due, _ in points)
+    return 0.0, -1.0 if carried_at_all else 0.0
+
+
+def unlike_losses(baseline: CaseRecord, other: CaseRecord, gates: Gates) -> str:
+    """Of the blocks' last steps: by batch, and along the drift that updates make.
+
+    What lowers a batch's loss most are the steps on it, of which it may have had more than others.
+    """
+    slope, reach = drift(baseline, other)
+    levels = {
+        batch: tuple(map(fmean, zip(*points, strict=True)))
+        for batch, points in by_batch(baseline).items()
+    }
+    by_masks = between_two(baseline, other, slope)
+    worst, said = 1.0, ""
+    for one in evidence(other):
+        due, level = levels.get(one.batch, (math.inf, math.inf))
+        if one.loss is None or not abs(one.due - due) <= reach:
+            continue
+        size = max(abs(level), SMALLEST)
+        error = abs(one.loss - level - slope * (one.due - due)) / size
+        way = gates.drift * max(one.due, due) + UNEVEN_STEPS * one.due / one.step
+        way += SLOPE * abs(one.due - due)
+        gate = max(gates.answers, by_masks / size) + abs(slope) * way / size
+        if error > worst * gate:
+            worst = error / gate
+            said = f"loss of batch {one.batch} after {one.step} steps, as timed, off by "
+            said += f"{error:.2g} (gate {gate:.0e})"
+    return said
+
+
+def unlike_outputs(baseline: CaseRecord, other: CaseRecord, gates: Gates) -> str:
+    """Of the blocks' last steps: those of a batch are the same in every round."""
+    known: dict[tuple[int, str], Sketch] = {}
+    for one in evidence(baseline):
+        for name, sketch in one.outputs.items():
+            known.setdefault((one.batch, name), sketch)
+    worst, said = gates.answers, ""
+    for one in evidence(other):
+        for name, sketch in one.outputs.items():
+            reference = known.get((one.batch, name))
+            if reference is None:
+                continue
+            error = distance(sketch, reference) / max(reference[0], SMALLEST)
+            if error > worst:
+                worst = error
+                said = f"output {name} of batch {one.batch}, as timed, off by {error:.2g} "
+                said += f"(gate {gates.answers:.0e})"
+    return said
+
+
+def unlike_changes(baseline: CaseRecord, other: CaseRecord, gates: Gates) -> Iterator[str]:
+    """Of parameters and running statistics, after the same number of steps."""
+    known = {change.step: change for p in baseline.processes.values() for change in p.changes}
+    limits = {kind: getattr(gates, kind) for kind in KINDS}
+    worst: dict[str, float] = {}
+    said: dict[str, str] = {}
+    for change in (change for p in other.processes.values() for change in p.changes):
+        reference = known.get(change.step)
+        if reference is None:
+            continue
+        same = change.skipped == reference.skipped
+        times = carried(change, reference)
+        gaps = tensor_gaps(change.parameters, reference.parameters, times=times)
+        tensor, part = max(((gap, name) for name, gap in gaps.items()), default=(0.0, ""))
+        errors = {
+            "norm": norm_gap(change.parameters, reference.parameters, times=times),
+            "tensor": tensor,
+            "direction": direction_gap(change.parameters, reference.parameters),
+            "statistics": direction_gap(change.statistics, reference.statistics),
+        }
+        names = {"tensor": f"updates of {part}", "statistics": "running statistics"}
+        still, above = standstill(change.parameters, reference.parameters)
+        if gates.norm is not None and still >= max(FEWEST, 1 + worst.get("standstill", 0)):
+            worst["standstill"] = still
+            said["standstill"] = (
+                f"{above} stands still: {still} of its tensors should have moved in {change.step} "
+                "timed steps"
+            )
+        few = fewness(change.step)
+        more = allowances(change.step)
+        for kind, error in errors.items():
+            limit = limits[kind] if same or kind != "direction" else None
+            if limit is not None and not error <= max(
+                few * limit + more[kind], worst.get(kind, 0.0)
+            ):
+                worst[kind] = error
+                what = names.get(kind, f"updates, by {kind},")
+                said[kind] = f"{what} after {change.step} timed steps off by {error:.2g}"
+    yield from said.values()
+
+
+def fewness(steps: int) -> float:
+    """By what gates of fewer steps are wider: rounding and masks average out less."""
+    return math.sqrt(max(1.0, BEGUN / steps))
+
+
+def allowances(step: int) -> dict[str, float]:
+    """By how much more changes may lie apart where steps were not on the same batches.
+
+    Gradients of batches are taken for orthogonal and alike in size, which is the worst that honest
+    ones can be. Running statistics remember the last few batches only.
+    """
+    if step <= BEGUN:
+        return dict.fromkeys(KINDS, 0.0)
+    uneven = UNEVEN_STEPS / step
+    norm = uneven**2 / 2
+    return {"norm": norm, "tensor": norm, "direction": uneven, "statistics": math.inf}
+
+
+def carried(change: Changes, reference: Changes) -> float:
+    """How much farther one should have come: steps that were skipped carry nothing."""
+    return change.due / reference.due if reference.due else 1.0
+
+
+def overflows(case: CaseRecord) -> str:
+    """Scales of losses grow after many steps without overflow, and only then is a step skipped."""
+    for process in case.processes.values():
+        looks: list[Changes | Evidence] = [*process.changes, *(one for _, one in process.evidence)]
+        for one in looks:
+            if one.skipped > 1 + one.step // STEPS_PER_SKIP:
+                return (
+                    f"{one.skipped} of {one.step} timed steps made no update, as scaled gradients "
+                    "overflowed"
+                )
+    return ""
+
+
+def fastest(case: CaseRecord) -> list[float]:
+    """Samples per second of the median process, and of the rounds of which a quarter is faster: in
+    a mean of all, the slow steps of a beginning hide that later ones take no time.
+    """
+    made = sorted(rate for rounds in rates(case).values() for rate in rounds.values())
+    return [median(speeds(case)), made[-1 - len(made) // 4]] if made else []
+
+
+def implausible(run: Run, case: CaseRecord) -> Iterator[str]:
+    """What no machine does."""
+    who = case.planned.label
+    highest = peak(run, case)
+    shares = [mfu(case, {"value": speed}, highest) for speed in fastest(case)]
+    share = max((one for one in shares if one is not None), default=0.0)
+    if share > MOST_MFU:
+        yield f"{who}: an MFU of {100 * share:.3g} %, which is more than this machine can do"
+    if said := clocks.misread(case) or clocks.unfinished(case) or clocks.merged(case):
+        yield f"{who}: {said}"

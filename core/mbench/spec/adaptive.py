@@ -1,0 +1,125 @@
+"""mbench's own protocol: cases take turns, in several sets of fresh workers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+from mbench.console import counted
+from mbench.errors import UsageError
+from mbench.spec.estimate import span
+from mbench.spec.protocol import Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["MORE_SETS", "Adaptive"]
+
+MORE_SETS = 2
+"""Made after a width was first reached. It was reached by luck too, and intervals reported at that
+very moment hold the truth less often than they say. A fixed number of sets more mends a part of
+that (Simons 1968, On the cost of not knowing the variance when making a fixed-width confidence
+interval for the mean); the level by which such intervals are computed mends the rest
+(stats.STOPPED_CONFIDENCE)."""
+
+HASTE_SECONDS = 5.0
+"""Of a worker's life, from start to end: hardly any framework warms up in less."""
+COMFORT_SECONDS = 16.0
+"""What the default budget gives each worker of two frameworks."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Adaptive(Protocol):
+    """All cases of a comparison side by side; its interval is built over the sets of workers."""
+
+    measurement: ClassVar[str] = "mbench.measure.rounds:Interleaved"
+
+    name: str = "adaptive"
+    claims_interval: bool = field(default=True, init=False)
+    side_by_side: bool = field(default=True, init=False)
+    processes: int = 5
+    """Sets of fresh workers."""
+    rounds: int | None = None
+    """Blocks per worker. None fills the budget, between fewest_rounds and most_rounds, or where
+    a width is the goal, is as many as pay (measure/sample_allocation.py)."""
+    builds: int = 1
+    """Times that each process prepares its case, with as many rounds each. Another build draws the
+    luck of memory anew for less than a fresh process costs, and is no replicate."""
+    budget_seconds: float = 160.0
+    """Of one comparison, starting and warming up included."""
+    block_seconds: float = 0.25
+    """Of a block between two synchronisations, at least one step. Short, for a machine's noise is
+    as large between adjacent blocks of any length, and more rounds average more of it away
+    (benchmarks/turns.py)."""
+    lead_seconds: float = 0.1
+    """Of untimed steps before a block, if that makes a step; a worker that was stopped finds
+    caches cold and threads asleep."""
+    half_width_goal: float | None = None
+    """Relative half-width of the widest interval at which measuring stops; then `processes` are
+    the fewest sets and most_processes the most. None: `processes` it is."""
+    most_processes: int = 30
+    fewest_rounds: int = 3
+    most_rounds: int = 30
+
+    def __post_init__(self) -> None:
+        if self.half_width_goal is not None and self.most_processes < self.processes:
+            raise UsageError(
+                f"--max-processes {self.most_processes} is less than --processes {self.processes}"
+            )
+        if self.rounds is not None and self.rounds < self.builds:
+            raise UsageError(f"--rounds {self.rounds} is less than --builds {self.builds}")
+
+    @property
+    def stops_by_width(self) -> bool:
+        return self.half_width_goal is not None
+
+    def share_seconds(self, *, measured: int, elapsed_seconds: float) -> float:
+        """What the next set may take: where those before it took more than theirs, less."""
+        left = (self.budget_seconds - elapsed_seconds) / max(1, self.processes - measured)
+        return min(left, self.budget_seconds / self.processes)
+
+    def rounds_for(
+        self,
+        *,
+        share_seconds: float,
+        setup_seconds: float,
+        round_seconds: float,
+        paying: float | None = None,
+    ) -> int:
+        """How many rounds a set of workers gets, given what setting it up took.
+
+        `paying` is how many are worth it, where that is known.
+        """
+        if self.rounds is not None:
+            return self.rounds
+        if paying is None:
+            paying, most = (share_seconds - setup_seconds) / round_seconds, self.most_rounds
+        else:
+            most = 2 * self.most_rounds
+        return max(self.fewest_rounds, self.builds, int(min(most, paying)))
+
+    def estimate(self, step_seconds: Sequence[float | None]) -> tuple[float | None, str]:
+        return self.budget_seconds, self.in_all(self.budget_seconds)
+
+    def doubt(self, cases: int) -> str:
+        """A budget that is too short for its processes is not seen before they have started."""
+        if self.rounds is not None:
+            return ""
+        workers = self.processes * cases
+        mend = f"give --budget {workers * COMFORT_SECONDS:.0f}, or fewer --processes"
+        said = f"a budget of {span(self.budget_seconds)} for {counted(workers, 'worker')} "
+        said += f"({counted(self.processes, 'process')} of {counted(cases, 'case')})"
+        least = workers * self.fewest_rounds * (self.block_seconds + self.lead_seconds)
+        fewest = counted(self.fewest_rounds, "round")
+        if self.budget_seconds < least:
+            raise UsageError(f"{said} does not hold their {fewest}: {mend}",
+                             option="--budget")  # fmt: skip
+        if (each := self.budget_seconds / workers) >= HASTE_SECONDS:
+            return ""
+        return (
+            f"{said} leaves each {each:.2g} s to start, to warm up and to be measured, and most "
+            f"frameworks take longer: {mend}"
+        )
+
+    def in_all(self, seconds: float) -> str:
+        return f"at most {span(seconds)}"

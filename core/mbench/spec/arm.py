@@ -1,0 +1,172 @@
+"""An arm of a comparison, as users write it: a framework with settings, "torch:inductor"."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from mbench.contract.axes import AXES, Axis, Variables
+from mbench.contract.tier import BEST
+from mbench.environments.spec import FrameworkSpec, parse
+from mbench.errors import UsageError
+from mbench.machine.devices import names
+from mbench.plugins.manager import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from mbench.contract.adapter import Adapter
+
+__all__ = ["Arm", "label", "parse_arm", "settings", "words"]
+
+APART = re.compile(r"(?<!:):(?!:)")
+VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
+WORDS = tuple(axis for axis in AXES if axis.setting and axis.kind != Variables)
+"""The axes that a word sets, apart from the variables, whose names are users'."""
+SOUGHT = ("tier", "compiler")
+"""The axes of which the best is sought."""
+OPTIONS = {"model": "--models"}
+"""Of axes whose options are not called as they are."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arm:
+    """`words` are its settings as they were given."""
+
+    text: str
+    spec: FrameworkSpec
+    words: tuple[str, ...] = ()
+
+
+def parse_arm(text: str) -> Arm:
+    """Raises UsageError where it names no framework. A colon of a path or a value is doubled."""
+    framework, *words = (part.replace("::", ":").strip() for part in APART.split(text))
+    if not all(words):
+        raise UsageError(f"{text!r} has an empty setting: write {framework} or {framework}:SETTING")
+    return Arm(text=text.strip(), spec=parse(framework), words=tuple(words))
+
+
+def settings(
+    arm: Arm,
+    adapter: Adapter,
+    *,
+    wanted: Mapping[str, Sequence[Any]],
+    others: Collection[Adapter],
+    sizes: Collection[str],
+) -> dict[str, Any]:
+    """What an arm sets, by axis; raises UsageError with the mend for what it cannot set.
+
+    `wanted` are the values of axes that are for all, `others` may have the compiler that is asked
+    for, and `sizes` are those of the models.
+    """
+    found: dict[str, Any] = {}
+    variables: dict[str, str] = {}
+    for word in arm.words:
+        name, equals, value = word.partition("=")
+        if word in (BEST, *(f"{axis}={BEST}" for axis in SOUGHT)):
+            raise UsageError(
+                f"{arm.text}: the best compiler is sought for all that is compared; give "
+                f"--tier {BEST} to all"
+            )
+        if equals and VARIABLE.fullmatch(name):
+            once(arm, variables, name, value)
+        elif axis := axis_of(word, adapter):
+            once(arm, found, axis.name, read(arm, axis, value if equals else word, adapter))
+        else:
+            raise refused(arm, word, adapter, others=others, sizes=sizes)
+    for axis_name in found:
+        if len(several := wanted.get(axis_name, ())) > 1:
+            raise UsageError(
+                f"{arm.text} sets the {axis_name}, and --{axis_name} {','.join(several)} sweeps "
+                "it; give one of them"
+            )
+        if axis_name in SOUGHT and BEST in wanted.get("tier", ()):
+            raise UsageError(
+                f"{arm.text} sets the {axis_name}, and --tier {BEST} seeks each one's; give one of "
+                "them"
+            )
+    return {**found, "variables": dict(sorted(variables.items()))} if variables else found
+
+
+def once(arm: Arm, into: dict[str, Any], name: str, value: Any) -> None:
+    if into.setdefault(name, value) != value:
+        raise UsageError(f"{arm.text} sets {name} to {into[name]} and to {value}; give one of them")
+
+
+def axis_of(word: str, adapter: Adapter) -> Axis | None:
+    """The axis that a word sets: by its name, or by one of its values; None where there is none."""
+    name, equals, _ = word.partition("=")
+    if equals:
+        return next((axis for axis in WORDS if axis.name == name.replace("-", "_")), None)
+    found = [axis for axis in WORDS if word in values(axis, adapter)]
+    return max(found, key=lambda axis: axis.name == "compiler", default=None)
+
+
+def values(axis: Axis, adapter: Adapter) -> Collection[str]:
+    """The values of an axis that have names; what is best is sought for all entries alike."""
+    known = adapter.compilers if axis.name == "compiler" else axis.known
+    return [value for value in known if value != BEST]
+
+
+def read(arm: Arm, axis: Axis, text: str, adapter: Adapter) -> Any:
+    if known := values(axis, adapter):
+        if text not in known:
+            raise UsageError(f"{arm.text}: unknown {axis.name} {text!r}{nearest(text, known)}")
+        return text
+    if not text.isdecimal() or int(text) < 1:
+        raise UsageError(f"{arm.text}: {text!r} is not a whole number of 1 or more")
+    return int(text)
+
+
+def refused(
+    arm: Arm, word: str, adapter: Adapter, *, others: Collection[Adapter], sizes: Collection[str]
+) -> UsageError:
+    """Why a word is no setting, and what to write in its place."""
+    name, equals, value = word.partition("=")
+    name, value = (name.replace("-", "_"), value) if equals else ("", word)
+    for axis in AXES:
+        known = names() if axis.name == "device" else axis.known
+        if not axis.setting and (axis.name == name or (not equals and word in known)):
+            option = OPTIONS.get(axis.name, f"--{axis.name.replace('_', '-')}")
+            return shared(arm, axis.name, f"{option} {value}")
+    if name in sizes:
+        return shared(arm, name, f"--size {word}")
+    if VARIABLE.fullmatch(word):
+        return UsageError(f"{arm.text}: a variable has a value; write {word}=VALUE")
+    if rivals := sorted(other.name for other in others if word in other.compilers):
+        return UsageError(
+            f"{arm.text}: {word} is a compiler of {' and '.join(rivals)}; {adapter.name} has "
+            f"{', '.join(adapter.compilers)}"
+        )
+    hint = nearest(word, words(adapter))
+    return UsageError(f"{arm.text}: {adapter.name} has no setting {word!r}{hint}")
+
+
+def shared(arm: Arm, name: str, option: str) -> UsageError:
+    return UsageError(
+        f"{arm.text}: all that is compared has one {name.replace('_', ' ')}, or the work would not "
+        f"be equal; give {option} to all"
+    )
+
+
+def words(adapter: Adapter) -> list[str]:
+    """What may be written after a framework, without the variables."""
+    return [
+        spelled(axis, value, adapter) for axis in WORDS for value in values(axis, adapter) or ["1"]
+    ]
+
+
+def spelled(axis: Axis, value: str, adapter: Adapter) -> str:
+    """A setting in a word, or with its axis where the word alone does not say which it is."""
+    return value if axis_of(value, adapter) is axis else f"{axis.name}={value}"
+
+
+def label(spec: FrameworkSpec, settings: Mapping[str, Any], adapter: Adapter) -> str:
+    """The one name of an entry: its framework with the settings, in the order of the axes."""
+    said = [spec.text]
+    for axis in WORDS:
+        if axis.name in settings:
+            said.append(spelled(axis, str(settings[axis.name]), adapter))
+    said += [f"{name}={value}" for name, value in settings.get("variables", {}).items()]
+    return ":".join(part.replace(":", "::") for part in said)

@@ -1,0 +1,71 @@
+"""Published protocols: counted steps, one case after the other, each process on its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+from mbench.console import counted
+from mbench.errors import UsageError
+from mbench.spec.estimate import span
+from mbench.spec.protocol import Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["Counted"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counted(Protocol):
+    """A drift of the machine counts too, so there is no interval, and no verdict."""
+
+    measurement: ClassVar[str] = "mbench.measure.fixed_steps:Sequential"
+
+    claims_interval: bool = field(default=False, init=False)
+    side_by_side: bool = field(default=False, init=False)
+    processes: int = 1
+    warmup_steps: int = 0
+    """Steps that are not counted, the first one among them."""
+    steps: int
+    """Of one epoch."""
+    epochs: int = 1
+    """Of a process; the first warmup_epochs of them are not counted either."""
+    warmup_epochs: int = 0
+    duration_seconds: float | None = None
+    """Of one process's counted steps, whichever ends first; None: no limit."""
+    step_by_step: tuple[str, ...] = ()
+    """Modes whose counted steps are each synchronised and timed on their own."""
+
+    def __post_init__(self) -> None:
+        if self.warmup_epochs >= self.epochs:
+            raise UsageError(
+                f"{self.warmup_epochs} warm-up epochs of {self.epochs} leave none to time; "
+                "give a larger --epochs or a smaller --warmup-epochs"
+            )
+
+    @property
+    def steps_before(self) -> int:
+        """All steps that are not counted: one at least, for the first is a figure of its own."""
+        return max(1, self.warmup_steps + self.warmup_epochs * self.steps)
+
+    @property
+    def counted_epochs(self) -> int:
+        return self.epochs - self.warmup_epochs
+
+    def estimate(self, step_seconds: Sequence[float | None]) -> tuple[float | None, str]:
+        total = 0.0
+        for step in step_seconds:
+            if step is None and self.duration_seconds is None:
+                return None, "unknown: no earlier run tells the time of a step"
+            timed = self.steps * (step or 0.0)
+            if self.duration_seconds is not None:
+                timed = min(timed or self.duration_seconds, self.duration_seconds)
+            total += self.steps_before * (step or 0.0) + self.counted_epochs * timed
+        total *= self.processes
+        workers = self.processes * len(step_seconds)
+        starting = counted(workers, "worker")
+        return total, f"{self.in_all(total)}, and the starting of {starting}"
+
+    def in_all(self, seconds: float) -> str:
+        return f"about {span(seconds)}"

@@ -1,0 +1,350 @@
+"""Turns the axes that a user names into comparisons: cases alike but for framework and settings."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from mbench.contract.adapter import Support
+from mbench.contract.axes import AXES, MACHINE, name
+from mbench.contract.case import Case
+from mbench.contract.scale import parse_scale
+from mbench.contract.tier import BEST, TIERS, tier_of
+from mbench.environments.spec import named
+from mbench.errors import PluginFailed, UsageError, about
+from mbench.plugins.manager import nearest
+from mbench.spec.arm import label, parse_arm, settings
+from mbench.spec.parts import parts_of
+from mbench.spec.selection import load_workload, reference_of, select
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+
+    from mbench.contract.adapter import Adapter
+    from mbench.contract.axes import Axis
+    from mbench.contract.scale import Scale
+    from mbench.environments.spec import FrameworkSpec
+    from mbench.plugins.manager import Plugins
+    from mbench.workloads.workload import Workload
+
+__all__ = [
+    "BEST",
+    "LARGEST",
+    "Comparison",
+    "Entry",
+    "Sweep",
+    "plan",
+    "plan_all",
+    "scale_of",
+    "supports",
+]
+
+LARGEST = "max"
+"""Instead of a batch size: the largest one that fits every framework of the comparison."""
+DEFAULT = "default"
+"""Instead of a compiler: each framework's own of the tier. BEST: its fastest, beside that."""
+ALL = "all"
+"""Instead of a tier: each of them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sweep:
+    """What multiplies into comparisons: `wanted` has the values of each axis that is asked for.
+
+    A batch size may be LARGEST, a compiler BEST. `sizes` go to the models that have them.
+    """
+
+    frameworks: Sequence[str]
+    wanted: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    in_parts: bool = False
+    """Whether not the models are measured, but the operators that they are made of."""
+    device: str = "cpu"
+    threads: int = 1
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        assert self.wanted.keys() <= {axis.name for axis in AXES if axis.many}, self.wanted
+
+    def values(self, axis: Axis) -> Sequence[Any]:
+        """What is wanted of an axis, or what is usual; nothing where that is each model's own."""
+        usual = axis.usual if axis.first is None else axis.first
+        return self.wanted.get(axis.name) or ([] if usual is None else [usual])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One arm's part in a comparison; `number` is the case's in the whole run.
+
+    `spec` is where it lives, without its settings: they are in `case`, and told by `label`.
+    """
+
+    number: int
+    label: str
+    spec: FrameworkSpec
+    adapter: Adapter
+    case: Case
+    support: Support
+    own_compiler: bool = False
+    """Whether the compiler is that of the tier, not one that was asked for."""
+
+    @property
+    def lack(self) -> str:
+        """The outcome of a case that is not supported: it may be the plugin that failed."""
+        return "failed" if isinstance(self.support, Broken) else "unsupported"
+
+
+class Broken(Support):
+    """The answer of an adapter that gave none."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """Cases that differ in their framework and its settings only; the first is the baseline.
+
+    Where a batch or a compiler is still to be found, the cases have a stand-in.
+    """
+
+    number: int
+    title: str
+    entries: tuple[Entry, ...]
+    largest_batch: bool = False
+    best_compiler: bool = False
+    times: int | None = None
+    """How often it stands in another, which is taken apart; None where it is no part."""
+    stands: Mapping[str, int] = field(default_factory=dict)
+    """How often this operator stands in each model whose operators are asked for."""
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing is to be found before it can be measured."""
+        return not (self.largest_batch or self.best_compiler)
+
+
+def plan_all(sweeps: Sequence[Sweep], plugins: Plugins) -> list[Comparison]:
+    """The comparisons of several sweeps, numbered through."""
+    comparisons: list[Comparison] = []
+    for sweep in sweeps:
+        cases = sum(len(comparison.entries) for comparison in comparisons)
+        comparisons += [
+            replace(
+                comparison,
+                number=number,
+                entries=tuple(
+                    replace(entry, number=cases + entry.number) for entry in comparison.entries
+                ),
+            )
+            for number, comparison in enumerate(plan(sweep, plugins), start=len(comparisons))
+        ]
+    return comparisons
+
+
+def plan(sweep: Sweep, plugins: Plugins) -> list[Comparison]:
+    """All comparisons; raises UsageError with the nearest names for whatever does not exist."""
+    with about("--frameworks"):
+        arms = [parse_arm(text) for text in sweep.frameworks]
+        adapters = [find_adapter(arm.spec, plugins, device=sweep.device) for arm in arms]
+    wanted = values_of(sweep, adapters)
+    with about("--operators" if sweep.in_parts else "--models"):
+        wanted["model"] = select(wanted["model"], plugins.workloads)
+        references = {model: reference_of(model, plugins.workloads) for model in wanted["model"]}
+    workloads = {model: load_workload(reference, model) for model, reference in references.items()}
+    for size in sweep.sizes:
+        _check_size(size, workloads)
+    swept: list[dict[str, Any]] = [
+        {**asked, "workload": references[asked["model"]]}
+        for asked in products(sweep, wanted, workloads)
+    ]
+    stands: list[dict[str, int]] = [{} for _ in swept]
+    if sweep.in_parts:
+        parts = parts_of(swept, workloads, device=sweep.device)
+        swept, stands = [part for part, _ in parts], [times for _, times in parts]
+    with about("--frameworks"):
+        sizes = {size for workload in workloads.values() for size in workload.sizes}
+        others = plugins.adapters.unique().values()
+        own = [settings(arm, adapter, wanted=wanted, others=others, sizes=sizes)
+               for arm, adapter in zip(arms, adapters, strict=True)]  # fmt: skip
+    own = [told(given, swept, sweep, adapter) for given, adapter in zip(own, adapters, strict=True)]
+    specs = [named(arm.spec, one.name) for arm, one in zip(arms, adapters, strict=True)]
+    labels = tell_apart([label(*each) for each in zip(specs, own, adapters, strict=True)])
+    comparisons: list[Comparison] = []
+    numbers = itertools.count()
+    for asked, times in zip(swept, stands, strict=True):
+        entries = []
+        for spec, adapter, given, text in zip(specs, adapters, own, labels, strict=True):
+            case = case_of({**asked, **given}, sweep, adapter)
+            entry = Entry(
+                number=next(numbers), label=text, spec=spec, adapter=adapter, case=case,
+                support=supports(adapter, case),
+                own_compiler="compiler" not in given and is_own(asked),
+            )  # fmt: skip
+            entries.append(entry)
+        comparisons.append(
+            Comparison(
+                number=len(comparisons), title=title(asked, own), entries=tuple(entries),
+                largest_batch=asked["batch_size"] == LARGEST,
+                best_compiler=asked["compiler"] == BEST,
+                stands=times,
+            )
+        )  # fmt: skip
+    return comparisons
+
+
+def products(
+    sweep: Sweep, wanted: Mapping[str, Sequence[Any]], workloads: Mapping[str, Workload]
+) -> Iterator[dict[str, Any]]:
+    """What each comparison is asked to be, by axis."""
+    others = {axis: values for axis, values in wanted.items() if axis != "batch_size"}
+    for picked in itertools.product(*others.values()):
+        asked = dict(zip(others, picked, strict=True))
+        if asked["tier"] == BEST:  # whose compiler is found, whatever is asked for besides
+            if asked["compiler"] != wanted["compiler"][0]:
+                continue
+            asked["compiler"] = BEST
+        workload = workloads[asked["model"]]
+        asked["sizes"] = {n: size for n, size in sweep.sizes.items() if n in workload.sizes}
+        for batch_size in wanted["batch_size"] or [workload.usual_batch(sweep.device)]:
+            yield {**asked, "batch_size": batch_size}
+
+
+def told(
+    given: Mapping[str, Any], swept: Sequence[Mapping[str, Any]], sweep: Sweep, adapter: Adapter
+) -> dict[str, Any]:
+    """Those of an arm's settings that change anything."""
+
+    def changes(axis: str) -> bool:
+        less = {name: value for name, value in given.items() if name != axis}
+        return any(
+            case_of({**asked, **given}, sweep, adapter)
+            != case_of({**asked, **less}, sweep, adapter)
+            for asked in swept
+        )
+
+    return {axis: value for axis, value in given.items() if changes(axis)}
+
+
+def is_own(asked: Mapping[str, Any]) -> bool:
+    """Whether no compiler is asked for but that of the tier."""
+    return bool(asked["compiler"] == DEFAULT or asked["tier"] == BEST)
+
+
+def title(asked: Mapping[str, Any], own: Sequence[Mapping[str, Any]]) -> str:
+    """What all entries of a comparison share, in words."""
+    unsaid = MACHINE | ({"compiler"} if is_own(asked) else set())
+    shared = dict(asked)
+    for axis in {axis for given in own for axis in given}:
+        values = [given.get(axis) for given in own]
+        if all(value == values[0] for value in values):
+            shared, unsaid = {**shared, axis: values[0]}, unsaid - {axis}
+        else:
+            unsaid |= {axis}
+    return name(shared, less=unsaid)
+
+
+def values_of(sweep: Sweep, adapters: Sequence[Adapter]) -> dict[str, list[Any]]:
+    """The values of each axis that multiplies, each once; models are still words."""
+    found = {axis.name: list(dict.fromkeys(sweep.values(axis))) for axis in AXES if axis.many}
+    if ALL in found["tier"]:
+        found["tier"] = list(TIERS)
+    for axis in AXES:
+        if axis.many and axis.known:
+            _check(axis.name, found[axis.name], axis.known)
+    with about("--scale"):
+        for word in found["scale"]:
+            scale_of(word)
+    compilers = {name for adapter in adapters for name in adapter.compilers}
+    _check("compiler", found["compiler"], {*compilers, DEFAULT, BEST})
+    if BEST in found["tier"] and (given := set(found["compiler"]) - {DEFAULT, BEST}):
+        said = "the tier best finds its compiler; leave {} out, or name the tiers first and advised"
+        raise UsageError(said.format(", ".join(sorted(given))), option="--compiler")
+    both = [(DEFAULT, BEST) if given == BEST else (given,) for given in found["compiler"]]
+    found["compiler"] = list(dict.fromkeys(itertools.chain(*both)))
+    return found
+
+
+def case_of(asked: Mapping[str, Any], sweep: Sweep, adapter: Adapter) -> Case:
+    """The case of one framework; what is still to be found has a stand-in."""
+    found = {"device": sweep.device, "threads": sweep.threads, "seed": sweep.seed, **asked}
+    if asked["batch_size"] == LARGEST:
+        found["batch_size"] = 1
+    if asked["compiler"] in (DEFAULT, BEST):
+        found["compiler"] = next(iter(adapter.compilers))
+    case = Case(**found)
+    try:
+        case.resolve()
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    return with_own_compiler(adapter, case) if asked["compiler"] in (DEFAULT, BEST) else case
+
+
+def with_own_compiler(adapter: Adapter, case: Case) -> Case:
+    """`case` under the compiler that the adapter's tier prefers, of those that can do it."""
+    tier = tier_of(adapter, case.tier)
+    own = [replace(case, compiler=name) for name in tier.order(case.device)] if tier else [case]
+    return next((one for one in own if supports(adapter, one).supported), own[0])
+
+
+def find_adapter(spec: FrameworkSpec, plugins: Plugins, *, device: str) -> Adapter:
+    """The adapter of `spec`; raises UsageError where it cannot be what is asked for."""
+    adapter = plugins.adapter(spec.name)
+    if spec.python is not None and not os.access(spec.python, os.X_OK):
+        raise UsageError(f"{spec.text}: {spec.python} is no program; give a Python's path")
+    try:
+        adapter.requirements(spec.version, device)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    except PluginFailed:  # ends the cases that need its environment, and no others
+        pass
+    return adapter
+
+
+def supports(adapter: Adapter, case: Case) -> Support:
+    """The adapter's own answer, after what every adapter would have to answer alike."""
+    if case.compiler not in adapter.compilers:
+        have = ", ".join(adapter.compilers)
+        return Support.no(f"{adapter.title} has no compiler {case.compiler!r}; it has {have}")
+    if tier_of(adapter, case.tier) is None:
+        return Support.no(f"{adapter.title}'s adapter names no advice: use --tier first or best")
+    if case.mode == "train" and not case.resolve().trains:
+        return Support.no(f"{case.model} has no gradients: use --mode inference")
+    try:
+        return adapter.supports(case)
+    except PluginFailed as error:
+        return Broken(False, str(error))
+
+
+def tell_apart(labels: Sequence[str]) -> list[str]:
+    """Number the labels that occur more than once: torch#1, torch#2."""
+    counts, seen = Counter(labels), Counter[str]()
+    result = []
+    for text in labels:
+        seen[text] += 1
+        result.append(f"{text}#{seen[text]}" if counts[text] > 1 else text)
+    return result
+
+
+def _check(kind: str, values: Sequence[str], known: Collection[str]) -> None:
+    for value in values:
+        if value not in known:
+            raise UsageError(f"unknown {kind} {value!r}{nearest(value, known)}", option=f"--{kind}")
+
+
+def scale_of(word: str) -> Scale:
+    """Raises UsageError for a word that is none."""
+    try:
+        return parse_scale(word)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+
+
+def _check_size(name: str, workloads: Mapping[str, Workload]) -> None:
+    known = sorted({size for workload in workloads.values() for size in workload.sizes})
+    if name not in known:
+        raise UsageError(
+            f"the size {name} fits none of the models {', '.join(workloads)}; "
+            f"they take {', '.join(known) or 'none'}",
+            option=f"--{name.replace('_', '-')}",
+        )

@@ -1,0 +1,51 @@
+"""The protocols by name, as they are and as they were written down."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mbench.contract.reading import Malformed, read_fields
+from mbench.errors import UsageError
+from mbench.explain.plan import Apart
+from mbench.spec.adaptive import Adaptive
+from mbench.spec.fixed_steps import Counted
+
+if TYPE_CHECKING:
+    from mbench.spec.protocol import Protocol
+
+__all__ = ["PRESETS", "written_down"]
+
+PRESETS: dict[str, Protocol] = {
+    preset.name: preset
+    for preset in (
+        Adaptive(),
+        Apart(),
+        # DLPerf's README: 20 steps ignored, the next 100 timed, the median of 7 repetitions.
+        Counted(name="dlperf", processes=7, warmup_steps=20, steps=100),
+        # SuperBench's num_warmup and num_steps; every step is synchronised and timed.
+        Counted(
+            name="superbench", warmup_steps=64, steps=2048, step_by_step=("train", "inference")
+        ),
+        # NVIDIA DeepLearningExamples' MXNet benchmark.py as its tables were made: -i 500 -e 3 -w 1.
+        Counted(
+            name="nvidia",
+            steps=500,
+            epochs=3,
+            warmup_epochs=1,
+            step_by_step=("inference",),
+            percentiles_by_epoch=True,
+        ),
+    )
+}
+
+
+def written_down(constants: Any) -> Protocol:
+    """The protocol that a run was measured by, from its constants; raises Malformed."""
+    name = constants.get("name") if isinstance(constants, dict) else None
+    if not isinstance(name, str) or name not in PRESETS:
+        raise Malformed(f"no protocol is called {name!r:.60}")
+    try:
+        found: Protocol = read_fields(type(PRESETS[name]), constants, where=name, lenient=True)
+    except UsageError as error:  # constants that contradict each other
+        raise Malformed(f"{name}: {error}") from None
+    return found

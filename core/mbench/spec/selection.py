@@ -1,0 +1,107 @@
+"""Turns the words of `--models` into models: names, globs, families, and the zoo."""
+
+from __future__ import annotations
+
+import fnmatch
+from typing import TYPE_CHECKING
+
+from mbench.contract.case import LONGER, OPERATORS, find_workload
+from mbench.errors import MbenchError, UsageError
+from mbench.plugins.manager import nearest
+from mbench.workloads.operators.operator import PREFIX
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from mbench.plugins.manager import Offers
+    from mbench.workloads.workload import Workload
+
+__all__ = ["ZOO", "load_workload", "reference_of", "select"]
+
+ZOO = "zoo"
+"""All models of mbench's own, as one word."""
+
+
+def select(words: Iterable[str], offers: Offers) -> list[str]:
+    """Every model that a word stands for, once, in the order of the words and of the listing.
+
+    A word is a model's or an operator's name; `zoo`; a pattern with * or ?; a family, which is all
+    models of one architecture: "vgg"; or a model with a stage twice as long: "resnet50+layer3", of
+    which the stage may be a pattern. Raises UsageError for a word that stands for nothing.
+    """
+    found: dict[str, None] = {}
+    for word in words:
+        found |= dict.fromkeys(matching(word, offers))
+    return list(found)
+
+
+def matching(word: str, offers: Offers) -> list[str]:
+    if word in offers.by_name:
+        return [word]
+    if word.startswith(PREFIX):
+        return [operator(word)]
+    unique = offers.unique()
+    if LONGER in word:
+        return longer(word, offers)
+    if word == ZOO:
+        return [name for name, reference in unique.items() if reference.startswith("mbench.")]
+    if any(sign in word for sign in "*?["):
+        if models := fnmatch.filter(unique, word):
+            return models
+        raise UsageError(f"no model matches {word!r}; mbench list models shows them all")
+    families = {name: family(name, reference) for name, reference in unique.items()}
+    if models := [name for name in unique if families[name] == word]:
+        return models
+    known = [*unique, *{f for f in families.values() if f}, ZOO]
+    raise UsageError(f"unknown model {word!r}{nearest(word, known, listing='mbench list models')}")
+
+
+def operator(name: str) -> str:
+    """The name, if it is one of an operator; raises UsageError, which says how they are typed."""
+    try:
+        return find_workload(OPERATORS, name).name
+    except ValueError as error:
+        raise UsageError(f"{error}; mbench list operators shows them") from None
+
+
+def longer(word: str, offers: Offers) -> list[str]:
+    """Forms of a model, which nobody lists; raises UsageError where there is none."""
+    model, _, stage = word.partition(LONGER)
+    forms = load_workload(offers.get(model), model).lengthened()
+    if stages := fnmatch.filter(forms, stage):
+        return [f"{model}{LONGER}{found}" for found in stages]
+    if not forms:
+        raise UsageError(f"{model} has no stage that can be made longer: leave out +{stage}")
+    raise UsageError(f"{model} has no stage {stage!r}{nearest(stage, forms)}")
+
+
+def reference_of(model: str, offers: Offers) -> str:
+    """Where the workload of a model that was selected is found; raises UsageError."""
+    if model.startswith(PREFIX):
+        return OPERATORS
+    reference: str = offers.get(model.partition(LONGER)[0])
+    return reference
+
+
+def family(name: str, reference: str) -> str:
+    """ "" where the workload does not load, which is complained of where it is asked for."""
+    try:
+        return load_workload(reference, name).family
+    except MbenchError:
+        return ""
+
+
+def load_workload(reference: str, model: str) -> Workload:
+    """The workload that a plugin registered; raises MbenchError where that is none."""
+    from mbench.workloads.workload import Workload
+
+    try:
+        workload = find_workload(reference, model)
+        if not isinstance(workload, Workload):
+            raise TypeError(f"{reference.partition(':')[2]} is no workload")
+        workload.resized(**workload.proof.get("sizes", {}))  # or its proof would end in that
+    except (Exception, SystemExit) as error:
+        raise MbenchError(
+            f"the workload {reference!r} does not load: {type(error).__name__}: {error}"
+        ) from None
+    return workload

@@ -1,1 +1,0 @@
-"""Suites: what to measure, written down in TOML, ours beside this file."""

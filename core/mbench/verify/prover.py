@@ -1,0 +1,116 @@
+"""The proof of one case in the making: its passes as jobs, and what is kept of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from mbench.engine.outcome import CaseEnded
+from mbench.results.proof import PROVEN, SHOWN
+from mbench.verify import cache, judge
+from mbench.verify.exact import exact_pass
+from mbench.verify.exchange import EXCHANGED
+from mbench.verify.observer import Observer
+from mbench.verify.proof_case import in_float64
+from mbench.verify.reference import PLAIN_RATE
+from mbench.verify.timed import timed_pass
+from mbench.verify.together import exchange_pass
+from mbench.verify.tolerances import EXACT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from mbench.contract.case import Case
+    from mbench.engine.jobs import Jobs
+    from mbench.verify.observer import Wanted
+
+__all__ = ["Prover"]
+
+FRAMEWORK_BYTES = 1.5 * 2**30
+"""A framework in float64 beside its model."""
+TIMES_PARAMETERS = 8
+"""In float64: weights, gradients and moments, and a copy of each on its way."""
+
+
+class Prover(Observer):
+    """One case's proof in the making: a job in float64 and a job as it is timed."""
+
+    def __init__(self, wanted: Wanted, *, fresh: bool, quick: bool, **more: Any) -> None:
+        super().__init__(wanted, **more)
+        self.fresh = fresh
+        self.quick = quick
+        self.scaled: Case | None = None
+        self.name = cache.key(self.adapter, self.environment, self.timed)
+        if wanted.case.devices > 1 and self.timed.updates:
+            self.scaled = replace(self.timed, scale=wanted.case.scale)
+            self.name += f"-{wanted.case.scale}-{getattr(self.launcher, 'name', 'local')}"
+        self.timed_name = f"{self.name} as it is timed"
+        self.exact_name = cache.key(self.adapter, self.environment, self.exact)
+        if self.grade == SHOWN:  # of which fp32 as it is timed is a part, not the same
+            self.exact_name += "-shown"
+        if self.workload.exchanges:
+            self.exact_name += f"-{getattr(self.launcher, 'name', 'local')}"
+            self.name = f"{self.exact_name}-{self.name}"
+
+    @property
+    def needed_bytes(self) -> float:
+        """What one of its jobs is likely to hold at most on a machine: an exchange has several
+        processes there.
+        """
+        each = FRAMEWORK_BYTES + TIMES_PARAMETERS * 8 * self.workload.parameter_count()
+        return each * (self.scaled or self.timed).places.devices_per_node
+
+    def proof(self, jobs: Jobs) -> judge.Proof:
+        """Both parts; raises CaseEnded where a worker falls short."""
+        exact = jobs.once(self.exact_name, self.exact_proof).result()
+        findings = list(exact.findings)
+        # Nothing else can be told of another model.
+        if findings[0].passed and not (self.quick and exact.failures()):
+            findings += jobs.once(self.timed_name, self.timed_findings).result()
+            if self.scaled:
+                findings += jobs.once(self.exchange_name, self.exchange_findings).result()
+        return replace(exact, findings=findings, notes=[*exact.notes, *self.notes])
+
+    def exact_proof(self) -> judge.Proof:
+        """The part in float64, or that which stands for it. Every precision under one compiler
+        shares it, so it is kept too.
+        """
+        remembered = None if self.fresh else cache.recall(self.exact_name)
+        if remembered is not None:
+            return judge.Proof.of(remembered)
+        notes: list[str] = []
+        findings = list(self.told(exact_pass(self, self.exact, notes)))
+        proof = judge.Proof(findings, notes, version=self.version, grade=self.grade)
+        cache.remember(self.exact_name, proof)
+        return proof
+
+    def timed_findings(self) -> list[judge.CheckResult]:
+        """The part in the timed precision and compiler; nothing where float64 is what is timed."""
+        exact = self.timed == self.exact and self.grade == PROVEN
+        return [] if exact else list(self.told(timed_pass(self)))
+
+    @property
+    def exchange_name(self) -> str:
+        return f"{self.name} together"
+
+    def exchange_findings(self) -> list[judge.CheckResult]:
+        """Of several processes, in float64 and as they are timed."""
+        assert self.scaled is not None
+        exact = in_float64(self.adapter, self.scaled)
+        if not (support := self.adapter.supports(exact)).supported:
+            raise CaseEnded("unsupported", f"its exchange cannot be proven: {support.reason}")
+        found = list(self.told(exchange_pass(self, exact, PLAIN_RATE, gate=EXACT)))
+        if exact != self.scaled and all(finding.passed for finding in found):
+            timed = exchange_pass(self, self.scaled, self.visible, gate=EXCHANGED)
+            found += list(self.told(timed))
+        return found
+
+    def told(self, findings: Iterable[judge.CheckResult]) -> Iterator[judge.CheckResult]:
+        """The same, each failure told when it is found; if `quick`, the first is the last."""
+        for finding in findings:
+            yield finding
+            if not finding.passed:
+                with self.lock:
+                    self.wanted.failed(str(finding))
+                if self.quick:
+                    return

@@ -1,0 +1,38 @@
+"""The steps of a case as they are timed: its batches in turn, counted since it was loaded."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mbench.contract.adapter import Benchmark
+
+__all__ = ["BatchCycler"]
+
+
+class BatchCycler:
+    """No two steps in a row have the same inputs, so what is kept from a step is no answer."""
+
+    def __init__(self, benchmark: Benchmark) -> None:
+        self.benchmark = benchmark
+        self.synchronize = benchmark.synchronize
+        self.steps = 0
+        """Since parameters were loaded."""
+        self.batch = 0
+        """Number of the last step's batch."""
+        self.next_batch = 0
+
+    def loaded(self) -> None:
+        """Parameters were."""
+        self.steps = self.next_batch = 0
+
+    def observed(self, steps: int) -> None:
+        """So many were made beside it, since parameters were loaded for them."""
+        self.steps = steps
+        self.next_batch = steps % self.benchmark.batches
+
+    def step(self) -> None:
+        self.batch = self.next_batch
+        self.next_batch = (self.batch + 1) % self.benchmark.batches
+        self.steps += 1
+        self.benchmark.step(self.batch)

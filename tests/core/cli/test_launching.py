@@ -1,0 +1,150 @@
+"""Which launcher a command takes, and what is told where it cannot be had, before a start."""
+
+from __future__ import annotations
+
+import os
+import stat
+from types import SimpleNamespace
+
+import click
+import pytest
+from cases import make_case
+
+from mbench.cli.launching import launcher_of
+from mbench.engine import ray as ray_launcher
+from mbench.engine.cluster import Cluster
+from mbench.engine.mpi import hosts_in
+from mbench.errors import UsageError
+
+
+@pytest.fixture
+def launcher(plugins, monkeypatch, tmp_path):
+    """The launcher of a command that measures at a scale."""
+    for name in ("SLURM_JOB_ID", "SLURM_JOB_NUM_NODES", "SLURM_NNODES", "RAY_ADDRESS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    context = click.Context(click.Command("compare"), obj=plugins)
+
+    def launcher(scale, name=None, hosts=None):
+        entry = SimpleNamespace(case=make_case(scale=scale))
+        comparisons = [SimpleNamespace(entries=[entry])]
+        return launcher_of(context, comparisons, {"launcher": name, "hosts": hosts})
+
+    with context:
+        yield launcher
+
+
+@pytest.fixture
+def mpirun(tmp_path):
+    """Puts an mpirun on the PATH, which says what it is told to."""
+
+    def mpirun(said):
+        file = tmp_path / "mpirun"
+        file.write_text(f"#!/bin/sh\necho '{said}'\n")
+        file.chmod(file.stat().st_mode | stat.S_IXUSR)
+
+    return mpirun
+
+
+@pytest.mark.parametrize("scale", ["1x1", "1x8"])
+def test_one_node_is_this_machine(launcher, scale, monkeypatch):
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    assert not hasattr(launcher(scale), "keepers")
+
+
+def test_several_nodes_are_hosts_that_are_named(launcher, mpirun):
+    mpirun("mpirun (Open MPI) 4.1.4")
+    found = launcher("2x4", hosts="a,b")
+    assert isinstance(found, Cluster)
+    words = found.keepers.engine.command(2, ["python"], ["MBENCH_TOKEN"])
+    assert words[:4] == ["mpirun", "--host", "a:1,b:1", "-n"]
+    assert words[-3:] == ["-x", "MBENCH_TOKEN", "python"]
+    assert launcher("1x1", hosts="a").keepers.count == 1  # that machine, and not this one
+
+
+def test_keepers_of_a_command_are_started_once(launcher, mpirun):
+    mpirun("mpirun (Open MPI) 4.1.4")
+    found = launcher("2x4", hosts="a,b")
+    assert launcher("2x4", hosts="a,b") is found
+    assert launcher("1x4", hosts="a,b") is found
+    assert launcher("2x4", hosts="a,c") is not found
+
+
+def test_several_nodes_are_those_of_a_job_of_slurm(launcher, tmp_path, monkeypatch):
+    (tmp_path / "srun").symlink_to("/bin/true")
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    monkeypatch.setenv("SLURM_JOB_NUM_NODES", "2")
+    found = launcher("2x4")
+    assert found.keepers.engine.command(2, ["python"], [])[0] == "srun"
+    with pytest.raises(UsageError, match="has 2 nodes, and 3 are asked for: salloc --nodes=3"):
+        launcher("3x4")
+
+
+def test_several_nodes_are_those_of_ray(launcher, monkeypatch):
+    monkeypatch.setenv("RAY_ADDRESS", "nowhere:6379")
+    monkeypatch.setattr(ray_launcher, "find_spec", lambda name: None)
+    with pytest.raises(UsageError, match="--launcher ray: this needs Ray, of mbench's extra ray"):
+        launcher("2x1")
+    monkeypatch.setattr(ray_launcher, "find_spec", lambda name: name)
+    for code, said in ((f"echo {1}", "has 1 nodes, and 2 are asked"), ("no-such-thing", "not ans")):
+        python = os.path.join(os.environ["PATH"], "python")
+        with open(python, "w") as file:
+            file.write(f"#!/bin/sh\n{code}\n")
+        os.chmod(python, 0o755)
+        monkeypatch.setattr(ray_launcher.sys, "executable", python)
+        with pytest.raises(UsageError, match=said):
+            launcher("2x1")
+
+
+@pytest.mark.parametrize(
+    ("scale", "name", "hosts", "said"),
+    [
+        ("2x1", None, None, r"nothing tells where they are: start mbench within a job of Slurm "
+         r"\(salloc, sbatch\), give MPI's --hosts a,b or --hosts @FILE, set RAY_ADDRESS, or keep"),
+        ("2x1", "local", None, "2 nodes are asked for; give another launcher, or 1 node"),
+        ("2x1", "slurm", "a,b", "--hosts goes with --launcher mpi, not slurm"),
+        ("1x1", "local", "a", "--hosts goes with --launcher mpi, not local"),
+        ("2x1", "mpi", None, "takes the hosts: --hosts a,b, or --hosts @FILE"),
+        ("3x1", "mpi", "a,b", "--hosts names 2, and 3 nodes are asked for"),
+        ("2x1", "mpi", "a,b", "mpirun, which is not on the PATH"),
+        ("2x1", "slurm", None, "srun, which is not on the PATH"),
+        ("2x1", "made-up", None, "unknown launcher 'made-up'"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_had_is_told_in_one_line(launcher, scale, name, hosts, said):
+    with pytest.raises(UsageError, match=said):
+        launcher(scale, name, hosts)
+
+
+def test_another_mpi_is_told(launcher, mpirun):
+    mpirun("HYDRA build details:")
+    with pytest.raises(UsageError, match="knows Open MPI's mpirun, and this one says 'HYDRA"):
+        launcher("2x1", hosts="a,b")
+
+
+def test_srun_alone_is_no_job(launcher, tmp_path):
+    (tmp_path / "srun").symlink_to("/bin/true")
+    with pytest.raises(UsageError, match="works within a job"):
+        launcher("2x1", "slurm")
+
+
+def test_hosts_in_a_file(tmp_path):
+    file = tmp_path / "hosts"
+    file.write_text("# ours\none slots=8\n\n  10.0.0.2:4  # two\nfe80::1\n")
+    assert hosts_in(f"@{file}") == ("one", "10.0.0.2", "fe80::1")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a,,b", "'' is no host"),
+        ("a,--x", "'--x' is no host"),
+        ("a,a:2", "names a host twice"),
+        ("@/no/such", "--hosts @/no/such: /no/such: No such file"),
+        ("@", "Is a directory"),
+    ],
+)
+def test_hosts_that_are_none(text, said):
+    with pytest.raises(UsageError, match=said) as caught:
+        hosts_in(text)
+    assert caught.value.option == "--hosts"

@@ -1,0 +1,333 @@
+"""The command line: every mistake is one line that names the mend, before anything is measured."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+import mbench
+from mbench.cli.main import group, main
+
+
+@pytest.fixture
+def command(monkeypatch, capsys):
+    """Runs mbench in this process; gives exit code, stdout and stderr."""
+    before = signal.getsignal(signal.SIGTERM)
+
+    def command(*arguments):
+        monkeypatch.setattr(sys, "argv", ["mbench", *arguments])
+        with pytest.raises(SystemExit) as end:
+            main.main()
+        return end.value.code, *capsys.readouterr()
+
+    yield command
+    signal.signal(signal.SIGTERM, before)
+
+
+def commands():
+    """Every command and subcommand as the words that call it."""
+    context = click.Context(group)
+    found = []
+
+    def walk(parent, words):
+        for name in parent.list_commands(context):
+            child = parent.get_command(context, name)
+            found.append((*words, name))
+            if isinstance(child, click.Group):
+                walk(child, (*words, name))
+
+    walk(group, ())
+    return found
+
+
+def test_all_commands_are_there():
+    names = {words[0] for words in commands()}
+    assert {"compare", "run", "verify", "show", "list", "env"} <= names
+    assert ("env", "create") in commands()
+
+
+@pytest.mark.parametrize("words", [(), *commands()], ids=" ".join)
+def test_the_help_of_every_command_has_examples_that_call_it(command, words):
+    code, out, err = command(*words, "--help")
+    assert (code, err) == (0, "")
+    examples = out.partition("Example")[2].partition("\n\n")[0].splitlines()[1:]
+    called = [line for line in examples if line.strip().startswith(" ".join(["mbench", *words]))]
+    assert called, out
+
+
+@pytest.mark.parametrize("words", [(), *commands()], ids=" ".join)
+def test_short_help_is_help(command, words):
+    assert command(*words, "-h") == command(*words, "--help")
+
+
+@pytest.mark.parametrize("words", commands(), ids=" ".join)
+def test_every_option_is_described(words):
+    context = click.Context(group)
+    found = group
+    for word in words:
+        found = found.get_command(context, word)
+    lacking = [
+        option.opts[-1]
+        for option in found.params
+        if isinstance(option, click.Option) and not option.help
+    ]
+    assert lacking == []
+
+
+@pytest.mark.parametrize("words", [(), ("compare",), ("env", "create")], ids=" ".join)
+def test_help_is_a_command_too(command, words):
+    assert command("help", *words) == command(*words, "--help")
+
+
+@pytest.mark.parametrize(
+    "words", [["tiny", "flaky"], ["tiny,flaky"], ["--frameworks", "tiny,flaky"]]
+)
+def test_frameworks_are_named_as_arguments_or_as_an_option(command, words):
+    rest = ["--models", "tiny-model", "--device", "cpu", "--dry-run"]
+    code, out, _ = command("compare", *words, *rest)
+    assert code == 0
+    assert ": tiny (eager), flaky (eager): at most " in out
+
+
+def test_version(command):
+    code, out, err = command("--version")
+    assert (code, out, err) == (0, f"mbench, version {mbench.__version__}\n", "")
+
+
+def test_no_arguments_show_the_help(command):
+    code, out, err = command()
+    assert code == 2
+    assert "compare" in out + err
+
+
+COMPARE = ["compare", "--frameworks", "tiny,tiny", "--models", "tiny-model", "--device", "cpu"]
+MISTAKES = [
+    (["comparee"], "unknown command 'comparee'; did you mean compare?"),
+    (["zzz"], "unknown command 'zzz'; there is calibrate, compare, "),
+    (["compare"], "compare takes two frameworks or more"),
+    (["compare", "tiny"], "compare takes two frameworks or more"),
+    (["compare", "tiny", "tinny"], "unknown framework 'tinny'; did you mean tiny?"),
+    (["compare", "tiny", "--frameworks", "tiny,flaky"],
+     "tiny and --frameworks tiny,flaky both name frameworks; give one of them"),
+    (["verify"], "verify takes a framework or more"),
+    (["help", "comparee"], "unknown command 'comparee'; did you mean compare?"),
+    (["help", "show", "run"], "unknown command 'show run'; there is none"),
+    ([*COMPARE, "--fast", "--protocol", "dlperf"], "--fast is for the protocol adaptive, not for"),
+    (["compare", "--frameworks", "tiny"], "compare takes two frameworks or more"),
+    (["compare", "--frameworks", "tinny,tiny"], "unknown framework 'tinny'; did you mean tiny?"),
+    (["compare", "tiny", "tensorflo"], "unknown framework 'tensorflo'; did you mean tensorflow?"),
+    (["run", "pytorhc"], "unknown framework or suite 'pytorhc'; did you mean pytorch"),
+    (["run", "tinny"], "unknown framework or suite 'tinny'; did you mean tiny?"),
+    (["run", "quik"], "unknown framework or suite 'quik'; did you mean quick?"),
+    (["verify", "--frameworks", "flakey"], "unknown framework 'flakey'; did you mean flaky?"),
+    (["env", "create", "flakey"], "unknown framework 'flakey'; did you mean flaky?"),
+    (["compare", "--frameworks", "tiny,,tiny"], "'tiny,,tiny' holds an empty item"),
+    (["compare", "--frameworks", "tiny==,tiny"], "names no framework"),
+    (["run"], "Missing argument 'FRAMEWORK|SUITE'"),
+    (["run", "tiny", "flaky"], "unexpected extra argument (flaky)"),
+    ([*COMPARE, "--models", "resnet51"], "unknown model 'resnet51'; did you mean resnet50"),
+    ([*COMPARE, "--mode", "trian"], "unknown mode 'trian'; did you mean train?"),
+    ([*COMPARE, "--precision", "fp33"], "unknown precision 'fp33'; did you mean fp32"),
+    ([*COMPARE, "--compiler", "eagre"], "unknown compiler 'eagre'; did you mean eager?"),
+    ([*COMPARE, "--xla"], "unknown compiler 'xla'"),
+    ([*COMPARE, "--format", "tabel"], "unknown format 'tabel'; did you mean table?"),
+    (["show", "--format", "xlsx"], "unknown format 'xlsx'; there is csv, html, json, "),
+    (["verify", "--frameworks", "tiny", "--format", "csv"], "'csv' is not one of 'table', 'json'"),
+    ([*COMPARE, "--device", "tpu"], "'tpu' is not one of 'auto', 'cpu', 'cuda'"),
+    ([*COMPARE, "--framewrks", "x"], "--framewrks"),
+    ([*COMPARE, "--round", "3"], "--rounds"),
+    ([*COMPARE, "--batch-size", "0"], "'0' is not a whole number of 1 or more"),
+    ([*COMPARE, "--batch-size", "-1"], "'-1' is not a whole number of 1 or more"),
+    ([*COMPARE, "--batch-size", "x"], "'x' is not a whole number of 1 or more"),
+    ([*COMPARE, "--batch-size", "8,1.5"], "'1.5' is not a whole number of 1 or more"),
+    ([*COMPARE, "--batch-size", "\u00b2"], "is not a whole number of 1 or more"),
+    ([*COMPARE, "--batch-size", "8,,16"], "'8,,16' holds an empty item"),
+    ([*COMPARE, "--batch-size", ""], "holds an empty item"),
+    ([*COMPARE, "--threads", "0"], "'0' is not a whole number of 1 or more"),
+    ([*COMPARE, "--processes", "0"], "'0' is not a whole number of 1 or more"),
+    ([*COMPARE, "--rounds", "many"], "'many' is not a whole number of 1 or more"),
+    ([*COMPARE, "--budget", "0"], "'0' is not a number of seconds above 0"),
+    ([*COMPARE, "--budget", "nan"], "'nan' is not a number of seconds above 0"),
+    ([*COMPARE, "--block", "inf"], "'inf' is not a number of seconds above 0"),
+    ([*COMPARE, "--timeout", "-1"], "'-1' is not a number of seconds above 0"),
+    ([*COMPARE, "--seed", "-1"], "'-1' is not a whole number of 0 or more"),
+    ([*COMPARE, "--image-size", "96"], "size image_size fits none of the models tiny-model; they "),
+    ([*COMPARE, "--image-size", "x"], "'x' is not a whole number of 1 or more"),
+    ([*COMPARE, "--size", "96"], "'96' is not a size like image_size=96"),
+    ([*COMPARE, "--size", "n=0"], "'n=0' is not a size like image_size=96"),
+    (
+        [*COMPARE, "--models", "resnet50,bert-base", "--size", "pixels=96"],
+        "size pixels fits none of the models resnet50, bert-base; they take image_size, pred",
+    ),
+    (
+        [*COMPARE, "--image-size", "96", "--size", "image_size=64"],
+        "image_size is given as 96 and as 64; give one of them",
+    ),
+    ([*COMPARE, "--models", "resnet50", "--image-size", "9"], "of resnet50 must be 32 or more"),
+    (
+        [*COMPARE, "--models", "bert-base", "--sequence-length", "513"],
+        "sequence_length of bert-base must be 1 to 512, not 513",
+    ),
+    (
+        [*COMPARE, "--amp", "--precision", "fp32"],
+        "--amp contradicts --precision fp32; give one of them",
+    ),
+    (
+        [*COMPARE, "--no-amp", "--precision", "amp-bf16,fp32"],
+        "--no-amp contradicts --precision amp-bf16,fp32; give one of them",
+    ),
+    (
+        [*COMPARE, "--xla", "--compiler", "eager"],
+        "--xla contradicts --compiler eager; give one of them",
+    ),
+    (
+        [*COMPARE, "--no-xla", "--compiler", "xla"],
+        "--no-xla contradicts --compiler xla; give one of them",
+    ),
+    ([*COMPARE, "--output", "no/such/report.md"], "there is no folder no/such"),
+    (["verify", "--frameworks", "tiny", "--output", "no/such/report.json"], "no folder no/such"),
+    (["verify", "--frameworks", "tiny", "--output", "x.md"], "x.md would hold markdown"),
+    (["show", "--output", "no/such/report.md"], "there is no folder no/such"),
+    ([*COMPARE, "--output", "."], "is a directory"),
+    ([*COMPARE, "--budget", "2"], "a budget of 2 s for 10 workers"),
+    ([*COMPARE, "--resume", "nowhere", "--dry-run"], "no runs in"),
+    (["show"], "no runs in"),
+    (["show", "2026"], "no runs in"),
+    (["list", "frameworkz"],
+     "'frameworkz' is not one of 'all', 'frameworks', 'models', 'operators', 'runs'"),
+    (["env", "creat"], "creat"),
+    (["env", "remove", "nothing"], "nothing"),
+    (["env", "create", "tiny@/usr/bin/python3"], "there is nothing to build"),
+    (["compare", "--frameworks", "tiny@/no/such/python,tiny", "--models", "tiny-model"],
+     "/no/such/python"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "said"), MISTAKES, ids=lambda value: None)
+def test_mistakes_are_one_line_and_exit_code_two(command, tmp_path, monkeypatch, arguments, said):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = command(*arguments)
+    assert (code, out) == (2, ""), err
+    assert said in err
+    assert err.startswith("mbench: ")
+    assert err.count("\n") == 1, err
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("words", [COMPARE, ["verify", *COMPARE[1:]], ["run", "tiny"]])
+def test_a_device_that_is_not_there_ends_before_anything_begins(
+    command, tmp_path, monkeypatch, words
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("mbench.machine.records.Machine.device", lambda self, name: None)
+    code, _, err = command(*words, "--device", "cuda")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "no NVIDIA GPU is to be seen on this machine" in err
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_mistake_in_a_commands_options_points_to_its_help(command):
+    assert "(see mbench compare --help)" in command("compare", "--no-such-option")[2]
+
+
+def test_lists(command):
+    code, out, err = command("list")
+    assert code == 0
+    assert err == ""
+    assert "resnet50" in out
+    assert "Tiny" in out
+    assert "25,557,032" in command("list", "models")[1]
+    for what, there, absent in (
+        ("frameworks", "Tiny", "resnet50"),
+        ("models", "resnet50", "Tiny "),
+    ):
+        code, out, _ = command("list", what)
+        assert code == 0
+        assert there in out
+        assert absent not in out
+    assert "no runs" in command("list", "runs")[1]
+
+
+def test_show_renders_a_run_measured_before(command, write_run):
+    folder = write_run(seconds={"tiny": [[1.0]], "flaky": [[2.0]]})
+    code, out, err = command("show", folder.name[:13], "--format", "csv")
+    assert (code, err) == (0, "")
+    assert out.splitlines()[0].startswith("label,framework,")
+    code, out, _ = command("list", "runs")
+    assert folder.name in out
+    assert "complete" in out
+
+
+def test_show_says_that_a_run_is_cut_off(command, write_run):
+    folder = write_run(seconds={"tiny": [[1.0]]})
+    path = folder / "run.jsonl"
+    path.write_text(path.read_text()[:-5])
+    code, out, err = command("show")
+    assert code == 0
+    assert "is cut off; showing what is whole" in err
+    assert "tiny" in out
+
+
+def test_a_run_that_is_none_is_one_line_and_exit_code_one(command, write_run):
+    folder = write_run(seconds={"tiny": [[1.0]]})
+    (folder / "run.jsonl").write_text("PK\x03\x04")
+    code, out, err = command("show")
+    assert (code, out) == (1, "")
+    assert err.count("\n") == 1
+    code, out, _ = command("list", "runs")
+    assert code == 0
+    assert "unreadable" in out
+
+
+def test_reports_go_to_a_file_when_asked(command, write_run, tmp_path):
+    write_run(seconds={"tiny": [[1.0]]})
+    report = tmp_path / "report.md"
+    code, out, _ = command("show", "--format", "markdown", "--output", str(report))
+    assert (code, out) == (0, "")
+    assert report.read_text().startswith("| framework |")
+
+
+def test_a_reader_that_leaves_is_no_error_of_ours(write_run):
+    import subprocess
+
+    write_run(seconds={"tiny": [[1.0]]})
+    script = f"{sys.executable} -m mbench show --format json | head -c 1"
+    done = subprocess.run(
+        ["/bin/sh", "-c", script], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert "Traceback" not in done.stderr
+    assert Path(os.environ["MBENCH_RESULTS"]).is_dir()
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        ["--image-size", "96", "--sequence-length", "64"],
+        ["--size", "image_size=96", "--size", "sequence_length=64"],
+        ["--image-size", "96", "--size", "sequence_length=64", "--size", "image_size=96"],
+    ],
+)
+def test_sizes_by_their_options_and_by_name_are_the_same(command, monkeypatch, typed):
+    from mbench.cli import compare
+
+    seen = []
+    monkeypatch.setattr(compare, "order_of", lambda _, sweeps, options: seen.extend(sweeps))
+    monkeypatch.setattr(compare, "measure", lambda context, order: 0)
+    assert command(*COMPARE, *typed)[0] == 0
+    assert seen[0].sizes == {"image_size": 96, "sequence_length": 64}
+
+
+def test_ctrl_c_while_libraries_are_loaded_is_one_line(tmp_path):
+    (tmp_path / "click.py").write_text("raise KeyboardInterrupt")
+    path = os.pathsep.join([str(tmp_path), *sys.path])
+    done = subprocess.run(
+        [sys.executable, "-m", "mbench", "list"], env={**os.environ, "PYTHONPATH": path},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (130, "mbench: interrupted\n")

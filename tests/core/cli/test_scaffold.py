@@ -1,0 +1,77 @@
+"""Packages that are written from a template."""
+
+from __future__ import annotations
+
+import pytest
+from click.testing import CliRunner
+
+from mbench.cli.main import group
+from mbench.cli.scaffold import PLACEHOLDERS, scaffold
+from mbench.errors import UsageError
+
+
+@pytest.fixture
+def new(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def new(*arguments):
+        return CliRunner().invoke(group, ["new", *arguments], catch_exceptions=False)
+
+    return new
+
+
+@pytest.mark.parametrize("kind", PLACEHOLDERS)
+def test_nothing_of_the_templates_own_name_is_left(kind, tmp_path):
+    files = scaffold(kind, "fast_net", tmp_path / "new")
+    assert files
+    texts = {str(f.relative_to(tmp_path)): f for f in files if f.suffix != ".npz"}
+    for name, file in texts.items():
+        assert PLACEHOLDERS[kind] not in (name + file.read_text()).lower()
+    code = "".join(file.read_text() for name, file in texts.items() if name.endswith(".py"))
+    assert "FastNet" in code
+    assert "fast_net" in code
+    for name, file in texts.items():
+        if name.endswith(".py"):
+            compile(file.read_text(), name, "exec")
+
+
+def test_what_is_written_is_said_and_what_to_type_next(new, tmp_path):
+    result = new("adapter", "fast_net")
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "mbench-fast_net" / "mbench_fast_net" / "__init__.py").exists()
+    assert "mbench-fast_net/pyproject.toml" in result.output
+    assert "pip install -e mbench-fast_net" in result.output
+    result = new("model", "mixer", "--folder", "here/mixer")
+    assert result.exit_code == 0, result.output
+    assert "MIXER = MixerWorkload(" in (
+        (tmp_path / "here/mixer/mbench_mixer/workload.py").read_text()
+    )
+
+
+@pytest.mark.parametrize("name", ["Fast", "fast-net", "1st", "", "class", "../up"])
+def test_a_name_that_is_none_in_python(name, tmp_path):
+    with pytest.raises(UsageError, match="is no name in Python"):
+        scaffold("adapter", name, tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
+def test_what_is_there_is_not_written_over(new, tmp_path):
+    folder = tmp_path / "mbench-fast"
+    folder.mkdir()
+    (folder / "mine").write_text("mine")
+    with pytest.raises(UsageError, match="mbench-fast is there already: give another --folder"):
+        new("adapter", "fast")
+    assert (folder / "mine").read_text() == "mine"
+
+
+def test_a_name_that_is_taken(new):
+    with pytest.raises(UsageError, match="mbench has the model 'resnet50' already"):
+        new("model", "resnet50")
+    with pytest.raises(UsageError, match="mbench has the adapter 'tiny' already"):
+        new("adapter", "tiny")
+
+
+def test_a_folder_that_cannot_be_written(new, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError, match="file/below cannot be written"):
+        new("adapter", "fast", "--folder", "file/below")

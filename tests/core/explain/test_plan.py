@@ -1,0 +1,118 @@
+"""What a step is taken apart into, and that the operators of a model are all of its products."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+from cases import make_case
+
+from mbench.cli.builtin import mbench_workloads
+from mbench.errors import UsageError
+from mbench.explain.plan import CALLS, EMPTY, bare, stage_of, stages, taken_apart
+from mbench.spec.parts import FAMILIES
+from mbench.spec.planning import Sweep, plan
+from mbench.spec.selection import load_workload
+from mbench.workloads.operators import OPERATORS
+from mbench.workloads.resnet import MODELS as RESNETS
+
+WRITTEN = {
+    name: load_workload(reference, name)
+    for name, reference in mbench_workloads().items()
+    if load_workload(reference, name).operations(1, mode="train")
+}
+
+
+def test_the_families_that_are_named_are_those_whose_operators_are_written_down():
+    assert sorted({workload.family for workload in WRITTEN.values()}) == sorted(FAMILIES)
+
+
+@pytest.mark.parametrize("workload", WRITTEN.values(), ids=WRITTEN)
+def test_the_operators_of_a_model_have_all_its_flops(workload):
+    for batch_size in (1, 3):
+        names = workload.operations(batch_size, mode="inference")
+        found = sum(OPERATORS[name].forward_flops() for name in names)
+        assert found == pytest.approx(workload.forward_flops() * batch_size, rel=1e-9)
+
+
+def test_the_operators_of_resnet50():
+    kinds = Counter(
+        name.partition(":")[2].partition("/")[0]
+        for name in RESNETS["resnet50"].operations(4, mode="train")
+    )
+    assert kinds == {
+        "conv2d": 53, "batch_norm": 53, "relu": 49, "add": 16, "max_pool": 1, "mean_pool": 1,
+        "linear": 1, "cross_entropy": 1,
+    }  # fmt: skip
+
+
+def test_they_follow_the_sizes_of_a_case():
+    names = RESNETS["resnet18"].resized(image_size=64).operations(2, mode="inference")
+    assert names[0] == "op:conv2d/2x3x64x64-o64-k7-s2-p3"
+    assert names[-1] == "op:linear/2x512x1000"
+    assert all(OPERATORS[name] for name in names)
+
+
+def test_parts_are_numbered_after_the_whole(plugins):
+    (whole,) = plan(
+        Sweep(frameworks=("tiny", "flaky"), wanted={"model": ("tiny-model",), "batch_size": (8,)}),
+        plugins,
+    )
+    made = taken_apart(whole)
+    assert [one.number for one in made] == list(range(6))
+    assert [entry.number for one in made for entry in one.entries] == list(range(12))
+    assert [one.times for one in made] == [None, 1, 1, 1, 1, 1]
+    empty, linear = made[1].entries[0].case, made[2].entries[0].case
+    assert (empty.model, empty.batch_size) == (EMPTY, 1)
+    assert (linear.model, linear.batch_size) == ("op:linear/8x256x64", CALLS)
+    assert linear.mode == "train"
+    assert all(entry.support.supported for one in made for entry in one.entries)
+
+
+def test_the_longer_forms_of_a_model_come_last(plugins):
+    (whole,) = plan(
+        Sweep(frameworks=("tiny", "flaky"), wanted={"model": ("tiny-deep",), "mode": ("train",)}),
+        plugins,
+    )
+    made = taken_apart(whole)
+    assert [one.title.rpartition(", ")[2] for one in made[-2:]] == ["front twice", "back twice"]
+    for comparison, form in zip(made[-2:], ("tiny-deep+front", "tiny-deep+back"), strict=True):
+        assert comparison.times == 1
+        for entry, own in zip(comparison.entries, whole.entries, strict=True):
+            assert entry.case == replace(own.case, model=form)
+            assert entry.case.resolve().name == form
+            assert entry.support.supported
+    assert stage_of("tiny-deep+back", "tiny-deep") == "back"
+    assert stage_of("tiny-deep", "tiny-deep") == stage_of("op:add/1x1", "tiny-deep") == ""
+
+
+def test_a_longer_form_has_the_sizes_of_its_case(plugins):
+    (whole,) = plan(
+        Sweep(frameworks=("tiny",), wanted={"model": ("resnet18",)}, sizes={"image_size": 64}),
+        plugins,
+    )
+    forms = [one.entries[0].case for one in taken_apart(whole) if "twice" in one.title]
+    assert [case.model for case in forms] == [f"resnet18+layer{n}" for n in (1, 2, 3, 4)]
+    assert {case.resolve().config.image_size for case in forms} == {64}
+
+
+def test_a_step_grows_by_one_thing_at_a_time():
+    case = make_case(model="bert-base", workload="mbench.workloads.bert:MODELS")
+    assert bare(make_case()) == make_case()
+    least = bare(case)
+    assert (least.clip, least.dropout) == (False, False)
+    found = stages(least, case)
+    assert list(found) == ["forward", "backward", "update", "clipping", "dropout"]
+    assert found["dropout"] == case
+    assert found["clipping"] == replace(case, dropout=False)
+    assert found["backward"] == replace(least, phase="backward")
+    assert not found["backward"].updates
+    unclipped = replace(case, clip=False)
+    assert list(stages(bare(unclipped), unclipped)) == ["forward", "backward", "update", "dropout"]
+
+
+def test_a_model_whose_operators_nobody_wrote_down_is_refused(plugins):
+    (whole,) = plan(Sweep(frameworks=("tiny",), wanted={"model": ("op:add/3x4",)}), plugins)
+    with pytest.raises(UsageError, match="nobody wrote down which operators op:add/3x4"):
+        taken_apart(whole)

@@ -1,0 +1,223 @@
+"""Where the difference of two steps is found: sums are exact, and chance is not taken for more."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from mbench.errors import MbenchError
+from mbench.explain.plan import Apart, taken_apart
+from mbench.explain.report import FORMATS
+from mbench.explain.summary import explain
+from mbench.measure import facts
+from mbench.results import events
+from mbench.results.records import CaseRecord, ComparisonRecord, Process, Run
+from mbench.spec.adaptive import Adaptive
+from mbench.spec.planning import Sweep, plan
+
+
+@pytest.fixture
+def made_up(plugins):
+    """A run of made-up milliseconds by label, model and set."""
+
+    def made_up(milliseconds, *, sets=5, protocol=None, model="tiny-model"):
+        wanted = {"model": (model,), "batch_size": (8,)}
+        (whole,) = plan(Sweep(frameworks=("tiny", "flaky"), wanted=wanted), plugins)
+        header = SimpleNamespace(id="made-up", schema=1, protocol=protocol or Apart())
+        run = Run(folder=Path(), header=header)
+        for comparison in taken_apart(whole):
+            run.comparisons[comparison.number] = ComparisonRecord(
+                comparison.title, times=comparison.times
+            )
+            for planned in facts.cases(comparison):
+                record = CaseRecord(planned)
+                for at in range(sets):
+                    axes = planned.axes
+                    taken = milliseconds(planned.label, axes.phase or axes.model, at)
+                    block = events.Block(
+                        case=planned.case, process=at, round=0, each=False, start=0, steps=10,
+                        nanoseconds=[round(10 * taken * 1e6)], ranks=[],
+                    )  # fmt: skip
+                    record.processes[at] = Process(None, blocks=[block], idle_look=1)
+                run.cases[planned.case] = record
+        return run
+
+    return made_up
+
+
+PHASES = {"forward": 2.0, "backward": 4.0}
+
+
+def times(label, model, at):
+    """The linear layer takes 1 ms longer in flaky, and 0.5 ms are in no operator. The forward pass
+    takes 1 ms longer, the backward pass 0.2, and the update the rest.
+    """
+    more = label == "flaky"
+    if model.startswith("op:linear"):
+        return 0.1 + 4 * (2 + more)
+    if model.startswith("op:cross"):
+        return 0.1 + 4 * 0.5
+    if model in PHASES:
+        return PHASES[model] + (1.2 if model == "backward" else 1) * more
+    return 0.1 + 0.001 * at if model.startswith("op:add") else 5 + 1.5 * more + 0.01 * at
+
+
+def test_parts_and_what_is_left_make_the_difference(made_up):
+    (found,) = explain(made_up(times))["differences"]
+    assert (found["baseline"], found["framework"], found["sets"]) == ("tiny", "flaky", 5)
+    assert found["difference_ms"]["value"] == pytest.approx(1.5)
+    by_kind = {one["kind"]: one["difference_ms"] for one in found["kinds"]}
+    assert by_kind["linear"]["value"] == pytest.approx(1.0)
+    assert by_kind["linear"]["shown"]
+    assert by_kind["cross_entropy"]["value"] == pytest.approx(0.0)
+    assert not by_kind["cross_entropy"]["shown"]
+    assert found["residual"]["difference_ms"]["value"] == pytest.approx(0.5)
+    parts = [found["empty"], found["residual"], *found["kinds"]]
+    total = sum(part["difference_ms"]["value"] for part in parts)
+    assert total == pytest.approx(found["difference_ms"]["value"], abs=1e-12)
+    assert found["residual"]["baseline_ms"] == pytest.approx(5.02 - 0.102 - 2.5 + 0.001, abs=0.01)
+
+
+def test_phases_make_the_difference(made_up):
+    (found,) = explain(made_up(times))["differences"]
+    phases = {one["phase"]: one for one in found["phases"]}
+    assert list(phases) == ["forward", "backward", "update"]
+    values = [one["difference_ms"]["value"] for one in found["phases"]]
+    assert values == pytest.approx([1.0, 0.2, 0.3])
+    assert sum(values) == pytest.approx(found["difference_ms"]["value"], abs=1e-12)
+    assert phases["backward"]["baseline_ms"] == pytest.approx(2.0)
+    assert phases["update"]["baseline_ms"] == pytest.approx(1.02)
+    assert sum(one["other_ms"] for one in found["phases"]) == pytest.approx(found["other_ms"])
+    said = FORMATS["table"]({**explain(made_up(times)), "kernels": []})
+    assert "of it is found in the forward pass" in " ".join(said.split())
+
+
+def deep(label, model, at):
+    """Of flaky, the blocks of "back" take 1.2 ms longer, and 0.3 ms are in no block."""
+    more = label == "flaky"
+    if model in PHASES or model.startswith("op:"):
+        return times(label, model, at)
+    whole = 5 + 1.5 * more + 0.01 * at
+    return whole + {"tiny-deep+front": 1.0, "tiny-deep+back": 2 + 1.2 * more}.get(model, 0.0)
+
+
+def test_stages_and_the_rest_make_the_difference(made_up):
+    document = {**explain(made_up(deep, model="tiny-deep")), "kernels": []}
+    assert document["lengthened"] == ["front", "back"]
+    (found,) = document["differences"]
+    stages = {one["stage"]: one for one in found["stages"]}
+    assert list(stages) == ["front", "back"]
+    parts = [*found["stages"], found["rest"]]
+    values = [one["difference_ms"]["value"] for one in parts]
+    assert values == pytest.approx([0.0, 1.2, 0.3])
+    assert sum(values) == pytest.approx(found["difference_ms"]["value"], abs=1e-12)
+    for side in ("baseline_ms", "other_ms"):
+        assert sum(one[side] for one in parts) == pytest.approx(found[side], abs=1e-12)
+    assert stages["back"]["baseline_ms"] == pytest.approx(2.0)
+    assert not any("+" in one["operator"] for one in found["operators"])
+    assert [one["phase"] for one in found["phases"]] == ["forward", "backward", "update"]
+    said = " ".join(FORMATS["table"](document).split())
+    assert "1.2 ms (1.2 .. 1.2) of it is found in the blocks of back." in said
+    assert "0.3 ms (0.3 .. 0.3) is found in no block of a stage." in said
+    assert "because" not in said
+    for name in ("markdown", "csv", "html"):
+        assert "no block of a stage" in FORMATS[name](document)
+    assert "by depth" in FORMATS["html"](document)
+
+
+def test_a_stage_that_one_of_them_lacks_leaves_depth_out(made_up):
+    run = made_up(deep, model="tiny-deep")
+    lacking = next(case for case in run.cases.values() if case.axes.model == "tiny-deep+back")
+    lacking.outcome = SimpleNamespace(outcome="out-of-memory", reason="it does not fit")
+    document = {**explain(run), "kernels": []}
+    (found,) = document["differences"]
+    assert (found["stages"], found["rest"]) == ([], None)
+    (missing,) = document["missing"]
+    assert missing["part"].endswith(", back twice")
+    said = FORMATS["table"](document)
+    assert "by depth" not in said
+    assert "tiny lacks" in said
+    assert "Depth is left out" not in said
+
+
+def test_a_model_without_longer_forms_says_so_in_one_line(made_up):
+    document = {**explain(made_up(times)), "kernels": []}
+    assert document["lengthened"] == []
+    said = "Depth is left out: the run has no form of the model with a longer stage."
+    assert said in FORMATS["markdown"](document)
+
+
+def test_a_phase_that_one_of_them_lacks_leaves_all_out(made_up):
+    run = made_up(times)
+    lacking = next(case for case in run.cases.values() if case.axes.phase == "backward")
+    lacking.outcome = SimpleNamespace(outcome="unsupported", reason="there is none")
+    document = explain(run)
+    (found,) = document["differences"]
+    assert found["phases"] == []
+    assert found["difference_ms"]["value"] == pytest.approx(1.5)
+    (missing,) = document["missing"]
+    assert missing["part"].endswith("up to backward")
+
+
+def test_what_no_operator_shows_is_named_in_every_format(made_up):
+    document = {**explain(made_up(times)), "kernels": []}
+    for render in FORMATS.values():
+        assert "linear" in render(document)
+    said = " ".join(FORMATS["table"](document).split())
+    assert "A step of flaky takes 1.5 ms (1.5 .. 1.5) longer than one of tiny" in said
+    assert "1 ms (1 .. 1) of it is found in linear." in said
+    assert "is found in no operator by itself" in said
+    assert "because" not in said
+
+
+def test_two_sets_make_no_interval(made_up):
+    document = {**explain(made_up(times, sets=2)), "kernels": []}
+    assert document["differences"][0]["difference_ms"]["low"] is None
+    assert "give --processes 3 or more" in FORMATS["table"](document)
+
+
+def test_a_part_that_one_of_them_lacks_is_in_what_is_left(made_up):
+    run = made_up(times)
+    lacking = next(
+        case
+        for case in run.cases.values()
+        if case.planned.label == "flaky" and "linear" in case.axes.model
+    )
+    lacking.processes.clear()
+    (found,) = explain(run)["differences"]
+    assert [one["kind"] for one in found["kinds"]] == ["cross_entropy"]
+    assert found["only_in_one"] == ["op:linear/8x256x64"]
+    assert found["residual"]["difference_ms"]["value"] == pytest.approx(1.5)
+
+
+def test_identical_frameworks_differ_by_chance_only(made_up):
+    """Of 60 runs in which nothing differs, those that show any part: 3 are due, give or take 1.7.
+
+    Processes have offsets of their own, which are shared by all their parts.
+    """
+    drawn = np.random.default_rng(7)
+    shown = by_phase = by_depth = 0
+    for _ in range(60):
+        offsets = {label: drawn.normal(0, 0.02, 5) for label in ("tiny", "flaky")}
+
+        def noisy(label, model, at, offsets=offsets):
+            own = offsets[label][at] + drawn.normal(0, 0.02)
+            return deep("tiny", model, at) * np.exp(own)
+
+        (found,) = explain(made_up(noisy, model="tiny-deep"))["differences"]
+        parts = [found["empty"], found["residual"], *found["kinds"]]
+        by_phase += any(part["difference_ms"]["shown"] for part in found["phases"])
+        stages = [*found["stages"], found["rest"]]
+        by_depth += any(part["difference_ms"]["shown"] for part in stages)
+        shown += any(part["difference_ms"]["shown"] for part in parts)
+    assert shown <= 7
+    assert by_phase <= 7
+    assert by_depth <= 7
+
+
+def test_a_run_that_took_nothing_apart_says_so(made_up):
+    with pytest.raises(MbenchError, match="took no step apart"):
+        explain(made_up(times, protocol=Adaptive()))

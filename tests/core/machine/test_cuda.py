@@ -1,0 +1,25 @@
+"""What of NVIDIA's GPUs is told without one."""
+
+from __future__ import annotations
+
+import pytest
+
+from mbench.errors import UsageError
+from mbench.machine.cuda import Cuda
+
+
+@pytest.mark.parametrize(
+    ("chosen", "rank", "seen"),
+    [(None, 1, "1"), ("0,1", 1, "1"), ("5, 3", 1, "3"), ("GPU-a,MIG-b", 0, "GPU-a")],
+)
+def test_each_process_of_a_machine_sees_a_gpu_of_its_own(monkeypatch, chosen, rank, seen):
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    if chosen is not None:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", chosen)
+    assert Cuda().visible(rank) == {"CUDA_VISIBLE_DEVICES": seen}
+
+
+def test_more_processes_than_gpus_are_refused(monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "2")
+    with pytest.raises(UsageError, match="shows 1 GPUs, and process 1 of this machine takes one"):
+        Cuda().visible(1)

@@ -1,0 +1,303 @@
+"""A machine with its own time, workers on it that write down what is done to them, and a clock."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from fakes import NotedProgress, SilentWorker
+
+from mbench.contract import wire
+from mbench.contract.adapter import FrameworkInfo
+from mbench.contract.rank import SINGLE
+from mbench.engine.outcome import CaseEnded
+from mbench.engine.worker import pids_here
+from mbench.environments.environment import Environment
+from mbench.machine.pace import Paces
+from mbench.machine.sample import Sample
+from mbench.machine.sampler import Watch
+from mbench.measure import rounds
+from mbench.measure.execute import measurement_of
+from mbench.measure.facts import cases
+from mbench.measure.run_context import RunContext
+from mbench.results import events
+from mbench.results.encoding import decode, encode
+from mbench.results.records import CaseRecord, Run
+from mbench.spec.adaptive import Adaptive
+from mbench.spec.planning import Sweep, plan
+
+LOSS = 4.0
+INFO = FrameworkInfo(version="1", devices=["cpu"], device_name="CPU", threads=1)
+
+
+class World:
+    """A machine with its own time, on which fake workers run one at a time."""
+
+    def __init__(self):
+        self.now = 1000.0
+        self.workers = []
+        self.faults = {}
+        """(label, set, name of the request) -> how it ends."""
+        self.nonsense = {}
+        """(label, kind of answer) -> what is answered instead."""
+        self.start_seconds = 0.0
+        self.counts = []
+        """Of steps, of every block."""
+        self.step_seconds = 0.1
+        self.single_seconds = 0.0
+        """What a step takes more that is waited for by itself."""
+        self.loads = 0
+        self.paces = 0
+        self.prepared = 0
+        self.builds = {}
+        """How often the workers of a label can prepare a case, if not at will."""
+        self.speeds = {}
+        """The step time of what is compiled so, instead of the one below."""
+        self.skips = ""
+        """The label of workers that count a step too few."""
+        self.addresses = {}
+        """Of the GPU that a label's workers say they use."""
+        self.counts_anew = False
+        """Whether their peak of memory begins anew."""
+        self.losses = {}
+        """Of each step of a label's workers, where it is not LOSS."""
+        self.nudged = {}
+        """The same where parameters begin a unit in the last place apart."""
+        self.idle_looks = iter(())
+        """The seconds of each look after which no step was made."""
+        self.noise = None
+        """The step time of each worker from the first, instead of the one above."""
+
+    def launch(self, program, places):
+        """The launcher of this world; what takes the interpreter's place is the label."""
+        assert list(places) == [SINGLE]
+        label = str(program.python)
+        number = sum(worker.label == label for worker in self.workers)
+        self.fault(label, number, "launch")
+        worker = FakeWorker(self, label, number)
+        self.workers.append(worker)
+        return worker
+
+    def fault(self, label, number, request):
+        if (label, number, request) in self.faults:
+            raise self.faults[label, number, request]
+
+
+class FakeWorker(SilentWorker):
+    """Takes the world's time, and no other worker's."""
+
+    def __init__(self, world, label, number):
+        super().__init__(pid=4711 + len(world.workers))
+        self.world, self.label, self.number = world, label, number
+        self.step_seconds = None
+        self.steps = self.builds = self.longest = 0
+        self.idle = False
+
+    def start(self, message):
+        self.device_memory_bytes = message.device_memory_bytes
+        return replace(INFO, device_address=self.world.addresses.get(self.label, ""))
+
+    def prepare(self, case, *, load=True):
+        self.world.fault(self.label, self.number, "prepare")
+        if self.step_seconds is None:
+            self.world.now += self.world.start_seconds
+            self.step_seconds = next(self.world.noise or iter([self.world.step_seconds]))
+        self.training = case.mode == "train"
+        self.carried = case.resolve().optimizer.carried
+        self.steps = self.next_batch = 0
+        self.world.prepared += 1
+        self.builds += 1
+        if self.builds > self.world.builds.get(self.label, self.builds):
+            raise CaseEnded("oom", "not twice")
+        self.step_seconds = self.world.speeds.get(case.compiler, self.step_seconds)
+        return self.told(
+            wire.Prepared(seconds=0.5, differences=["none"], trainable_parameters=7, batches=8)
+        )
+
+    def run(self, count, *, each=False, lead=0, timeout=None):
+        self.check_alone()
+        self.world.fault(self.label, self.number, "run" if not each else "each")
+        self.idle = False
+        self.steps += count - (self.world.skips == self.label)
+        self.next_batch = (self.next_batch + count) % 8
+        # Warm-up begins with a step too, whose time is not of interest here.
+        alone = each or (count == 1 and self.longest > 1)
+        self.longest = max(self.longest, count)
+        self.world.counts.append(count)
+        seconds = self.step_seconds + (self.world.single_seconds if alone else 0)
+        self.world.now += count * seconds
+        step = round(seconds * 1e9)
+        return self.told(
+            wire.Elapsed(
+                start_nanoseconds=round(self.world.now * 1e9),
+                nanoseconds=[step] * count if each else [step * count],
+            )
+        )
+
+    def ask(self, message, answer, *, timeout=None):
+        if isinstance(message, wire.Look):
+            self.check_alone()
+            self.world.fault(self.label, self.number, "look")
+            self.world.now += next(self.world.idle_looks, 0) if self.idle else 0
+            self.idle = True
+            norm = {"weight": [self.carried(self.steps)] + [0.0] * 5} if message.changes else {}
+            batch = (self.next_batch - 1) % 8
+            loss = self.world.losses.get(self.label, LOSS) if self.training else None
+            return self.told(wire.Seen(step=self.steps, batch=batch, loss=loss, changes=norm))
+        if isinstance(message, wire.Turn):
+            self.next_batch = message.batch
+            return wire.Turned()
+        if isinstance(message, wire.Nudge):
+            self.check_alone()
+            self.world.fault(self.label, self.number, "nudge")
+            canonical = seen(self.world.losses.get(self.label, LOSS), message.changes_at)
+            nudged = seen(self.world.nudged.get(self.label, LOSS), message.changes_at)
+            return self.told(wire.Nudged(canonical=canonical, nudged=nudged))
+        if isinstance(message, wire.Load):
+            self.check_alone()
+            self.steps = self.next_batch = 0
+            self.world.loads += 1
+            return wire.Loaded()
+        if isinstance(message, wire.TimeWaits):
+            self.check_alone()
+            return wire.Elapsed(start_nanoseconds=0, nanoseconds=[3000, 5000, 40_000])
+        assert isinstance(message, wire.Memory)
+        if message.anew:  # when it is warm; its device's allocator counts from then on
+            return self.told(wire.MemoryUsed(peak_bytes=456, anew=self.world.counts_anew))
+        self.world.fault(self.label, self.number, "memory")
+        return self.told(wire.MemoryUsed(peak_bytes=123))
+
+    def told(self, answer):
+        return self.world.nonsense.get((self.label, type(answer)), answer)
+
+    def check_alone(self):
+        assert not self.stopped
+        assert not self.closed
+        for other in self.world.workers:
+            assert other is self or other.stopped or other.closed, f"{other.label} is running too"
+
+
+def seen(loss, changes_at):
+    return [
+        wire.Seen(step=step, batch=0, loss=loss,
+                  changes={"weight": [loss] * 6} if step in changes_at else {})
+        for step in range(1, changes_at[-1] + 1)
+    ]  # fmt: skip
+
+
+class Store:
+    """Keeps events, each of which could be read back."""
+
+    def __init__(self, system):
+        self.system = system
+        self.events = []
+        self.run = Run(Path("run"), None)
+
+    def append(self, event):
+        decode(encode(event))
+        if not isinstance(event, events.ComparisonEnd):
+            self.run.take(event)
+        self.events.append(event)
+
+    def log_path(self, name):
+        return Path("logs", name)
+
+    def of(self, kind):
+        return [event for event in self.events if isinstance(event, kind)]
+
+    @property
+    def outcomes(self):
+        return [(end.case, end.outcome, end.reason) for end in self.of(events.Outcome)]
+
+    def order(self):
+        """(set, round) -> cases in the order in which their blocks were timed."""
+        order = {}
+        for block in self.of(events.Block):
+            order.setdefault((block.process, block.round), []).append(block.case)
+        return order
+
+
+class Sampler:
+    """Notes which worker was watched, and that it was running."""
+
+    def __init__(self, world):
+        self.world = world
+        self.gpu = None
+
+    def paces(self):
+        assert all(worker.stopped or worker.closed for worker in self.world.workers)
+        self.world.paces += 1
+        return Paces(core=100_000 + self.world.paces, memory=3_000_000 + self.world.paces)
+
+    @contextmanager
+    def watching(self, pids):
+        (worker,) = [w for w in self.world.workers if pids_here(w) == pids]
+        worker.check_alone()
+        watch = Watch(cores=2, samples=[sample(self.world.now)])
+        yield watch
+        watch.samples.append(sample(self.world.now))
+
+
+def sample(now):
+    return Sample(
+        at_nanoseconds=round(now * 1e9), busy_seconds=now, stolen_seconds=0.0, worker_seconds=now,
+        available_bytes=2**30,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def world(monkeypatch):
+    world = World()
+    monkeypatch.setattr(rounds, "time", SimpleNamespace(monotonic=lambda: world.now))
+    return world
+
+
+@pytest.fixture
+def measure(world, plugins, machine):
+    """Measures tiny and flaky (and a third) in the fake world; gives the store."""
+
+    def measure(
+        *, frameworks=("tiny", "flaky", "flaky==1"), mode="train", without=(), protocol=None,
+        **constants,
+    ):  # fmt: skip
+        sweep = Sweep(frameworks=frameworks, wanted={"model": ("tiny-model",), "mode": (mode,)})
+        (comparison,) = plan(sweep, plugins)
+        store = Store(machine())
+        store.progress, store.sampler = NotedProgress(), Sampler(world)
+        store.run.cases = {case.case: CaseRecord(case) for case in cases(comparison)}
+        if protocol is None:
+            protocol = Adaptive(**{"budget_seconds": 1e9, **constants})
+        environments = {
+            e.label: Environment(
+                label=e.label, python=Path(e.label), python_version="3.11.7", managed=False,
+                digest=None, packages={},
+            )
+            for e in comparison.entries
+            if e.label not in without
+        }  # fmt: skip
+        bench = RunContext(
+            protocol=protocol, launcher=world.launch, homes=None, store=store,
+            progress=store.progress, sampler=store.sampler,
+        )  # fmt: skip
+        measurement_of(protocol)(comparison, environments, bench).run()
+        assert all(worker.closed for worker in world.workers)
+        return store
+
+    return measure
+
+
+class Clock:
+    """Stands still until a test moves it."""
+
+    now = 100.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def clock():
+    return Clock()

@@ -1,0 +1,72 @@
+"""Stand-ins for the harness's seams, which take the very calls that the real ones take."""
+
+from __future__ import annotations
+
+import inspect
+from contextlib import nullcontext
+from pathlib import Path
+
+from mbench.engine.worker import Process, Worker
+from mbench.progress.progress import Progress
+
+
+def calls(kind):
+    """The public methods of a class, each with its parameters, whatever their types."""
+    return {
+        name: [(p.name, p.kind, p.default) for p in inspect.signature(method).parameters.values()]
+        for name, method in inspect.getmembers(kind, inspect.isfunction)
+        if not name.startswith("_")
+    }
+
+
+class SilentWorker(Worker):
+    """Answers nothing; fakes say what they answer."""
+
+    log = Path("none")
+
+    def __init__(self, pid=4711):
+        self.processes = [Process(pid=pid)]
+        self.stopped = self.closed = False
+
+    def ask(self, message, answer, *, timeout=None):
+        raise AssertionError(f"nobody expected {message}")
+
+    def ask_all(self, message, answer, *, timeout=None):
+        return [self.ask(message, answer, timeout=timeout)]
+
+    def start(self, message):
+        raise AssertionError(f"nobody expected {message}")
+
+    def run(self, count, *, each=False, lead=0, timeout=None):
+        raise AssertionError(f"nobody expected {count} steps")
+
+    def stop(self):
+        self.stopped = True
+
+    def resume(self):
+        self.stopped = False
+
+    def close(self):
+        self.closed = True
+
+    def kill(self):
+        self.closed = True
+
+
+class NotedProgress:
+    """Notes what is reported; what no progress takes is an error."""
+
+    def __init__(self):
+        self.said = []
+
+    def timing(self):
+        return nullcontext()
+
+    def __getattr__(self, name):
+        real = getattr(Progress, name)
+
+        def note(*arguments, **more):
+            inspect.signature(real).bind(self, *arguments, **more)
+            self.said.append((name, *arguments, *more.values()))
+
+        return note

@@ -1,0 +1,262 @@
+"""The ceiling, by a worker whose work takes a known time."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from types import SimpleNamespace
+
+import mbench_tiny
+import numpy as np
+import pytest
+from fakes import NotedProgress, SilentWorker
+
+from mbench.contract import wire
+from mbench.contract.sketch import signs_of, sketch
+from mbench.engine.outcome import CaseEnded
+from mbench.measure import ceiling
+from mbench.measure.ceiling import BLOCKS, Ceilings, amount, case_of
+from mbench.results.encoding import decode, encode
+from mbench.results.proof import ProofRecord
+from mbench.spec.planning import Sweep, plan
+
+SIDES = {"matmul": (64, 128, 256, 512), "single": (64, 128, 256, 512), "add": (64, 128)}
+
+
+class Worker(SilentWorker):
+    """Does 1e8 FLOPs and 1e7 bytes a second; `faults` by operator. `lie` changes an answer; what is
+    `remembered` costs a hundredth. Of the first `stalls` cases steps on new inputs are slow, and of
+    the first `late` cases steps return at once, and the look after them waits, by the parent's
+    `clock`. `looks` are what looks take in turn, whatever was made.
+    """
+
+    clock = 0.0
+
+    def __init__(
+        self, faults=None, lie=lambda answer: answer, *, remembered=False, stalls=0, late=0,
+        looks=(0.0,),
+    ):  # fmt: skip
+        super().__init__()
+        self.looks = itertools.cycle(looks)
+        self.late, self.due = late, 0
+        self.faults = faults or {}
+        self.lie = lie
+        self.remembered, self.stalls = remembered, stalls
+        self.made = []
+
+    def prepare(self, case, *, load=True):
+        if end := self.faults.get(case.model):
+            raise end
+        self.made.append(case.model)
+        self.workload = case.resolve()
+        work = amount(case)
+        rate = 1e8 if "matmul" in case.model else 1e7
+        self.seconds = work / rate / (1 + work * 1e-13)  # larger ones are faster by a trifle
+        self.steps = 0
+        self.slow = len(self.made) <= self.stalls
+        return wire.Prepared(seconds=0.0, differences=[], trainable_parameters=0, batches=8)
+
+    def ask(self, message, answer, *, timeout=None):
+        if self.late >= len(self.made):
+            Worker.clock += 0.1 * self.due
+            self.due = 0
+        if message == wire.Look():
+            Worker.clock += next(self.looks)
+            return wire.Seen(step=self.steps, batch=0, outputs={})
+        assert message == wire.Look(along=True)
+        found = {}
+        for name, array in self.workload.answers(seed=0, batch=1).items():
+            single = self.lie(array.astype(np.float32))
+            found[name] = sketch(name, single @ signs_of(name, single.shape[-1]))
+        return wire.Seen(step=9, batch=1, outputs=found)
+
+    def run(self, count, *, each=False, lead=0, timeout=None):
+        new = max(0, min(count, 8 - self.steps))
+        self.steps += count
+        self.due += count
+        cost = new * (4 if self.slow else 1) + (count - new) * (0.01 if self.remembered else 1)
+        return wire.Elapsed(start_nanoseconds=0, nanoseconds=[round(cost * self.seconds * 1e9)])
+
+
+class Store:
+    def __init__(self):
+        self.events = []
+
+    def append(self, event):
+        decode(encode(event))
+        self.events.append(event)
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    monkeypatch.setattr(ceiling, "perf_counter", lambda: Worker.clock)
+    monkeypatch.setattr(ceiling, "SIDES", SIDES)
+    monkeypatch.setattr(ceiling, "ON_CPU", {**SIDES, "add": (64,)})
+
+
+@pytest.fixture
+def entries(plugins):
+    """Of tiny twice, then of flaky."""
+    sweep = Sweep(frameworks=("tiny", "tiny", "flaky"), wanted={"model": ("tiny-model",)})
+    (comparison,) = plan(sweep, plugins)
+    return comparison.entries
+
+
+def find(entry, worker, ceilings=None):
+    found = ceilings or Ceilings(Store(), NotedProgress())
+    found.find(entry, worker)
+    return found.store.events
+
+
+def test_sizes_grow_until_a_product_takes_long(entries):
+    worker = Worker()
+    events = find(entries[0], worker)
+    assert worker.made == [
+        "op:matmul/64x64x64", "op:matmul/128x128x128", "op:matmul/256x256x256", "op:add/64x64",
+    ]  # fmt: skip
+    for event in events:
+        assert len(event.nanoseconds) == BLOCKS
+        seconds = min(event.nanoseconds) / 1e9
+        rate = event.amount * event.steps / seconds
+        assert rate == pytest.approx(1e8 if event.operator == "matmul" else 1e7, rel=1e-3)
+        assert event.steps == max(1, round(ceiling.BLOCK_SECONDS * event.steps / seconds))
+        assert 0 < event.error < 1e-6
+
+
+def test_a_gpu_is_also_asked_for_what_it_goes_on_with(entries, monkeypatch):
+    monkeypatch.setenv(mbench_tiny.GPU, "/none")
+    entry = replace(entries[0], case=replace(entries[0].case, device="cuda"))
+    events = find(entry, Worker())
+    assert [(event.operator, event.size) for event in events] == [
+        ("matmul", 64), ("matmul", 128), ("matmul", 256), ("sustained", 256),
+        ("add", 64), ("add", 128),
+    ]  # fmt: skip
+    (sustained,) = [event for event in events if event.operator == "sustained"]
+    seconds = sum(sustained.nanoseconds) / 1e9
+    assert sustained.steps * BLOCKS * sustained.amount / seconds == pytest.approx(1e8, rel=1e-3)
+    assert seconds > BLOCKS * 0.2
+
+
+def test_half_precision_is_also_asked_for_what_it_could_do_in_single(entries, monkeypatch):
+    """A processor that has no units for bfloat16 multiplies float32 many times as fast."""
+    monkeypatch.setattr(ceiling, "supports", lambda *_: SimpleNamespace(supported=True))
+    entry = replace(entries[0], case=replace(entries[0].case, precision="bf16"))
+    asked = []
+
+    class Noting(Worker):
+        def prepare(self, case, *, load=True):
+            asked.append((case.model.partition("/")[0], case.precision))
+            return super().prepare(case, load=load)
+
+    events = find(entry, Noting())
+    assert [event.operator for event in events] == ["matmul"] * 3 + ["single"] * 3 + ["add"]
+    assert asked == [("op:matmul", "bf16")] * 3 + [("op:matmul", "fp32")] * 3 + [("op:add", "bf16")]
+
+
+def test_what_cannot_be_done_is_written_down_and_the_rest_goes_on(entries):
+    worker = Worker({"op:matmul/128x128x128": CaseEnded("oom", "too large"),
+                     "op:add/64x64": CaseEnded("unsupported", "none")})  # fmt: skip
+    events = find(entries[0], worker)
+    assert [event.reason for event in events] == ["", "oom: too large", "unsupported: none"]
+
+
+def one_row(answer):
+    answer[3] *= 1.01
+    return answer
+
+
+def one_number(answer):
+    answer[3, 5] += 0.1
+    return answer
+
+
+@pytest.mark.parametrize("lie", [np.zeros_like, np.transpose, one_row, one_number])
+def test_another_answer_at_the_size_that_is_timed_is_no_ceiling(entries, lie):
+    for event in find(entries[0], Worker(lie=lie)):
+        assert event.reason.startswith("not-equal: timed: output output.0 off by "), event
+        assert event.nanoseconds == []
+
+
+def test_what_is_remembered_is_no_ceiling(entries):
+    """Its answers are right, so only the time on inputs that it has not seen tells."""
+    products = [e for e in find(entries[0], Worker(remembered=True)) if e.operator == "matmul"]
+    assert len(products) == 1
+    assert "steps on inputs that it had seen were 100 times as fast" in products[0].reason
+    assert products[0].nanoseconds == []
+
+
+def test_a_stall_is_not_taken_for_memory(entries):
+    worker = Worker(stalls=1)
+    assert [event.reason for event in find(entries[0], worker)] == [""] * 4
+    assert worker.made[:3] == ["op:matmul/64x64x64"] * 2 + ["op:matmul/128x128x128"]
+
+
+def test_work_that_goes_on_after_a_step_is_no_ceiling(entries):
+    """Blocks of such steps, as many as seem to fit, would go on for hours."""
+    worker = Worker(late=2)
+    products = [e for e in find(entries[0], worker) if e.operator == "matmul"]
+    assert worker.made[:2] == ["op:matmul/64x64x64"] * 2
+    assert [event.nanoseconds for event in products] == [[]]
+    assert products[0].reason.startswith("not-equal: timed: 0.1 s of work went on after")
+
+
+def test_a_look_that_takes_longer_than_another_is_no_work_that_went_on(entries):
+    """One after the first step, three of an idle worker, one after a step."""
+    worker = Worker(looks=(0.2, 0.1, 0.3, 0.1, 0.3))
+    assert [event.reason for event in find(entries[0], worker)] == [""] * 4
+    assert worker.made.count("op:matmul/64x64x64") == 1
+
+
+def test_what_is_not_proven_small_is_not_timed(entries, monkeypatch):
+    """Each once, however many entries share it."""
+    asked = []
+
+    def prove_all(wanted, **how):
+        asked.append([(one.case.model, one.case.mode) for one in wanted])
+        for one in wanted:
+            failed = ["outputs: none"] if "matmul" in one.case.model else []
+            one.ended(ProofRecord(
+                proven=not failed, worst=None, failures=failed, findings=[], notes=[], version="1",
+                grade="proven",
+            ))  # fmt: skip
+
+    monkeypatch.setattr(ceiling, "prove_all", prove_all)
+    ceilings = Ceilings(Store(), NotedProgress())
+    for _ in range(2):
+        ceilings.prove([(entry, None) for entry in entries[:2]], log=lambda entry: None)
+    assert asked == [[("op:matmul/64x64x64", "inference"), ("op:add/64x64", "inference")], []]
+    worker = Worker()
+    events = find(entries[0], worker, ceilings)
+    assert [event.reason for event in events] == ["not-equal: outputs: none", ""]
+    assert worker.made == ["op:add/64x64"]
+
+
+def test_an_adapter_without_operators_has_no_ceiling(entries, monkeypatch):
+    monkeypatch.setattr(mbench_tiny.Tiny, "model_file", lambda self, workload: "mbench_tiny_none")
+    for event in find(entries[0], Worker()):
+        assert event.reason == ("unsupported: not provided: Tiny's adapter has no operators model")
+
+
+def test_each_ceiling_is_found_once(entries):
+    ceilings = Ceilings(Store(), NotedProgress())
+    assert not ceilings.knows(entries[0])
+    ceilings.find(entries[0], Worker())
+    assert [ceilings.knows(entry) for entry in entries] == [True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("precision", "pure", "bytes_each"), [("fp32", "fp32", 4), ("fp64", "fp64", 8)]
+)
+def test_amounts_are_flops_and_bytes(entries, precision, pure, bytes_each):
+    entry = replace(entries[0], case=replace(entries[0].case, precision=precision))
+    product, total = (case_of(entry, name, 10) for name in ("matmul", "add"))
+    assert product.precision == pure
+    assert amount(product) == 2000
+    assert amount(total) == 3 * 100 * bytes_each
+
+
+def test_mixed_precision_has_the_ceiling_of_its_products(entries, monkeypatch):
+    monkeypatch.setattr(mbench_tiny.Tiny, "lacks", ())
+    entry = replace(entries[0], case=replace(entries[0].case, precision="amp-bf16"))
+    assert case_of(entry, "matmul", 10).precision == "bf16"
+    assert amount(case_of(entry, "add", 10)) == 3 * 100 * 2

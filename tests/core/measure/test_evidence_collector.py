@@ -1,0 +1,98 @@
+"""Steps are counted, and what they leave is looked at outside of what is timed."""
+
+from __future__ import annotations
+
+from itertools import count, pairwise
+
+import pytest
+
+from mbench.measure.evidence_collector import CHANGES_AT, MOST_STEPS
+from mbench.results import events
+from mbench.spec.presets import PRESETS
+
+
+def test_every_block_is_followed_by_what_its_last_step_left(measure):
+    store = measure(processes=2, rounds=3, mode="inference", frameworks=("tiny", "flaky"))
+    blocks, seen = store.of(events.Block), store.of(events.Evidence)
+    assert [(b.case, b.process, b.round, b.each) for b in blocks] == [
+        (s.case, s.process, s.round, s.each) for s in seen
+    ]
+    assert store.of(events.Changes) == [], "inference changes no parameter"
+
+
+@pytest.mark.parametrize(
+    ("mode", "step_seconds"),
+    [("inference", 0.25 / 64), ("inference", 0.25), ("train", 0.25 / 8), ("train", 0.01)],
+)
+def test_looks_are_at_all_batches_in_turn_however_long_blocks_are(
+    measure, world, mode, step_seconds
+):
+    """The same ones in all processes of all frameworks, or outputs could not be compared. The first
+    steps of training are not touched: updates are compared after just so many of them.
+    """
+    world.step_seconds = step_seconds
+    store = measure(processes=2, rounds=9, mode=mode, frameworks=("tiny", "flaky"))
+    seen = store.of(events.Evidence)
+    for case in (0, 1):
+        for process in (0, 1):
+            found = [
+                s.batch for s in seen if (s.case, s.process) == (case, process) and s.step > 16
+            ]
+            assert len(found) > 1
+            assert all((one + 1) % 8 == other for one, other in pairwise(found))
+
+
+@pytest.mark.parametrize("step_seconds", [0.001, 0.02, 0.6, 5.0])
+def test_changes_are_looked_at_after_just_so_many_steps_and_at_the_end(
+    measure, world, step_seconds
+):
+    world.step_seconds = step_seconds
+    store = measure(processes=1, rounds=12, frameworks=("tiny", "flaky"))
+    for case in (0, 1):
+        found = [change for change in store.of(events.Changes) if change.case == case]
+        *first, last = found
+        assert tuple(change.step for change in first) == CHANGES_AT
+        assert last.step == [s.step for s in store.of(events.Evidence) if s.case == case][-1]
+        assert last.due > first[-1].due > CHANGES_AT[-1]
+
+
+def test_the_slowest_cases_are_looked_at_after_the_first_steps_and_at_the_end(measure, world):
+    world.step_seconds = 5.0
+    store = measure(processes=1, rounds=1, frameworks=("tiny", "flaky"))
+    for case in (0, 1):
+        first, last = (one.step for one in store.of(events.Changes) if one.case == case)
+        assert first == CHANGES_AT[0] < last < CHANGES_AT[-1]
+
+
+def test_parameters_are_loaded_anew_after_many_steps(measure, world):
+    world.step_seconds = 0.001
+    store = measure(processes=1, rounds=12, frameworks=("tiny", "flaky"))
+    assert world.loads > 2
+    assert max(seen.step for seen in store.of(events.Evidence)) < 2 * MOST_STEPS
+
+
+def test_a_counted_protocol_is_looked_at_too(measure):
+    store = measure(frameworks=("tiny", "flaky"), protocol=PRESETS["dlperf"])
+    assert len(store.of(events.Evidence)) == len(store.of(events.Block))
+    assert {change.step for change in store.of(events.Changes)} == {*CHANGES_AT, 120}
+
+
+def test_an_idle_look_that_other_load_delays_does_not_count(measure, world, monkeypatch):
+    """It would hide work that goes on after every block."""
+    ticks = count(1)
+    monkeypatch.setattr(
+        "mbench.measure.evidence_collector.perf_counter_ns",
+        lambda: round(world.now * 1e9) + next(ticks),
+    )
+    world.idle_looks = iter([0.3, 0.002, 0.004])
+    store = measure(processes=1, rounds=1, mode="inference", frameworks=("tiny", "flaky"))
+    memory, _ = store.of(events.Memory)
+    assert memory.idle_look == pytest.approx(2e6, abs=10)
+
+
+def test_a_worker_that_counts_otherwise_ends_its_case(measure, world):
+    world.skips = "flaky"
+    store = measure(processes=1, rounds=2, frameworks=("tiny", "flaky"))
+    ((case, outcome, reason),) = store.outcomes
+    assert (case, outcome) == (1, "failed")
+    assert "where 4 were asked for" in reason

@@ -1,0 +1,36 @@
+"""The stand-ins take the calls that the real ones take, or a misspelled call would pass."""
+
+from __future__ import annotations
+
+import pytest
+from fakes import NotedProgress, SilentWorker, calls
+
+from mbench.engine.worker import Worker
+from mbench.machine.sampler import Sampler
+from mbench.results.store import RunWriter
+
+
+def test_a_fake_worker_takes_what_a_worker_takes(measure, world):
+    measure()
+    assert calls(SilentWorker) == calls(Worker)
+    for name, parameters in calls(Worker).items():
+        assert calls(type(world.workers[0]))[name] == parameters
+
+
+def test_a_fake_progress_takes_what_a_progress_takes():
+    progress = NotedProgress()
+    progress.phase("tiny", "starting")
+    assert progress.said == [("phase", "tiny", "starting")]
+    with pytest.raises(AttributeError):
+        progress.phrase("tiny", "starting")
+    with pytest.raises(TypeError):
+        progress.phase("tiny")
+
+
+def test_other_fakes_take_what_the_real_ones_take(measure):
+    store = measure()
+    for fake, real in ((store, RunWriter), (store.sampler, Sampler)):
+        faked, wanted = calls(type(fake)), calls(real)
+        shared = faked.keys() & wanted.keys()
+        assert shared
+        assert {name: faked[name] for name in shared} == {name: wanted[name] for name in shared}

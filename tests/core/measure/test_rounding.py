@@ -1,0 +1,95 @@
+"""Cases that have left otherwise than each other show how far rounding alone carries them."""
+
+from __future__ import annotations
+
+import pytest
+
+from mbench.contract import wire
+from mbench.measure.evidence_collector import CHANGES_AT
+from mbench.measure.rounding import ask_rounding
+from mbench.results import events
+from mbench.results.validity import doubts
+from mbench.spec.planning import Sweep, plan
+
+
+def test_nobody_is_asked_where_all_agree(measure, world):
+    world.nudged = {"tiny": 5.0, "flaky": 5.0}
+    store = measure(processes=2, rounds=9, frameworks=("tiny", "flaky"))
+    assert [doubt for case in store.run.cases.values() for doubt in doubts(case, case)] == []
+    assert store.of(events.Rounding) == []
+
+
+def test_two_that_lie_apart_are_asked_once_and_no_third(measure, world):
+    world.losses = {"flaky": 4.2}
+    world.nudged = {"tiny": 4.4, "flaky": 4.2}
+    store = measure(processes=2, rounds=9, frameworks=("tiny", "tiny==1", "flaky"))
+    found = {one.case: one for one in store.of(events.Rounding)}
+    assert len(store.of(events.Rounding)) == len(found) == 3
+    assert found[0].answers == found[0].norm == found[0].tensor == pytest.approx(0.1)
+    assert found[0].direction == pytest.approx(0.1 * 5**0.5)
+    assert found[2].answers == found[2].direction == found[0].statistics == 0.0
+    told = [at for at, one in enumerate(store.events) if isinstance(one, events.Rounding)]
+    last = max(at for at, one in enumerate(store.events) if isinstance(one, events.Memory))
+    assert max(told) < last, "in the first set"
+
+
+def test_inference_is_not_asked(measure, world):
+    world.nonsense = {
+        ("flaky", wire.Seen): wire.Seen(step=1, batch=0, outputs={"logits": [1.0] * 6})
+    }
+    store = measure(processes=1, rounds=2, mode="inference", frameworks=("tiny", "flaky"))
+    assert store.of(events.Rounding) == []
+
+
+@pytest.mark.parametrize(
+    ("nonsense", "said"),
+    [
+        ({"canonical": [], "nudged": []}, "the worker made other steps than were asked for"),
+        (
+            {"canonical": [wire.Seen(step=1, batch=0)] * 16,
+             "nudged": [wire.Seen(step=1, batch=0)] * 16},
+            "the worker does not tell what 1 steps have left",
+        ),
+    ],
+)  # fmt: skip
+def test_a_worker_that_answers_nonsense_falls_short(measure, world, nonsense, said):
+    world.losses = {"flaky": 4.2}
+    world.nonsense = {("flaky", wire.Nudged): wire.Nudged(**nonsense)}
+    store = measure(processes=1, rounds=9, frameworks=("tiny", "flaky"))
+    assert [(case, outcome) for case, outcome, reason in store.outcomes] == [(1, "failed")]
+    assert said in store.outcomes[0][2]
+    assert [one.case for one in store.of(events.Rounding)] == [0]
+
+
+class Drawing:
+    """A worker whose updates have these sizes, one series after the other."""
+
+    def __init__(self, *sizes):
+        self.sizes = list(sizes)
+
+    def ask(self, message, answer, *, timeout):
+        canonical, nudged = (self.series(self.sizes.pop(0)) for _ in range(2))
+        return answer(canonical=canonical, nudged=nudged)
+
+    def series(self, size):
+        return [
+            wire.Seen(step=step, batch=0, loss=7.0, changes={"weight": [size] + [0.0] * 5})
+            for step in range(1, CHANGES_AT[-1] + 1)
+        ]
+
+
+NINE = ((7 * 0.3**2 + 2 * (0.3 / 1.3) ** 2) / 15) ** 0.5
+"""Of 15 pairs, nine lie 0.3 apart: relative to the first, which is the larger one in two."""
+
+
+@pytest.mark.parametrize(
+    ("model", "sizes", "norm"),
+    [("resnet18", [1.0, 1.1], 0.1), ("bert-base", [1.0, 1.0, 1.3, 1.3, 1.0, 1.3], NINE)],
+)
+def test_masks_are_drawn_several_times(plugins, model, sizes, norm):
+    """Two series of which may be as long by luck, as the first two are."""
+    (comparison,) = plan(Sweep(frameworks=("tiny",), wanted={"model": (model,)}), plugins)
+    worker = Drawing(*sizes)
+    found = ask_rounding(comparison.entries[0], worker, timeout=1.0)
+    assert not worker.sizes
+    assert found.norm == pytest.approx(norm)

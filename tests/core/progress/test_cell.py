@@ -1,0 +1,55 @@
+"""Progress in a notebook, whose display is made up."""
+
+from __future__ import annotations
+
+import io
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from mbench.progress import cell, progress
+
+
+@pytest.fixture
+def shown(monkeypatch):
+    """What the notebook shows, one text after the other, in the same place."""
+    texts = []
+
+    def display(first, *, display_id):
+        assert display_id is True
+        texts.append(first)
+        return SimpleNamespace(update=texts.append)
+
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace())
+    monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=display, HTML=str))
+    return texts
+
+
+def test_outside_of_a_notebook_it_is_no_matter(monkeypatch):
+    monkeypatch.delitem(sys.modules, "IPython", raising=False)
+    assert not cell.in_notebook()
+
+
+def test_ipython_on_a_terminal_is_no_notebook(shown):
+    assert not cell.in_notebook()
+
+
+def test_a_cell_shows_the_rows_and_is_empty_in_the_end(shown, monkeypatch):
+    monkeypatch.setattr(progress, "in_notebook", lambda: True)
+    told = progress.open_progress(io.StringIO())
+    told.comparison("resnet50 <train>", ["one", "two"])
+    told.phase("one", "warming up")
+    told.close()
+    assert shown[0] == shown[-1] == ""
+    assert "resnet50 &lt;train&gt;" in shown[1]
+    assert "one" in shown[-2]
+    assert "warming up" in shown[-2]
+
+
+def test_a_quiet_notebook_shows_nothing(shown, monkeypatch):
+    monkeypatch.setattr(progress, "in_notebook", lambda: True)
+    told = progress.open_progress(verbosity="quiet")
+    told.comparison("title", ["one"])
+    told.close()
+    assert shown == []

@@ -1,0 +1,87 @@
+"""What earlier runs tell of the same two cases."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from mbench.results.previous_runs import MOST_RATIOS, past_ratios
+from mbench.results.run import load_run
+from mbench.results.summary import summarize
+
+ONE = [[1.0, 1.1], [1.2, 1.0], [1.1, 1.1]]
+TWO = [[2.0, 2.1], [2.3, 2.0], [2.2, 2.0]]
+BOTH = {"tiny": ONE, "flaky": TWO}
+
+
+def ratio(folder):
+    (one,) = summarize(load_run(folder))["comparisons"]
+    return one
+
+
+def test_a_run_is_held_against_the_one_before(write_run):
+    before, now = write_run(seconds=BOTH), load_run(write_run(seconds=BOTH))
+    (found,) = past_ratios(now)
+    then = ratio(before)
+    assert (found.run, found.started) == (before.name, load_run(before).header.started)
+    assert (found.ratio, found.low, found.high) == (then["ratio"], then["low"], then["high"])
+    assert (found.baseline, found.case, found.process_pairs) == (0, 1, 3)
+
+
+def test_frameworks_named_in_another_order_are_the_same_two(write_run):
+    before = ratio(write_run(seconds={"flaky": TWO, "tiny": ONE}))
+    (found,) = past_ratios(load_run(write_run(seconds=BOTH)))
+    assert found.ratio == pytest.approx(1 / before["ratio"])
+    assert (found.low, found.high) == (1 / before["high"], 1 / before["low"])
+
+
+def test_of_all_pairs_those_that_were_there_are_found(write_run):
+    write_run(seconds={"flaky": TWO, "tiny": ONE})
+    now = load_run(write_run(seconds={"tiny:threads=3": ONE, "tiny": ONE, "flaky": TWO}))
+    assert [(found.baseline, found.case) for found in past_ratios(now)] == [(1, 2)]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"version": "1.3"},
+        {"system": {"hostname": "elsewhere"}},
+        {"system": {"variables": {"OMP_NUM_THREADS": "1"}}},
+        {"precision": ("bf16",)},
+        {"threads": 3},
+        {"steadiness": ("steady",)},
+        {"seconds": {"tiny": ONE[:2], "flaky": TWO[:2]}},  # no interval
+        {"seconds": {"tiny": ONE}},
+    ],
+)
+def test_what_differs_tells_nothing(write_run, other):
+    write_run(**{"seconds": BOTH, **other})
+    assert list(past_ratios(load_run(write_run(seconds=BOTH)))) == []
+
+
+def test_another_proof_tells_nothing(write_run, proven):
+    write_run(seconds=BOTH, proofs=dict.fromkeys(BOTH, proven.yes))
+    assert list(past_ratios(load_run(write_run(seconds=BOTH)))) == []
+
+
+def test_so_many_of_the_latest_runs_are_told(write_run):
+    runs = [write_run(seconds=BOTH) for _ in range(MOST_RATIOS + 3)]
+    now = load_run(runs[-1])
+    found = [one.run for one in past_ratios(now)]
+    others = sorted(run.name for run in runs if run.name != now.id)
+    assert found == others[::-1][:MOST_RATIOS]
+
+
+def test_a_run_that_began_later_is_no_earlier_one(write_run):
+    """As where an older run is taken up again."""
+    now, later = write_run(seconds=BOTH), write_run(seconds=BOTH) / "run.jsonl"
+    later.write_text(re.sub('"started":"[^"]+"', '"started":"2999-01-01"', later.read_text()))
+    assert list(past_ratios(load_run(now))) == []
+
+
+def test_a_run_that_cannot_be_read_is_passed_over(write_run):
+    broken, before = write_run(seconds=BOTH), write_run(seconds=BOTH)
+    (broken / "run.jsonl").write_text("{}\n")
+    (found,) = past_ratios(load_run(write_run(seconds=BOTH)))
+    assert found.run == before.name

@@ -1,0 +1,378 @@
+"""What timed processes left is held against each other, and against what machines can do."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from cases import GATES
+from evidenced import LEVELS, SECOND, SLOPE, honest, losses, make_process, make_record, said
+
+from mbench.measure.rounding import unexplained
+from mbench.results import events
+from mbench.results.records import Run
+from mbench.results.validity import blurred, implausible
+from mbench.spec.adaptive import Adaptive
+
+
+def test_honest_losses_agree_wherever_their_blocks_end():
+    """A slow framework and a fast one, with a drift that is no straight line quite."""
+    slow = make_record(make_process(losses=losses(range(6, 60, 3))))
+    fast = make_record(
+        make_process(losses=losses(range(50, 900, 37), lambda s: honest(s, bend=1e-9)))
+    )
+    assert said(slow, fast) == said(fast, slow) == said(slow) == said(fast) == []
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        lambda step: honest(min(step, 40)),  # nothing is done after 40 steps
+        lambda step: LEVELS[(step - 1) % 8] + SLOPE * 10 * min(step, 40),  # but forward passes
+        lambda step: LEVELS[(step - 1) % 8] + SLOPE * 5 * step,  # every second update
+        lambda step: honest(step) + 5e-2,  # other samples
+        lambda step: honest(step + 1),  # another batch
+    ],
+)
+def test_losses_of_other_work_are_told(lie):
+    steps = range(50, 900, 37)
+    good = make_record(make_process(losses=losses(steps)))
+    bad = make_record(make_process(losses=losses(steps, lie)), label="flaky")
+    (text,) = said(good, bad)
+    assert text.startswith("flaky: loss of batch ")
+    assert "as timed, off by" in text
+
+
+def test_one_wrong_round_is_told_without_another_framework():
+    found = losses(range(50, 900, 37))
+    found[9] = (found[9][0], found[9][1] + 0.1)
+    (text,) = said(make_record(make_process(losses=found)))
+    assert f"after {found[9][0]} steps" in text
+    assert text.endswith("by itself")
+
+
+def test_cases_of_two_precisions_are_held_together_by_the_wider_gates():
+    coarse = replace(GATES, answers=1e-2, norm=None)
+    exact = make_record(make_process(losses=[(9, honest(9))], changes=[(16, (1.0, 1.0))]))
+    rough = make_record(
+        make_process(losses=[(9, honest(9) + 0.01)], changes=[(16, (2.0, 1.0))]), gates=coarse
+    )
+    assert said(exact, rough) == said(rough, exact) == []
+    assert GATES.wider(coarse) == coarse.wider(GATES) == coarse
+
+
+def test_losses_farther_on_than_any_drift_that_was_seen_are_not_judged():
+    one = make_record(make_process(losses=[(9, honest(9)), (18, honest(18))]))
+    later = make_record(make_process(losses=[(809, honest(809)), (826, honest(826))]))
+    assert said(one, later) == []
+
+
+@pytest.mark.parametrize(("share", "told"), [(1.0, 0), (0.8, 0), (0.0, 1)])
+def test_where_each_batch_was_met_once_the_first_loss_tells_the_drift(share, told):
+    """Honest ones differ by a part of it: ShuffleNet's in fp32 by 3e-4 after 27 steps."""
+    first, step = LEVELS[0], 25
+    one, other = (
+        make_record(make_process(losses=[(step, loss)], first_loss=first))
+        for loss in (honest(step), first + share * (honest(step) - first))
+    )
+    assert len(said(one, other)) == told
+
+
+def test_where_nothing_tells_the_drift_no_loss_is_judged():
+    one, other = (make_record(make_process(losses=[(28, honest(28) + more)])) for more in (0, 1e-3))
+    assert said(one, other) == []
+
+
+def test_a_batch_that_the_other_did_not_end_on_is_not_judged():
+    one = make_record(make_process(losses=[(1, 4.0)]))
+    other = make_record(make_process(losses=[(2, 9.0)]))
+    assert said(one, other) == []
+
+
+def test_outputs_of_a_batch_are_the_same_in_every_round_process_and_framework():
+    sketches = {batch: tuple(float(batch + at + 1) for at in range(6)) for batch in range(8)}
+    steps = [(step, None) for step in range(5, 90, 7)]
+    right = [sketches[(step - 1) % 8] for step, _ in steps]
+    good = make_record(make_process(losses=steps, outputs=right), make_process(1, losses=steps, outputs=right))  # fmt: skip  # noqa: E501
+    assert said(good) == said(good, good) == []
+    kept = make_record(make_process(losses=steps, outputs=[right[0]] * len(steps)), label="flaky")
+    assert said(kept) == [], "it agrees with itself by batch only where each batch came twice"
+    (text,) = said(good, kept)
+    assert text.startswith("flaky: output logits of batch ")
+
+
+WEIGHT = (3.0, 1.0, -1.0, 2.0, 0.5, 1.5)
+
+
+def grown(factor, sketch=WEIGHT):
+    return tuple(factor * value for value in sketch)
+
+
+@pytest.mark.parametrize(
+    ("sketch", "what"),
+    [
+        (grown(0.56), "updates, by norm, after 16 timed steps off by 0.44"),
+        (grown(0.0), "updates, by norm, after 16 timed steps off by 1"),
+        ((3.0, 1.0, -1.0, 2.0, 0.5, -1.5), "updates, by direction, after 16 timed steps off by 1"),
+    ],
+)
+def test_updates_are_compared_after_the_same_steps(sketch, what):
+    good = make_record(make_process(changes=[(16, WEIGHT)]))
+    bad = make_record(make_process(changes=[(16, sketch)]), label="flaky")
+    assert f"flaky: {what}" in said(good, bad)
+    assert said(good, make_record(make_process(changes=[(20, sketch)]))) == []
+
+
+@pytest.mark.parametrize(("factor", "told"), [(1.03, False), (0.97, False), (1.05, True)])
+def test_gates_of_few_steps_are_wider(factor, told):
+    one, other = (make_record(make_process(changes=[(4, grown(f))])) for f in (1.0, factor))
+    assert bool(said(one, other)) is told
+    late = [make_record(make_process(changes=[(16, grown(f))])) for f in (1.0, factor)]
+    assert said(*late)
+
+
+@pytest.mark.parametrize(("step", "skipped", "told"), [(16, 1, 0), (16, 2, 1), (1000, 3, 0)])
+def test_steps_that_update_nothing_are_told_unless_a_loss_scale_has_few(step, skipped, told):
+    process = make_process(changes=[(step, WEIGHT)])
+    process.changes = [replace(process.changes[0], skipped=skipped)]
+    found = [one for one in said(make_record(process)) if "made no update" in one]
+    assert len(found) == told
+    if told:
+        assert "2 of 16 timed steps made no update, as scaled gradients overflowed" in found[0]
+
+
+def test_a_skipped_step_carries_nothing():
+    """15 of 16 steps have made 15 sixteenths of the way, in no other direction than allowed."""
+    whole = make_record(make_process(changes=[(16, WEIGHT)]))
+    less = make_process(changes=[(16, grown(15 / 16))])
+    assert said(whole, make_record(less)) != []
+    less.changes = [replace(less.changes[0], skipped=1, due=15 / 16 * less.changes[0].due)]
+    assert said(whole, make_record(less)) == []
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_who_lies_apart_is_asked_whoever_of_both_started_first(order):
+    """Relative to the baseline it is too much, and relative to the other it is not."""
+    records = [make_record(make_process(changes=[(16, grown(f))])) for f in (1.0, 1.0202)]
+    assert said(*records)
+    assert not said(*reversed(records))
+    run = SimpleNamespace(cases=dict(enumerate(records)))
+    entries = [SimpleNamespace(number=n, case=SimpleNamespace(updates=True)) for n in order]
+    assert {one.number for one in unexplained(run, entries)} == {0, 1}
+
+
+def by_orders(*orders):
+    """Processes that follow gradients of eight batches, each orthogonal to the others."""
+    found = []
+    for order in orders:
+        counts = np.bincount(order, minlength=8)
+        values = tuple(map(float, counts[:5] * np.sqrt(8 / 5)))
+        sketch = (float(np.linalg.norm(counts)), *values)
+        process = make_process(changes=[(len(order), sketch)])
+        process.changes = [replace(process.changes[0], statistics={"mean": grown(order[-1] + 1.0)})]
+        found.append(make_record(process))
+    return found
+
+
+def windows(length, blocks):
+    """Sixteen steps in turn, then blocks that end on one batch after the other."""
+    begun = [step % 8 for step in range(16)]
+    return begun + [
+        (end - length + 1 + at) % 8 for end in range(blocks) for at in range(length)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 4, 6])
+def test_honest_processes_whose_blocks_are_of_other_lengths_agree(length):
+    one, other = by_orders(windows(length, 12 // length), windows(12, 1))
+    assert said(one, other) == said(other, one) == []
+
+
+def test_many_steps_on_few_batches_are_told():
+    found = said(*by_orders(windows(8, 10), [step % 4 for step in range(96)]))
+    assert any("updates, by direction, after 96 timed steps off by" in text for text in found)
+
+
+def with_stage(factor, **gates):
+    """Its last stage makes a thousandth of all changes."""
+    process = make_process(changes=[(16, WEIGHT)])
+    stage = {f"stage.{name}.weight": grown(factor * 1e-3) for name in "abc"}
+    process.changes = [
+        replace(change, parameters={**change.parameters, **stage}) for change in process.changes
+    ]
+    return make_record(process, label="flaky", gates=replace(GATES, **gates))
+
+
+def test_a_small_part_that_stands_still_is_told():
+    (found,) = said(with_stage(1.0), with_stage(0.0))
+    assert found == (
+        "flaky: stage stands still: 3 of its tensors should have moved in 16 timed steps"
+    )
+    assert said(with_stage(0.0), with_stage(1.0)) == []
+    blind = {"norm": None, "direction": None}
+    assert said(with_stage(1.0, **blind), with_stage(0.0, **blind)) == []
+
+
+@pytest.mark.parametrize(("factor", "told"), [(1.0, 0), (0.85, 0), (1.15, 0), (0.7, 1), (0.0, 1)])
+def test_a_tensor_that_makes_a_share_of_all_updates_moves_by_as_much(factor, told):
+    """Where masks are drawn: its share is too small for the norm of all to show it."""
+
+    def made(of_positions, of_bias):
+        process = make_process(changes=[(16, WEIGHT)])
+        others = {"positions": grown(of_positions * 0.05), "bias": grown(of_bias * 0.01)}
+        process.changes = [
+            replace(change, parameters={**change.parameters, **others})
+            for change in process.changes
+        ]
+        gates = replace(GATES, norm=0.2, tensor=0.2, direction=None)
+        return make_record(process, label="flaky", gates=gates)
+
+    found = said(made(1.0, 1.0), made(factor, 0.1))
+    off = f"{abs(1 - factor):.2g}"
+    assert found == [f"flaky: updates of positions after 16 timed steps off by {off}"] * told
+
+
+def rounded(record, **far):
+    """The record of a case which rounding carries so far."""
+    least = dict.fromkeys(("answers", "norm", "tensor", "direction", "statistics"), 0.0)
+    record.rounding = events.Rounding(case=0, **{**least, **far})
+    return record
+
+
+def apart(loss=0.0, norm=0.0, label="flaky"):
+    """A process whose losses and changes are larger by so much."""
+    process = make_process(
+        losses=losses(range(50, 900, 17), lambda step: honest(step) * (1 + loss)),
+        changes=[(4, grown(1 + norm)), (16, grown(1 + norm))],
+    )
+    return make_record(process, label=label)
+
+
+def test_what_rounding_explains_of_both_is_no_doubt():
+    one, other = apart(label="tiny"), apart(loss=3e-3, norm=0.2)
+    assert len(said(one, other)) > 1
+    far = {"answers": 1e-3, "norm": 0.1, "direction": 0.1}
+    assert said(rounded(one, **far), rounded(other, **far)) == []
+    assert blurred(one, other) == []
+
+
+def test_the_lesser_rounding_counts():
+    """Nobody gains by more of it, nor where only one is known."""
+    one, other = apart(label="tiny"), apart(norm=0.2)
+    before = said(one, other)
+    assert before
+    assert said(one, rounded(other, norm=0.1, direction=0.1)) == before
+    assert said(rounded(one), other) == before
+    assert said(rounded(one, norm=0.1, direction=0.1), other) == []
+
+
+def test_where_rounding_hides_all_nothing_shows():
+    one, other = (rounded(apart(norm=norm), norm=0.9, direction=0.9) for norm in (0.0, 1.5))
+    assert said(one, other) == []
+    said_first = blurred(one, other)[0]
+    assert said_first.startswith("flaky: updates, by norm, after 4 timed steps off by 1.5: round")
+    assert "take larger batches" in said_first
+
+
+@pytest.mark.parametrize(("direction", "hides"), [(1.2, True), (0.7, False), (0.1, False)])
+def test_where_rounding_leaves_no_direction_sizes_are_alike_by_chance(direction, hides):
+    """By no more than the way between two changes their sizes differ: one may be met by luck."""
+    pair = [rounded(apart(norm=norm), norm=0.02, direction=direction) for norm in (0.0, 0.86)]
+    assert bool(blurred(*pair)) == hides
+    assert bool(said(*pair)) != hides
+
+
+def test_other_work_shows_beside_some_rounding():
+    one, other = (rounded(apart(norm=norm), norm=0.1) for norm in (0.0, -0.5))
+    (text,) = [text for text in said(one, other) if "norm" in text]
+    assert "off by 0.5" in text
+    assert blurred(one, other) == []
+
+
+def test_where_updates_do_not_show_they_are_not_judged():
+    blind = replace(GATES, answers=0.1, norm=None, direction=None, statistics=None, growth=None)
+    still = [make_record(make_process(changes=[(16, grown(f)), (320, grown(f))]), gates=blind)
+             for f in (0.0, 1.0)]  # fmt: skip
+    assert said(*still) == said(still[1]) == []
+
+
+@pytest.fixture
+def told(machine, tmp_path):
+    """What is implausible of a case whose machine does 1e12 FLOPs a second."""
+
+    def told(process):
+        header = events.Run(
+            schema=1, id="x", mbench="0", arguments=[], started="then", protocol=Adaptive(),
+            system=machine(),
+        )  # fmt: skip
+        record = make_record(process)
+        record.ceiling.append(
+            events.Ceiling(
+                case=0, operator="matmul", size=8, amount=10**12, steps=1, nanoseconds=[SECOND]
+            )
+        )
+        return list(implausible(Run(tmp_path, header, cases={0: record}), record))
+
+    return told
+
+
+@pytest.mark.parametrize(
+    ("times", "said"),
+    [
+        ({}, ""),
+        ({"own": 0.08, "waited": 0.08}, ""),  # MFU 100 %
+        ({"own": 0.04, "waited": 0.04}, "tiny: an MFU of 200 %, which is more than this machine"),
+        ({"own": 0.25, "waited": 0.28}, ""),  # a busy machine
+        ({"own": 0.5, "waited": 1.0}, "tiny: it says 0.5 s where 1 s passed"),
+        ({"own": 0.2, "waited": 0.25}, "tiny: it says 0.2 s where 0.25 s passed"),
+        ({"own": 0.5, "waited": 0.56, "lead": 1}, ""),  # ten steps, and one before them
+        ({"own": 0.5, "waited": 1.06, "lead": 10}, ""),
+        ({"own": 0.5, "waited": 0.62, "lead": 1}, "tiny: it says 0.55 s where 0.62 s passed"),
+        ({"own": 0.2, "single": 2.9}, ""),  # a device and a host that wait for each other
+        ({"own": 0.2, "single": 3.5}, "tiny: a step takes 0.02 s among others, and 0.07 s"),
+        ({"single": 1.9}, ""),  # where steps are long, the host's part is small
+        ({"single": 2.1}, "tiny: a step takes 0.1 s among others, and 0.21 s by itself"),
+        # In training it is held against the warm-up: of its last steps the quickest counts.
+        ({"own": 2.0, "warmup": [(1, 0.35)] * 9}, ""),
+        (
+            {"own": 2.0, "warmup": [(1, 0.37)] * 9},
+            "tiny: a step takes 0.2 s among others, and 0.37",
+        ),
+        ({"own": 2.0, "warmup": [*[(1, 0.37)] * 8, (1, 0.35)]}, ""),
+        ({"own": 2.0, "warmup": [*[(1, 0.9)] * 6, *[(1, 0.2)] * 3]}, ""),
+        ({"own": 2.0, "warmup": [(2, 0.9)] * 9}, ""),
+        ({"looked": 0.1}, ""),
+        ({"looked": 0.9}, "tiny: 0.899 s of work went on after synchronize"),
+    ],
+)
+def test_what_no_machine_does_is_told(told, times, said):
+    process = make_process(losses=losses(range(5, 90, 7)), **times)
+    found = told(process)
+    assert len(found) == bool(said)
+    assert "".join(found).startswith(said)
+
+
+def test_other_load_now_and_then_is_no_doubt(told):
+    late, calm = (make_process(losses=losses(range(5, 90, 7)), waited=w) for w in (3.0, 1.0))
+    late.evidence[3:5] = calm.evidence[3:5]
+    assert told(late) == [], "eleven of thirteen blocks are late"
+    late.evidence[3] = late.evidence[2]
+    assert told(late)
+
+
+def test_few_blocks_are_no_reason_for_doubt(told):
+    assert told(make_process(losses=losses(range(5, 50, 7)), waited=3.0, looked=3.0)) == []
+
+
+def test_the_slow_steps_of_a_beginning_hide_no_later_ones_that_take_no_time(told):
+    """As those whose answers are kept: the mean of all stays far below what the machine can do."""
+    process = make_process(losses=losses(range(5, 90, 7)), own=10.0)
+    for at, (block, seen) in enumerate(process.evidence):
+        if at >= len(process.evidence) // 2:
+            quick = replace(block, nanoseconds=[SECOND // 1000])
+            process.evidence[at] = (quick, replace(seen, waited=SECOND // 1000))
+            process.blocks[at] = quick
+    (said,) = told(process)
+    assert "an MFU of 8e+03 %" in said

@@ -1,0 +1,56 @@
+"""How long it is going to take."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from mbench.spec.adaptive import Adaptive
+from mbench.spec.estimate import estimate, span
+from mbench.spec.planning import Sweep, plan
+from mbench.spec.presets import PRESETS
+
+
+@pytest.fixture
+def comparison(plugins):
+    sweep = Sweep(frameworks=("tiny", "flaky"), wanted={"model": ("tiny-model",)})
+    return plan(sweep, plugins)[0]
+
+
+def test_the_adaptive_protocol_takes_its_budget_at_most(comparison):
+    made = estimate(comparison, Adaptive(budget_seconds=240), step_seconds={})
+    assert made == (240, "at most 4 min")
+
+
+def test_counted_steps_take_their_time_where_it_is_known(comparison):
+    seconds, words = estimate(comparison, PRESETS["dlperf"], step_seconds={0: 0.5, 1: 1.0})
+    assert seconds == 7 * (120 * 0.5 + 120 * 1.0)
+    assert words == "about 21 min, and the starting of 14 workers"
+
+
+def test_what_no_run_tells_is_unknown(comparison):
+    seconds, words = estimate(comparison, PRESETS["dlperf"], step_seconds={0: 0.5})
+    assert seconds is None
+    assert words.startswith("unknown")
+
+
+def test_a_duration_bounds_it(comparison):
+    protocol = replace(PRESETS["superbench"], duration_seconds=60.0)
+    assert estimate(comparison, protocol, step_seconds={})[0] == 120
+    known = estimate(comparison, protocol, step_seconds={0: 1e-3, 1: 1e-3})[0]
+    assert known == pytest.approx(2 * (64 + 2048) * 1e-3)
+
+
+def test_what_is_unsupported_takes_no_time(plugins):
+    sweep = Sweep(frameworks=("tiny",), wanted={"model": ("tiny-model",), "precision": ("fp16",)})
+    (comparison,) = plan(sweep, plugins)
+    assert estimate(comparison, PRESETS["dlperf"], step_seconds={}) == (0.0, "nothing to measure")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"), [(0.2, "0 s"), (99, "99 s"), (100, "2 min"), (5400, "90 min"),
+                          (6000, "1 h 40 min")]
+)  # fmt: skip
+def test_a_span_is_said_as_people_say_it(seconds, said):
+    assert span(seconds) == said

@@ -1,0 +1,54 @@
+"""The first steps are made twice, from parameters that begin a unit in the last place apart."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from cases import make_case
+from mbench_tiny_flaky import FlakyRuntime
+
+from mbench.contract.wire import Nudge
+from mbench.worker.batch_cycler import BatchCycler
+from mbench.worker.perturbation import nudge
+
+CASE = make_case(learning_rate=0.01, precision="fp32")
+
+
+def nudged(case):
+    runtime = FlakyRuntime(device="cpu", threads=1)
+    rotation = BatchCycler(runtime.prepare(case, case.resolve()))
+    return rotation, nudge(rotation, case.resolve(), case, Nudge(changes_at=[2, 5]))
+
+
+def test_both_series_are_told_step_by_step():
+    rotation, found = nudged(CASE)
+    for series in (found.canonical, found.nudged):
+        assert [seen.step for seen in series] == [1, 2, 3, 4, 5]
+        assert [seen.batch for seen in series] == [0, 1, 2, 3, 4]
+        assert [bool(seen.changes) for seen in series] == [False, True, False, False, True]
+    assert rotation.steps == 5
+
+
+def test_they_lie_as_far_apart_as_a_unit_carries_them():
+    _, found = nudged(CASE)
+    assert found.canonical != found.nudged
+    for one, other in zip(found.canonical, found.nudged, strict=True):
+        assert other.loss == pytest.approx(one.loss, rel=1e-5)
+        for name, sketch in one.changes.items():
+            assert other.changes[name] == pytest.approx(sketch, rel=1e-3, abs=1e-3 * sketch[0])
+
+
+def test_changes_are_those_since_the_series_began():
+    """Or the nudge itself would count as one: it is larger than a small step's update."""
+    _, found = nudged(dataclasses.replace(CASE, learning_rate=1e-9))
+    for one, other in zip(found.canonical, found.nudged, strict=True):
+        for name, sketch in one.changes.items():
+            assert other.changes[name][0] <= 2 * sketch[0] + 1e-7
+
+
+def test_in_double_precision_canonical_parameters_are_exact():
+    _, found = nudged(dataclasses.replace(CASE, precision="fp64"))
+    assert found.canonical == found.nudged
+    assert np.isfinite([seen.loss for seen in found.nudged]).all()
