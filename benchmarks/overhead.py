@@ -38,7 +38,7 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import TYPE_CHECKING
 
-from mbench.contract.tier import ADVISED
+from mbench.contract.tier import TUNED
 from mbench.engine.variables import thread_variables
 from mbench.environments.locate import find
 from mbench.environments.spec import parse
@@ -152,7 +152,7 @@ def child(
         **(memory_layout.variables() if arguments.steady else {}),
         **thread_variables(arguments.threads),
         **adapter.variables(threads=arguments.threads, device=arguments.device),
-        **adapter.tiers[ADVISED].variables,  # as in bare/child.py
+        **adapter.tiers[TUNED].variables,  # as in bare/child.py
         **environment.variables(),
         "PYTHONPATH": os.pathsep.join(map(str, paths)),
     }

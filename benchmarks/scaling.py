@@ -27,7 +27,7 @@ from typing import TextIO
 import psutil
 
 from mbench.contract.case import Case
-from mbench.contract.tier import ADVISED
+from mbench.contract.tier import TUNED
 from mbench.engine.launch import launch
 from mbench.engine.variables import thread_variables
 from mbench.environments.locate import find
@@ -76,7 +76,7 @@ class ByHand:
                     **os.environ,
                     **thread_variables(arguments.threads),
                     **adapter.variables(threads=arguments.threads, device="cpu"),
-                    **adapter.tiers[ADVISED].variables,
+                    **adapter.tiers[TUNED].variables,
                     **environment.variables(),
                     "PYTHONPATH": os.pathsep.join(map(str, paths)),
                 },
@@ -184,7 +184,7 @@ def main() -> None:
         environment = find(spec, adapter, accelerator="cpu", provision=True, report=print)
         case = Case(
             model="resnet50", workload="mbench.workloads.resnet:RESNET50", mode="train",
-            batch_size=arguments.batch_size, precision="fp32", tier=ADVISED,
+            batch_size=arguments.batch_size, precision="fp32", tier=TUNED,
             compiler=COMPILERS[spec.name], device="cpu", threads=arguments.threads,
             scale=f"1x{arguments.ranks}", sizes={"image_size": arguments.image_size},
         )  # fmt: skip

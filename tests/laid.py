@@ -12,7 +12,7 @@ def case(**given):
     return {
         "framework_title": "Tiny", "label": "tiny", "version": "1.2", "model": "resnet50",
         "mode": "train",
-        "batch_size": 8, "scale": "1x1", "precision": "fp32", "tier": "first",
+        "batch_size": 8, "scale": "1x1", "precision": "fp32", "tier": "default",
         "compiler": "eager", "device": "cuda",
         "threads": 1, "sizes": {}, "variables": {}, "steadiness": "usual", "clip": True,
         "dropout": True, "phase": "",

@@ -40,7 +40,7 @@ def headline(setting: Setting) -> Iterator[Step]:
             about=f"ResNet-50 v1.5, AMP fp16, batch {batch}: {published} images/s on an A100",
             program=(*setting.tool, "run", setting.frameworks[0], "--models", HEADLINE, "--mode",
                      mode, "--batch-size", str(batch), "--precision", "amp-fp16", "--tier",
-                     "advised", *setting.common(),
+                     "tuned", *setting.common(),
                      *setting.protocol(processes=3, rounds=8, mfu=True)),
             judge=measured, seconds=200, budget=0.5, skip=skip,
         )  # fmt: skip

@@ -36,7 +36,7 @@ def main(folder: str, runtime: str, device: str, precision: str, *numbers: str) 
         mode="train",
         batch_size=batch_size,
         precision=precision,
-        tier="advised",  # the layouts and kernels of the loops by hand
+        tier="tuned",  # the layouts and kernels of the loops by hand
         compiler=by_hand.COMPILER,  # the one that does the same
         device=device,
         threads=threads,

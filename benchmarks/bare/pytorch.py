@@ -18,7 +18,7 @@ def build(
     keep = import_torchvision()
     from torchvision.models import resnet50
 
-    # What the adapter's tier "advised" sets.
+    # What the adapter's tier "tuned" sets.
     torch.backends.cudnn.benchmark = True
     torch.backends.cudnn.allow_tf32 = False
     model = resnet50().to(device, memory_format=torch.channels_last).train()

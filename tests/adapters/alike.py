@@ -11,7 +11,7 @@ from small import losses, prepare
 
 from mbench.contract.adapter import Unsupported
 from mbench.contract.precision import PRECISIONS
-from mbench.contract.tier import ADVISED, FIRST
+from mbench.contract.tier import DEFAULT, TUNED
 from mbench.sdk import tensors
 from mbench.worker.evidence import MOST_SKIPPED
 
@@ -56,7 +56,7 @@ class RuntimesAlike:
         case = make_case(compiler="eager", threads=2)
         if not runtime.adapter.supports(case.of_operator("op:matmul/2x2x2")).supported:
             pytest.skip("the adapter has no operators")
-        tier = runtime.adapter.tiers[FIRST]
+        tier = runtime.adapter.tiers[DEFAULT]
         runtime.check_products(case, tier)
         monkeypatch.setattr("mbench.sdk.products.SINGLE", 1e-9)
         with pytest.raises(Unsupported, match="no IEEE single precision"):
@@ -66,7 +66,7 @@ class RuntimesAlike:
     def test_tiers_compute_the_same(self, runtime, workload, precision):
         """Under one compiler: layers, layouts and optimizers of tiers differ in speed only."""
         found = []
-        for tier in (FIRST, ADVISED):
+        for tier in (DEFAULT, TUNED):
             how = {"compiler": self.compiler, "precision": precision, "tier": tier}
             made = prepare(runtime, workload, **how)
             assert runtime.adapter.tiers[tier].says in made.differences[0]

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from mbench.contract.tier import ADVISED, FIRST, Tier
+from mbench.contract.tier import DEFAULT, TUNED, Tier
 
 __all__ = ["TIERS"]
 
 TIERS = {
-    FIRST: Tier(
+    DEFAULT: Tier(
         says="the step under jax.jit",
         source='JAX, "Quickstart", and Optax, "Getting started"',
         compilers=("jit",),
     ),
-    ADVISED: Tier(
+    TUNED: Tier(
         says="the step under jax.jit, parameters and optimizer state donated",
         source='JAX, "Buffer donation"',
         compilers=("jit",),

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from mbench.contract.tier import ADVISED, FIRST, Tier
+from mbench.contract.tier import DEFAULT, TUNED, Tier
 
 __all__ = ["TIERS"]
 
 TIERS = {
-    FIRST: Tier(
+    DEFAULT: Tier(
         says="operations one by one, gradients by a GradManager",
         source='MegEngine Documentation, "Quick Start in 10 Minutes"',
         compilers=("eager",),
     ),
-    ADVISED: Tier(
+    TUNED: Tier(
         says="the whole step as a static graph by megengine.jit.trace, built of symbols",
         source='MegEngine User Guide, "Convert Dynamic Graphs to Static Ones (Trace)"',
         compilers=("trace",),

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from mbench.contract.tier import ADVISED, FIRST, Tier
+from mbench.contract.tier import DEFAULT, TUNED, Tier
 
 __all__ = ["TIERS"]
 
 TIERS = {
-    FIRST: Tier(
+    DEFAULT: Tier(
         says="PyNative mode, operations one by one",
         source='MindSpore Tutorials, "Quick Start"',
         compilers=("pynative",),
     ),
-    ADVISED: Tier(
+    TUNED: Tier(
         says="the whole step as one graph by mindspore.jit",
         source='MindSpore Tutorials, "Accelerating with Static Graphs"',
         compilers=("graph",),

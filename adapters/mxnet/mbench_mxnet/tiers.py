@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from mbench.contract.tier import ADVISED, FIRST, Tier
+from mbench.contract.tier import DEFAULT, TUNED, Tier
 
 __all__ = ["TIERS"]
 
 TIERS = {
-    FIRST: Tier(
+    DEFAULT: Tier(
         says="Gluon's blocks as they come, operation by operation, updates by several parameters "
         "at a time as Trainer's optimizers make them",
         source='MXNet Tutorials, "Gluon Crash Course"',
         compilers=("eager",),
         settings={"aggregate": "4"},  # MXNET_OPTIMIZER_AGGREGATION_SIZE's default
     ),
-    ADVISED: Tier(
+    TUNED: Tier(
         says="hybridized with static memory and shapes, oneDNN's graph pass for inference, fused "
         "products of attention, updates one parameter at a time on the CPU",
         source='MXNet, "Hybridize", "Some Tips for Improving MXNet Performance" and '

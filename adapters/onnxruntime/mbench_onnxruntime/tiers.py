@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from mbench.contract.tier import ADVISED, FIRST, Tier
+from mbench.contract.tier import DEFAULT, TUNED, Tier
 
 __all__ = ["TIERS"]
 
 TIERS = {
-    FIRST: Tier(
+    DEFAULT: Tier(
         says="a session with all graph optimizations, run on NumPy arrays",
         source='ONNX Runtime, "Get started with ORT for Python"',
         compilers=("all",),
     ),
-    ADVISED: Tier(
+    TUNED: Tier(
         says="a session with all graph optimizations, inputs and outputs bound to it",
         source='ONNX Runtime, "Performance", "I/O Binding"',
         compilers=("all",),

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from mbench.contract.tier import ADVISED, FIRST, Tier
+from mbench.contract.tier import DEFAULT, TUNED, Tier
 
 __all__ = ["TIERS"]
 
 TIERS = {
-    FIRST: Tier(
+    DEFAULT: Tier(
         says="the compiled model is called on NumPy arrays; it copies its outputs",
         source='OpenVINO, "Python API Advanced Inference", "Direct Inference with CompiledModel"',
         compilers=("latency",),
     ),
-    ADVISED: Tier(
+    TUNED: Tier(
         says="an infer request that shares the memory of inputs and outputs",
         source='OpenVINO, "Python API Advanced Inference", "Shared Memory on Inputs and Outputs"',
         compilers=("latency",),

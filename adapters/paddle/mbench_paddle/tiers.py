@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from mbench.contract.tier import ADVISED, FIRST, Tier
+from mbench.contract.tier import DEFAULT, TUNED, Tier
 
 __all__ = ["TIERS"]
 
 TIERS = {
-    FIRST: Tier(
+    DEFAULT: Tier(
         says="dygraph, the optimizer as it comes",
         source='PaddlePaddle Guides, "10 Minutes Quick Start"',
         compilers=("eager",),
     ),
-    ADVISED: Tier(
+    TUNED: Tier(
         # Not FLAGS_use_mkldnn: with it, PaddlePaddle 3.3.1 aborts in to_static. The engine has
         # oneDNN without it.
         says="to_static for training, the inference engine (with oneDNN on the CPU) for inference, "

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from mbench.contract.tier import ADVISED, FIRST, Tier
+from mbench.contract.tier import DEFAULT, TUNED, Tier
 
 __all__ = ["TIERS"]
 
 TIERS = {
-    FIRST: Tier(
+    DEFAULT: Tier(
         says="eager, images in NCHW, the optimizer as it comes",
         source='PyTorch Tutorials, "Learn the Basics" and "Training a Classifier"',
         compilers=("eager",),
     ),
-    ADVISED: Tier(
+    TUNED: Tier(
         says="torch.compile (an LSTM and collectives stay eager), images and convolutions "
         "channels_last (on CUDA where Tensor Cores compute), a fused optimizer, cuDNN's auto-tuner",
         source='PyTorch Tutorials, "Performance Tuning Guide" and "Channels Last Memory Format in '

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from mbench.contract.tier import ADVISED, FIRST, Tier
+from mbench.contract.tier import DEFAULT, TUNED, Tier
 
 __all__ = ["TIERS"]
 
 TIERS = {
-    FIRST: Tier(
+    DEFAULT: Tier(
         says="Keras' own layers and optimizers, in a graph as Model.fit makes it",
         source='TensorFlow Tutorials, "Quickstart for beginners", and Keras, "Model.compile"',
         compilers=("graph",),
         on_cuda=("xla",),  # jit_compile="auto" is XLA but on machines with CPUs only
         settings={"layers": "keras", "optimizer": "keras"},
     ),
-    ADVISED: Tier(
+    TUNED: Tier(
         says="the whole step as one tf.function, fused kernels, oneDNN on the CPU",
         source='TensorFlow Guide, "Better performance with tf.function", and '
         'TensorFlow\'s release notes, "TF_ENABLE_ONEDNN_OPTS"',

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from mbench.contract.tier import ADVISED, FIRST, Tier
+from mbench.contract.tier import DEFAULT, TUNED, Tier
 
 __all__ = ["TIERS"]
 
 TIERS = {
-    FIRST: Tier(
+    DEFAULT: Tier(
         says="a graph that a tf.Session runs, step by step",
         source='TensorFlow 1.15 Guide, "Graphs and Sessions"',
         compilers=("graph",),
     ),
-    ADVISED: Tier(
+    TUNED: Tier(
         says="a graph that a callable of the tf.Session runs, fused batch norm",
         source='TensorFlow 1.15 API, "tf.Session.make_callable", and '
         'TensorFlow 1 Guide, "Performance Guide", "Use fused Ops"',

@@ -104,7 +104,7 @@ def proven(context: click.Context) -> Verification:
     if any(comparison.best_compiler for comparison in comparisons):
         raise UsageError(
             "verify takes compilers by name, and best is found by measuring: give "
-            "--tier first,advised or --compiler NAME; mbench compare proves what it has found"
+            "--tier default,tuned or --compiler NAME; mbench compare proves what it has found"
         )
     progress = open_progress(verbosity=options["verbosity"], color=context.color)
     return verify(

@@ -92,7 +92,7 @@ class Adapter(Protocol):
     compilers: Mapping[str, str]
     """Compiler names and one line on each, the plainest first."""
     tiers: Mapping[str, Tier]
-    """What is set in the tiers `first` and `advised`; empty where nobody wrote it down."""
+    """What is set in the tiers `first` and `tuned`; empty where nobody wrote it down."""
     devices: Sequence[str]
     """Kinds of device that it computes on, by name: "cpu", "cuda"."""
     parallel: str

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from mbench.contract.compat import CHECKS, hints_of
 from mbench.contract.precision import PRECISIONS
 from mbench.contract.scale import ALONE
-from mbench.contract.tier import FIRST, TIERS
+from mbench.contract.tier import DEFAULT, TIERS
 
 __all__ = [
     "AXES",
@@ -84,10 +84,10 @@ class Axes:
                   "setting": True, "manner": "in"}
     )  # fmt: skip
     tier: str = field(
-        default=FIRST,
+        default=DEFAULT,
         metadata={
-            "says": "How far each framework is tuned: first as its documentation shows first, "
-            "advised as its guide to performance says, best with the fastest of its compilers "
+            "says": "How far each framework is tuned: default as its documentation shows first, "
+            "tuned as its guide to performance says, best under the fastest of its compilers "
             "besides; all is each of them.",
             "word": "tier {}",
             "known": TIERS,

@@ -10,15 +10,15 @@ from mbench.contract.compat import Protocol
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["ADVISED", "BEST", "FIRST", "TIERS", "Tier", "tier_of"]
+__all__ = ["BEST", "DEFAULT", "TIERS", "TUNED", "Tier", "tier_of"]
 
-FIRST = "first"
-"""What the framework's documentation shows first."""
-ADVISED = "advised"
-"""What its own guide to performance says."""
+DEFAULT = "default"
+"""As the framework's documentation shows first."""
+TUNED = "tuned"
+"""As its own guide to performance says."""
 BEST = "best"
-"""The fastest of its compilers, found by trying, within what is advised."""
-TIERS = (FIRST, ADVISED, BEST)
+"""Tuned, and under the fastest of its compilers, found by trying."""
+TIERS = (DEFAULT, TUNED, BEST)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +43,7 @@ class Tier:
         return self.on_cuda if device == "cuda" and self.on_cuda else self.compilers
 
 
-class Tuned(Protocol):
+class HasTiers(Protocol):
     """An adapter, as far as tiers go."""
 
     @property
@@ -53,16 +53,16 @@ class Tuned(Protocol):
     def tiers(self) -> Mapping[str, Tier]: ...
 
 
-def tier_of(adapter: Tuned, name: str) -> Tier | None:
+def tier_of(adapter: HasTiers, name: str) -> Tier | None:
     """What `adapter` does in a tier; None where it does not know its framework's advice.
 
     An adapter that names no tiers has one: its first compiler, as it comes. The best compiler is
-    looked for within what is advised, or without advice where there is none.
+    looked for in the tuned tier, or in the default one where there is no advice.
     """
     tiers = adapter.tiers
     if name == BEST:
-        name = ADVISED if ADVISED in tiers else FIRST
-    if name == FIRST and FIRST not in tiers:
+        name = TUNED if TUNED in tiers else DEFAULT
+    if name == DEFAULT and DEFAULT not in tiers:
         plain = next(iter(adapter.compilers))
         return Tier(says="as it comes", source="", compilers=(plain,))
     return tiers.get(name)

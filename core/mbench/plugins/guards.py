@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from mbench.contract.adapter import Support
 from mbench.contract.precision import PRECISIONS
-from mbench.contract.tier import ADVISED, FIRST, Tier
+from mbench.contract.tier import DEFAULT, TUNED, Tier
 from mbench.errors import MbenchError, PluginFailed
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def compilers(value: Any) -> dict[str, str]:
 def tiers(value: Any) -> dict[str, Tier]:
     """Those that an adapter has a say in."""
     for name, tier in value.items():
-        if name not in (FIRST, ADVISED):
+        if name not in (DEFAULT, TUNED):
             raise TypeError(f"{name!r:.60} is no tier that is written down")
         if not isinstance(tier, Tier):
             raise TypeError(f"{tier!r:.60} is no Tier")

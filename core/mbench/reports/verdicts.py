@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 Document = dict[str, Any]
 
 SETUPS = {
-    "first": "as its documentation shows first",
-    "advised": "as its guide to performance advises",
+    "default": "as its documentation shows first",
+    "tuned": "as its guide to performance advises",
     "best": "under the fastest of its compilers",
 }
 NUMBERED = re.compile(r"#\d+$")

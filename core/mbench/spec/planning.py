@@ -258,7 +258,7 @@ def values_of(sweep: Sweep, adapters: Sequence[Adapter]) -> dict[str, list[Any]]
     compilers = {name for adapter in adapters for name in adapter.compilers}
     _check("compiler", found["compiler"], {*compilers, DEFAULT, BEST})
     if BEST in found["tier"] and (given := set(found["compiler"]) - {DEFAULT, BEST}):
-        said = "the tier best finds its compiler; leave {} out, or name the tiers first and advised"
+        said = "the tier best finds its compiler; leave {} out, or name the tiers default and tuned"
         raise UsageError(said.format(", ".join(sorted(given))), option="--compiler")
     both = [(DEFAULT, BEST) if given == BEST else (given,) for given in found["compiler"]]
     found["compiler"] = list(dict.fromkeys(itertools.chain(*both)))
@@ -307,7 +307,7 @@ def supports(adapter: Adapter, case: Case) -> Support:
         have = ", ".join(adapter.compilers)
         return Support.no(f"{adapter.title} has no compiler {case.compiler!r}; it has {have}")
     if tier_of(adapter, case.tier) is None:
-        return Support.no(f"{adapter.title}'s adapter names no advice: use --tier first or best")
+        return Support.no(f"{adapter.title}'s adapter names no advice: use --tier default or best")
     if case.mode == "train" and not case.resolve().trains:
         return Support.no(f"{case.model} has no gradients: use --mode inference")
     try:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
-from mbench.contract.tier import ADVISED, FIRST
+from mbench.contract.tier import DEFAULT, TUNED
 from mbench.environments.spec import parse
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def test_compilers_have_names_and_a_line_each(adapter: Adapter) -> None:
 
 def test_tiers_have_a_source_and_compilers_that_there_are(adapter: Adapter) -> None:
     for name, tier in adapter.tiers.items():
-        assert name in (FIRST, ADVISED), name
+        assert name in (DEFAULT, TUNED), name
         assert tier.says.strip(), name
         assert tier.source.strip(), f"{name}: where does the framework say so?"
         for device in adapter.devices:

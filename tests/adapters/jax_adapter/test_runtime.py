@@ -80,7 +80,7 @@ def test_compilers_agree_and_trace_once(runtime, workload, monkeypatch):
     expected = losses(eager, 3)
     assert len(set(expected)) == 3
     traced.clear()
-    compiled = prepare(runtime, workload, precision="fp64", tier="advised")
+    compiled = prepare(runtime, workload, precision="fp64", tier="tuned")
     name, first = next(iter(compiled.params.items()))
     assert losses(compiled, 3) == pytest.approx(expected, rel=1e-12)
     assert first.is_deleted(), f"{name} was not donated"

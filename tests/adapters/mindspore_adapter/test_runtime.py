@@ -16,7 +16,7 @@ from small import BERT, infer, losses, resnet
 from mbench.cli.builtin import mbench_workloads
 from mbench.contract.adapter import Unsupported
 from mbench.contract.case import find_workload
-from mbench.contract.tier import ADVISED, FIRST
+from mbench.contract.tier import DEFAULT, TUNED
 from mbench.workloads.lstm import MODELS as LSTM
 
 pytest.importorskip("mindspore", reason="MindSpore is not installed here")
@@ -46,7 +46,7 @@ class TestAlike(RuntimesAlike):
     @pytest.mark.parametrize("precision", ["fp64", "fp32"])
     def test_tiers_compute_the_same(self, runtime, workload, precision):
         """They differ in the compiler alone."""
-        for tier in (FIRST, ADVISED):
+        for tier in (DEFAULT, TUNED):
             made = prepare(runtime, workload, precision=precision, tier=tier)
             assert runtime.adapter.tiers[tier].says in made.differences[0]
 

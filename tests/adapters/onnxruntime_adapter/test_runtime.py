@@ -37,7 +37,7 @@ def apart(found, due):
 @pytest.mark.parametrize("workload", WORKLOADS)
 def test_compilers_and_tiers_agree(runtime, workload):
     due = infer(prepare(runtime, WORKLOADS[workload]))
-    others = [{"compiler": "basic"}, {"compiler": "extended"}, {"tier": "advised"}]
+    others = [{"compiler": "basic"}, {"compiler": "extended"}, {"tier": "tuned"}]
     for changes in others:
         found = infer(prepare(runtime, WORKLOADS[workload], **changes))
         assert found.keys() == due.keys()

@@ -43,7 +43,7 @@ def apart(found, due):
 @pytest.mark.parametrize("workload", WORKLOADS)
 def test_tiers_agree(runtime, workload):
     due = infer(prepare(runtime, WORKLOADS[workload]))
-    found = infer(prepare(runtime, WORKLOADS[workload], tier="advised"))
+    found = infer(prepare(runtime, WORKLOADS[workload], tier="tuned"))
     assert found.keys() == due.keys()
     assert apart(found, due) < TIMED["fp32"]
 
@@ -54,7 +54,7 @@ def test_outlines_have_the_workloads_tensors(runtime, workload):
     assert {n: tuple(s) for n, s in runtime.shapes(WORKLOADS[workload]).items()} == due
 
 
-@pytest.mark.parametrize("tier", ["first", "advised"])
+@pytest.mark.parametrize("tier", ["default", "tuned"])
 def test_outputs_follow_batches_and_parameters(runtime, tier):
     benchmark = prepare(runtime, RESNET, tier=tier)
     first = infer(benchmark)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from cases import make_case
 
-from mbench.contract.tier import ADVISED
+from mbench.contract.tier import TUNED
 from mbench.spec.planning import with_own_compiler
 from mbench_pytorch.plugin import PyTorch
 
@@ -53,4 +53,4 @@ def test_what_torch_compile_does_not_take_is_unsupported_and_eager_by_advice(mod
     for compiler in ("inductor", "max-autotune", "freezing"):
         answer = PyTorch().supports(replace(case, compiler=compiler))
         assert answer.reason == "torch.compile takes no LSTM: use eager"
-    assert with_own_compiler(PyTorch(), replace(case, tier=ADVISED)).compiler == "eager"
+    assert with_own_compiler(PyTorch(), replace(case, tier=TUNED)).compiler == "eager"

@@ -17,7 +17,7 @@ from small import BERT, infer, losses, resnet
 
 from mbench.contract.adapter import Unsupported
 from mbench.contract.precision import PRECISIONS
-from mbench.contract.tier import ADVISED, FIRST
+from mbench.contract.tier import DEFAULT, TUNED
 from mbench.workloads.resnet import ResNetConfig
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed here")
@@ -55,7 +55,7 @@ class TestScaler(ScalersAlike):
         update._scaler.load_state_dict({**update._scaler.state_dict(), "scale": scale})
 
 
-@pytest.mark.parametrize(("tier", "waits"), [(FIRST, True), (ADVISED, False)])
+@pytest.mark.parametrize(("tier", "waits"), [(DEFAULT, True), (TUNED, False)])
 def test_a_fused_optimizer_does_not_wait_for_scaled_gradients(runtime, tier, waits):
     made = prepare(runtime, RESNET, tier=tier)
     kind = PRECISIONS["amp-fp16"]
@@ -217,17 +217,17 @@ def test_inductor_agrees_with_eager_and_compiles_once(runtime, mode):
 @pytest.mark.parametrize(
     ("device", "precision", "tier", "layout"),
     [
-        ("cpu", "fp32", ADVISED, torch.channels_last),
-        ("cpu", "fp64", ADVISED, torch.channels_last),
-        ("cuda", "fp32", ADVISED, torch.contiguous_format),
-        ("cuda", "fp64", ADVISED, torch.contiguous_format),
-        ("cuda", "tf32", ADVISED, torch.channels_last),
-        ("cuda", "amp-fp16", ADVISED, torch.channels_last),
-        ("cuda", "amp-bf16", ADVISED, torch.channels_last),
-        ("cuda", "fp16", ADVISED, torch.channels_last),
-        ("cuda", "bf16", ADVISED, torch.channels_last),
-        ("cuda", "tf32", FIRST, torch.contiguous_format),
-        ("cpu", "fp32", FIRST, torch.contiguous_format),
+        ("cpu", "fp32", TUNED, torch.channels_last),
+        ("cpu", "fp64", TUNED, torch.channels_last),
+        ("cuda", "fp32", TUNED, torch.contiguous_format),
+        ("cuda", "fp64", TUNED, torch.contiguous_format),
+        ("cuda", "tf32", TUNED, torch.channels_last),
+        ("cuda", "amp-fp16", TUNED, torch.channels_last),
+        ("cuda", "amp-bf16", TUNED, torch.channels_last),
+        ("cuda", "fp16", TUNED, torch.channels_last),
+        ("cuda", "bf16", TUNED, torch.channels_last),
+        ("cuda", "tf32", DEFAULT, torch.contiguous_format),
+        ("cpu", "fp32", DEFAULT, torch.contiguous_format),
     ],
 )
 def test_channels_last_is_for_tensor_cores_and_the_cpu(device, precision, tier, layout):

@@ -63,7 +63,7 @@ def test_a_worker_describes_itself(subject):
     "others",
     [
         pytest.param({"compiler": "xla"}, marks=pytest.mark.thorough, id="xla"),
-        pytest.param({"tier": "advised"}, id="advised"),
+        pytest.param({"tier": "tuned"}, id="tuned"),
     ],
 )
 @pytest.mark.parametrize("mode", ["train", "inference"])

@@ -214,4 +214,4 @@ def test_verify_has_no_best_compiler_and_says_what_to_give(mbench, asked):
     result = mbench("verify", "--frameworks", "tiny", "--models", "tiny-model", *asked)
     assert result.returncode == 2
     assert result.stderr.count("\n") == 1
-    assert "give --tier first,advised or --compiler NAME" in result.stderr
+    assert "give --tier default,tuned or --compiler NAME" in result.stderr

@@ -13,7 +13,7 @@ CASE = make_case(model="resnet50", workload="somewhere:else", threads=2)
 OTHER = {
     "model": "vgg11", "mode": "inference", "sizes": {"image_size": 96}, "batch_size": 16,
     "scale": "2x8",
-    "precision": "tf32", "tier": "advised", "compiler": "graph", "device": "cuda", "threads": 4,
+    "precision": "tf32", "tier": "tuned", "compiler": "graph", "device": "cuda", "threads": 4,
     "variables": {"TF_X": "1"}, "steadiness": "steady", "clip": False,
     "dropout": False, "phase": "forward",
 }  # fmt: skip
@@ -63,7 +63,7 @@ def test_what_is_usual_is_not_said():
 
 def test_what_is_unusual_is_said():
     assert name(but(**OTHER)) == (
-        "vgg11 inference, image size 96, batch 16, on 2x8 devices, tf32, tier advised, graph, "
+        "vgg11 inference, image size 96, batch 16, on 2x8 devices, tf32, tier tuned, graph, "
         "cuda, threads 4, TF_X=1, steady, without clipping, without "
         "dropout, phase forward"
     )

@@ -13,7 +13,7 @@ from mbench.contract.tier import Tier
 from mbench.engine.variables import inherited, of_worker, thread_variables
 
 CASE = Case(
-    model="m", mode="train", batch_size=1, precision="fp32", tier="advised", compiler="plain",
+    model="m", mode="train", batch_size=1, precision="fp32", tier="tuned", compiler="plain",
     device="cpu", threads=3, workload="none:none",
 )  # fmt: skip
 
@@ -24,12 +24,12 @@ def bare(monkeypatch):
         monkeypatch.delenv(name)
 
 
-def adapter(*prefixes, advised=None, **own):
-    tier = Tier(says="tuned", source="a guide", compilers=("plain",), variables=advised or {})
+def adapter(*prefixes, own_tier=None, **own):
+    tier = Tier(says="tuned", source="a guide", compilers=("plain",), variables=own_tier or {})
     return SimpleNamespace(
         tuned_by=prefixes,
         variables=lambda threads, device: own,
-        tiers={"advised": tier},
+        tiers={"tuned": tier},
         compilers={"plain": ""},
     )
 
@@ -60,7 +60,7 @@ def test_threads_are_not_what_the_surroundings_say(monkeypatch):
 
 
 def test_what_the_user_sets_wins_over_adapter_and_tier(monkeypatch):
-    fast = adapter("FAST_", advised={"TIER": "1", "TIER_OWN": "1"}, FAST_OWN="1", FAST_TOO="1")
+    fast = adapter("FAST_", own_tier={"TIER": "1", "TIER_OWN": "1"}, FAST_OWN="1", FAST_TOO="1")
     asked = {"TIER": "1", "TIER_OWN": "1", "FAST_OWN": "1", "FAST_TOO": "1"}
     assert of_worker(fast, CASE) == {**thread_variables(3), **asked}
     assert inherited([fast]) == {}
@@ -72,6 +72,6 @@ def test_what_the_user_sets_wins_over_adapter_and_tier(monkeypatch):
 
 
 def test_variables_of_a_tier_are_for_its_cases():
-    tuned = adapter(advised={"TIER": "1"})
+    tuned = adapter(own_tier={"TIER": "1"})
     assert of_worker(tuned, replace(CASE, tier="best"))["TIER"] == "1"
-    assert "TIER" not in of_worker(tuned, replace(CASE, tier="first"))
+    assert "TIER" not in of_worker(tuned, replace(CASE, tier="default"))

@@ -122,7 +122,7 @@ def test_doctor_looks_at_it(bring, tmp_path):
 
 def test_its_variables_reach_workers_unless_they_are_set(bring, monkeypatch):
     found = bring(Ovens(Oven()))
-    case = SimpleNamespace(device="oven", threads=1, tier="first")
+    case = SimpleNamespace(device="oven", threads=1, tier="default")
     assert of_worker(found.adapter("tiny"), case)["OVEN_DOOR"] == "shut"
     monkeypatch.setenv("OVEN_DOOR", "open")
     assert "OVEN_DOOR" not in of_worker(found.adapter("tiny"), case)

@@ -239,7 +239,7 @@ def history_of(points):
             {"run": "r", "started": point["time"], "version": point["version"], "label": "tiny",
              "protocol": "adaptive", "cpu": "made-up", "change": None, "model": "m",
              "mode": "train", "sizes": {}, "batch_size": 8, "precision": "fp32",
-             "scale": "1x1", "tier": "first", "compiler": "eager",
+             "scale": "1x1", "tier": "default", "compiler": "eager",
              "device": "cpu", "threads": 1, "variables": {}, "steadiness": "usual", "clip": True,
              "dropout": True, "phase": "",
              "throughput": {"value": point["value"], "low": None, "high": None,

@@ -76,9 +76,9 @@ def comparison(**changes):
     return {
         "model": "m", "mode": "train", "sizes": {}, "batch_size": 8, "scale": "1x1",
         "precision": "fp32",
-        "tier": "first", "device": "cpu", "threads": 1, "variables": {}, "steadiness": "usual",
+        "tier": "default", "device": "cpu", "threads": 1, "variables": {}, "steadiness": "usual",
         "clip": True, "dropout": True, "phase": "",
-        "compilers": {"new": "graph", "old": "eager"}, "setup": "first",
+        "compilers": {"new": "graph", "old": "eager"}, "setup": "default",
         "framework": "new", "baseline": "old", "ratio": 1.5, "low": 1.4, "high": 1.6,
         "median": 1.5, "process_pairs": 5, "far_off": 0, "verdict": "faster", "reason": None,
         "cases": [0, 1], **changes,

@@ -8,7 +8,7 @@ from mbench.reports.history import lines
 
 POINT = {
     "label": "tiny", "protocol": "adaptive", "cpu": "EPYC", "model": "m", "mode": "train",
-    "sizes": {}, "batch_size": 8, "precision": "fp32", "tier": "first",
+    "sizes": {}, "batch_size": 8, "precision": "fp32", "tier": "default",
     "compiler": "eager", "device": "cpu",
     "threads": 1, "variables": {}, "steadiness": "usual", "scale": "1x1", "clip": True,
     "dropout": True, "phase": "",

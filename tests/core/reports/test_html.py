@@ -60,7 +60,7 @@ def point(day, processes, low=None, high=None):
         "run": f"run{day}", "started": f"2026-01-0{day + 1}T10:00:00+00:00", "version": "1",
         "label": "tiny", "protocol": "adaptive", "cpu": "made-up", "change": None,
         "model": "m", "mode": "train", "sizes": {}, "batch_size": 8, "precision": "fp32",
-        "tier": "first", "compiler": "eager",
+        "tier": "default", "compiler": "eager",
         "scale": "1x1", "device": "cpu", "threads": 1, "variables": {}, "steadiness": "usual",
         "clip": True, "dropout": True, "phase": "",
         "throughput": {"value": 10.0, "low": low, "high": high, "unit": "samples/s",

@@ -21,7 +21,7 @@ def result(*findings, outcome="ok", reason="", notes=()):
     proof = asdict(Proof(list(findings), list(notes)).record()) if findings else None
     return {
         "framework": "tiny", "model": "m", "mode": "train", "precision": "fp32",
-        "tier": "first", "compiler": "eager", "device": "cpu", "threads": 1, "variables": {},
+        "tier": "default", "compiler": "eager", "device": "cpu", "threads": 1, "variables": {},
         "phase": "", "scale": "1x1", "outcome": outcome, "reason": reason, "proof": proof,
     }  # fmt: skip
 

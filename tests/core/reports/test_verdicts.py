@@ -99,7 +99,7 @@ FIRST = "each as its documentation shows first"
 def test_how_both_are_set_up_stands_behind_their_names_and_the_interval_behind_its_number(
     known, said
 ):
-    made = comparison(**{"setup": "first", "cases": [0, 1], **known})
+    made = comparison(**{"setup": "default", "cases": [0, 1], **known})
     assert sentence({"cases": [TORCH, entry("tf")]}, made, ends=True) == said
 
 
@@ -134,10 +134,10 @@ def test_whether_earlier_runs_agree_is_said_in_the_direction_of_the_sentence(kno
 
 
 def test_how_frameworks_are_set_up_is_said_once_where_all_are_alike():
-    first, advised, asked = (comparison(setup=tier) for tier in ("first", "advised", None))
-    assert setup([first]) == "each runs as its documentation shows first"
-    assert setup([advised, advised]) == "each runs as its guide to performance advises"
-    assert setup([first, advised]) == setup([first, asked]) == setup([]) == ""
+    default, tuned, asked = (comparison(setup=tier) for tier in ("default", "tuned", None))
+    assert setup([default]) == "each runs as its documentation shows first"
+    assert setup([tuned, tuned]) == "each runs as its guide to performance advises"
+    assert setup([default, tuned]) == setup([default, asked]) == setup([]) == ""
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from cases import make_case
 
 from mbench.contract.adapter import Unsupported
-from mbench.contract.tier import FIRST, tier_of
+from mbench.contract.tier import DEFAULT, tier_of
 
 
 def prepare(runtime, kind, precision="fp64"):
@@ -16,7 +16,7 @@ def prepare(runtime, kind, precision="fp64"):
         model=f"op:{kind}/5x9", workload="mbench.workloads.operators:OPERATORS", batch_size=2,
         mode="inference", precision=precision,
     )  # fmt: skip
-    return runtime.made(case, case.resolve(), tier_of(runtime.adapter, FIRST))
+    return runtime.made(case, case.resolve(), tier_of(runtime.adapter, DEFAULT))
 
 
 @pytest.fixture

@@ -106,9 +106,9 @@ def test_however_it_is_written_it_has_one_name(text, label):
     assert settings(label) == found
 
 
-@pytest.mark.parametrize("text", ["flaky:steady", "flaky:advised"])
+@pytest.mark.parametrize("text", ["flaky:steady", "flaky:tuned"])
 def test_what_is_sought_for_all_cannot_be_set_for_one(text):
-    assert settings(text, tier=["first"])
+    assert settings(text, tier=["default"])
     with pytest.raises(UsageError, match="and --tier best seeks each one's; give one of them"):
         settings(text, tier=["best"])
 

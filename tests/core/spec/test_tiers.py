@@ -17,8 +17,8 @@ class Tuned(Tiny):
     title = "Tuned"
     compilers = {"eager": "one by one", "graph": "whole", "frozen": "inference"}  # noqa: RUF012
     tiers = {  # noqa: RUF012
-        "first": Tier(says="plain", source="Tour", compilers=("eager",), on_cuda=("graph",)),
-        "advised": Tier(says="tuned", source="Guide", compilers=("frozen", "graph")),
+        "default": Tier(says="plain", source="Tour", compilers=("eager",), on_cuda=("graph",)),
+        "tuned": Tier(says="tuned", source="Guide", compilers=("frozen", "graph")),
     }
 
     def model_file(self, workload):
@@ -48,25 +48,25 @@ def found(plugins, *frameworks, device="cpu", **wanted):
 
 def test_a_tier_has_the_first_of_its_compilers_that_can_do_the_case(plugins):
     modes = ("train", "inference")
-    assert found(plugins, "tuned", mode=modes) == [("first", False, "eager")] * 2
-    assert found(plugins, "tuned", mode=modes, tier=("advised",)) == [
-        ("advised", False, "graph"), ("advised", False, "frozen"),
+    assert found(plugins, "tuned", mode=modes) == [("default", False, "eager")] * 2
+    assert found(plugins, "tuned", mode=modes, tier=("tuned",)) == [
+        ("tuned", False, "graph"), ("tuned", False, "frozen"),
     ]  # fmt: skip
-    assert found(plugins, "tuned", device="cuda") == [("first", False, "graph")]
+    assert found(plugins, "tuned", device="cuda") == [("default", False, "graph")]
 
 
 def test_a_compiler_that_is_asked_for_is_taken_whatever_the_tier(plugins):
     (one,) = plan(Sweep(frameworks=["tuned"], wanted={"model": ["tiny-model"],
-                  "tier": ["advised"], "compiler": ["eager"]}), plugins)  # fmt: skip
+                  "tier": ["tuned"], "compiler": ["eager"]}), plugins)  # fmt: skip
     (entry,) = one.entries
-    assert (entry.case.tier, entry.case.compiler) == ("advised", "eager")
+    assert (entry.case.tier, entry.case.compiler) == ("tuned", "eager")
     assert not entry.own_compiler
 
 
 def test_all_is_each_tier_and_the_best_is_found_once(plugins):
     for compilers in ((), ("default", "best")):
         tiers = [one[:2] for one in found(plugins, "tuned", tier=("all",), compiler=compilers)]
-        plain = [(tier, sought) for tier in ("first", "advised")
+        plain = [(tier, sought) for tier in ("default", "tuned")
                  for sought in ((False, True) if compilers else (False,))]  # fmt: skip
         assert tiers == [*plain, ("best", True)]
 
@@ -83,12 +83,12 @@ def test_an_unknown_tier_is_refused_with_what_there_is(plugins):
 
 def test_an_adapter_without_tiers_is_as_it_comes_and_has_no_advice(plugins):
     (one,) = plan(Sweep(frameworks=["tuned", "tiny"], wanted={"model": ["tiny-model"],
-                  "tier": ["advised"]}), plugins)  # fmt: skip
+                  "tier": ["tuned"]}), plugins)  # fmt: skip
     tuned, tiny = one.entries
     assert tuned.support.supported
-    assert tiny.support.reason == ("Tiny's adapter names no advice: use --tier first or best")
-    for tier in ("first", "best"):
+    assert tiny.support.reason == ("Tiny's adapter names no advice: use --tier default or best")
+    for tier in ("default", "best"):
         plain = tier_of(Tiny(), tier)
         assert plain is not None
         assert (*plain.compilers, *plain.variables, *plain.settings) == ("eager",)
-    assert tier_of(Tuned(), "best") is Tuned.tiers["advised"]
+    assert tier_of(Tuned(), "best") is Tuned.tiers["tuned"]

@@ -103,13 +103,13 @@ def test_another_variable_that_tunes_arithmetic_has_another_key(adapter, variabl
 
 
 def test_a_proof_is_known_by_what_its_tier_sets_and_not_by_its_name(adapter):
-    advised = {"variables": {"TIER": "1"}, "settings": {"layout": "last"}}
+    tuned = {"variables": {"TIER": "1"}, "settings": {"layout": "last"}}
     keys = set()
-    for changes in ({}, {"variables": {"TIER": "1"}}, {"settings": {"layout": "last"}}, advised):
+    for changes in ({}, {"variables": {"TIER": "1"}}, {"settings": {"layout": "last"}}, tuned):
         adapter.tiers = {
-            "advised": Tier(says="tuned", source="a guide", compilers=("eager",), **changes)
+            "tuned": Tier(says="tuned", source="a guide", compilers=("eager",), **changes)
         }
-        case = replace(CASE, tier="advised")
+        case = replace(CASE, tier="tuned")
         keys.add(key(adapter, case=case))
         assert key(adapter, case=replace(case, tier="best")) == key(adapter, case=case)
     assert len(keys) == 4
