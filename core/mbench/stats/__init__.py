@@ -1,5 +1,6 @@
 """Intervals, ratios, percentiles and verdicts, computed from raw values when they are read."""
 
+from mbench.contract.metric import PERCENTILES, percentile, steps_for
 from mbench.stats.builds import between_builds
 from mbench.stats.contrasts import contrast, processes_for
 from mbench.stats.intervals import (
@@ -12,7 +13,6 @@ from mbench.stats.intervals import (
     stdev,
 )
 from mbench.stats.pairs import Pair, Ratio, pair_of, pairs_of, ratio
-from mbench.stats.percentiles import PERCENTILES, percentile, steps_for
 from mbench.stats.power import detectable, pairs_for
 from mbench.stats.scatter import Scatter, known_scatter, noise_within
 from mbench.stats.trend import slope, trend

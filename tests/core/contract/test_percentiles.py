@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mbench.stats import percentile
+from mbench.contract.metric import percentile
 
 
 @pytest.mark.parametrize(("rank", "fewest"), [(50, 2), (90, 10), (95, 20), (99, 100), (99.9, 1000)])

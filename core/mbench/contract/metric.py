@@ -1,0 +1,188 @@
+"""A metric: how a figure follows from steps that were timed, and which direction is better.
+
+A scenario brings its metrics. The core asks a metric for the value of one process in one round,
+and of a whole process; intervals, ratios, verdicts and reports follow from those, whatever is
+counted.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+__all__ = ["HIGHER", "JOULES_PER_SAMPLE", "LATENCIES", "LATENCY_MEAN", "LOWER", "PERCENTILES",
+           "THROUGHPUT", "CaseFacts", "Metric", "Timed", "merged", "percentile",
+           "steps_for"]  # fmt: skip
+
+HIGHER, LOWER = "higher", "lower"
+PERCENTILES = (50, 90, 95, 99, 99.9)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Timed:
+    """Steps of one process that were timed: those of one round, or of several together.
+
+    Where a case has several ranks, these are the times of the slowest one.
+    """
+
+    steps: int
+    """Number of steps."""
+    nanoseconds: Sequence[int]
+    """Duration of each block of steps; with `each`, of each step."""
+    each: bool = False
+    """Each step was synchronised and timed individually."""
+    marks: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    """By name, when something happened within each step, in nanoseconds from its beginning."""
+    joules: float | None = None
+    """Energy that the devices of the case used meanwhile; None where that was not metered."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CaseFacts:
+    """What the steps of a case consist of, by the formulas of its workload."""
+
+    samples: str
+    """What a sample is called, in the plural: "images"."""
+    samples_per_step: int
+    """On all devices together."""
+    devices: int
+    """Number of devices."""
+    flops_per_sample: float
+    """Floating-point operations."""
+    bytes_per_sample: int | None = None
+    """Bytes that an operator must read and write at least; None for a model."""
+    message_bytes: int | None = None
+    """Bytes that devices exchange for a sample; None where a step does more than exchange."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Metric:
+    """A figure of a case, computed from the steps that were timed."""
+
+    name: str
+    """As `--metric` takes it, and the key in documents: "latency_p50"."""
+    title: str
+    """As headings of tables have it: "median latency"."""
+    unit: str
+    """Its unit; "{samples}" stands for what a sample is called: "{samples}/s"."""
+    of: Callable[[Timed, CaseFacts], float | None]
+    """The value that follows from some steps, above 0; None where they do not support one."""
+    better: str = HIGHER
+    """Whether a higher or a lower value is better."""
+    each: bool = False
+    """It follows only from steps that were timed individually."""
+    says: str = ""
+    """What it is, in a sentence, for help and documentation."""
+    verdicts: tuple[str, str] = ("better", "worse")
+    """How a case that is shown to be better, or worse, is called: ("faster", "slower")."""
+
+    def __post_init__(self) -> None:
+        if self.better not in (HIGHER, LOWER):
+            raise ValueError(f"metric {self.name}: {self.better!r} is neither higher nor lower")
+
+    def unit_of(self, facts: CaseFacts) -> str:
+        """The unit with the name of the samples filled in."""
+        return self.unit.format(samples=facts.samples)
+
+    def ratio(self, value: float, baseline: float) -> float:
+        """How many times as good `value` is: above 1 where it is better than the baseline's.
+
+        It is value / baseline where higher values are better, else baseline / value.
+        """
+        return value / baseline if self.better == HIGHER else baseline / value
+
+
+def merged(parts: Iterable[Timed]) -> Timed:
+    """The steps of several rounds together; there must be one at least, all of the same kind."""
+    found = list(parts)
+    marks: dict[str, list[int]] = {}
+    for part in found:
+        for name, values in part.marks.items():
+            marks.setdefault(name, []).extend(values)
+    joules = [part.joules for part in found]
+    return Timed(
+        steps=sum(part.steps for part in found),
+        nanoseconds=[value for part in found for value in part.nanoseconds],
+        each=found[0].each,
+        marks=marks,
+        joules=None if None in joules else sum(filter(None, joules)),
+    )
+
+
+def percentile(values: Sequence[float], rank: float) -> float | None:
+    """The nearest-rank percentile, or None where the sample is too small to support it.
+
+    At least one value must lie beyond it: 1,000 are needed for 99.9, 10 for 90.
+    """
+    count = len(values)
+    if not count or count * (1 - rank / 100) < 1 - 1e-9:
+        return None
+    return sorted(values)[math.ceil(count * rank / 100 - 1e-9) - 1]
+
+
+def steps_for(rank: float) -> int:
+    """The smallest sample that supports a percentile."""
+    return math.ceil(100 / (100 - rank) - 1e-9)
+
+
+def _throughput(timed: Timed, facts: CaseFacts) -> float | None:
+    return timed.steps * facts.samples_per_step / (sum(timed.nanoseconds) / 1e9)
+
+
+def _latency_mean(timed: Timed, facts: CaseFacts) -> float | None:
+    return sum(timed.nanoseconds) / len(timed.nanoseconds) / 1e6
+
+
+def _joules_per_sample(timed: Timed, facts: CaseFacts) -> float | None:
+    # A counter that has not moved has not measured anything.
+    return timed.joules / (timed.steps * facts.samples_per_step) if timed.joules else None
+
+
+def _latency(rank: float) -> Metric:
+    def of(timed: Timed, facts: CaseFacts) -> float | None:
+        found = percentile(timed.nanoseconds, rank)
+        return None if found is None else found / 1e6
+
+    return Metric(
+        name=f"latency_p{rank:g}",
+        title=f"latency p{rank:g}",
+        unit="ms",
+        of=of,
+        better=LOWER,
+        each=True,
+        says=f"duration of a step, percentile {rank:g}",
+        verdicts=("faster", "slower"),
+    )
+
+
+THROUGHPUT = Metric(
+    name="throughput",
+    title="throughput",
+    unit="{samples}/s",
+    of=_throughput,
+    says="samples per second",
+    verdicts=("faster", "slower"),
+)
+LATENCY_MEAN = Metric(
+    name="latency_mean",
+    title="mean latency",
+    unit="ms",
+    of=_latency_mean,
+    better=LOWER,
+    each=True,
+    says="mean duration of a step",
+    verdicts=("faster", "slower"),
+)
+LATENCIES = (LATENCY_MEAN, *map(_latency, PERCENTILES))
+JOULES_PER_SAMPLE = Metric(
+    name="joules_per_sample",
+    title="energy of a sample",
+    unit="J",
+    of=_joules_per_sample,
+    better=LOWER,
+    says="energy that a sample takes",
+)
