@@ -41,10 +41,10 @@ from typing import TYPE_CHECKING
 from mbench.contract.tier import TUNED
 from mbench.engine.variables import thread_variables
 from mbench.environments.locate import find
-from mbench.environments.spec import parse
 from mbench.machine import memory_layout
 from mbench.machine.system import usable_cores
 from mbench.plugins.manager import Plugins
+from mbench.spec.framework import parse
 from mbench.stats import Interval, geometric_interval
 
 if TYPE_CHECKING:

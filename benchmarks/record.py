@@ -15,10 +15,10 @@ from pathlib import Path
 from mbench.contract.case import Case
 from mbench.engine.launch import launch
 from mbench.environments.locate import find
-from mbench.environments.spec import parse
 from mbench.machine.system import describe_system, usable_cores
 from mbench.measure.warmup import warm_up
 from mbench.plugins.manager import Plugins
+from mbench.spec.framework import parse
 
 
 def main() -> None:

@@ -31,9 +31,9 @@ from mbench.contract.tier import TUNED
 from mbench.engine.launch import launch
 from mbench.engine.variables import thread_variables
 from mbench.environments.locate import find
-from mbench.environments.spec import parse
 from mbench.machine.system import usable_cores
 from mbench.plugins.manager import Plugins
+from mbench.spec.framework import parse
 from mbench.stats import pair_of, ratio
 
 ROOT = Path(__file__).resolve().parent

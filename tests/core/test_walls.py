@@ -142,10 +142,8 @@ CLIMBS: set[str] = {
     "plugins/manager.py -> reports",
     "reports/html/article.py -> explain",
     "spec/adaptive.py -> measure",
-    "spec/arm.py -> environments",
     "spec/fixed_steps.py -> measure",
     "spec/order.py -> engine",
-    "spec/planning.py -> environments",
     "spec/presets.py -> explain",
 }
 """What still imports a higher layer."""

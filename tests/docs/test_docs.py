@@ -18,7 +18,7 @@ from mbench.contract.outcome import OUTCOMES
 from mbench.contract.precision import PRECISIONS
 from mbench.plugins import hooks
 from mbench.results import frozen_parameters
-from mbench.spec.arm import parse_arm
+from mbench.spec.arm import Arm
 from mbench.verify import tolerances
 from mbench.verify.judge import CHECKS
 from mbench.workloads.workload import Workload
@@ -160,7 +160,7 @@ def check(parent: click.Context, words: list[str], *, where: str) -> None:
     except click.ClickException as error:
         pytest.fail(f"{where}: {error.format_message()}")
     for framework in context.params.get("frameworks", ()):
-        parse_arm(framework)
+        Arm(framework)
 
 
 def test_links_lead_somewhere(pages, root):

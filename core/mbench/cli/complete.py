@@ -69,10 +69,10 @@ def arms(names: Values = frameworks, *, many: bool = False) -> Completer:
 def settings(arm: str, context: click.Context) -> list[str]:
     """What may follow an arm, behind it."""
     from mbench.errors import MbenchError
-    from mbench.spec.arm import parse_arm, words
+    from mbench.spec.arm import Arm, words
 
     try:
-        known = words(plugins(context).adapter(parse_arm(arm).spec.name))
+        known = words(plugins(context).adapter(Arm(arm).spec.name))
     except MbenchError:
         return []
     return [f"{arm}:{word}" for word in known if word not in arm.split(":")]

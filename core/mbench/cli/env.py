@@ -78,10 +78,10 @@ def create(
         return
     from mbench.environments.choice import choose
     from mbench.environments.locate import provide
-    from mbench.environments.spec import named, parse
     from mbench.errors import UsageError
     from mbench.machine.devices import usual
     from mbench.progress.progress import open_progress
+    from mbench.spec.framework import named, parse
 
     specs = [parse(text) for text in chain(*words)]
     adapters = [plugins(context).adapter(spec.name) for spec in specs]

@@ -184,7 +184,7 @@ def rest_of(context: click.Context, run: Run) -> Order:
 
 def comparison_of(run: Run, plugins: Plugins) -> Comparison:
     """The run's first comparison, planned as it was; raises UsageError where it has none."""
-    from mbench.spec.arm import parse_arm
+    from mbench.spec.arm import Arm
     from mbench.spec.planning import Comparison, Entry, find_adapter, supports
 
     if not run.cases:
@@ -192,7 +192,7 @@ def comparison_of(run: Run, plugins: Plugins) -> Comparison:
     number = min(case.planned.comparison for case in run.cases.values())
     entries: list[Entry] = []
     for case in run.cases_of(number):
-        spec = parse_arm(case.planned.spec).spec
+        spec = Arm(case.planned.spec).spec
         adapter = find_adapter(spec, plugins, device=case.axes.device)
         entry = Entry(
             number=len(entries),

@@ -60,7 +60,7 @@ def command(context: click.Context, /, **_: Any) -> None:
 
 def ordered(context: click.Context) -> Order:
     """What the options ask for of a framework or a suite; raises UsageError."""
-    from mbench.spec.arm import parse_arm
+    from mbench.spec.arm import Arm
     from mbench.spec.suite import find_suite, suite_names
 
     options = context.params
@@ -68,7 +68,7 @@ def ordered(context: click.Context) -> Order:
     suite = find_suite(subject)
     if suite is None:
         adapters, aliases = plugins(context).adapters, plugins(context).aliases
-        name = parse_arm(subject).spec.name
+        name = Arm(subject).spec.name
         if name not in adapters.by_name and name not in aliases:
             known = [*adapters.by_name, *suite_names()]
             hint = nearest(name, known, aliases) + adapters.suspect

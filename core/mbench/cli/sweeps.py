@@ -92,10 +92,10 @@ def of_machines(
 
 def mixed_precision(found: Plugins, frameworks: tuple[str, ...], *, device: str) -> str:
     """The one mixed precision that the frameworks have on a device; raises UsageError."""
-    from mbench.spec.arm import parse_arm
+    from mbench.spec.arm import Arm
 
     with about("--frameworks"):
-        adapters = [found.adapter(parse_arm(text).spec.name) for text in frameworks]
+        adapters = [found.adapter(Arm(text).spec.name) for text in frameworks]
     mixed = {adapter.title: adapter.mixed(device) for adapter in adapters}
     if len(set(mixed.values())) > 1:
         said = ", ".join(f"{precision} in {title}" for title, precision in mixed.items())

@@ -117,7 +117,7 @@ def proven(context: click.Context) -> Verification:
 def quickly(context: click.Context, frameworks: tuple[str, ...]) -> dict[str, Any]:
     """The options as --quick has them; raises UsageError."""
     from mbench.machine.system import usable_cores
-    from mbench.spec.arm import parse_arm
+    from mbench.spec.arm import Arm
     from mbench.verify.proof_case import quickest
 
     options, found = context.params, plugins(context)
@@ -132,7 +132,7 @@ def quickly(context: click.Context, frameworks: tuple[str, ...]) -> dict[str, An
         return options
     of_each = [
         [case.model for case in quickest(
-            found.adapter(parse_arm(text).spec.name), found.workloads.unique(), device="cpu",
+            found.adapter(Arm(text).spec.name), found.workloads.unique(), device="cpu",
             mode=(options["mode"] or ("train",))[0], threads=usable_cores(),
         )]
         for text in frameworks

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 from mbench.environments import managed, probe
 from mbench.environments.choice import choose, is_here, of_one
 from mbench.environments.environment import Environment
-from mbench.environments.spec import parse
 from mbench.errors import EnvironmentUnavailable, UsageError
 from mbench.plugins.adapter_metadata import size
+from mbench.spec.framework import parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mbench.contract.adapter import Adapter
     from mbench.environments.choice import Choice, Wanted
     from mbench.environments.record import Record
-    from mbench.environments.spec import FrameworkSpec
+    from mbench.spec.framework import FrameworkSpec
 
 NO_PROVISION = "--no-provision was given"
 

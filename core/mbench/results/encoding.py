@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mbench.contract.reading import Malformed, printable, read_fields
 from mbench.machine.sample import GpuSample, Sample
 from mbench.results.events import EVENTS
+from mbench.spec.arm import Arm
 
 if TYPE_CHECKING:
     from mbench.results.events import Event
@@ -40,6 +41,8 @@ def decode(line: str) -> Event | None:
 
 def plain(value: Any) -> Any:
     """A record as plain JSON data."""
+    if isinstance(value, Arm):
+        return printable(value.text)
     if is_dataclass(value):
         found = {f.name: plain(getattr(value, f.name)) for f in fields(value)}
         sparse = isinstance(value, Sample | GpuSample)

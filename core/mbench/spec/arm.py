@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 from mbench.contract.axes import AXES, Axis, Variables
 from mbench.contract.tier import BEST
-from mbench.environments.spec import FrameworkSpec, parse
 from mbench.errors import UsageError
 from mbench.machine.devices import names
 from mbench.plugins.manager import nearest
+from mbench.spec.framework import FrameworkSpec, parse
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from mbench.contract.adapter import Adapter
 
-__all__ = ["Arm", "label", "parse_arm", "settings", "words"]
+__all__ = ["Arm", "label", "settings", "words"]
 
-APART = re.compile(r"(?<!:):(?!:)")
+COLON = re.compile(r"(?<!:):(?!:)")
 VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
 WORDS = tuple(axis for axis in AXES if axis.setting and axis.kind != Variables)
 """The axes that a word sets, apart from the variables, whose names are users'."""
@@ -30,21 +30,36 @@ OPTIONS = {"model": "--models"}
 """Of axes whose options are not called as they are."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Arm:
-    """`words` are its settings as they were given."""
+    """A framework with settings, as it is written. A colon of a path or a value is doubled.
+
+    Raises UsageError where it names no framework.
+    """
 
     text: str
-    spec: FrameworkSpec
-    words: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        framework, *words = self._parts
+        if not all(words):
+            raise UsageError(
+                f"{self.text!r} has an empty setting: write {framework} or {framework}:SETTING"
+            )
+        parse(framework)
 
-def parse_arm(text: str) -> Arm:
-    """Raises UsageError where it names no framework. A colon of a path or a value is doubled."""
-    framework, *words = (part.replace("::", ":").strip() for part in APART.split(text))
-    if not all(words):
-        raise UsageError(f"{text!r} has an empty setting: write {framework} or {framework}:SETTING")
-    return Arm(text=text.strip(), spec=parse(framework), words=tuple(words))
+    @property
+    def spec(self) -> FrameworkSpec:
+        """The framework, without its settings."""
+        return parse(self._parts[0])
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Its settings, as they are written."""
+        return tuple(self._parts[1:])
+
+    @property
+    def _parts(self) -> list[str]:
+        return [part.replace("::", ":").strip() for part in COLON.split(self.text)]
 
 
 def settings(

@@ -13,10 +13,10 @@ from mbench.contract.axes import AXES, MACHINE, name
 from mbench.contract.case import Case
 from mbench.contract.scale import parse_scale
 from mbench.contract.tier import BEST, TIERS, tier_of
-from mbench.environments.spec import named
 from mbench.errors import PluginFailed, UsageError, about
 from mbench.plugins.manager import nearest
-from mbench.spec.arm import label, parse_arm, settings
+from mbench.spec.arm import Arm, label, settings
+from mbench.spec.framework import named
 from mbench.spec.parts import parts_of
 from mbench.spec.selection import load_workload, reference_of, select
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from mbench.contract.adapter import Adapter
     from mbench.contract.axes import Axis
     from mbench.contract.scale import Scale
-    from mbench.environments.spec import FrameworkSpec
     from mbench.plugins.manager import Plugins
+    from mbench.spec.framework import FrameworkSpec
     from mbench.workloads.workload import Workload
 
 __all__ = [
@@ -145,7 +145,7 @@ def plan_all(sweeps: Sequence[Sweep], plugins: Plugins) -> list[Comparison]:
 def plan(sweep: Sweep, plugins: Plugins) -> list[Comparison]:
     """All comparisons; raises UsageError with the nearest names for whatever does not exist."""
     with about("--frameworks"):
-        arms = [parse_arm(text) for text in sweep.frameworks]
+        arms = [Arm(text) for text in sweep.frameworks]
         adapters = [find_adapter(arm.spec, plugins, device=sweep.device) for arm in arms]
     wanted = values_of(sweep, adapters)
     with about("--operators" if sweep.in_parts else "--models"):

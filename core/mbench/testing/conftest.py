@@ -8,10 +8,10 @@ import pytest
 
 from mbench.engine.scratch import scratch
 from mbench.environments.locate import find
-from mbench.environments.spec import parse
 from mbench.errors import MbenchError
 from mbench.machine.devices import usual
 from mbench.plugins.manager import Plugins
+from mbench.spec.framework import parse
 from mbench.testing.subject import Subject
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from mbench.contract.adapter import Adapter
     from mbench.engine.worker import Worker
-    from mbench.environments.spec import FrameworkSpec
+    from mbench.spec.framework import FrameworkSpec
 
 PLUGINS = pytest.StashKey[Plugins]()
 

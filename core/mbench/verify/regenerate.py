@@ -18,9 +18,9 @@ from mbench.contract import wire
 from mbench.contract.case import Case
 from mbench.engine.launch import launch
 from mbench.environments.locate import find
-from mbench.environments.spec import parse
 from mbench.machine.system import usable_cores
 from mbench.plugins.manager import Plugins
+from mbench.spec.framework import parse
 from mbench.spec.selection import load_workload, reference_of
 from mbench.verify.proof_case import proof_case
 from mbench.verify.reference import (

@@ -11,8 +11,8 @@ import pytest
 from mbench.cli.builtin import mbench_workloads
 from mbench.engine.scratch import scratch
 from mbench.environments.locate import find
-from mbench.environments.spec import parse
 from mbench.errors import EnvironmentUnavailable
+from mbench.spec.framework import parse
 from mbench.testing.subject import Subject
 
 THOROUGH = "test_a_compiler_takes_each_batch_and_does_the_same_after_loading[xla-train]"

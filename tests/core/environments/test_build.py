@@ -17,8 +17,8 @@ from toy import ToyAdapter, gated
 
 from mbench.environments import managed
 from mbench.environments.locate import find
-from mbench.environments.spec import parse
 from mbench.errors import EnvironmentUnavailable
+from mbench.spec.framework import parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

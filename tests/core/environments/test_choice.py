@@ -11,8 +11,8 @@ from toy import ToyAdapter
 from mbench.environments import managed, record
 from mbench.environments.choice import choose
 from mbench.environments.locate import find
-from mbench.environments.spec import parse
 from mbench.errors import EnvironmentUnavailable
+from mbench.spec.framework import parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,8 +13,8 @@ from toy import ToyAdapter, installed
 
 from mbench.environments import managed
 from mbench.environments.locate import find, home, present
-from mbench.environments.spec import parse
 from mbench.errors import EnvironmentUnavailable, UsageError
+from mbench.spec.framework import parse
 
 if TYPE_CHECKING:
     from mbench.environments.environment import Environment

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 import pytest
 
 from mbench.engine.outcome import CaseEnded
-from mbench.environments.spec import parse
 from mbench.errors import EnvironmentUnavailable
 from mbench.measure import environment_pool
+from mbench.spec.framework import parse
 
 
 @pytest.fixture

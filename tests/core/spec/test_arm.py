@@ -13,7 +13,7 @@ FLAKY = Flaky()
 
 def settings(text, adapter=FLAKY, **wanted):
     return module.settings(
-        module.parse_arm(text), adapter, wanted=wanted, others=[Tiny(), FLAKY], sizes={"image_size"}
+        module.Arm(text), adapter, wanted=wanted, others=[Tiny(), FLAKY], sizes={"image_size"}
     )
 
 
@@ -42,7 +42,7 @@ def test_what_an_arm_sets(text, found):
     ],
 )
 def test_a_python_has_settings_behind_it(text, python, words):
-    arm = module.parse_arm(text)
+    arm = module.Arm(text)
     assert (str(arm.spec.python), arm.words) == (python, words)
 
 
@@ -100,7 +100,7 @@ def test_what_is_swept_cannot_be_set_for_one():
     ],
 )
 def test_however_it_is_written_it_has_one_name(text, label):
-    spec = module.parse_arm(text).spec
+    spec = module.Arm(text).spec
     found = settings(text)
     assert module.label(spec, found, FLAKY) == label
     assert settings(label) == found

@@ -12,9 +12,9 @@ from mbench_tiny import Flaky, Tiny
 from mbench.contract.wire import Observation, StepEvidence
 from mbench.engine.outcome import CaseEnded
 from mbench.environments.locate import find
-from mbench.environments.spec import parse
 from mbench.results.proof import PROVEN, SHOWN
 from mbench.sdk.plugin import Lack
+from mbench.spec.framework import parse
 from mbench.verify.prove import prove
 from mbench.verify.reference import SEEDS, load
 from mbench.verify.shown import judge_shown

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from mbench.environments.spec import FrameworkSpec, parse
 from mbench.errors import UsageError
+from mbench.spec.framework import FrameworkSpec, parse
 
 
 @pytest.mark.parametrize(
