@@ -16,6 +16,15 @@ import io
 import os
 import time
 
+from mbench.measure.activity import (
+    BlockBegan,
+    BlockEnded,
+    ComparisonBegan,
+    MeasuringBegan,
+    PhaseBegan,
+    ProcessBegan,
+    RunPlanned,
+)
 from mbench.progress.live import LiveProgress
 
 BLOCK_SECONDS = 0.25
@@ -32,12 +41,12 @@ def opened() -> tuple[LiveProgress, Terminal]:
     os.environ |= {"TERM": "xterm-256color", "COLUMNS": "120"}
     terminal = Terminal()
     progress = LiveProgress(terminal)
-    progress.plan([160.0, 160.0])
-    progress.comparison("resnet50 train, batch 8, fp32", list(LABELS))
-    progress.measuring(5, 160.0)
-    progress.process(1)
+    progress.hear(RunPlanned((160.0, 160.0)))
+    progress.hear(ComparisonBegan("resnet50 train, batch 8, fp32", LABELS))
+    progress.hear(MeasuringBegan(5, 160.0))
+    progress.hear(ProcessBegan(1))
     for label in LABELS:
-        progress.phase(label, "warming up")
+        progress.hear(PhaseBegan(label, "warming up"))
     return progress, terminal
 
 
@@ -50,7 +59,7 @@ def idle(_: LiveProgress, seconds: float) -> float:
 
 def within(progress: LiveProgress, seconds: float) -> float:
     """One block that takes all the time, less a second in which the thread comes to rest."""
-    with progress.timing():
+    with progress.quiet():
         time.sleep(1.0)
         return idle(progress, seconds)
 
@@ -61,10 +70,10 @@ def between(progress: LiveProgress, seconds: float) -> float:
     turn = 0
     while time.monotonic() < end:
         label = LABELS[turn % len(LABELS)]
-        progress.round(label, turn // len(LABELS) + 1, 30, seconds=BLOCK_SECONDS)
-        with progress.timing():
+        progress.hear(BlockBegan(label, "round", turn // len(LABELS), 30, BLOCK_SECONDS))
+        with progress.quiet():
             time.sleep(BLOCK_SECONDS)
-        progress.throughput(label, 5.3)
+        progress.hear(BlockEnded(label, 5.3))
         turn += 1
     return time.process_time() - begin
 

@@ -63,8 +63,8 @@ class Watched(LiveProgress):
         super().__init__(io.StringIO())
         self.frames: list[RenderableType] = []
 
-    def draw(self) -> None:
-        super().draw()
+    def tick(self) -> None:
+        super().tick()
         self.frames.append(self.rendered())
 
 

@@ -16,7 +16,8 @@ from mbench import console
 from mbench.cli.main import main
 from mbench.cli.output import check_writable
 from mbench.errors import UsageError
-from mbench.progress.progress import LinesProgress
+from mbench.measure.activity import PhaseBegan
+from mbench.progress.lines import LinesProgress
 
 MBENCH = [sys.executable, "-m", "mbench"]
 COMPARE = ["compare", "--frameworks", "tiny,tiny", "--models", "tiny-model", "--processes", "1",
@@ -55,7 +56,7 @@ def test_a_full_or_lost_stderr_loses_words_and_nothing_else():
         stream = console.Lenient(full)
         progress = LinesProgress(stream)
         for number in range(9):
-            progress.phase("tiny", f"phase {number}" * 2000)
+            progress.hear(PhaseBegan("tiny", f"phase {number}" * 2000))
         stream.flush()
         console.abandon(full)
     closed = io.StringIO()

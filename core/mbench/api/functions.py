@@ -51,7 +51,7 @@ def verify(frameworks: str | Sequence[str], **options: Option) -> Proofs:
         results, interrupted = verify_command.proven(asked.context)
     finally:
         asked.context.close()
-    proofs = Proofs({"schema": 1, "proofs": results})
+    proofs = Proofs({"schema": 1, "proofs": [result.to_dict() for result in results]})
     if interrupted:
         raise Interrupted("interrupted; the same call goes on from here", proofs)
     return proofs
@@ -91,7 +91,7 @@ def load(*runs: str | PathLike[str]) -> pd.DataFrame:
 
 def measured(order: Order, asked: Asked) -> Result:
     """The result of an order; raises Interrupted with what there is of it."""
-    from mbench.progress.progress import open_progress
+    from mbench.progress import open_progress
 
     progress = open_progress(verbosity=asked.context.params["verbosity"])
     try:

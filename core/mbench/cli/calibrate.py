@@ -50,7 +50,7 @@ def command(context: click.Context, /, framework: str, **options: Any) -> None:
     """
     from mbench.measure.preflight import check
     from mbench.measure.run import conduct
-    from mbench.progress.progress import open_progress
+    from mbench.progress import open_progress
 
     order = order_of(context, [sweep_of(context, (framework, framework), options)], options)
     if not order.protocol.side_by_side:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from functools import partial
 from itertools import chain
 
 import click
@@ -80,7 +79,8 @@ def create(
     from mbench.environments.locate import provide
     from mbench.errors import UsageError
     from mbench.machine.devices import usual
-    from mbench.progress.progress import open_progress
+    from mbench.measure.activity import ComparisonBegan, PhaseBegan, phases_of
+    from mbench.progress import open_progress
     from mbench.spec.framework import named, parse
 
     specs = [parse(text) for text in chain(*words)]
@@ -93,14 +93,14 @@ def create(
     wanted = list(zip(specs, adapters, strict=True))
     chosen = choose(wanted, accelerator=accelerator, here=False)
     progress = open_progress(color=context.color)
-    progress.comparison("environments", [spec.text for spec in specs])
+    progress.hear(ComparisonBegan("environments", tuple(spec.text for spec in specs)))
     built = []
     try:
         for spec, adapter in wanted:
-            report = partial(progress.phase, spec.text)
+            report = phases_of(spec.text, progress)
             environment = provide(spec, adapter, chosen.get(spec.text), report=report)
             built.append(f"{spec.text}: {environment.python.parent.parent}")
-            progress.phase(spec.text, "built")
+            progress.hear(PhaseBegan(spec.text, "built", over=True))
     finally:
         progress.close()
         for line in built:

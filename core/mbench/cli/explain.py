@@ -97,7 +97,7 @@ def take_apart(
     same file.
     """
     from mbench.explain.kernels import kernels as told_kernels
-    from mbench.progress.progress import open_progress
+    from mbench.progress import open_progress
     from mbench.results.run import load_run
 
     options = context.params

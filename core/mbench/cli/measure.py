@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     import click
 
-    from mbench.progress.progress import Progress
+    from mbench.measure.activity import Listener
     from mbench.results.store import RunWriter
     from mbench.spec.order import Order
     from mbench.spec.planning import Comparison, Sweep
@@ -60,12 +60,12 @@ def order_for(
     )
 
 
-def carry_out(order: Order, progress: Progress) -> tuple[RunWriter, bool]:
+def carry_out(order: Order, listener: Listener) -> tuple[RunWriter, bool]:
     """Measure, unless nothing can come of it; also say whether Ctrl-C ended it."""
     from mbench.measure.run import conduct
 
     warn(order)
-    return conduct(order, progress)
+    return conduct(order, listener)
 
 
 def warn(order: Order) -> None:
@@ -94,7 +94,7 @@ def measure(context: click.Context, order: Order) -> int:
     exporter = chosen_exporter(context, options["exporter"])
     check_writable(options["output"])
     from mbench.measure.run import rest_of
-    from mbench.progress.progress import open_progress
+    from mbench.progress import open_progress
 
     progress = open_progress(verbosity=options["verbosity"], color=context.color)
     if options["dry_run"]:

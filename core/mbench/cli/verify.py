@@ -74,23 +74,24 @@ def command(context: click.Context, /, **options: Any) -> None:
     check_writable(options["output"])
     tell_defaults(context)
     results, interrupted = proven(context)
+    proofs = [result.to_dict() for result in results]
     if options["format_"] == "json":
-        text = json.dumps({"schema": 1, "proofs": results}, indent=2, allow_nan=False) + "\n"
+        text = json.dumps({"schema": 1, "proofs": proofs}, indent=2, allow_nan=False) + "\n"
     else:
         from mbench.reports.proofs import render
 
-        text = render(results)
+        text = render(proofs)
     deliver(text, options["output"], format_=options["format_"])
     if interrupted:
         tell("interrupted; the same command goes on from here")
         context.exit(130)
-    context.exit(0 if all(result["outcome"] == "ok" for result in results) else 1)
+    context.exit(0 if all(result.outcome == "ok" for result in results) else 1)
 
 
 def proven(context: click.Context) -> Verification:
     """What the options ask for, proven; raises UsageError."""
     from mbench.measure.verification import verify
-    from mbench.progress.progress import open_progress
+    from mbench.progress import open_progress
     from mbench.spec.planning import plan
 
     options = context.params

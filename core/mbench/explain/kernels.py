@@ -9,26 +9,27 @@ from mbench.contract.device import HOST
 from mbench.engine.outcome import CaseEnded
 from mbench.engine.scratch import scratch
 from mbench.explain.observe import observe
+from mbench.measure.activity import PhaseBegan
 from mbench.measure.environment_pool import EnvironmentPool
 
 if TYPE_CHECKING:
-    from mbench.progress.progress import Progress
+    from mbench.measure.activity import Listener
     from mbench.results.store import RunWriter
     from mbench.spec.order import Order
 
 __all__ = ["kernels"]
 
 
-def kernels(order: Order, store: RunWriter, progress: Progress) -> list[dict[str, Any]]:
+def kernels(order: Order, store: RunWriter, listener: Listener) -> list[dict[str, Any]]:
     """Of each case of the first comparison, as plain data; why there are none, where that is so."""
     whole = order.comparisons[0]
     homes = EnvironmentPool(
-        comparisons=[whole], accelerator=order.device, provision=False, progress=progress
+        comparisons=[whole], accelerator=order.device, provision=False, listener=listener
     )
     found = []
     with scratch():
         for entry in whole.entries:
-            progress.phase(entry.label, "telling its kernels")
+            listener.hear(PhaseBegan(entry.label, "telling its kernels"))
             log = store.log_path(f"{entry.number:03}-{entry.spec.name}-kernels.log")
             try:
                 seen = observe(

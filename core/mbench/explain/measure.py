@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from mbench.engine.jobs import together
+from mbench.measure.activity import ComparisonBegan
 from mbench.measure.rounds import Interleaved
 from mbench.results import events
 
@@ -80,7 +81,8 @@ class Shared(Interleaved):
         self.pool = pool
         self.begin = time.monotonic()
         if self.entries:
-            self.progress.comparison(self.comparison.title, [entry.label for entry in self.entries])
+            labels = tuple(entry.label for entry in self.entries)
+            self.listener.hear(ComparisonBegan(self.comparison.title, labels))
             self.measure_set(process, deadline=float("inf"))
 
     def launched(self, entry: Entry, process: int, stack: ExitStack) -> Launched:

@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from mbench.contract import wire
 from mbench.contract.precision import PRECISIONS
 from mbench.engine.outcome import CaseEnded
+from mbench.measure.activity import Notice, PhaseBegan
 from mbench.results import clocks, events
+from mbench.results.proof import ProofRecord
 from mbench.spec.planning import supports
-from mbench.verify.judge import judge_along
-from mbench.verify.observer import Wanted
-from mbench.verify.prove import prove_all
+from mbench.verify.judge import CheckResult, judge_along
+from mbench.verify.observer import ProofRequest, Proving
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
+    from collections.abc import Sequence
 
     from mbench.contract.case import Case
     from mbench.engine.worker import Worker
     from mbench.environments.environment import Environment
-    from mbench.progress.progress import Progress
-    from mbench.results.proof import ProofRecord
+    from mbench.measure.activity import Listener
     from mbench.results.store import RunWriter
     from mbench.spec.planning import Entry
+    from mbench.verify.prove import Verifier
 
 __all__ = ["Ceilings"]
 
@@ -64,9 +63,9 @@ class Ceilings:
     own, and nothing that is timed shares a process with it.
     """
 
-    def __init__(self, store: RunWriter, progress: Progress) -> None:
+    def __init__(self, store: RunWriter, listener: Listener) -> None:
         self.store = store
-        self.progress = progress
+        self.listener = listener
         self._known: set[tuple[str, ...]] = set()
         self._proven: dict[tuple[str, ...], str] = {}
         """Why each operator has no ceiling; empty where it is what it is called."""
@@ -74,17 +73,11 @@ class Ceilings:
     def knows(self, entry: Entry) -> bool:
         return key(entry) in self._known
 
-    def prove(
-        self,
-        entries: Sequence[tuple[Entry, Environment]],
-        *,
-        log: Callable[[Entry], Path],
-        **how: Any,
-    ) -> None:
-        """That products and sums of small matrices are that, before anything is timed; `how` is as
-        in `prove_all`. What is not proven, or has been before, has that for its reason.
+    def prove(self, entries: Sequence[tuple[Entry, Environment]], verifier: Verifier) -> None:
+        """Prove products and sums of small matrices before anything is timed, each once. An
+        operator without a proof has no ceiling.
         """
-        wanted = []
+        wanted: dict[ProofRequest, tuple[str, tuple[str, ...]]] = {}
         for entry, environment in entries:
             for operator in operators(entry):
                 of_whom = (*key(entry), operator)
@@ -92,23 +85,22 @@ class Ceilings:
                 if of_whom in self._proven or not supports(entry.adapter, case).supported:
                     continue
                 self._proven[of_whom] = "not proven"
-                one = Wanted(
-                    adapter=entry.adapter,
-                    environment=environment,
-                    case=case,
-                    log=log(entry),
-                    report=partial(self.progress.phase, entry.label),
-                    ended=partial(self.ended, of_whom),
-                    failed=self.progress.say,
+                log = self.store.log_path(f"{entry.number:03}-{entry.spec.name}-ceiling.log")
+                request = ProofRequest(
+                    adapter=entry.adapter, environment=environment, case=case, log=log
                 )
-                wanted.append(one)
-        prove_all(wanted, **how)
-
-    def ended(self, of_whom: tuple[str, ...], found: ProofRecord | CaseEnded) -> None:
-        if isinstance(found, CaseEnded):
-            self._proven[of_whom] = str(found)
-        else:
-            self._proven[of_whom] = f"not-equal: {found.failures[0]}" if found.failures else ""
+                wanted[request] = entry.label, of_whom
+        for request, found in verifier.verify(list(wanted)):
+            label, of_whom = wanted[request]
+            match found:
+                case Proving(text):
+                    self.listener.hear(PhaseBegan(label, text))
+                case CheckResult():
+                    self.listener.hear(Notice(str(found)))
+                case ProofRecord(failures=failures):
+                    self._proven[of_whom] = f"not-equal: {failures[0]}" if failures else ""
+                case CaseEnded():
+                    self._proven[of_whom] = str(found)
 
     def find(self, entry: Entry, worker: Worker) -> None:
         """Time all sizes; one that cannot be made says why, and ends nothing."""
@@ -185,7 +177,7 @@ class Ceilings:
         steps = max(1, round(block_seconds / seconds))
         found = []
         for _ in range(BLOCKS):
-            with self.progress.timing():
+            with self.listener.quiet():
                 found += worker.run(steps).nanoseconds
         if (faster := unseen * steps / min(found)) > MEMORY_FACTOR:
             raise Doubtful(f"steps on inputs that it had seen were {faster:.3g} times as fast")

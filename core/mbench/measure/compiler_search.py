@@ -13,6 +13,7 @@ from mbench.engine.device_memory import watch
 from mbench.engine.launch import launch
 from mbench.engine.outcome import CaseEnded
 from mbench.engine.worker import pids_here
+from mbench.measure.activity import PhaseBegan
 from mbench.measure.order import next_round
 from mbench.measure.trial import most
 from mbench.measure.warmup import warm_up
@@ -99,7 +100,7 @@ class Contest:
             if number and (len(self.left) < 2 or spent + longest > seconds):
                 break
             said = f"trying compilers {', '.join(self.left)}: process {number + 1} of {SETS}"
-            self.bench.progress.phase(self.entry.label, said)
+            self.bench.listener.hear(PhaseBegan(self.entry.label, said))
             self.measure_set(number)
             self.drop()
             longest = max(longest, time.monotonic() - begin - spent)
@@ -116,7 +117,7 @@ class Contest:
             for at in range(ROUNDS):
                 for runner in next_round(runners, last=last, chance=self.random):
                     last = runner
-                    with self.guard(runner.name, runner), self.bench.progress.timing():
+                    with self.guard(runner.name, runner), self.bench.listener.quiet():
                         self.turn(runner, number, at)
                 runners = [runner for runner in runners if runner.name in self.left]
             for runner in runners:

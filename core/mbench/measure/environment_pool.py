@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 from mbench.engine.outcome import CaseEnded
 from mbench.environments.locate import NO_PROVISION, find
 from mbench.errors import EnvironmentUnavailable
+from mbench.measure.activity import phases_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from mbench.environments.environment import Environment
-    from mbench.progress.progress import Progress
+    from mbench.measure.activity import Listener
     from mbench.spec.planning import Comparison, Entry
 
 __all__ = ["EnvironmentPool"]
@@ -29,13 +30,13 @@ class EnvironmentPool:
         comparisons: Iterable[Comparison],
         accelerator: str,
         provision: bool,
-        progress: Progress,
+        listener: Listener,
     ) -> None:
         """`comparisons` are all of the command, whose frameworks run on one Python if they can."""
         self.comparisons = list(comparisons)
         self.accelerator = accelerator
         self.provision = provision
-        self.progress = progress
+        self.listener = listener
         self._found: dict[str, Environment | EnvironmentUnavailable] = {}
 
     def of(self, entry: Entry) -> Environment:
@@ -48,7 +49,7 @@ class EnvironmentPool:
                     entry.adapter,
                     accelerator=self.accelerator,
                     provision=self.provision and self.is_needed(key),
-                    report=lambda text: self.progress.phase(entry.label, text),
+                    report=phases_of(entry.label, self.listener),
                     beside=[(e.spec, e.adapter) for c in self.comparisons for e in c.entries],
                     why_not=LEFT_ALONE if self.provision else NO_PROVISION,
                 )

@@ -13,8 +13,10 @@ from mbench.engine.outcome import CaseEnded
 from mbench.errors import MbenchError
 from mbench.explain.measure import measure_in_turn
 from mbench.measure import facts
+from mbench.measure.activity import CaseStopped, ComparisonBegan, RunPlanned
 from mbench.measure.resume import is_done, is_ended, is_written
 from mbench.measure.search import Search
+from mbench.measure.verification import prove
 from mbench.results import events
 
 if TYPE_CHECKING:
@@ -48,7 +50,7 @@ def execute(comparisons: Sequence[Comparison], bench: RunContext) -> None:
         if comparison.settled and (earlier is None or not is_written(earlier, comparison)):
             write_cases(comparison, bench)
     missing = [c for c in comparisons if earlier is None or not is_done(earlier, c)]
-    bench.progress.plan(planned(missing, bench))
+    bench.listener.hear(RunPlanned(tuple(planned(missing, bench))))
     if bench.protocol.together:
         measure_together(missing, bench)
         return
@@ -77,7 +79,7 @@ def measure_together(comparisons: Sequence[Comparison], bench: RunContext) -> No
     def lost(entry: Entry, end: CaseEnded) -> None:
         environments[of_entry[entry.number]].pop(entry.label, None)
         bench.store.append(facts.outcome(entry, end))
-        bench.progress.ended(entry.label, end)
+        bench.listener.hear(CaseStopped(entry.label, end))
 
     found = []
     for entry in [entry for comparison in comparisons for entry in comparison.entries]:
@@ -90,15 +92,17 @@ def measure_together(comparisons: Sequence[Comparison], bench: RunContext) -> No
         else:
             environments[of_entry[entry.number]][entry.label] = environment
             found.append((entry, environment))
-    if bench.prove is not None:
-        bench.prove(found, lost)
+    if bench.verify:
+        for entry, end in prove(found, bench):
+            lost(entry, end)
     measure_in_turn(comparisons, environments, bench)
 
 
 def measure(comparison: Comparison, bench: RunContext) -> None:
     """One comparison, once what it leaves open is found."""
     bench = replace(bench, room=room_on(comparison.entries[0].case, bench.launcher))
-    bench.progress.comparison(comparison.title, [entry.label for entry in comparison.entries])
+    labels = tuple(entry.label for entry in comparison.entries)
+    bench.listener.hear(ComparisonBegan(comparison.title, labels))
     ended: Mapping[str, CaseEnded] = {}
     if not comparison.settled:
         search = Search(comparison, bench)
@@ -117,7 +121,7 @@ def measure(comparison: Comparison, bench: RunContext) -> None:
     def lost(entry: Entry, end: CaseEnded) -> None:
         environments.pop(entry.label, None)
         bench.store.append(facts.outcome(entry, end))
-        bench.progress.ended(entry.label, end)
+        bench.listener.hear(CaseStopped(entry.label, end))
 
     found = []
     for entry in comparison.entries:
@@ -130,8 +134,9 @@ def measure(comparison: Comparison, bench: RunContext) -> None:
             found.append((entry, environments[entry.label]))
         except (CaseEnded, MbenchError, Malformed) as error:
             lost(entry, CaseEnded.of(error))
-    if bench.prove is not None:
-        bench.prove(found, lost)
+    if bench.verify:
+        for entry, end in prove(found, bench):
+            lost(entry, end)
     measurement_of(bench.protocol)(comparison, environments, bench).run()
 
 

@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from mbench.console import counted
+from mbench.measure.activity import BlockBegan, BlockEnded, MeasuringBegan, PhaseBegan, ProcessBegan
 from mbench.measure.measurement import Measurement, Runner
 from mbench.measure.resume import first_missing
 from mbench.measure.warmup import Warmup
@@ -27,12 +28,12 @@ class Sequential(Measurement[Counted]):
 
     def run(self) -> None:
         """Every process of every case; cases that fall short get their outcome and leave."""
-        self.progress.measuring(self.protocol.processes * len(self.entries), None)
+        self.listener.hear(MeasuringBegan(self.protocol.processes * len(self.entries), None))
         for at, entry in enumerate(list(self.entries)):
             first = first_missing(self.earlier, [entry])
             for process in range(first, self.protocol.processes):
                 if entry in self.entries:
-                    self.progress.process(at * self.protocol.processes + process + 1)
+                    self.listener.hear(ProcessBegan(at * self.protocol.processes + process + 1))
                     with self.guard(entry):
                         self.run_process(entry, process)
         reason = "all processes measured" if self.entries else "no case left to measure"
@@ -45,7 +46,7 @@ class Sequential(Measurement[Counted]):
             return warm_up(run, steps=self.protocol.steps_before)
 
         with ExitStack() as stack:
-            self.progress.phase(entry.label, f"starting, process {process + 1}")
+            self.listener.hear(PhaseBegan(entry.label, f"starting, process {process + 1}"))
             launched = self.launched(entry, process, stack)
             runner = self.start(entry, process, launched, warm_up=warm)
             for epoch in range(self.protocol.counted_epochs):
@@ -65,13 +66,12 @@ class Sequential(Measurement[Counted]):
         while left and (protocol.duration_seconds is None or seconds < protocol.duration_seconds):
             runner.witness.refresh()
             steps = min(left, runner.steps_in(CHUNK_SECONDS)) if cut else left
-            self.progress.steps(
-                runner.entry.label, protocol.steps - left, protocol.steps,
-                seconds=steps * runner.step_seconds,
-            )  # fmt: skip
-            with self.progress.timing():
+            done, expected = protocol.steps - left, steps * runner.step_seconds
+            began = BlockBegan(runner.entry.label, "step", done, protocol.steps, expected)
+            self.listener.hear(began)
+            with self.listener.quiet():
                 rate = self.block(runner, process, epoch, steps=steps, each=each)
-            self.progress.throughput(runner.entry.label, rate)
+            self.listener.hear(BlockEnded(runner.entry.label, rate))
             left -= steps
             seconds += steps * runner.entry.case.samples_per_step / rate
 

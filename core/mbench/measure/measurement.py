@@ -17,6 +17,7 @@ from mbench.engine.watching import watching
 from mbench.engine.worker import pids_here
 from mbench.machine.devices import accelerator
 from mbench.measure import facts
+from mbench.measure.activity import CaseStopped, PhaseBegan
 from mbench.measure.evidence_collector import EvidenceCollector
 from mbench.measure.rounding import STEPS, ask_rounding, unexplained
 from mbench.measure.trial import most
@@ -72,7 +73,7 @@ class Measurement(ABC, Generic[Constants]):
         self.protocol = cast("Constants", bench.protocol)  # it is what named this class
         self.launcher = bench.launcher
         self.store = bench.store
-        self.progress = bench.progress
+        self.listener = bench.listener
         self.sampler = bench.sampler
         self.ceilings = bench.ceilings
         self.room = bench.room
@@ -129,10 +130,10 @@ class Measurement(ABC, Generic[Constants]):
                 self.store.append(fact)
                 if isinstance(fact, events.Calibration):
                     self.calibrated[entry.number] = fact.ratios
-        self.progress.phase(entry.label, "preparing")
+        self.listener.hear(PhaseBegan(entry.label, "preparing"))
         free_before = self.room.free_now() if self.room else 0
         prepared = worker.prepare(entry.case)
-        self.progress.phase(entry.label, "warming up")
+        self.listener.hear(PhaseBegan(entry.label, "warming up"))
         witness = EvidenceCollector(entry, process, worker, self.store, batches=prepared.batches)
         first: list[wire.Seen] = []
 
@@ -257,7 +258,8 @@ class Measurement(ABC, Generic[Constants]):
         wanted = unexplained(self.store.run, [runner.entry for runner in runners])
         for runner in [one for one in runners if one.entry in wanted]:
             with self.guard(runner.entry):
-                self.progress.phase(runner.entry.label, "seeing how far rounding carries it")
+                text = "estimating the effect of rounding"
+                self.listener.hear(PhaseBegan(runner.entry.label, text))
                 runner.worker.resume()
                 limit = max(self.protocol.timeout_seconds, 4 * STEPS * runner.step_seconds)
                 self.store.append(ask_rounding(runner.entry, runner.worker, timeout=limit))
@@ -268,7 +270,7 @@ class Measurement(ABC, Generic[Constants]):
         entry = runner.entry
         if self.ceilings is None or entry not in self.entries or self.ceilings.knows(entry):
             return
-        self.progress.phase(entry.label, "measuring the machine's ceiling")
+        self.listener.hear(PhaseBegan(entry.label, "measuring the machine's ceiling"))
         runner.worker.resume()
         self.ceilings.find(entry, runner.worker)
         runner.worker.stop()
@@ -287,4 +289,4 @@ class Measurement(ABC, Generic[Constants]):
             worker.kill()  # it may be alive, and would run while others are timed
         self.entries.remove(entry)
         self.store.append(facts.outcome(entry, end))
-        self.progress.ended(entry.label, end)
+        self.listener.hear(CaseStopped(entry.label, end))

@@ -14,6 +14,14 @@ from mbench.console import counted
 from mbench.engine.jobs import together
 from mbench.engine.outcome import CaseEnded
 from mbench.engine.watching import paces
+from mbench.measure.activity import (
+    BlockBegan,
+    BlockEnded,
+    Decision,
+    MeasuringBegan,
+    PhaseBegan,
+    ProcessBegan,
+)
 from mbench.measure.measurement import Measurement, Runner
 from mbench.measure.order import next_round
 from mbench.measure.resume import first_missing
@@ -71,8 +79,10 @@ class Interleaved(Measurement[Adaptive]):
         """All sets; records why it stopped. Cases that fall short get their outcome and leave."""
         self.begin = time.monotonic()
         goal = self.protocol.half_width_goal
-        self.progress.measuring(
-            self.protocol.processes if goal is None else None, self.protocol.budget_seconds
+        self.listener.hear(
+            MeasuringBegan(
+                self.protocol.processes if goal is None else None, self.protocol.budget_seconds
+            )
         )
         process = self.first
         while not (reason := self.enough(process)):
@@ -107,7 +117,7 @@ class Interleaved(Measurement[Adaptive]):
     def measure_set(self, process: int, *, deadline: float) -> None:
         """Start, warm up and time one fresh worker per entry; they end with the set."""
         begin = time.monotonic()
-        self.progress.process(process + 1)
+        self.listener.hear(ProcessBegan(process + 1))
 
         with ExitStack() as stack:
             runners = self.start_all(process, stack)
@@ -126,10 +136,12 @@ class Interleaved(Measurement[Adaptive]):
                 round_seconds=per_round,
                 paying=self.paying(setup_seconds=setup, round_seconds=per_round),
             )
-            self.progress.decided(
-                f"process {process + 1}: {counted(rounds, 'round')} of {per_round:.2g} s, as "
-                f"setting it up took {setup:.1f} s "
-                f"and the budget is {self.protocol.budget_seconds:g} s"
+            self.listener.hear(
+                Decision(
+                    f"process {process + 1}: {counted(rounds, 'round')} of {per_round:.2g} s, as "
+                    f"setting it up took {setup:.1f} s "
+                    f"and the budget is {self.protocol.budget_seconds:g} s"
+                )
             )
             begins = {build * rounds // self.protocol.builds
                       for build in range(1, self.protocol.builds)}  # fmt: skip
@@ -162,7 +174,7 @@ class Interleaved(Measurement[Adaptive]):
         runners: list[Runner] = []
         order = self.random.sample(self.entries, len(self.entries))
         for entry in order:
-            self.progress.phase(entry.label, f"starting, process {process + 1}")
+            self.listener.hear(PhaseBegan(entry.label, f"starting, process {process + 1}"))
         jobs = stack.enter_context(together(len(order)))  # a worker ends with the thread it is of
         launching = [
             jobs.once(entry.label, partial(self.launched, entry, process, stack)) for entry in order
@@ -186,7 +198,7 @@ class Interleaved(Measurement[Adaptive]):
         """
         for runner in self.random.sample(runners, len(runners)):
             with self.guard(runner.entry):
-                self.progress.phase(runner.entry.label, "waking the device")
+                self.listener.hear(PhaseBegan(runner.entry.label, "waking the device"))
                 runner.worker.resume()
                 runner.witness.run(runner.steps_in(self.protocol.block_seconds))
                 runner.worker.stop()
@@ -199,7 +211,7 @@ class Interleaved(Measurement[Adaptive]):
         """
         for runner in self.random.sample(runners, len(runners)):
             with self.guard(runner.entry):
-                self.progress.phase(runner.entry.label, "preparing once more")
+                self.listener.hear(PhaseBegan(runner.entry.label, "preparing once more"))
                 runner.worker.resume()
                 prepared = runner.worker.prepare(runner.entry.case)
                 runner.witness.anew()
@@ -250,8 +262,9 @@ class Interleaved(Measurement[Adaptive]):
         for runner in next_round(runners, last=self.last, chance=self.random):
             self.last = runner
             seconds = self.round_seconds([runner])
-            self.progress.round(runner.entry.label, round_number + 1, rounds, seconds=seconds)
-            with self.guard(runner.entry), self.progress.timing():
+            began = BlockBegan(runner.entry.label, "round", round_number, rounds, seconds)
+            self.listener.hear(began)
+            with self.guard(runner.entry), self.listener.quiet():
                 self.turn(runner, process, round_number)
             if runner.entry not in self.entries:
                 runners.remove(runner)
@@ -266,7 +279,7 @@ class Interleaved(Measurement[Adaptive]):
             runner.witness.run(lead)
         rate = self.block(runner, process, round_number, steps=steps, paces=before)
         self.rates.setdefault(entry.number, {}).setdefault(process, {})[round_number] = rate
-        self.progress.throughput(entry.label, rate)
+        self.listener.hear(BlockEnded(entry.label, rate))
         if entry.case.mode == "inference":
             # What is waited for may take far longer than its share of a block.
             alone = runner.witness.run(1) / 1e9

@@ -3,68 +3,62 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from mbench.engine.machines import machines
-from mbench.engine.outcome import CaseEnded
 from mbench.engine.scratch import scratch
 from mbench.engine.variables import inherited
 from mbench.errors import MbenchError, reason_of
 from mbench.machine.sampler import Sampler
 from mbench.machine.system import describe_system
+from mbench.measure.activity import Decision, Stored
 from mbench.measure.ceiling import Ceilings
 from mbench.measure.environment_pool import EnvironmentPool
 from mbench.measure.estimate import foreseen
 from mbench.measure.execute import execute
 from mbench.measure.preflight import check
-from mbench.measure.proving import prove_entries
 from mbench.measure.resume import is_done, take_up
-from mbench.measure.run_context import Prove, RunContext
-from mbench.results import events
+from mbench.measure.run_context import RunContext
 from mbench.results.previous_runs import past_ratios
 from mbench.results.run import file_of, load_run, pick_run
 from mbench.results.runfile import RunFile
 from mbench.results.store import RunWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
+    from collections.abc import Sequence
 
-    from mbench.environments.environment import Environment
     from mbench.machine.records import System
-    from mbench.progress.progress import Progress
-    from mbench.results.proof import ProofRecord
+    from mbench.measure.activity import Listener
     from mbench.results.records import Run
     from mbench.spec.order import Order
-    from mbench.spec.planning import Comparison, Entry
+    from mbench.spec.planning import Comparison
 
 __all__ = ["conduct", "rest_of"]
 
 
-def conduct(order: Order, progress: Progress) -> tuple[RunWriter, bool]:
+def conduct(order: Order, listener: Listener) -> tuple[RunWriter, bool]:
     """Measure, and say whether Ctrl-C ended it; what was measured until then is written down."""
     check(order)
     homes = EnvironmentPool(
         comparisons=order.comparisons, accelerator=order.device, provision=order.provision,
-        progress=progress,
+        listener=listener,
     )  # fmt: skip
     store, comparisons, earlier = open_run(order, homes)
-    ceilings = Ceilings(store, progress) if order.mfu else None
     bench = RunContext(
         protocol=order.protocol,
         launcher=order.launcher,
         homes=homes,
         store=store,
-        progress=progress,
+        listener=listener,
         sampler=Sampler(),
-        prove=prover(order, store, progress, ceilings) if order.verify else None,
-        ceilings=ceilings,
+        verify=order.verify,
+        allow_unequal=order.allow_unequal,
+        ceilings=Ceilings(store, listener) if order.mfu else None,
         expected={each.comparison.number: each.seconds for each in foreseen(order)},
         earlier=earlier,
     )
-    store.heard = progress.event
-    progress.decided(f"run {store.id}, raw values and logs in {store.folder}")
+    store.heard = lambda event: listener.hear(Stored(event))
+    listener.hear(Decision(f"run {store.id}, raw values and logs in {store.folder}"))
     interrupted = False
     try:
         with scratch():
@@ -72,7 +66,7 @@ def conduct(order: Order, progress: Progress) -> tuple[RunWriter, bool]:
         for found in past_ratios(store.run):
             store.append(found)
         store.end("complete")
-        progress.close()
+        listener.close()
     except KeyboardInterrupt:
         interrupted = True
     except OSError as error:  # a full disk above all
@@ -82,7 +76,7 @@ def conduct(order: Order, progress: Progress) -> tuple[RunWriter, bool]:
         ) from error
     finally:
         store.end("interrupted")
-        progress.close()
+        listener.close()
     return store, interrupted
 
 
@@ -110,10 +104,10 @@ def open_run(
     return store, comparisons, earlier
 
 
-def rest_of(order: Order, progress: Progress) -> Order:
+def rest_of(order: Order, listener: Listener) -> Order:
     """What the run that is resumed lacks; raises UsageError where it cannot be. Builds nothing."""
     homes = EnvironmentPool(
-        comparisons=order.comparisons, accelerator=order.device, provision=False, progress=progress
+        comparisons=order.comparisons, accelerator=order.device, provision=False, listener=listener
     )
     comparisons, earlier = found_before(order, system_of(order), homes)
     left = tuple(one for one in comparisons if not is_done(earlier, one))
@@ -137,42 +131,3 @@ def system_of(order: Order) -> System:
     """This machine, with what its workers would inherit."""
     adapters = [entry.adapter for comparison in order.comparisons for entry in comparison.entries]
     return describe_system(inherited(adapters))
-
-
-def prover(order: Order, store: RunWriter, progress: Progress, ceilings: Ceilings | None) -> Prove:
-    """What proves entries' work equal before they are measured, and writes the proofs down. What
-    shows the machine's ceiling is proven with them.
-    """
-    how = {"timeout": order.protocol.timeout_seconds, "launcher": order.launcher}
-
-    def log(entry: Entry, what: str) -> Path:
-        return store.log_path(f"{entry.number:03}-{entry.spec.name}-{what}.log")
-
-    def prove(
-        entries: Sequence[tuple[Entry, Environment]], lost: Callable[[Entry, CaseEnded], None]
-    ) -> None:
-        equal = list(entries)
-
-        def ended(entry: Entry, found: ProofRecord | CaseEnded) -> None:
-            if isinstance(found, CaseEnded):
-                leave(entry, found)
-                return
-            store.append(events.EqualWork(case=entry.number, **vars(found)))
-            if not found.proven and not order.allow_unequal:
-                leave(entry, CaseEnded("not-equal", found.failures[0]))
-
-        def leave(entry: Entry, end: CaseEnded) -> None:
-            equal[:] = [one for one in equal if one[0] is not entry]
-            lost(entry, end)
-
-        prove_entries(
-            entries,
-            progress,
-            log=partial(log, what="proof"),
-            ended=ended,
-            **how,
-        )
-        if ceilings is not None:
-            ceilings.prove(equal, log=partial(log, what="ceiling"), **how)
-
-    return prove

@@ -11,6 +11,7 @@ from mbench.contract.reading import Malformed
 from mbench.engine.memory import worker_limit_bytes
 from mbench.engine.outcome import CaseEnded
 from mbench.errors import MbenchError
+from mbench.measure.activity import PhaseBegan
 from mbench.measure.compiler_search import Contest
 from mbench.measure.trial import said, try_case
 from mbench.results import events
@@ -63,7 +64,7 @@ class Search:
         self.homes = bench.homes
         self.protocol = bench.protocol
         self.store = bench.store
-        self.progress = bench.progress
+        self.listener = bench.listener
         self.ended: dict[str, CaseEnded] = {}
         """By label: what fell short here, and will not be measured."""
         self.logs = 0
@@ -131,7 +132,9 @@ class Search:
             for name in cases
         ]
         best, tied = contest.standing() if contest.left else (None, [])
-        self.progress.phase(entry.label, f"tried compilers {', '.join(map(said, tried))}")
+        self.listener.hear(
+            PhaseBegan(entry.label, f"tried compilers {', '.join(map(said, tried))}")
+        )
         return self.written(entry, "compiler", best, tried, tied=tied)
 
     def with_largest_batch(self, entry: Entry) -> Entry:
@@ -146,7 +149,7 @@ class Search:
         tried: list[Tried] = []
 
         def fits(size: int) -> bool:
-            self.progress.phase(entry.label, f"trying batch {size}")
+            self.listener.hear(PhaseBegan(entry.label, f"trying batch {size}"))
             trial = try_case(
                 size,
                 entry,
@@ -158,7 +161,7 @@ class Search:
                 limit_bytes=limit_bytes,
                 room=self.bench.room,
             )
-            self.progress.phase(entry.label, f"tried batch {said(trial)}")
+            self.listener.hear(PhaseBegan(entry.label, f"tried batch {said(trial)}"))
             tried.append(trial)
             return trial.outcome == "ok"
 

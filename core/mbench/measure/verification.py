@@ -1,47 +1,148 @@
-"""Proves every case of some comparisons, and measures nothing."""
+"""Has cases' work proven equal: before they are measured, or for `mbench verify`."""
 
 from __future__ import annotations
 
-import sys
-from contextlib import closing
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mbench.console import printable
 from mbench.engine import local
 from mbench.engine.machines import machines
 from mbench.engine.outcome import CaseEnded
 from mbench.engine.scratch import folder, scratch
 from mbench.errors import MbenchError
 from mbench.machine.process_end import last_words
+from mbench.measure.activity import (
+    CaseStopped,
+    ComparisonBegan,
+    LogEnd,
+    Notice,
+    PhaseBegan,
+    RunPlanned,
+    phases_of,
+)
 from mbench.measure.environment_pool import EnvironmentPool
-from mbench.measure.locating import tell_where
 from mbench.measure.preflight import check_device
-from mbench.measure.proving import prove_entries
+from mbench.results import events
+from mbench.results.proof import ProofRecord
+from mbench.verify.judge import CheckResult
+from mbench.verify.locate import Located, locate
+from mbench.verify.observer import ProofRequest, Proving
 from mbench.verify.proof_case import PROVEN_AXES
-from mbench.verify.worker_pool import Idle
+from mbench.verify.prove import Verifier
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
 
     from mbench.engine.worker import Launcher
-    from mbench.progress.progress import Progress
-    from mbench.results.proof import ProofRecord
+    from mbench.environments.environment import Environment
+    from mbench.measure.activity import Listener
+    from mbench.measure.run_context import RunContext
+    from mbench.results.store import RunWriter
     from mbench.spec.planning import Comparison, Entry
 
-__all__ = ["Verification", "verify"]
+__all__ = ["CaseProof", "Verification", "prove", "verify"]
+
+
+def prove(
+    entries: Sequence[tuple[Entry, Environment]], bench: RunContext
+) -> Iterator[tuple[Entry, CaseEnded]]:
+    """Write down the proof of each entry, and then of the operators that show the machine's
+    ceiling. Gives the entries that are not measured, and why.
+    """
+    equal = {entry.number: (entry, environment) for entry, environment in entries}
+    log = partial(proof_log, bench.store)
+    with Verifier(bench.launcher, timeout=bench.protocol.timeout_seconds) as verifier:
+        for entry, found in proofs(verifier, entries, listener=bench.listener, log=log):
+            end = found if isinstance(found, CaseEnded) else None
+            if isinstance(found, ProofRecord):
+                bench.store.append(events.EqualWork(case=entry.number, **vars(found)))
+                if not found.proven and not bench.allow_unequal:
+                    end = CaseEnded("not-equal", found.failures[0])
+            if end is not None:
+                del equal[entry.number]
+                yield entry, end
+        if bench.ceilings is not None:
+            bench.ceilings.prove(list(equal.values()), verifier)
+
+
+def proof_log(store: RunWriter, entry: Entry) -> Path:
+    return store.log_path(f"{entry.number:03}-{entry.spec.name}-proof.log")
+
+
+def proofs(
+    verifier: Verifier,
+    entries: Sequence[tuple[Entry, Environment]],
+    *,
+    listener: Listener,
+    log: Callable[[Entry], Path],
+) -> Iterator[tuple[Entry, ProofRecord | CaseEnded]]:
+    """The result of each entry, as it comes; `listener` hears what leads to it."""
+    requests: dict[ProofRequest, Entry] = {}
+    for entry, environment in entries:
+        listener.hear(PhaseBegan(entry.label, "looking for its proof"))
+        request = ProofRequest(
+            adapter=entry.adapter, environment=environment, case=entry.case, log=log(entry)
+        )
+        requests[request] = entry
+    for request, found in verifier.verify(list(requests)):
+        entry = requests[request]
+        match found:
+            case Proving(text):
+                listener.hear(PhaseBegan(entry.label, text))
+            case CheckResult():
+                listener.hear(Notice(f"{entry.label}: NOT PROVEN: {found}"))
+            case ProofRecord(proven=proven, grade=grade):
+                known = f"{grade} before" if found.remembered else grade
+                text = known if proven else "not proven"
+                listener.hear(PhaseBegan(entry.label, text, over=True))
+                yield entry, found
+            case CaseEnded():
+                yield entry, found
+
+
+@dataclass(frozen=True, kw_only=True)
+class CaseProof:
+    """The result of one case of `mbench verify`; its `outcome` is "ok" where it is proven."""
+
+    entry: Entry
+    outcome: str
+    reason: str
+    proof: ProofRecord | None
+    located: Located | None = None
+
+    @property
+    def outputs_fail(self) -> bool:
+        findings = self.proof.findings if self.proof else ()
+        return any(found.check == "outputs" and not found.passed for found in findings)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As in the JSON document of `mbench verify`."""
+        result = {
+            "framework": self.entry.label,
+            **{axis.name: axis.of(self.entry.case) for axis in PROVEN_AXES},
+            "outcome": self.outcome,
+            "reason": self.reason,
+            "proof": self.proof and asdict(self.proof),
+        }
+        if self.proof:
+            result["version"] = self.proof.version
+        if self.located:
+            result["located"] = asdict(self.located)
+        return result
 
 
 class Verification(NamedTuple):
-    """The outcome of each case, as plain data, and whether Ctrl-C ended it."""
+    """The result of each case, and whether Ctrl-C interrupted it."""
 
-    results: list[dict[str, Any]]
+    results: list[CaseProof]
     interrupted: bool
 
 
 def verify(
     comparisons: Sequence[Comparison],
-    progress: Progress,
+    listener: Listener,
     *,
     device: str,
     provision: bool,
@@ -51,72 +152,97 @@ def verify(
     locate: bool = False,
     launcher: Launcher = local.start,
 ) -> Verification:
-    """Prove each case, or find it proven before unless `fresh`; if `quick`, until a check fails.
+    """Prove each case, or recall its proof unless `fresh`; if `quick`, up to the first failure.
 
-    If `locate`, the last framework tells in which tensor the others' outputs go wrong.
+    If `locate`, the last framework serves to find the tensor in which others go wrong.
     """
     check_device(device, machines(launcher))
-    homes = EnvironmentPool(
+    environments = EnvironmentPool(
         comparisons=[replace(c, entries=(entry,)) for c in comparisons for entry in c.entries],
-        accelerator=device, provision=provision, progress=progress,
+        accelerator=device, provision=provision, listener=listener,
     )  # fmt: skip
-
-    results: list[dict[str, Any]] = []
+    results: dict[int, CaseProof] = {}
     interrupted = False
-    with folder() as logs, scratch(), closing(Idle()) as idle:
+    with (
+        folder() as logs,
+        scratch(),
+        Verifier(launcher, timeout=timeout, fresh=fresh, quick=quick) as verifier,
+    ):
+        verification = CaseVerification(verifier, environments, listener, logs)
         try:
-            progress.plan([None] * len(comparisons))
+            listener.hear(RunPlanned((None,) * len(comparisons)))
             for comparison in comparisons:
-                progress.comparison(comparison.title, [e.label for e in comparison.entries])
-                prove_comparison(
-                    comparison, homes, progress, results, timeout=timeout, fresh=fresh, quick=quick,
-                    launcher=launcher, idle=idle, log=lambda entry: logs / f"{entry.number}.log",
-                )  # fmt: skip
+                labels = tuple(entry.label for entry in comparison.entries)
+                listener.hear(ComparisonBegan(comparison.title, labels))
+                for result in verification.results(comparison):
+                    results[result.entry.number] = result
                 if locate:
-                    tell_where(
-                        comparison, homes, progress, results, timeout=timeout, launcher=launcher
-                    )
+                    *others, proven = (results[entry.number] for entry in comparison.entries)
+                    for result in others:
+                        if result.outputs_fail:
+                            found = verification.located(result, proven)
+                            results[result.entry.number] = replace(result, located=found)
         except KeyboardInterrupt:
             interrupted = True
         finally:
-            progress.close()
-    return Verification(sorted(results, key=lambda result: result.pop("number")), interrupted)
+            listener.close()
+    return Verification([results[number] for number in sorted(results)], interrupted)
 
 
-def prove_comparison(
-    comparison: Comparison,
-    homes: EnvironmentPool,
-    progress: Progress,
-    results: list[dict[str, Any]],
-    **how: Any,
-) -> None:
-    """Add each entry's proof with its outcome to `results`, as plain data; `how` as in `verify`."""
+@dataclass(frozen=True)
+class CaseVerification:
+    """Proves the cases of one comparison after the other."""
 
-    def ended(entry: Entry, found: ProofRecord | CaseEnded) -> None:
-        proof = None if isinstance(found, CaseEnded) else found
-        end = found if isinstance(found, CaseEnded) else None
-        if proof and not proof.proven:
-            end = CaseEnded("not-equal", "; ".join(proof.failures))
-        results.append(
-            {
-                "number": entry.number, "framework": entry.label,
-                **{axis.name: axis.of(entry.case) for axis in PROVEN_AXES},
-                "outcome": end.outcome if end else "ok", "reason": end.reason if end else "",
-                "proof": proof and asdict(proof), **({"version": proof.version} if proof else {}),
-            }
-        )  # fmt: skip
-        if end:
-            progress.ended(entry.label, end)
-            if end.log and end.outcome in ("crashed", "failed", "timeout"):
-                words = last_words(end.log).splitlines()
-                print(*map(printable, words), sep="\n", file=sys.stderr)
+    verifier: Verifier
+    environments: EnvironmentPool
+    listener: Listener
+    logs: Path
 
-    entries = []
-    for entry in comparison.entries:
-        try:
-            if not entry.support.supported:
-                raise CaseEnded(entry.lack, entry.support.reason)
-            entries.append((entry, homes.of(entry)))
-        except (CaseEnded, MbenchError) as error:
-            ended(entry, CaseEnded.of(error))
-    prove_entries(entries, progress, ended=ended, **how)
+    def results(self, comparison: Comparison) -> Iterator[CaseProof]:
+        entries = []
+        for entry in comparison.entries:
+            try:
+                if not entry.support.supported:
+                    raise CaseEnded(entry.lack, entry.support.reason)
+                entries.append((entry, self.environments.of(entry)))
+            except (CaseEnded, MbenchError) as error:
+                yield self.ended(entry, CaseEnded.of(error))
+        log = self.log
+        for entry, found in proofs(self.verifier, entries, listener=self.listener, log=log):
+            if isinstance(found, CaseEnded):
+                yield self.ended(entry, found)
+            elif not found.proven:
+                yield self.ended(entry, CaseEnded("not-equal", "; ".join(found.failures)), found)
+            else:
+                yield CaseProof(entry=entry, outcome="ok", reason="", proof=found)
+
+    def log(self, entry: Entry) -> Path:
+        return self.logs / f"{entry.number}.log"
+
+    def ended(self, entry: Entry, end: CaseEnded, proof: ProofRecord | None = None) -> CaseProof:
+        self.listener.hear(CaseStopped(entry.label, end))
+        if end.log and end.outcome in ("crashed", "failed", "timeout"):
+            self.listener.hear(LogEnd(last_words(end.log)))
+        return CaseProof(entry=entry, outcome=end.outcome, reason=end.reason, proof=proof)
+
+    def located(self, result: CaseProof, proven: CaseProof) -> Located:
+        """The tensor in which outputs go wrong, found by a framework that is proven."""
+        label = proven.entry.label
+        if proven.outcome != "ok":
+            return Located(f"not located: {label} is not proven itself")
+        with folder() as logs:
+            sides = [
+                (one.adapter, self.environments.of(one), one.case, logs / f"{one.number}.log")
+                for one in (result.entry, proven.entry)
+            ]
+            try:
+                found = locate(
+                    *sides,
+                    timeout=self.verifier.timeout,
+                    report=phases_of(result.entry.label, self.listener),
+                    launcher=self.verifier.launcher,
+                )
+            except CaseEnded as end:
+                found = Located(f"not located: {end.outcome}: {end.reason}")
+        self.listener.hear(Notice(f"{result.entry.label}: {found.said}"))
+        return found

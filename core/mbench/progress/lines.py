@@ -6,13 +6,20 @@ import time
 from typing import TYPE_CHECKING, TextIO
 
 from mbench.console import counted, printable
+from mbench.measure.activity import (
+    BlockBegan,
+    CaseStopped,
+    ComparisonBegan,
+    PhaseBegan,
+    ProcessBegan,
+)
 from mbench.progress.reporter import ProgressReporter
 from mbench.spec.estimate import span
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mbench.engine.outcome import CaseEnded
+    from mbench.measure.activity import Activity
 
 __all__ = ["LinesProgress"]
 
@@ -20,7 +27,7 @@ STILL_SECONDS = 60.0
 
 
 class LinesProgress(ProgressReporter):
-    """One line per change of phase and per process; rounds are not told one by one."""
+    """A line per phase and per process, but not per round."""
 
     def __init__(
         self,
@@ -37,54 +44,33 @@ class LinesProgress(ProgressReporter):
         self.last = ""
 
     def say(self, text: str) -> None:
-        self.said_at = self.course.clock()
+        self.said_at = self.state.clock()
         print(time.strftime("%H:%M:%S"), printable(text), file=self.stream, flush=True)
 
     def tick(self) -> None:
-        """That it goes on, after a minute without a line."""
-        now = self.course.clock()
+        """Say after a minute without a line that it goes on."""
+        now = self.state.clock()
         if self.last and now - self.said_at >= self.still_seconds:
-            row = self.course.row(self.last)
-            self.say(
-                f"{self.last}: still {row.phase}, after {span(now - row.since)}; "
-                f"{self.course.times()}"
-            )
+            row = self.state.row(self.last)
+            after = span(now - row.since)
+            self.say(f"{self.last}: still {row.phase}, after {after}; {self.state.times()}")
 
-    def enter(self, label: str, text: str) -> bool:
-        """Whether `label` has not been doing `text` before."""
-        row, self.last = self.course.row(label), label
-        if row.phase == text:
-            return False
-        row.phase, row.since = text, self.course.clock()
-        return True
-
-    def comparison(self, title: str, labels: list[str]) -> None:
-        self.course.comparison(title, labels)
-        place = f" ({place}; {self.course.times()})" if (place := self.course.place()) else ""
-        self.say(f"== {title}: {', '.join(labels)}{place}")
-        self.ticker.start()
-
-    def process(self, number: int) -> None:
-        self.course.begin_process(number)
-        self.say(f"{self.course.place()}; {self.course.times()}")
-
-    def phase(self, label: str, text: str) -> None:
-        if self.enter(label, text):
-            self.say(f"{label}: {text}")
-
-    def round(self, label: str, number: int, of: int, *, seconds: float) -> None:
-        if number == 1:
-            self.say(f"{label}: measuring, {counted(of, 'round')}")
-        self.enter(label, f"measuring, round {number} of {of}")
-
-    def steps(self, label: str, done: int, of: int, *, seconds: float) -> None:
-        if done == 0:
-            self.say(f"{label}: timing {counted(of, 'step')}")
-        self.enter(label, f"timing, {done} of {of} steps")
-
-    def throughput(self, label: str, samples_per_second: float) -> None:
-        self.course.row(label).rate = samples_per_second
-
-    def ended(self, label: str, end: CaseEnded) -> None:
-        self.say(f"{label}: {end}")
-        self.last = ""
+    def show(self, activity: Activity) -> None:
+        match activity:
+            case PhaseBegan(label, text):
+                self.say(f"{label}: {text}")
+                self.last = label
+            case BlockBegan(label):
+                if activity.done == 0:
+                    self.say(f"{label}: measuring, {counted(activity.of, activity.unit)}")
+                self.last = label
+            case CaseStopped(label, end):
+                self.say(f"{label}: {end}")
+                self.last = ""
+            case ProcessBegan():
+                self.say(f"{self.state.position()}; {self.state.times()}")
+            case ComparisonBegan(title, labels):
+                position = self.state.position()
+                where = f" ({position}; {self.state.times()})" if position else ""
+                self.say(f"== {title}: {', '.join(labels)}{where}")
+                self.ticker.start()

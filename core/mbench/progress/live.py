@@ -1,30 +1,36 @@
-"""Progress as rows on a terminal that move, but not while a block is timed."""
+"""Progress as rows that move, on a terminal or in a notebook, but not while a block is timed."""
 
 from __future__ import annotations
 
+import io
+import sys
 import time
-from typing import TYPE_CHECKING, Protocol, TextIO
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from mbench.console import printable
+from mbench.measure.activity import BlockBegan, BlockEnded, ComparisonBegan, PhaseBegan
 from mbench.progress.reporter import ProgressReporter
-from mbench.results.proof import EQUAL
 from mbench.spec.estimate import span
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from mbench.engine.outcome import CaseEnded
+    from mbench.measure.activity import Activity
+    from mbench.progress.state import Row
 
-__all__ = ["Display", "LiveProgress"]
+__all__ = ["CellProgress", "LiveProgress", "in_notebook"]
 
 EVERY_SECONDS = 0.5
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
-TELLING_SECONDS = 2.0
-"""A phase that takes longer says how long it has taken."""
+LONG_SECONDS = 2.0
+"""Phases that take longer show how long they have taken."""
+CELL_WIDTH = 100
+PLAIN = "<pre style='line-height: normal; font-family: monospace'>{code}</pre>"
 
 
 class Display(Protocol):
-    """Where rows are drawn in place of those before: rich's `Live`, or a notebook's cell."""
+    """Where rows replace those before: rich's `Live`, or a notebook's cell."""
 
     def start(self) -> None: ...
     def update(self, renderable: RenderableType, *, refresh: bool) -> None: ...
@@ -34,7 +40,7 @@ class Display(Protocol):
 class LiveProgress(ProgressReporter):
     """Rows that are drawn at each change and twice a second, unless a block is being timed.
 
-    What is timed has a mark that blinks, which is the terminal's own doing and costs nothing here.
+    A timed row has a mark that blinks: the terminal does that, at no cost here.
     """
 
     def __init__(
@@ -51,9 +57,11 @@ class LiveProgress(ProgressReporter):
         self.console = Console(file=stream, stderr=True, no_color=color is False or None)
         self.live: Display | None = None
         self.frame = 0
+        self.until = ""
+        """How long the block that is timed takes, where that is long."""
 
     def say(self, text: str) -> None:
-        """A line that stays, above the rows."""
+        """Print a line that stays, above the rows."""
         with self.ticker.lock:
             self.console.print(
                 f"{time.strftime('%H:%M:%S')} {printable(text)}",
@@ -61,6 +69,28 @@ class LiveProgress(ProgressReporter):
                 highlight=False,
                 soft_wrap=True,
             )
+
+    def show(self, activity: Activity) -> None:
+        match activity:
+            case ComparisonBegan():
+                if self.live is None:
+                    self.live = self.opened()
+                    self.live.start()
+                self.ticker.start()
+                self.ticker.now()
+            case BlockBegan(seconds=seconds):
+                long = f", takes about {span(seconds)} from {time.strftime('%H:%M:%S')}"
+                self.until = long if seconds >= LONG_SECONDS else ""
+                if seconds >= min(LONG_SECONDS, self.ticker.every_seconds):
+                    self.ticker.now()  # nothing is drawn before its end
+                else:
+                    self.ticker.if_due()
+            case PhaseBegan(label, text) if self.live is None:
+                self.say(f"{label}: {text}")
+            case BlockEnded():
+                pass
+            case _:
+                self.ticker.now()
 
     def tick(self) -> None:
         if self.live is not None:
@@ -73,84 +103,40 @@ class LiveProgress(ProgressReporter):
         from rich.table import Table
         from rich.text import Text
 
-        course, now = self.course, self.course.clock()
-        head = Text(printable(course.title), style="bold")
-        if place := course.place():
-            head.append(f"  {place}", style="not bold cyan")
+        state = self.state
+        head = Text(printable(state.title), style="bold")
+        if position := state.position():
+            head.append(f"  {position}", style="not bold cyan")
         rows = Table.grid(padding=(0, 2))
         rows.add_column(no_wrap=True)
         rows.add_column(ratio=1)
         rows.add_column(justify="right", no_wrap=True)
-        for label, row in course.rows.items():
-            phase = Text(printable(row.phase))
+        for label, row in state.rows.items():
+            phase = Text(printable(self.phase(row)))
             if row.timed:
                 phase = Text.assemble(("● ", "blink green"), phase)
-            elif now - row.since >= TELLING_SECONDS and row.phase not in QUIET:
-                phase.append(f", {span(now - row.since)}")
-            rate = "" if row.rate is None else f"{said(row.rate)} samples/s"
+            rate = "" if row.rate is None else f"{rounded(row.rate)} samples/s"
             rows.add_row(Text(f"  {printable(label)}"), phase, rate)
         spinner = SPINNER[self.frame % len(SPINNER)]
-        parts: list[RenderableType] = [head, rows, Text(f"{spinner} {course.times()}")]
-        if course.budget_seconds is not None:
-            used = course.measured() / course.budget_seconds
+        parts: list[RenderableType] = [head, rows, Text(f"{spinner} {state.times()}")]
+        if state.budget_seconds is not None:
+            used = state.measured() / state.budget_seconds
             bar = Table.grid(padding=(0, 1))
-            text = f"{min(100, 100 * used):.0f} % of the budget of {span(course.budget_seconds)}"
+            text = f"{min(100, 100 * used):.0f} % of the budget of {span(state.budget_seconds)}"
             bar.add_row(ProgressBar(total=1.0, completed=min(1.0, used), width=20), text)
             parts.append(bar)
         return Group(*parts)
 
-    def comparison(self, title: str, labels: list[str]) -> None:
-        with self.ticker.lock:
-            self.course.comparison(title, labels)
-            if self.live is None:
-                self.live = self.opened()
-                self.live.start()
-        self.ticker.start()
-        self.ticker.now()
+    def phase(self, row: Row) -> str:
+        passed = self.state.clock() - row.since
+        if row.timed:
+            return row.phase + self.until
+        return row.phase if row.over or passed < LONG_SECONDS else f"{row.phase}, {span(passed)}"
 
     def opened(self) -> Display:
         from rich.live import Live
 
         return Live(console=self.console, auto_refresh=False, transient=True)
-
-    def process(self, number: int) -> None:
-        self.course.begin_process(number)
-        self.ticker.now()
-
-    def phase(self, label: str, text: str) -> None:
-        row = self.course.row(label)
-        if row.phase != text:
-            row.phase, row.since = text, self.course.clock()
-            if self.live is None:
-                self.say(f"{label}: {text}")
-            self.ticker.now()
-
-    def round(self, label: str, number: int, of: int, *, seconds: float) -> None:
-        self.timed(label, f"round {number} of {of}", seconds)
-
-    def steps(self, label: str, done: int, of: int, *, seconds: float) -> None:
-        self.timed(label, f"timing, {done} of {of} steps", seconds)
-
-    def timed(self, label: str, text: str, seconds: float) -> None:
-        """Drawn beforehand where it is long: nothing is drawn before its end."""
-        row = self.course.row(label)
-        row.phase, row.since, row.timed = text, self.course.clock(), True
-        if seconds >= TELLING_SECONDS:
-            row.phase += f", takes about {span(seconds)} from {time.strftime('%H:%M:%S')}"
-        if seconds >= min(TELLING_SECONDS, self.ticker.every_seconds):
-            self.ticker.now()
-        else:
-            self.ticker.if_due()
-
-    def throughput(self, label: str, samples_per_second: float) -> None:
-        row = self.course.row(label)
-        row.rate, row.timed = samples_per_second, False
-        row.phase, row.since = "stopped, others' turn", self.course.clock()
-
-    def ended(self, label: str, end: CaseEnded) -> None:
-        row = self.course.row(label)
-        row.phase, row.since, row.timed = str(end), self.course.clock(), False
-        self.ticker.now()
 
     def close(self) -> None:
         super().close()
@@ -159,9 +145,42 @@ class LiveProgress(ProgressReporter):
             self.live = None
 
 
-QUIET = ("waiting", "built", "stopped, others' turn", "not proven",
-         *EQUAL, *(f"{grade} before" for grade in EQUAL))  # fmt: skip
+class CellProgress(LiveProgress):
+    """The same rows in the notebook cell that measures."""
+
+    def opened(self) -> Display:
+        return Cell()
 
 
-def said(rate: float) -> str:
+class Cell:
+    """One output of a notebook's cell, by the calls of rich's `Live`."""
+
+    def __init__(self) -> None:
+        self.show: Any = import_module("IPython.display")
+
+    def start(self) -> None:
+        self.handle = self.show.display(self.show.HTML(""), display_id=True)
+
+    def update(self, renderable: RenderableType, *, refresh: bool) -> None:
+        from rich.console import Console
+
+        console = Console(record=True, width=CELL_WIDTH, file=io.StringIO(), force_jupyter=False)
+        console.print(renderable)
+        html = console.export_html(inline_styles=True, code_format=PLAIN)
+        self.handle.update(self.show.HTML(html))
+
+    def stop(self) -> None:
+        self.handle.update(self.show.HTML(""))
+
+
+def in_notebook() -> bool:
+    """Whether output is shown by a notebook."""
+    if "IPython" not in sys.modules:
+        return False
+    from rich.console import Console
+
+    return Console().is_jupyter
+
+
+def rounded(rate: float) -> str:
     return f"{rate:,.0f}" if rate >= 1e3 else f"{rate:,.4g}"

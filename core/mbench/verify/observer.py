@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 from mbench.contract import wire
 from mbench.contract.axes import key
@@ -25,58 +25,66 @@ from mbench.verify.reference import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
-    from threading import Lock
 
     from mbench.contract.adapter import Adapter
     from mbench.contract.case import Case
     from mbench.engine.worker import Launcher, Worker
     from mbench.environments.environment import Environment
-    from mbench.results.proof import ProofRecord
+    from mbench.verify.judge import CheckResult
     from mbench.verify.worker_pool import Idle
     from mbench.workloads.workload import Workload
 
-__all__ = ["Observer", "Wanted"]
+__all__ = ["Observer", "ProofRequest", "Proving"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Wanted:
-    """A case to be proven, and who hears of it: one call at a time, some from threads."""
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ProofRequest:
+    """A case to be proven; `log` is the file of its workers' output."""
 
     adapter: Adapter
     environment: Environment
     case: Case
     log: Path
-    report: Callable[[str], None]
-    """Hears what is done now."""
-    ended: Callable[[ProofRecord | CaseEnded], None]
-    """Hears the proof, or what a worker or a fingerprint fell short by."""
-    failed: Callable[[str], None] = print
-    """Hears of each failure when it is found."""
+
+
+class Proving(NamedTuple):
+    """What is being proven now."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
 
 
 class Observer:
     """Lets workers run one case in float64 and as it is timed. It judges nothing."""
 
     def __init__(
-        self, wanted: Wanted, *, timeout: float, launcher: Launcher, lock: Lock, idle: Idle
+        self,
+        request: ProofRequest,
+        *,
+        launcher: Launcher,
+        timeout: float,
+        idle: Idle,
+        hear: Callable[[Proving | CheckResult], None],
     ) -> None:
-        self.adapter = wanted.adapter
-        self.environment = wanted.environment
-        self.timed = proof_case(wanted.case)
+        """`hear` is called from threads."""
+        self.adapter = request.adapter
+        self.environment = request.environment
+        self.timed = proof_case(request.case)
         self.workload: Workload = self.timed.resolve()
-        self.log = wanted.log
+        self.log = request.log
         self.timeout = timeout
-        self.wanted = wanted
         self.launcher = launcher
-        self.lock = lock
         self.idle = idle
+        self.hear = hear
         self.memory_limit_bytes: int | None = None
         """Of the device that it proves on, what one of its workers may hold."""
         self.version = ""
         self.notes: list[str] = []
-        if not wanted.case.clip and self.workload.optimizer.clip_norm is not None:
+        if not request.case.clip and self.workload.optimizer.clip_norm is not None:
             self.notes.append("proven with clipping, which the timed step leaves out")
         self.exact = exact_case(self.adapter, self.timed)
         self.grade = PROVEN if self.exact.precision == "fp64" else SHOWN
@@ -122,8 +130,7 @@ class Observer:
         return self.workload.name if isinstance(self.known, Computed) else "outputs"
 
     def report(self, text: str) -> None:
-        with self.lock:
-            self.wanted.report(text)
+        self.hear(Proving(text))
 
     @contextmanager
     def worker(self, case: Case, log: Path) -> Iterator[Worker]:
@@ -151,7 +158,8 @@ class Observer:
         *,
         seeds: tuple[int, ...] = (0,),
         steps: int = STEPS,
-        **more: Any,
+        in_turn: bool = False,
+        masked: Sequence[str] = (),
     ) -> list[wire.Observation]:
         worker.prepare(case, load=False)
         computed = isinstance(self.known, Computed)
@@ -162,7 +170,8 @@ class Observer:
                     steps=steps,
                     training=case.updates,
                     batch=batch_of(seed) if computed else 0,
-                    **more,
+                    in_turn=in_turn,
+                    masked=list(masked),
                 ),
                 wire.Observation,
             )

@@ -1,11 +1,12 @@
-"""Makes proofs of cases side by side, or finds them remembered."""
+"""Makes proofs of cases side by side, or recalls them from the cache."""
 
 from __future__ import annotations
 
-from contextlib import closing, nullcontext
+from contextlib import ExitStack, closing
 from dataclasses import replace
-from threading import Lock
-from typing import TYPE_CHECKING
+from functools import partial
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, TypeAlias
 
 from mbench.contract.reading import Malformed
 from mbench.engine import local
@@ -15,96 +16,131 @@ from mbench.engine.memory import worker_limit_bytes
 from mbench.engine.outcome import CaseEnded
 from mbench.errors import MbenchError
 from mbench.machine.system import hardware_threads
+from mbench.results.proof import ProofRecord
 from mbench.verify import cache
-from mbench.verify.observer import Wanted
+from mbench.verify.observer import ProofRequest, Proving
 from mbench.verify.prover import Prover
 from mbench.verify.worker_pool import Idle
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from mbench.contract.adapter import Adapter
     from mbench.contract.case import Case
     from mbench.engine.device_memory import DeviceMemory
+    from mbench.engine.jobs import Jobs
     from mbench.engine.worker import Launcher
     from mbench.environments.environment import Environment
-    from mbench.results.proof import ProofRecord
+    from mbench.verify.judge import CheckResult
 
-__all__ = ["prove", "prove_all"]
+__all__ = ["Verifier", "prove"]
+
+News: TypeAlias = "Proving | CheckResult | ProofRecord | CaseEnded"
+"""What is being done, a check that failed, and at last the proof, or why there is none."""
+Item: TypeAlias = "tuple[ProofRequest, News] | None"
 
 
-def prove_all(
-    wanted: Sequence[Wanted],
-    *,
-    timeout: float,
-    fresh: bool = False,
-    quick: bool = False,
-    launcher: Launcher = local.start,
-    idle: Idle | None = None,
-) -> None:
-    """The proof of equal work for each case: remembered, or made now if `fresh`.
+class Verifier:
+    """Proves cases side by side, as many at once as there are cores and memory for.
 
-    Workers of operators that are done wait in `idle`, where it is given, for the next call.
-
-    They are made side by side, as many at once as there are cores and memory for, and told of in
-    their order. If `quick`, a proof ends with its first failure.
+    Workers of operators wait for the next request until it is closed.
     """
-    lock, waiting = Lock(), idle or Idle()
-    provers: dict[int, Prover] = {}
-    found: dict[int, ProofRecord | CaseEnded] = {}
-    for at, one in enumerate(wanted):
-        try:
-            prover = Prover(
-                one,
-                timeout=timeout,
-                fresh=fresh,
-                quick=quick,
-                launcher=launcher,
-                lock=lock,
-                idle=waiting,
-            )
-        except (CaseEnded, MbenchError, Malformed) as error:
-            found[at] = CaseEnded.of(error)
-            continue
-        remembered = None if fresh else cache.recall(prover.name)
-        if remembered is not None:
-            found[at] = replace(remembered, remembered=True)
-        else:
-            provers[at] = prover
-    room = room_on(wanted[0].case, launcher) if wanted else None
-    workers = at_once(provers.values(), room)
-    if room is not None:
-        for prover in provers.values():
-            prover.memory_limit_bytes = room.limit_bytes(None, workers=workers)
-    with together(workers) as jobs, nullcontext() if idle else closing(waiting):
-        for prover in provers.values():
-            jobs.once(prover.exact_name, prover.exact_proof)
-        if not quick:
+
+    def __init__(
+        self,
+        launcher: Launcher = local.start,
+        *,
+        timeout: float,
+        fresh: bool = False,
+        quick: bool = False,
+    ) -> None:
+        """`fresh`: recall nothing; `quick`: end each proof with its first failure."""
+        self.launcher = launcher
+        self.timeout = timeout
+        self.fresh = fresh
+        self.quick = quick
+        self._stack = ExitStack()
+        self._idle = self._stack.enter_context(closing(Idle()))
+
+    def __enter__(self) -> Verifier:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def verify(self, requests: Sequence[ProofRequest]) -> Iterator[tuple[ProofRequest, News]]:
+        """News of each request as they come, and its result, in the order of requests."""
+        news: SimpleQueue[Item] = SimpleQueue()
+        known: dict[ProofRequest, ProofRecord | CaseEnded] = {}
+        provers: dict[ProofRequest, Prover] = {}
+        for request in requests:
+            try:
+                prover = self._prover(request, news)
+            except (CaseEnded, MbenchError, Malformed) as error:
+                known[request] = CaseEnded.of(error)
+                continue
+            remembered = None if self.fresh else cache.recall(prover.name)
+            if remembered is not None:
+                known[request] = replace(remembered, remembered=True)
+            else:
+                provers[request] = prover
+        memory = room_on(requests[0].case, self.launcher) if requests else None
+        workers = at_once(provers.values(), memory)
+        if memory is not None:
             for prover in provers.values():
-                jobs.once(prover.timed_name, prover.timed_findings)
-                if prover.scaled:
-                    jobs.once(prover.exchange_name, prover.exchange_findings)
-        for at, one in enumerate(wanted):
-            if at in provers:
-                try:
-                    proof = provers[at].proof(jobs)
-                    cache.remember(provers[at].name, proof)
-                    found[at] = proof.record()
-                except (CaseEnded, MbenchError, Malformed) as error:
-                    found[at] = CaseEnded.of(error)
-            with lock:
-                one.ended(found[at])
+                prover.memory_limit_bytes = memory.limit_bytes(None, workers=workers)
+        with ExitStack() as stack:
+            self._stack.callback(stack.close)  # where the iteration is left early
+            collecting = stack.enter_context(together(1))
+            jobs = stack.enter_context(together(workers))
+            for prover in provers.values():
+                prover.begin(jobs)
+            results = ((r, known[r] if r in known else made(provers[r], jobs)) for r in requests)
+            collected = collecting.once("results", partial(put_all, results, news))
+            while (item := news.get()) is not None:
+                yield item
+            collected.result()
+
+    def _prover(self, request: ProofRequest, news: SimpleQueue[Item]) -> Prover:
+        return Prover(
+            request,
+            launcher=self.launcher,
+            timeout=self.timeout,
+            fresh=self.fresh,
+            quick=self.quick,
+            idle=self._idle,
+            hear=lambda what: news.put((request, what)),
+        )
 
 
-def at_once(provers: Collection[Prover], room: DeviceMemory | None) -> int:
-    """How many workers can prove at once: one a core, as far as the memory goes.
+def put_all(results: Iterable[tuple[ProofRequest, News]], news: SimpleQueue[Item]) -> None:
+    """None follows the last one."""
+    try:
+        for result in results:
+            news.put(result)
+    finally:
+        news.put(None)
 
-    On a device, as far as its own does, and one where it lets no second process in.
+
+def made(prover: Prover, jobs: Jobs) -> ProofRecord | CaseEnded:
+    """The proof, once it is made."""
+    try:
+        proof = prover.proof(jobs)
+    except (CaseEnded, MbenchError, Malformed) as error:
+        return CaseEnded.of(error)
+    cache.remember(prover.name, proof)
+    return proof.record()
+
+
+def at_once(provers: Collection[Prover], memory: DeviceMemory | None) -> int:
+    """How many workers can prove at once: one per core, as far as memory allows.
+
+    On a device that is its own memory, and one worker where its compute mode allows no second.
     """
-    if room is not None and room.for_one:
+    if memory is not None and memory.for_one:
         return 1
-    free = worker_limit_bytes(None) if room is None else room.limit_bytes(None, workers=1)
+    free = worker_limit_bytes(None) if memory is None else memory.limit_bytes(None, workers=1)
     most = max((prover.needed_bytes for prover in provers), default=1.0)
     return max(1, min(hardware_threads(), int(free // most)))
 
@@ -118,14 +154,15 @@ def prove(
     timeout: float,
     report: Callable[[str], None],
     fresh: bool = False,
+    quick: bool = False,
 ) -> ProofRecord:
-    """One case's proof; raises CaseEnded."""
-    found: list[ProofRecord | CaseEnded] = []
-    one = Wanted(
-        adapter=adapter, environment=environment, case=case, log=log, report=report,
-        ended=found.append,
-    )  # fmt: skip
-    prove_all([one], timeout=timeout, fresh=fresh)
-    if isinstance(found[0], CaseEnded):
-        raise found[0]
-    return found[0]
+    """One case's proof; `report` hears of phases and failures. Raises CaseEnded."""
+    request = ProofRequest(adapter=adapter, environment=environment, case=case, log=log)
+    with Verifier(timeout=timeout, fresh=fresh, quick=quick) as verifier:
+        for _, found in verifier.verify([request]):
+            if isinstance(found, CaseEnded):
+                raise found
+            if isinstance(found, ProofRecord):
+                return found
+            report(str(found))
+    raise AssertionError("a proof without a result")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mbench.engine.outcome import CaseEnded
 from mbench.results.proof import PROVEN, SHOWN
@@ -18,11 +18,13 @@ from mbench.verify.together import exchange_pass
 from mbench.verify.tolerances import EXACT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from mbench.contract.case import Case
     from mbench.engine.jobs import Jobs
-    from mbench.verify.observer import Wanted
+    from mbench.engine.worker import Launcher
+    from mbench.verify.observer import ProofRequest, Proving
+    from mbench.verify.worker_pool import Idle
 
 __all__ = ["Prover"]
 
@@ -35,15 +37,25 @@ TIMES_PARAMETERS = 8
 class Prover(Observer):
     """One case's proof in the making: a job in float64 and a job as it is timed."""
 
-    def __init__(self, wanted: Wanted, *, fresh: bool, quick: bool, **more: Any) -> None:
-        super().__init__(wanted, **more)
+    def __init__(
+        self,
+        request: ProofRequest,
+        *,
+        launcher: Launcher,
+        timeout: float,
+        fresh: bool,
+        quick: bool,
+        idle: Idle,
+        hear: Callable[[Proving | judge.CheckResult], None],
+    ) -> None:
+        super().__init__(request, launcher=launcher, timeout=timeout, idle=idle, hear=hear)
         self.fresh = fresh
         self.quick = quick
         self.scaled: Case | None = None
         self.name = cache.key(self.adapter, self.environment, self.timed)
-        if wanted.case.devices > 1 and self.timed.updates:
-            self.scaled = replace(self.timed, scale=wanted.case.scale)
-            self.name += f"-{wanted.case.scale}-{getattr(self.launcher, 'name', 'local')}"
+        if request.case.devices > 1 and self.timed.updates:
+            self.scaled = replace(self.timed, scale=request.case.scale)
+            self.name += f"-{request.case.scale}-{getattr(self.launcher, 'name', 'local')}"
         self.timed_name = f"{self.name} as it is timed"
         self.exact_name = cache.key(self.adapter, self.environment, self.exact)
         if self.grade == SHOWN:  # of which fp32 as it is timed is a part, not the same
@@ -59,6 +71,14 @@ class Prover(Observer):
         """
         each = FRAMEWORK_BYTES + TIMES_PARAMETERS * 8 * self.workload.parameter_count()
         return each * (self.scaled or self.timed).places.devices_per_node
+
+    def begin(self, jobs: Jobs) -> None:
+        """Let everything be made that does not depend on a result."""
+        jobs.once(self.exact_name, self.exact_proof)
+        if not self.quick:
+            jobs.once(self.timed_name, self.timed_findings)
+            if self.scaled:
+                jobs.once(self.exchange_name, self.exchange_findings)
 
     def proof(self, jobs: Jobs) -> judge.Proof:
         """Both parts; raises CaseEnded where a worker falls short."""
@@ -79,7 +99,7 @@ class Prover(Observer):
         if remembered is not None:
             return judge.Proof.of(remembered)
         notes: list[str] = []
-        findings = list(self.told(exact_pass(self, self.exact, notes)))
+        findings = list(self.heard(exact_pass(self, self.exact, notes)))
         proof = judge.Proof(findings, notes, version=self.version, grade=self.grade)
         cache.remember(self.exact_name, proof)
         return proof
@@ -87,7 +107,7 @@ class Prover(Observer):
     def timed_findings(self) -> list[judge.CheckResult]:
         """The part in the timed precision and compiler; nothing where float64 is what is timed."""
         exact = self.timed == self.exact and self.grade == PROVEN
-        return [] if exact else list(self.told(timed_pass(self)))
+        return [] if exact else list(self.heard(timed_pass(self)))
 
     @property
     def exchange_name(self) -> str:
@@ -99,18 +119,17 @@ class Prover(Observer):
         exact = in_float64(self.adapter, self.scaled)
         if not (support := self.adapter.supports(exact)).supported:
             raise CaseEnded("unsupported", f"its exchange cannot be proven: {support.reason}")
-        found = list(self.told(exchange_pass(self, exact, PLAIN_RATE, gate=EXACT)))
+        found = list(self.heard(exchange_pass(self, exact, PLAIN_RATE, gate=EXACT)))
         if exact != self.scaled and all(finding.passed for finding in found):
             timed = exchange_pass(self, self.scaled, self.visible, gate=EXCHANGED)
-            found += list(self.told(timed))
+            found += list(self.heard(timed))
         return found
 
-    def told(self, findings: Iterable[judge.CheckResult]) -> Iterator[judge.CheckResult]:
-        """The same, each failure told when it is found; if `quick`, the first is the last."""
+    def heard(self, findings: Iterable[judge.CheckResult]) -> Iterator[judge.CheckResult]:
+        """The same, each failure reported as it is found; if `quick`, the first is the last."""
         for finding in findings:
             yield finding
             if not finding.passed:
-                with self.lock:
-                    self.wanted.failed(str(finding))
+                self.hear(finding)
                 if self.quick:
                     return

@@ -17,9 +17,7 @@ pytest.importorskip("mbench_tensorflow1", reason="TensorFlow 1's adapter is not 
 import mbench_tensorflow1
 from mbench_tensorflow1.plugin import TensorFlow1
 
-from mbench.engine.outcome import CaseEnded
-from mbench.verify.observer import Wanted
-from mbench.verify.prove import prove_all
+from mbench.verify.prove import prove
 
 HONEST, LYING = "mbench_tensorflow1", "mbench_lying1"
 
@@ -141,15 +139,10 @@ def findings(subject, model, mode, log):
         model=model, workload=subject.workloads[model], mode=mode, batch_size=1,
         precision="fp64", compiler="graph",
     )  # fmt: skip
-    ended = []
-    one = Wanted(
-        adapter=Lying(), environment=subject.environment, case=case, log=log, report=print,
-        ended=ended.append,
-    )  # fmt: skip
-    prove_all([one], timeout=900, fresh=True, quick=True)
-    if isinstance(ended[0], CaseEnded):
-        raise ended[0]
-    return ended[0].findings
+    return prove(
+        Lying(), subject.environment, case, log=log, timeout=900, report=print, fresh=True,
+        quick=True,
+    ).findings  # fmt: skip
 
 
 class Lying(TensorFlow1):

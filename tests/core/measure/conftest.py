@@ -1,4 +1,4 @@
-"""A machine with its own time, workers on it that write down what is done to them, and a clock."""
+"""A machine with its own time, and workers on it that note what is done to them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from fakes import NotedProgress, SilentWorker
+from fakes import NotedActivity, SilentWorker
 
 from mbench.contract import wire
 from mbench.contract.adapter import FrameworkInfo
@@ -266,7 +266,7 @@ def measure(world, plugins, machine):
         sweep = Sweep(frameworks=frameworks, wanted={"model": ("tiny-model",), "mode": (mode,)})
         (comparison,) = plan(sweep, plugins)
         store = Store(machine())
-        store.progress, store.sampler = NotedProgress(), Sampler(world)
+        store.listener, store.sampler = NotedActivity(), Sampler(world)
         store.run.cases = {case.case: CaseRecord(case) for case in cases(comparison)}
         if protocol is None:
             protocol = Adaptive(**{"budget_seconds": 1e9, **constants})
@@ -280,24 +280,10 @@ def measure(world, plugins, machine):
         }  # fmt: skip
         bench = RunContext(
             protocol=protocol, launcher=world.launch, homes=None, store=store,
-            progress=store.progress, sampler=store.sampler,
+            listener=store.listener, sampler=store.sampler,
         )  # fmt: skip
         measurement_of(protocol)(comparison, environments, bench).run()
         assert all(worker.closed for worker in world.workers)
         return store
 
     return measure
-
-
-class Clock:
-    """Stands still until a test moves it."""
-
-    now = 100.0
-
-    def __call__(self):
-        return self.now
-
-
-@pytest.fixture
-def clock():
-    return Clock()

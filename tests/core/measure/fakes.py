@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from mbench.engine.worker import Process, Worker
-from mbench.progress.progress import Progress
+from mbench.measure import activity
 
 
 def calls(kind):
@@ -53,20 +53,18 @@ class SilentWorker(Worker):
         self.closed = True
 
 
-class NotedProgress:
-    """Notes what is reported; what no progress takes is an error."""
+class NotedActivity:
+    """Notes what it hears; anything that is no activity is an error."""
 
     def __init__(self):
-        self.said = []
+        self.heard = []
 
-    def timing(self):
+    def hear(self, event, /):
+        assert type(event).__name__ in activity.Activity
+        self.heard.append(event)
+
+    def quiet(self):
         return nullcontext()
 
-    def __getattr__(self, name):
-        real = getattr(Progress, name)
-
-        def note(*arguments, **more):
-            inspect.signature(real).bind(self, *arguments, **more)
-            self.said.append((name, *arguments, *more.values()))
-
-        return note
+    def close(self):
+        pass

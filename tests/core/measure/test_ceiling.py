@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import mbench_tiny
 import numpy as np
 import pytest
-from fakes import NotedProgress, SilentWorker
+from fakes import NotedActivity, SilentWorker
 
 from mbench.contract import wire
 from mbench.contract.sketch import signs_of, sketch
@@ -86,6 +87,9 @@ class Store:
         decode(encode(event))
         self.events.append(event)
 
+    def log_path(self, name):
+        return Path(name)
+
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
@@ -103,7 +107,7 @@ def entries(plugins):
 
 
 def find(entry, worker, ceilings=None):
-    found = ceilings or Ceilings(Store(), NotedProgress())
+    found = ceilings or Ceilings(Store(), NotedActivity())
     found.find(entry, worker)
     return found.store.events
 
@@ -207,23 +211,23 @@ def test_a_look_that_takes_longer_than_another_is_no_work_that_went_on(entries):
     assert worker.made.count("op:matmul/64x64x64") == 1
 
 
-def test_what_is_not_proven_small_is_not_timed(entries, monkeypatch):
+def test_what_is_not_proven_small_is_not_timed(entries):
     """Each once, however many entries share it."""
     asked = []
 
-    def prove_all(wanted, **how):
-        asked.append([(one.case.model, one.case.mode) for one in wanted])
-        for one in wanted:
-            failed = ["outputs: none"] if "matmul" in one.case.model else []
-            one.ended(ProofRecord(
-                proven=not failed, worst=None, failures=failed, findings=[], notes=[], version="1",
-                grade="proven",
-            ))  # fmt: skip
+    class Verifier:
+        def verify(self, requests):
+            asked.append([(one.case.model, one.case.mode) for one in requests])
+            for one in requests:
+                failed = ["outputs: none"] if "matmul" in one.case.model else []
+                yield one, ProofRecord(
+                    proven=not failed, worst=None, failures=failed, findings=[], notes=[],
+                    version="1", grade="proven",
+                )  # fmt: skip
 
-    monkeypatch.setattr(ceiling, "prove_all", prove_all)
-    ceilings = Ceilings(Store(), NotedProgress())
+    ceilings = Ceilings(Store(), NotedActivity())
     for _ in range(2):
-        ceilings.prove([(entry, None) for entry in entries[:2]], log=lambda entry: None)
+        ceilings.prove([(entry, None) for entry in entries[:2]], Verifier())
     assert asked == [[("op:matmul/64x64x64", "inference"), ("op:add/64x64", "inference")], []]
     worker = Worker()
     events = find(entries[0], worker, ceilings)
@@ -238,7 +242,7 @@ def test_an_adapter_without_operators_has_no_ceiling(entries, monkeypatch):
 
 
 def test_each_ceiling_is_found_once(entries):
-    ceilings = Ceilings(Store(), NotedProgress())
+    ceilings = Ceilings(Store(), NotedActivity())
     assert not ceilings.knows(entries[0])
     ceilings.find(entries[0], Worker())
     assert [ceilings.knows(entry) for entry in entries] == [True, True, False]

@@ -7,7 +7,7 @@ from itertools import count
 from types import SimpleNamespace
 
 import pytest
-from fakes import NotedProgress
+from fakes import NotedActivity
 
 from mbench.engine.outcome import CaseEnded
 from mbench.environments.environment import Environment
@@ -39,7 +39,7 @@ def compete(world, plugins, monkeypatch, tmp_path):
 
     def compete(names, *, seconds=1e9, **speeds):
         world.speeds = speeds
-        bench = SimpleNamespace(launcher=world.launch, progress=NotedProgress(), room=None)
+        bench = SimpleNamespace(launcher=world.launch, listener=NotedActivity(), room=None)
         environment = Environment(label="flaky", python=tmp_path, python_version="3.11.7",
                                   managed=False, digest=None, packages={})  # fmt: skip
         logs = count()
@@ -48,7 +48,7 @@ def compete(world, plugins, monkeypatch, tmp_path):
                        log=lambda: tmp_path / str(next(logs)))  # fmt: skip
         made.run(seconds=seconds)
         assert all(worker.closed for worker in world.workers)
-        made.progress = bench.progress
+        made.listener = bench.listener
         return made
 
     return compete

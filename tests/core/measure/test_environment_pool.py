@@ -35,7 +35,7 @@ def homes_of(*comparisons, provision=True):
         for texts in comparisons
     ]
     found = environment_pool.EnvironmentPool(
-        comparisons=made, accelerator="cpu", provision=provision, progress=None
+        comparisons=made, accelerator="cpu", provision=provision, listener=None
     )
     for one in made:
         for entry in one.entries:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-from fakes import NotedProgress, SilentWorker, calls
+from fakes import NotedActivity, SilentWorker, calls
 
 from mbench.engine.worker import Worker
 from mbench.machine.sampler import Sampler
+from mbench.measure.activity import Listener
 from mbench.results.store import RunWriter
 
 
@@ -17,14 +17,8 @@ def test_a_fake_worker_takes_what_a_worker_takes(measure, world):
         assert calls(type(world.workers[0]))[name] == parameters
 
 
-def test_a_fake_progress_takes_what_a_progress_takes():
-    progress = NotedProgress()
-    progress.phase("tiny", "starting")
-    assert progress.said == [("phase", "tiny", "starting")]
-    with pytest.raises(AttributeError):
-        progress.phrase("tiny", "starting")
-    with pytest.raises(TypeError):
-        progress.phase("tiny")
+def test_a_fake_listener_takes_what_a_listener_takes():
+    assert calls(NotedActivity).keys() == calls(Listener).keys()
 
 
 def test_other_fakes_take_what_the_real_ones_take(measure):

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from fakes import NotedProgress
+from fakes import NotedActivity
 
 from mbench.contract.adapter import Support
 from mbench.engine.outcome import CaseEnded
@@ -96,7 +96,7 @@ def settle(plugins, monkeypatch):
         monkeypatch.setattr(search, "Contest", Pretended)
         bench = RunContext(protocol=protocol or Adaptive(), launcher=None,
                       homes=EnvironmentPool(lacking), store=Store(),
-                      progress=NotedProgress(), sampler=None,
+                      listener=NotedActivity(), sampler=None,
                       earlier=earlier)  # fmt: skip
         made = Search(comparison, bench)
         made.comparison_found = made.settle()

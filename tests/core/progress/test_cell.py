@@ -8,7 +8,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from mbench.progress import cell, progress
+from mbench import progress
+from mbench.measure.activity import ComparisonBegan, PhaseBegan
+from mbench.progress import live
 
 
 @pytest.fixture
@@ -28,18 +30,18 @@ def shown(monkeypatch):
 
 def test_outside_of_a_notebook_it_is_no_matter(monkeypatch):
     monkeypatch.delitem(sys.modules, "IPython", raising=False)
-    assert not cell.in_notebook()
+    assert not live.in_notebook()
 
 
 def test_ipython_on_a_terminal_is_no_notebook(shown):
-    assert not cell.in_notebook()
+    assert not live.in_notebook()
 
 
 def test_a_cell_shows_the_rows_and_is_empty_in_the_end(shown, monkeypatch):
     monkeypatch.setattr(progress, "in_notebook", lambda: True)
     told = progress.open_progress(io.StringIO())
-    told.comparison("resnet50 <train>", ["one", "two"])
-    told.phase("one", "warming up")
+    told.hear(ComparisonBegan("resnet50 <train>", ("one", "two")))
+    told.hear(PhaseBegan("one", "warming up"))
     told.close()
     assert shown[0] == shown[-1] == ""
     assert "resnet50 &lt;train&gt;" in shown[1]
@@ -50,6 +52,6 @@ def test_a_cell_shows_the_rows_and_is_empty_in_the_end(shown, monkeypatch):
 def test_a_quiet_notebook_shows_nothing(shown, monkeypatch):
     monkeypatch.setattr(progress, "in_notebook", lambda: True)
     told = progress.open_progress(verbosity="quiet")
-    told.comparison("title", ["one"])
+    told.hear(ComparisonBegan("title", ("one",)))
     told.close()
     assert shown == []

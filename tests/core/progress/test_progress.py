@@ -8,9 +8,21 @@ import re
 import pytest
 
 from mbench.engine.outcome import CaseEnded
+from mbench.measure.activity import (
+    BlockBegan,
+    BlockEnded,
+    CaseStopped,
+    ComparisonBegan,
+    Decision,
+    MeasuringBegan,
+    PhaseBegan,
+    ProcessBegan,
+    RunPlanned,
+    Stored,
+)
+from mbench.progress import open_progress
 from mbench.progress.lines import LinesProgress
 from mbench.progress.live import LiveProgress
-from mbench.progress.progress import Progress, open_progress
 from mbench.results import events
 
 
@@ -64,36 +76,30 @@ def test_a_terminal_that_cannot_move_back_gets_lines(terminal, monkeypatch):
     assert isinstance(open_progress(terminal), LinesProgress)
 
 
-@pytest.mark.parametrize("kind", [LinesProgress, LiveProgress])
-def test_each_tells_all_that_there_is_to_tell(kind):
-    told = {name for name in vars(Progress) if not name.startswith("_")}
-    assert told <= set(dir(kind))
-
-
 @pytest.mark.parametrize("stream", [io.StringIO, Terminal])
 def test_quiet_says_nothing(stream):
     out = stream()
     progress = open_progress(out, verbosity="quiet")
-    progress.comparison("t", ["a"])
-    progress.phase("a", "starting")
-    progress.ended("a", CaseEnded("oom", "too large"))
-    progress.decided("this")
+    progress.hear(ComparisonBegan("t", ("a",)))
+    progress.hear(PhaseBegan("a", "starting"))
+    progress.hear(CaseStopped("a", CaseEnded("oom", "too large")))
+    progress.hear(Decision("this"))
     progress.close()
     assert out.getvalue() == ""
 
 
 def test_lines_say_each_change_once(lines, out):
-    lines.plan([160.0])
-    lines.comparison("model train", ["a", "b"])
-    lines.measuring(5, 160.0)
-    lines.process(1)
+    lines.hear(RunPlanned((160.0,)))
+    lines.hear(ComparisonBegan("model train", ("a", "b")))
+    lines.hear(MeasuringBegan(5, 160.0))
+    lines.hear(ProcessBegan(1))
     for text in ("starting", "starting", "warming up"):
-        lines.phase("a", text)
-    lines.phase("b", "starting")
+        lines.hear(PhaseBegan("a", text))
+    lines.hear(PhaseBegan("b", "starting"))
     for number in (1, 2, 3):
-        lines.round("a", number, 3, seconds=0.3)
-        lines.throughput("a", 10.0)
-    lines.ended("b", CaseEnded("oom", "too large"))
+        lines.hear(BlockBegan("a", "round", number - 1, 3, 0.3))
+        lines.hear(BlockEnded("a", 10.0))
+    lines.hear(CaseStopped("b", CaseEnded("oom", "too large")))
     assert said(out) == [
         "== model train: a, b",
         "process 1 of 5; 0 s elapsed, about 3 min left",
@@ -106,10 +112,10 @@ def test_lines_say_each_change_once(lines, out):
 
 
 def test_a_new_comparison_says_which_it_is_and_its_phases_anew(lines, out):
-    lines.plan([None, None])
+    lines.hear(RunPlanned((None, None)))
     for title in ("one", "two"):
-        lines.comparison(title, ["a"])
-        lines.phase("a", "starting")
+        lines.hear(ComparisonBegan(title, ("a",)))
+        lines.hear(PhaseBegan("a", "starting"))
     assert said(out) == [
         "== one: a (comparison 1 of 2; 0 s elapsed)", "a: starting",
         "== two: a (comparison 2 of 2; 0 s elapsed)", "a: starting",
@@ -117,8 +123,8 @@ def test_a_new_comparison_says_which_it_is_and_its_phases_anew(lines, out):
 
 
 def test_a_long_phase_is_said_to_go_on_after_a_minute_without_a_line(lines, out, clock):
-    lines.comparison("t", ["a"])
-    lines.phase("a", "proving")
+    lines.hear(ComparisonBegan("t", ("a",)))
+    lines.hear(PhaseBegan("a", "proving"))
     clock.now += 59
     lines.tick()
     assert len(said(out)) == 2
@@ -126,7 +132,7 @@ def test_a_long_phase_is_said_to_go_on_after_a_minute_without_a_line(lines, out,
     lines.tick()
     lines.tick()
     assert said(out)[2:] == ["a: still proving, after 60 s; 60 s elapsed"]
-    lines.round("a", 7, 30, seconds=1)
+    lines.hear(BlockBegan("a", "round", 6, 30, 1))
     clock.now += 60
     lines.tick()
     assert said(out)[3:] == ["a: still measuring, round 7 of 30, after 60 s; 2 min elapsed"]
@@ -144,34 +150,34 @@ def test_verbose_lines_say_what_was_decided_why_and_where_logs_are(out):
         events.Memory(case=0, process=0, peak_bytes=1, idle_look=1),
         events.ComparisonEnd(comparison=0, reason="all processes measured"),
     ):  # fmt: skip
-        lines.telling.labels[0] = "a"
-        lines.event(event)
-    lines.decided("3 rounds")
+        lines.labels[0] = "a"
+        lines.hear(Stored(event))
+    lines.hear(Decision("3 rounds"))
     assert said(out) == [
         "a: process 2 is warm after 10 steps (steady), prepared in 2.0 s, pid 7",
         "a: its log is logs/a.log",
-        "no more is measured: all processes measured",
+        "measurement ends: all processes measured",
         "3 rounds",
     ]
 
 
 def test_decisions_are_not_said_unasked(lines, out):
-    lines.decided("3 rounds")
-    lines.event(events.ComparisonEnd(comparison=0, reason="all processes measured"))
+    lines.hear(Decision("3 rounds"))
+    lines.hear(Stored(events.ComparisonEnd(comparison=0, reason="all processes measured")))
     assert said(out) == []
 
 
 def test_live_rows_show_where_the_run_is_and_how_long_it_takes(live, terminal):
-    live.plan([160.0, 160.0])
-    live.comparison("model train", ["torchy", "b"])
-    live.measuring(5, 160.0)
-    live.process(2)
-    live.round("torchy", 1, 5, seconds=0.3)
-    live.throughput("torchy", 123.456)
-    live.ended("b", CaseEnded("oom", "too large"))
+    live.hear(RunPlanned((160.0, 160.0)))
+    live.hear(ComparisonBegan("model train", ("torchy", "b")))
+    live.hear(MeasuringBegan(5, 160.0))
+    live.hear(ProcessBegan(2))
+    live.hear(BlockBegan("torchy", "round", 0, 5, 0.3))
+    live.hear(BlockEnded("torchy", 123.456))
+    live.hear(CaseStopped("b", CaseEnded("oom", "too large")))
     shown = terminal.getvalue().rpartition("model train")[2]
     for text in (
-        "comparison 1 of 2, process 2 of 5", "torchy", "stopped, others' turn", "123.5 samples/s",
+        "comparison 1 of 2, process 2 of 5", "torchy", "paused", "123.5 samples/s",
         "oom: too large", "s elapsed, about", "% of the budget of 3 min",
     ):  # fmt: skip
         assert text in shown
@@ -179,8 +185,8 @@ def test_live_rows_show_where_the_run_is_and_how_long_it_takes(live, terminal):
 
 def test_something_moves_while_nothing_is_told(terminal):
     live = LiveProgress(terminal, every_seconds=0.01)
-    live.comparison("t", ["a"])
-    live.phase("a", "warming up")
+    live.hear(ComparisonBegan("t", ("a",)))
+    live.hear(PhaseBegan("a", "warming up"))
     frame = live.frame
     for _ in range(2000):
         if live.frame > frame + 2:
@@ -192,29 +198,29 @@ def test_something_moves_while_nothing_is_told(terminal):
 
 def test_nothing_is_drawn_while_a_block_is_timed(terminal):
     live = LiveProgress(terminal, every_seconds=0.01)
-    live.comparison("t", ["a"])
-    live.round("a", 1, 5, seconds=0.3)
-    with live.timing():
+    live.hear(ComparisonBegan("t", ("a",)))
+    live.hear(BlockBegan("a", "round", 0, 5, 0.3))
+    with live.quiet():
         before = terminal.getvalue()
         live.ticker._over.wait(0.1)
-        live.throughput("a", 1.0)
-        live.phase("a", "something")
+        live.hear(BlockEnded("a", 1.0))
+        live.hear(PhaseBegan("a", "something"))
         assert terminal.getvalue() == before
     assert terminal.getvalue() != before
     live.close()
 
 
 def test_a_long_block_is_announced_with_a_mark_that_moves_by_itself(live, terminal):
-    live.comparison("t", ["a"])
-    live.round("a", 1, 5, seconds=14.0)
+    live.hear(ComparisonBegan("t", ("a",)))
+    live.hear(BlockBegan("a", "round", 0, 5, 14.0))
     assert re.search(r"round 1 of 5, takes about 14 s from \d\d:\d\d:\d\d", terminal.getvalue())
     assert re.search(r"\x1b\[[\d;]*\b5\b[\d;]*m● ", terminal.getvalue())
 
 
 def test_labels_are_text_and_never_markup(live, terminal):
-    live.phase("[red]x[/red]", "[bold]building[/]")
-    live.comparison("model [/] [red]train", ["[red]y[/red]"])
-    live.phase("[red]y[/red]", "[blink]z")
+    live.hear(PhaseBegan("[red]x[/red]", "[bold]building[/]"))
+    live.hear(ComparisonBegan("model [/] [red]train", ("[red]y[/red]",)))
+    live.hear(PhaseBegan("[red]y[/red]", "[blink]z"))
     shown = terminal.getvalue()
     for text in ("[red]x[/red]: [bold]building[/]", "[red]y[/red]", "[blink]z",
                  "model [/] [red]train"):  # fmt: skip
@@ -225,15 +231,19 @@ def test_labels_are_text_and_never_markup(live, terminal):
 def test_rows_stay_within_the_terminal(terminal, monkeypatch, width):
     monkeypatch.setenv("COLUMNS", width)
     live = LiveProgress(terminal, color=False, every_seconds=3600)
-    live.comparison("a title that is longer than the terminal is wide " * 2, ["torch", "b" * 30])
-    live.phase("torch", "Downloading something-with-a-long-name-1.0 (572.4 MB)")
+    live.hear(
+        ComparisonBegan(
+            "a title that is longer than the terminal is wide " * 2, ("torch", "b" * 30)
+        )
+    )
+    live.hear(PhaseBegan("torch", "Downloading something-with-a-long-name-1.0 (572.4 MB)"))
     live.close()
     plain = re.sub(r"\x1b\[[\d;?]*[A-Za-z]", "", terminal.getvalue())
     assert max(map(len, plain.replace("\r", "\n").splitlines())) <= int(width)
 
 
 def test_closing_shows_the_cursor_again_and_may_be_repeated(live, terminal):
-    live.comparison("t", ["a"])
+    live.hear(ComparisonBegan("t", ("a",)))
     live.close()
     live.close()
     shown = terminal.getvalue()

@@ -1,0 +1,148 @@
+"""What measuring reports while it goes on: events that are not stored, and who listens to them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
+    from mbench.engine.outcome import CaseEnded
+    from mbench.results.events import Event
+
+__all__ = [
+    "Activity",
+    "BlockBegan",
+    "BlockEnded",
+    "CaseStopped",
+    "ComparisonBegan",
+    "Decision",
+    "Listener",
+    "LogEnd",
+    "MeasuringBegan",
+    "Notice",
+    "PhaseBegan",
+    "ProcessBegan",
+    "RunPlanned",
+    "Stored",
+    "phases_of",
+]
+
+
+@dataclass(frozen=True)
+class RunPlanned:
+    """Seconds that each comparison is expected to take; None where nothing is known."""
+
+    seconds: tuple[float | None, ...]
+
+
+@dataclass(frozen=True)
+class ComparisonBegan:
+    """The next comparison, of entries with these labels."""
+
+    title: str
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class MeasuringBegan:
+    """The comparison's measurement. `processes` is None where precision decides how many."""
+
+    processes: int | None
+    budget_seconds: float | None
+
+
+@dataclass(frozen=True)
+class ProcessBegan:
+    """The comparison's fresh processes of this number, from 1."""
+
+    number: int
+
+
+@dataclass(frozen=True)
+class PhaseBegan:
+    """What `label` is doing now; `over`: what it is done with."""
+
+    label: str
+    text: str
+    over: bool = False
+
+
+@dataclass(frozen=True)
+class BlockBegan:
+    """The next block of `label`, after `done` of `of` units: rounds or steps."""
+
+    label: str
+    unit: str
+    done: int
+    of: int
+    seconds: float
+    """That it is expected to take."""
+
+
+@dataclass(frozen=True)
+class BlockEnded:
+    label: str
+    samples_per_second: float
+
+
+@dataclass(frozen=True)
+class CaseStopped:
+    """`label` is not measured any further."""
+
+    label: str
+    end: CaseEnded
+
+
+@dataclass(frozen=True)
+class Stored:
+    """An event was written to the run's file."""
+
+    event: Event
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What was decided, and why."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Notice:
+    """What users should see at once."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class LogEnd:
+    """The end of a worker's log that is not kept."""
+
+    text: str
+
+
+Activity: TypeAlias = (
+    "RunPlanned | ComparisonBegan | MeasuringBegan | ProcessBegan | PhaseBegan | BlockBegan"
+    " | BlockEnded | CaseStopped | Stored | Decision | Notice | LogEnd"
+)
+
+
+class Listener(Protocol):
+    """Follows a run from the process that measures it."""
+
+    def hear(self, activity: Activity, /) -> None:
+        """Called in the order of events, from the thread that measures."""
+
+    def quiet(self) -> AbstractContextManager[None]:
+        """While it is entered a block is timed: a listener must not use the processor."""
+
+    def close(self) -> None:
+        """Nothing follows. May be called again."""
+
+
+def phases_of(label: str, listener: Listener) -> Callable[[str], None]:
+    """Lets `listener` hear of each phase of `label` by its text."""
+    return lambda text: listener.hear(PhaseBegan(label, text))
