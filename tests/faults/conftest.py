@@ -10,7 +10,7 @@ import pytest
 from cases import GATES, make_case
 from surroundings import Surroundings, eventually
 
-from mbench.cli.main import main
+from mbench.cli import main
 from mbench.machine.system import describe_system
 from mbench.results import events
 from mbench.results.store import RunWriter

@@ -13,7 +13,7 @@ import pytest
 from surroundings import PATIENCE, one_line
 
 from mbench import console
-from mbench.cli.main import main
+from mbench.cli import main
 from mbench.cli.output import check_writable
 from mbench.errors import UsageError
 from mbench.measure.activity import PhaseBegan
