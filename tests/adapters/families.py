@@ -19,8 +19,8 @@ from mbench.cli.builtin import mbench_workloads
 from mbench.contract.case import LONGER, Case
 from mbench.environments.environment import Environment
 from mbench.machine.system import usable_cores
+from mbench.proofs.prove import prove
 from mbench.results.proof import SHOWN
-from mbench.verify.prove import prove
 
 __all__ = ["FORMS", "REPRESENTATIVES", "assert_form_proven", "assert_proven", "assert_shown",
            "in_turn"]  # fmt: skip

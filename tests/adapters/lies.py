@@ -18,12 +18,12 @@ import pytest
 
 from mbench.contract import wire
 from mbench.contract.case import Case, find_workload
+from mbench.proofs import judge
+from mbench.proofs.changes import judge_changes, visible_rate
+from mbench.proofs.proof_case import proof_case
+from mbench.proofs.reference import PLAIN_RATE, SEEDS, folder_of, load
+from mbench.proofs.tolerances import CHANGES, EXACT
 from mbench.sdk import tensors
-from mbench.verify import judge
-from mbench.verify.changes import judge_changes, visible_rate
-from mbench.verify.proof_case import proof_case
-from mbench.verify.reference import PLAIN_RATE, SEEDS, folder_of, load
-from mbench.verify.tolerances import CHANGES, EXACT
 from mbench.worker.session import Session
 from mbench.workloads import generator
 from mbench.workloads.workload import Workload

@@ -120,6 +120,11 @@ def test_the_page_has_every_package_in_one_layer():
     assert len(ROOMS) <= 22
 
 
+def test_no_package_has_the_name_of_a_public_function():
+    """The import of the package would replace the function."""
+    assert not set(mbench.__all__) & set(ROOMS)
+
+
 CLIMBS: set[str] = {
     "api/functions.py -> cli",
     "api/keywords.py -> cli",

@@ -17,10 +17,10 @@ from mbench.contract.device import Device
 from mbench.contract.outcome import OUTCOMES
 from mbench.contract.precision import PRECISIONS
 from mbench.plugins import hooks
+from mbench.proofs import tolerances
+from mbench.proofs.judge import CHECKS
 from mbench.results import frozen_parameters
 from mbench.spec.arm import Arm
-from mbench.verify import tolerances
-from mbench.verify.judge import CHECKS
 from mbench.workloads.workload import Workload
 
 CORE = Path(mbench.__file__).parent

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from mbench.cli.builtin import mbench_workloads
-from mbench.verify.tolerances import EXACT
+from mbench.proofs.tolerances import EXACT
 from mbench.workloads.operators import KINDS, OPERATORS
 from mbench.workloads.operators.updates import UPDATES
 

@@ -30,6 +30,7 @@ from mbench.engine.channel import Channel
 from mbench.errors import MbenchError
 from mbench.machine.sample import Sample
 from mbench.machine.system import describe_system
+from mbench.proofs import cache as proofs
 from mbench.reports import html
 from mbench.results import calibration, events
 from mbench.results.proof import FindingRecord, ProofRecord
@@ -38,7 +39,6 @@ from mbench.results.store import RunWriter
 from mbench.results.summary import summarize
 from mbench.spec.adaptive import Adaptive
 from mbench.spec.suite import find_suite
-from mbench.verify import cache as proofs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

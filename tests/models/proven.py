@@ -3,7 +3,7 @@ layers, in which products of matrices are nearly all FLOPs nevertheless.
 
 Usage: python tests/models/proven.py torch@PYTHON [MODEL ...]
 
-which writes them anew, as mbench.verify.regenerate does those of the zoo.
+which writes them anew, as mbench.proofs.regenerate does those of the zoo.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ MODELS = {model.name: model for model in (BERT, GPT2, LSTM)}
 
 
 if __name__ == "__main__":
-    from mbench.verify import regenerate
+    from mbench.proofs import regenerate
 
     framework, *named = sys.argv[1:]
     longer = [form.name for model in MODELS.values() for form in model.lengthened().values()]

@@ -142,7 +142,7 @@ def load(name: str, reference: str) -> Workload | str:
 
 def stand(found: Plugins, rows: list[list[str]]) -> list[str]:
     """Add to each model's row how it stands in every framework; the reasons of what is not."""
-    from mbench.verify.proof_status import standings
+    from mbench.proofs.proof_status import standings
 
     stands = standings(found, [row[0] for row in rows])
     lacking: dict[str, tuple[str, list[str]]] = {}  # reasons that differ in the model's name only

@@ -118,8 +118,8 @@ def proven(context: click.Context) -> Verification:
 def quickly(context: click.Context, frameworks: tuple[str, ...]) -> dict[str, Any]:
     """The options as --quick has them; raises UsageError."""
     from mbench.machine.system import usable_cores
+    from mbench.proofs.proof_case import quickest
     from mbench.spec.arm import Arm
-    from mbench.verify.proof_case import quickest
 
     options, found = context.params, plugins(context)
     if options["precision"] not in (None, ("fp64",)):

@@ -10,11 +10,11 @@ from mbench.contract import wire
 from mbench.contract.precision import PRECISIONS
 from mbench.engine.outcome import CaseEnded
 from mbench.measure.activity import Notice, PhaseBegan
+from mbench.proofs.judge import CheckResult, judge_along
+from mbench.proofs.observer import ProofRequest, Proving
 from mbench.results import clocks, events
 from mbench.results.proof import ProofRecord
 from mbench.spec.planning import supports
-from mbench.verify.judge import CheckResult, judge_along
-from mbench.verify.observer import ProofRequest, Proving
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from mbench.engine.worker import Worker
     from mbench.environments.environment import Environment
     from mbench.measure.activity import Listener
+    from mbench.proofs.prove import Verifier
     from mbench.results.store import RunWriter
     from mbench.spec.planning import Entry
-    from mbench.verify.prove import Verifier
 
 __all__ = ["Ceilings"]
 

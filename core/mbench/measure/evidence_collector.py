@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, cast
 from mbench.console import counted
 from mbench.contract import wire
 from mbench.contract.reading import Malformed
+from mbench.proofs.collectives import wrong_rank
 from mbench.results import events
-from mbench.verify.collectives import wrong_rank
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -7,10 +7,7 @@ from typing import TYPE_CHECKING
 
 from mbench.contract.axes import BACKWARD, FORWARD
 from mbench.contract.precision import PRECISIONS
-from mbench.results import events
-from mbench.results.calibration import key, recall
-from mbench.results.evidence import Gates
-from mbench.verify.tolerances import (
+from mbench.proofs.tolerances import (
     CHANGED,
     DROPPED,
     DROPPED_GROWTH,
@@ -21,6 +18,9 @@ from mbench.verify.tolerances import (
     TIMED,
     TIMED_DRIFT,
 )
+from mbench.results import events
+from mbench.results.calibration import key, recall
+from mbench.results.evidence import Gates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -23,13 +23,13 @@ from mbench.measure.activity import (
 )
 from mbench.measure.environment_pool import EnvironmentPool
 from mbench.measure.preflight import check_device
+from mbench.proofs.judge import CheckResult
+from mbench.proofs.locate import Located, locate
+from mbench.proofs.observer import ProofRequest, Proving
+from mbench.proofs.proof_case import PROVEN_AXES
+from mbench.proofs.prove import Verifier
 from mbench.results import events
 from mbench.results.proof import ProofRecord
-from mbench.verify.judge import CheckResult
-from mbench.verify.locate import Located, locate
-from mbench.verify.observer import ProofRequest, Proving
-from mbench.verify.proof_case import PROVEN_AXES
-from mbench.verify.prove import Verifier
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

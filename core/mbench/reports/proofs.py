@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from mbench.contract.axes import MACHINE, hushed
+from mbench.proofs.judge import CHECKS, IN_FLOAT64
+from mbench.proofs.proof_case import PROVEN_AXES
 from mbench.reports.grid import Grid, drawn
 from mbench.reports.terminal import folded, terminal_width
 from mbench.reports.text import plain
-from mbench.verify.judge import CHECKS, IN_FLOAT64
-from mbench.verify.proof_case import PROVEN_AXES
 
 __all__ = ["render"]
 

@@ -13,7 +13,7 @@ from mbench.contract import wire
 from mbench.engine.launch import launch
 from mbench.engine.outcome import CaseEnded
 from mbench.machine.system import usable_cores
-from mbench.verify.proof_case import quickest
+from mbench.proofs.proof_case import quickest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mbench.verify.prove import prove
+from mbench.proofs.prove import prove
 
 if TYPE_CHECKING:
     from mbench.testing.subject import Subject

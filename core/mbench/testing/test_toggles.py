@@ -12,9 +12,9 @@ from mbench.contract import wire
 from mbench.contract.axes import MODES
 from mbench.contract.precision import PRECISIONS
 from mbench.engine.outcome import CaseEnded
+from mbench.proofs.proof_case import exact_case
+from mbench.proofs.tolerances import TIMED
 from mbench.testing.subject import observe
-from mbench.verify.proof_case import exact_case
-from mbench.verify.tolerances import TIMED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

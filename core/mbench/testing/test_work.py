@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from mbench.contract import wire
+from mbench.proofs.judge import judge_parameters
 from mbench.testing.subject import ended, observe
 from mbench.testing.tampered import PARAMETERS, tampered
-from mbench.verify.judge import judge_parameters
 
 if TYPE_CHECKING:
     from mbench.contract.wire import Observation

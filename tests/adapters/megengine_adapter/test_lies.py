@@ -20,11 +20,11 @@ from megengine import module as M
 
 from mbench.contract import wire
 from mbench.contract.case import Case
-from mbench.verify.judge import judge_dropout
-from mbench.verify.proof_case import proof_case
-from mbench.verify.reference import STEPS
-from mbench.verify.rule import RULE_RATE, judge_rule
-from mbench.verify.tolerances import TIMED
+from mbench.proofs.judge import judge_dropout
+from mbench.proofs.proof_case import proof_case
+from mbench.proofs.reference import STEPS
+from mbench.proofs.rule import RULE_RATE, judge_rule
+from mbench.proofs.tolerances import TIMED
 from mbench.worker.session import Session
 
 RESNET = resnet(blocks=(1, 1), widths=(8, 16), stem=8, image_size=32)

@@ -16,7 +16,7 @@ from mbench.cli.builtin import mbench_workloads
 from mbench.contract.adapter import Unsupported
 from mbench.contract.case import find_workload
 from mbench.contract.tier import DEFAULT, TUNED
-from mbench.verify.tolerances import FLOPS
+from mbench.proofs.tolerances import FLOPS
 
 pytest.importorskip("mbench_megengine", reason="MegEngine's adapter is not installed here")
 pytest.importorskip("megengine", reason="MegEngine is not installed here")

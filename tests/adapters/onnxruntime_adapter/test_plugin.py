@@ -13,7 +13,7 @@ pytest.importorskip("mbench_onnxruntime", reason="ONNX Runtime's adapter is not 
 from mbench_onnxruntime.plugin import OnnxRuntime
 
 from mbench.contract.adapter import Adapter
-from mbench.verify.proof_case import exact_case
+from mbench.proofs.proof_case import exact_case
 
 ROOT = Path(__file__).parents[3]
 RESNET = {"model": "resnet50", "workload": "mbench.workloads.resnet:RESNET50"}

@@ -14,7 +14,7 @@ pytest.importorskip("onnxruntime", reason="ONNX Runtime is not installed here")
 
 from mbench_onnxruntime.runtime import Runtime
 
-from mbench.verify.tolerances import TIMED
+from mbench.proofs.tolerances import TIMED
 
 RESNET = resnet(blocks=(1, 1), widths=(8, 16), stem=8, image_size=32)
 WIDER = replace(BERT, config=replace(BERT.config, hidden=256, intermediate=512))

@@ -19,7 +19,7 @@ from mbench_openvino.runtime import Runtime
 
 from mbench.contract.adapter import Unsupported
 from mbench.machine.system import usable_cores
-from mbench.verify.tolerances import TIMED
+from mbench.proofs.tolerances import TIMED
 
 RESNET = resnet(blocks=(1, 1), widths=(8, 16), stem=8, image_size=32)
 WIDER = replace(BERT, config=replace(BERT.config, hidden=256, intermediate=512))

@@ -65,7 +65,7 @@ def test_a_strangers_model_is_listed_fingerprinted_and_proven(run):
     missing = run(*proof, "--frameworks", "torch")
     assert missing.returncode == 1
     assert "perceptron has no fingerprint" in missing.stdout
-    written = run("mbench.verify.regenerate", "torch", "perceptron")
+    written = run("mbench.proofs.regenerate", "torch", "perceptron")
     assert written.returncode == 0, written.stderr
     result = run(*proof, "--frameworks", "torch,tf", "--format", "json")
     assert result.returncode == 1

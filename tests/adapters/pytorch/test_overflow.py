@@ -12,7 +12,7 @@ from mbench.cli.builtin import mbench_workloads
 from mbench.contract.case import Case
 from mbench.environments.environment import Environment
 from mbench.machine.system import usable_cores
-from mbench.verify.prove import prove
+from mbench.proofs.prove import prove
 from mbench_pytorch.plugin import PyTorch
 
 pytest.importorskip("torch", reason="PyTorch is not installed here")

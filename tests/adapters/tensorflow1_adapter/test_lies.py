@@ -17,7 +17,7 @@ pytest.importorskip("mbench_tensorflow1", reason="TensorFlow 1's adapter is not 
 import mbench_tensorflow1
 from mbench_tensorflow1.plugin import TensorFlow1
 
-from mbench.verify.prove import prove
+from mbench.proofs.prove import prove
 
 HONEST, LYING = "mbench_tensorflow1", "mbench_lying1"
 

@@ -11,10 +11,10 @@ from mbench.contract.adapter import FrameworkInfo
 from mbench.engine.outcome import CaseEnded
 from mbench.environments.environment import Environment
 from mbench.measure import facts
+from mbench.proofs.tolerances import DROPPED, TIMED
 from mbench.results import events
 from mbench.results.calibration import Calibration, keep, key
 from mbench.spec.planning import Sweep, plan
-from mbench.verify.tolerances import DROPPED, TIMED
 
 
 @pytest.fixture

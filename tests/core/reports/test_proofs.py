@@ -7,9 +7,9 @@ from dataclasses import asdict
 
 import pytest
 
+from mbench.proofs.judge import CHECKS, CheckResult, Proof
 from mbench.reports.proofs import render
 from mbench.results.proof import SHOWN
-from mbench.verify.judge import CHECKS, CheckResult, Proof
 
 
 @pytest.fixture(autouse=True)

@@ -7,13 +7,13 @@ import shlex
 from typing import Any
 
 from mbench.contract.axes import MACHINE, alike, hushed
+from mbench.proofs.proof_case import PROVEN_AXES
 from mbench.reports.grid import Grid
 from mbench.reports.headline import named, one_compiler_each, told
 from mbench.reports.html.parts import Figure, Section
 from mbench.reports.proofs import cell
 from mbench.reports.remarks import difference_lines, doubt_lines
 from mbench.reports.text import number
-from mbench.verify.proof_case import PROVEN_AXES
 
 __all__ = ["sections"]
 

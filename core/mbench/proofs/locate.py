@@ -1,0 +1,158 @@
+"""Says which tensor a framework takes wrongly, by one that is proven.
+
+A tensor whose numbers are all alike has no order that could be wrong, and of one that is all zero
+nothing comes through. So tensors are filled one at a time, in both frameworks: where their outputs
+agree, that tensor hid the slip.
+"""
+
+from __future__ import annotations
+
+import math
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mbench.contract import wire
+from mbench.engine import local
+from mbench.engine.launch import launch
+from mbench.engine.outcome import CaseEnded
+from mbench.proofs.judge import distance
+from mbench.proofs.proof_case import in_float64, proof_case
+from mbench.proofs.tolerances import EXACT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from mbench.contract.adapter import Adapter
+    from mbench.contract.case import Case
+    from mbench.engine.worker import Launcher, Worker
+    from mbench.environments.environment import Environment
+    from mbench.workloads.workload import Tensor
+
+    Side = tuple[Adapter, Environment, Case, Path]
+    """The last is where the worker's log goes."""
+
+__all__ = ["Located", "locate", "located"]
+
+IN_ORDER = "look at their order first, such as a transpose or a swap"
+
+
+@dataclass(frozen=True)
+class Located:
+    """The tensors, in words too; `errors` is how far outputs lay apart while a tensor was `filled`,
+    "alike" or "zero", None where one of the frameworks had none.
+    """
+
+    said: str
+    tensors: list[str] = field(default_factory=list)
+    filled: str = ""
+    errors: dict[str, float | None] = field(default_factory=dict)
+
+
+def locate(
+    new: Side,
+    proven: Side,
+    *,
+    timeout: float,
+    report: Callable[[str], None],
+    launcher: Launcher = local.start,
+) -> Located:
+    """Where the outputs of `new` part from those of `proven`; raises CaseEnded.
+
+    One device is enough, whatever the scale: outputs are each device's own.
+    """
+    with ExitStack() as stack:
+        workers = []
+        for adapter, environment, case, log in (new, proven):
+            exact = in_float64(adapter, replace(proof_case(case), mode="inference"))
+            worker, _ = launch(
+                adapter, environment, exact, log=log, timeout=timeout, launcher=launcher
+            )
+            stack.enter_context(closing(worker))
+            worker.prepare(exact, load=False)
+            workers.append(worker)
+        tensors = exact.resolve().tensors()
+        return located(lambda filled: apart(workers, filled), tensors, report=report)
+
+
+def apart(workers: Sequence[Worker], filled: Mapping[str, float]) -> float:
+    """The largest relative difference of an output where tensors are filled so."""
+    request = wire.Observe(seed=0, steps=1, training=False, filled=dict(filled))
+    try:
+        one, other = (worker.ask(request, wire.Observation).steps[0].outputs for worker in workers)
+    except CaseEnded as end:
+        if end.outcome != "failed":  # an output that is not finite
+            raise
+        return math.inf
+    if set(one) != set(other):
+        return math.inf
+    return max(
+        distance(np.array(one[name]), np.array(due)) / max(due[0], np.finfo(float).tiny)
+        for name, due in other.items()
+    )
+
+
+def located(
+    error: Callable[[Mapping[str, float]], float],
+    tensors: Sequence[Tensor],
+    *,
+    report: Callable[[str], None],
+) -> Located:
+    """`error` is how far outputs lie apart where tensors are filled with a number each."""
+
+    def one_at_a_time(values: Mapping[str, float], what: str) -> dict[str, float]:
+        report(f"outputs with one of {len(values)} tensors {what} at a time")
+        return {name: error({name: value}) for name, value in values.items()}
+
+    def told(said: str, names: list[str], filled: str, errors: Mapping[str, float]) -> Located:
+        finite = {n: e if math.isfinite(e) else None for n, e in errors.items()}
+        return Located(said.format(", ".join(names)), names, filled, finite)
+
+    if error({}) <= EXACT:
+        return Located("outputs agree with the proven framework's here: it is not in the tensors")
+    even = {tensor.name: evened(tensor) for tensor in tensors}
+    errors = one_at_a_time(even, "alike")
+    if found := agreeing(errors):
+        any_of = "any of " if len(found) > 1 else ""
+        said = f"outputs agree once all numbers of {any_of}{{}} are alike: {IN_ORDER}"
+        return told(said, found, "alike", errors)
+    if error(even) <= EXACT:
+        report(f"outputs with fewer and fewer of {len(even)} tensors alike")
+        # Behind a tensor that is alike, an order of outputs is hidden; before it, one of inputs.
+        found = min((fewest(error, even, names) for names in (reversed(even), even)), key=len)
+        said = f"outputs agree once all numbers of each of {{}} are alike: {IN_ORDER}"
+        return told(said, found, "alike", errors)
+    zero = {tensor.name: 0.0 for tensor in tensors if tensor.trainable}
+    errors = one_at_a_time(zero, "zero")
+    if found := agreeing(errors)[:1]:
+        said = (
+            "outputs agree once {} is zero: look at what is done with it and just before; what "
+            "comes after it is right"
+        )
+        return told(said, found, "zero", errors)
+    return told("no tensor alone: outputs differ whichever is zero", [], "zero", errors)
+
+
+def fewest(
+    error: Callable[[Mapping[str, float]], float], filled: Mapping[str, float], names: Iterable[str]
+) -> list[str]:
+    """Those of `filled` that must stay so for outputs to agree; the others are given up in turn."""
+    kept = dict(filled)
+    for name in names:
+        less = {other: value for other, value in kept.items() if other != name}
+        if error(less) <= EXACT:
+            kept = less
+    return list(kept)
+
+
+def agreeing(errors: Mapping[str, float]) -> list[str]:
+    return [name for name, error in errors.items() if error <= EXACT]
+
+
+def evened(tensor: Tensor) -> float:
+    """One number for all of a tensor, by which its outputs stay about as large as they are."""
+    inputs = tensor.size / tensor.shape[0] if tensor.shape else 1.0
+    return tensor.center + tensor.scale / math.sqrt(3 * inputs)

@@ -1,0 +1,179 @@
+"""A case that is to be proven, run small by workers, and what they report of it."""
+
+from __future__ import annotations
+
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from mbench.contract import wire
+from mbench.contract.axes import key
+from mbench.engine.launch import launch
+from mbench.engine.outcome import CaseEnded
+from mbench.proofs.changes import visible_rate
+from mbench.proofs.proof_case import exact_case, proof_case
+from mbench.proofs.reference import (
+    DRAWN,
+    PLAIN_RATE,
+    STEPS,
+    Computed,
+    Reference,
+    batch_of,
+    find,
+)
+from mbench.results.proof import PROVEN, SHOWN
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from mbench.contract.adapter import Adapter
+    from mbench.contract.case import Case
+    from mbench.engine.worker import Launcher, Worker
+    from mbench.environments.environment import Environment
+    from mbench.proofs.judge import CheckResult
+    from mbench.proofs.worker_pool import Idle
+    from mbench.workloads.workload import Workload
+
+__all__ = ["Observer", "ProofRequest", "Proving"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ProofRequest:
+    """A case to be proven; `log` is the file of its workers' output."""
+
+    adapter: Adapter
+    environment: Environment
+    case: Case
+    log: Path
+
+
+class Proving(NamedTuple):
+    """What is being proven now."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class Observer:
+    """Lets workers run one case in float64 and as it is timed. It judges nothing."""
+
+    def __init__(
+        self,
+        request: ProofRequest,
+        *,
+        launcher: Launcher,
+        timeout: float,
+        idle: Idle,
+        hear: Callable[[Proving | CheckResult], None],
+    ) -> None:
+        """`hear` is called from threads."""
+        self.adapter = request.adapter
+        self.environment = request.environment
+        self.timed = proof_case(request.case)
+        self.workload: Workload = self.timed.resolve()
+        self.log = request.log
+        self.timeout = timeout
+        self.launcher = launcher
+        self.idle = idle
+        self.hear = hear
+        self.memory_limit_bytes: int | None = None
+        """Of the device that it proves on, what one of its workers may hold."""
+        self.version = ""
+        self.notes: list[str] = []
+        if not request.case.clip and self.workload.optimizer.clip_norm is not None:
+            self.notes.append("proven with clipping, which the timed step leaves out")
+        self.exact = exact_case(self.adapter, self.timed)
+        self.grade = PROVEN if self.exact.precision == "fp64" else SHOWN
+        self.known = find(self.timed, drawn=self.grade == SHOWN)
+        if self.grade == SHOWN:
+            self.demand_outputs()
+        elif self.exact.compiler != self.timed.compiler:
+            self.notes.append(
+                f"{self.timed.compiler} has no fp64 here: proven under {self.exact.compiler}"
+            )
+
+    def demand_outputs(self) -> None:
+        """Raise CaseEnded where outputs in fp32 cannot stand for a proof in float64."""
+        lack = f"{self.adapter.title} has no float64 for {self.workload.name} here"
+        if self.workload.updates_only:
+            raise CaseEnded("unsupported", f"{lack}, in which updates are proven")
+        if len(self.known.outputs) < len(DRAWN):
+            mend = f"python -m mbench.proofs.regenerate FRAMEWORK {self.workload.name}"
+            reason = f"{lack}, and its fingerprint has too few outputs to do without: {mend}"
+            raise CaseEnded("unsupported", reason)
+        if self.timed.phase:
+            raise CaseEnded("unsupported", f"{lack}, in which gradients are proven")
+        self.notes.append(lack)
+        if self.timed.updates:
+            self.notes.append(f"updates are compared in {self.timed.precision} alone")
+
+    @property
+    def reference(self) -> Reference:
+        """Of a model that is trained, which is told by a fingerprint."""
+        assert isinstance(self.known, Reference)
+        return self.known
+
+    @cached_property
+    def visible(self) -> float:
+        """The rate at which a step of bare descent shows in every precision."""
+        return visible_rate(self.workload, self.reference.plain.tensors, PLAIN_RATE)
+
+    @property
+    def what(self) -> str:
+        """Of several operators, or phases, the one."""
+        if self.timed.phase:
+            return f"what is {self.timed.phase}"
+        return self.workload.name if isinstance(self.known, Computed) else "outputs"
+
+    def report(self, text: str) -> None:
+        self.hear(Proving(text))
+
+    @contextmanager
+    def worker(self, case: Case, log: Path) -> Iterator[Worker]:
+        """A new one for a model, which may be large; for an operator one that others leave."""
+        start = partial(
+            launch, self.adapter, self.environment, case, log=log, timeout=self.timeout,
+            memory_limit_bytes=self.memory_limit_bytes, launcher=self.launcher,
+        )  # fmt: skip
+        if isinstance(self.known, Computed):
+            alike = key(case, less={"model", "mode", "sizes", "batch_size"})
+            of_whom = (self.adapter.name, str(self.environment.python), *alike)
+            with self.idle.worker(of_whom, start) as (worker, info):
+                self.version = info.version
+                yield worker
+            return
+        worker, info = start()
+        self.version = info.version
+        with closing(worker):
+            yield worker
+
+    def observe(
+        self,
+        worker: Worker,
+        case: Case,
+        *,
+        seeds: tuple[int, ...] = (0,),
+        steps: int = STEPS,
+        in_turn: bool = False,
+        masked: Sequence[str] = (),
+    ) -> list[wire.Observation]:
+        worker.prepare(case, load=False)
+        computed = isinstance(self.known, Computed)
+        return [
+            worker.ask(
+                wire.Observe(
+                    seed=seed,
+                    steps=steps,
+                    training=case.updates,
+                    batch=batch_of(seed) if computed else 0,
+                    in_turn=in_turn,
+                    masked=list(masked),
+                ),
+                wire.Observation,
+            )
+            for seed in seeds
+        ]

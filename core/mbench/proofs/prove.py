@@ -1,0 +1,168 @@
+"""Makes proofs of cases side by side, or recalls them from the cache."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, closing
+from dataclasses import replace
+from functools import partial
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, TypeAlias
+
+from mbench.contract.reading import Malformed
+from mbench.engine import local
+from mbench.engine.device_memory import room_on
+from mbench.engine.jobs import together
+from mbench.engine.memory import worker_limit_bytes
+from mbench.engine.outcome import CaseEnded
+from mbench.errors import MbenchError
+from mbench.machine.system import hardware_threads
+from mbench.proofs import cache
+from mbench.proofs.observer import ProofRequest, Proving
+from mbench.proofs.prover import Prover
+from mbench.proofs.worker_pool import Idle
+from mbench.results.proof import ProofRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from mbench.contract.adapter import Adapter
+    from mbench.contract.case import Case
+    from mbench.engine.device_memory import DeviceMemory
+    from mbench.engine.jobs import Jobs
+    from mbench.engine.worker import Launcher
+    from mbench.environments.environment import Environment
+    from mbench.proofs.judge import CheckResult
+
+__all__ = ["Verifier", "prove"]
+
+News: TypeAlias = "Proving | CheckResult | ProofRecord | CaseEnded"
+"""What is being done, a check that failed, and at last the proof, or why there is none."""
+Item: TypeAlias = "tuple[ProofRequest, News] | None"
+
+
+class Verifier:
+    """Proves cases side by side, as many at once as there are cores and memory for.
+
+    Workers of operators wait for the next request until it is closed.
+    """
+
+    def __init__(
+        self,
+        launcher: Launcher = local.start,
+        *,
+        timeout: float,
+        fresh: bool = False,
+        quick: bool = False,
+    ) -> None:
+        """`fresh`: recall nothing; `quick`: end each proof with its first failure."""
+        self.launcher = launcher
+        self.timeout = timeout
+        self.fresh = fresh
+        self.quick = quick
+        self._stack = ExitStack()
+        self._idle = self._stack.enter_context(closing(Idle()))
+
+    def __enter__(self) -> Verifier:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def verify(self, requests: Sequence[ProofRequest]) -> Iterator[tuple[ProofRequest, News]]:
+        """News of each request as they come, and its result, in the order of requests."""
+        news: SimpleQueue[Item] = SimpleQueue()
+        known: dict[ProofRequest, ProofRecord | CaseEnded] = {}
+        provers: dict[ProofRequest, Prover] = {}
+        for request in requests:
+            try:
+                prover = self._prover(request, news)
+            except (CaseEnded, MbenchError, Malformed) as error:
+                known[request] = CaseEnded.of(error)
+                continue
+            remembered = None if self.fresh else cache.recall(prover.name)
+            if remembered is not None:
+                known[request] = replace(remembered, remembered=True)
+            else:
+                provers[request] = prover
+        memory = room_on(requests[0].case, self.launcher) if requests else None
+        workers = at_once(provers.values(), memory)
+        if memory is not None:
+            for prover in provers.values():
+                prover.memory_limit_bytes = memory.limit_bytes(None, workers=workers)
+        with ExitStack() as stack:
+            self._stack.callback(stack.close)  # where the iteration is left early
+            collecting = stack.enter_context(together(1))
+            jobs = stack.enter_context(together(workers))
+            for prover in provers.values():
+                prover.begin(jobs)
+            results = ((r, known[r] if r in known else made(provers[r], jobs)) for r in requests)
+            collected = collecting.once("results", partial(put_all, results, news))
+            while (item := news.get()) is not None:
+                yield item
+            collected.result()
+
+    def _prover(self, request: ProofRequest, news: SimpleQueue[Item]) -> Prover:
+        return Prover(
+            request,
+            launcher=self.launcher,
+            timeout=self.timeout,
+            fresh=self.fresh,
+            quick=self.quick,
+            idle=self._idle,
+            hear=lambda what: news.put((request, what)),
+        )
+
+
+def put_all(results: Iterable[tuple[ProofRequest, News]], news: SimpleQueue[Item]) -> None:
+    """None follows the last one."""
+    try:
+        for result in results:
+            news.put(result)
+    finally:
+        news.put(None)
+
+
+def made(prover: Prover, jobs: Jobs) -> ProofRecord | CaseEnded:
+    """The proof, once it is made."""
+    try:
+        proof = prover.proof(jobs)
+    except (CaseEnded, MbenchError, Malformed) as error:
+        return CaseEnded.of(error)
+    cache.remember(prover.name, proof)
+    return proof.record()
+
+
+def at_once(provers: Collection[Prover], memory: DeviceMemory | None) -> int:
+    """How many workers can prove at once: one per core, as far as memory allows.
+
+    On a device that is its own memory, and one worker where its compute mode allows no second.
+    """
+    if memory is not None and memory.for_one:
+        return 1
+    free = worker_limit_bytes(None) if memory is None else memory.limit_bytes(None, workers=1)
+    most = max((prover.needed_bytes for prover in provers), default=1.0)
+    return max(1, min(hardware_threads(), int(free // most)))
+
+
+def prove(
+    adapter: Adapter,
+    environment: Environment,
+    case: Case,
+    *,
+    log: Path,
+    timeout: float,
+    report: Callable[[str], None],
+    fresh: bool = False,
+    quick: bool = False,
+) -> ProofRecord:
+    """One case's proof; `report` hears of phases and failures. Raises CaseEnded."""
+    request = ProofRequest(adapter=adapter, environment=environment, case=case, log=log)
+    with Verifier(timeout=timeout, fresh=fresh, quick=quick) as verifier:
+        for _, found in verifier.verify([request]):
+            if isinstance(found, CaseEnded):
+                raise found
+            if isinstance(found, ProofRecord):
+                return found
+            report(str(found))
+    raise AssertionError("a proof without a result")

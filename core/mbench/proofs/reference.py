@@ -1,0 +1,235 @@
+"""The fingerprint of a workload's right answers: small, and enough to bound errors of all of it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbench.contract.sketch import sketch
+from mbench.errors import MbenchError
+from mbench.proofs.tolerances import UPDATE_FLOOR
+from mbench.workloads.workload import Workload
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from mbench.contract.case import Case
+    from mbench.contract.wire import Observation
+
+__all__ = ["DRAWN", "KEPT", "PLAIN_RATE", "SEEDS", "STEPS", "Computed", "Reference", "Trajectory",
+           "batch_of", "find", "folder_of", "load", "save"]  # fmt: skip
+
+STEPS = 3
+PLAIN_RATE = 2.0**-10
+"""Of the bare descent whose change is the gradient. float32 holds it exactly: XLA on CUDA, by the
+size of what was off, rounds a rate to that in some convolutions' gradients. With 1e-3, that makes
+4.75e-8 (seen on an H100: of layer4.0.conv2.weight of ResNet-50, by its sketch 3.2734e-8, as due).
+"""
+SEEDS = (0, 1)
+"""Of parameters. The second shows that outputs follow the parameters and are not kept."""
+DRAWN = range(20)
+"""Of parameters, where there is no float64: rounding differs from set to set, a slip does not."""
+KEPT = {"plain": 1, "own": STEPS}
+"""Steps of each trajectory."""
+SCHEMA = 2
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """What k training steps leave.
+
+    losses (k,). tensors (T, 6): the sketch of each canonical tensor's change after the last step; a
+    plain pass has one, whose change is the gradient. whole (k, 5): after each step, one sketch of
+    all changes together, each tensor's divided by its scale.
+    """
+
+    losses: np.ndarray
+    tensors: np.ndarray
+    whole: np.ndarray
+
+
+@dataclass(frozen=True)
+class Reference:
+    """`outputs[seed][name]` are sketches (6,) of evaluation outputs, for the seeds of DRAWN, or for
+    SEEDS alone; `made` says how.
+    """
+
+    outputs: Mapping[int, Mapping[str, np.ndarray]]
+    plain: Trajectory
+    own: Trajectory
+    made: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Computed:
+    """The right answers of a workload that can compute them, in place of a fingerprint.
+
+    The outputs are of the parameters of a seed and of its batch. There are no losses.
+    """
+
+    workload: Workload
+    seeds: Sequence[int]
+
+    @cached_property
+    def outputs(self) -> Mapping[int, Mapping[str, np.ndarray]]:
+        return {seed: self.sketches(seed) for seed in self.seeds}
+
+    def sketches(self, seed: int) -> dict[str, np.ndarray]:
+        found = self.workload.answers(seed=seed, batch=batch_of(seed))
+        assert found is not None
+        return {name: np.array(sketch(name, array)) for name, array in found.items()}
+
+
+def scales(tensors: np.ndarray, workload: Workload) -> np.ndarray:
+    """(T,): by what a tensor's error is divided, from its reference sketch and its size.
+
+    Parameters are held against parameters, and running statistics, which change by other laws
+    and far more, against each other.
+    """
+    norms, scale = tensors[:, 0], np.empty(len(tensors))
+    sizes = np.array([tensor.size for tensor in workload.tensors()], dtype=np.float64)
+    trainable = np.array([tensor.trainable for tensor in workload.tensors()])
+    for group in (trainable, ~trainable):
+        if group.any():
+            typical = np.sqrt(np.sum(norms[group] ** 2) / np.sum(sizes[group]))
+            floor = UPDATE_FLOOR * typical * np.sqrt(sizes[group])
+            scale[group] = np.maximum(norms[group], floor)
+    return scale
+
+
+def trajectory(
+    observation: Observation, workload: Workload, *, scale: np.ndarray | None = None
+) -> Trajectory:
+    """The trajectory of an observation that has all tensors.
+
+    `scale` is the reference's, when an observation is held against one.
+    """
+    names = [tensor.name for tensor in workload.tensors()]
+    sketches = np.array([[step.parameters[name] for name in names] for step in observation.steps])
+    if scale is None:
+        scale = scales(sketches[-1], workload)
+    return Trajectory(
+        losses=np.array([step.loss for step in observation.steps]),
+        tensors=sketches[-1],
+        whole=(sketches[:, :, 1:] / scale[None, :, None]).sum(axis=1),
+    )
+
+
+def folder_of(workload_reference: str) -> Path:
+    """Where the fingerprints of the module that defines a workload lie.
+
+    `references` in its package; beside a module of no package `<module>_references`, since its
+    folder is everybody's.
+    """
+    import importlib
+
+    name = workload_reference.partition(":")[0]
+    module = importlib.import_module(name)
+    assert module.__file__ is not None
+    return Path(module.__file__).parent / ("references" if "." in name else f"{name}_references")
+
+
+def save(path: Path, reference: Reference) -> None:
+    """Write a fingerprint: plain arrays, no pickle."""
+    arrays = {
+        f"outputs/{seed}/{name}": sketch
+        for seed in SEEDS
+        for name, sketch in reference.outputs[seed].items()
+    }
+    if more := [seed for seed in reference.outputs if seed not in SEEDS]:
+        for name in reference.outputs[more[0]]:
+            arrays[f"drawn/{name}"] = np.stack([reference.outputs[seed][name] for seed in more])
+    for name in ("plain", "own"):
+        found: Trajectory = getattr(reference, name)
+        for part in ("losses", "tensors", "whole"):
+            arrays[f"{name}/{part}"] = getattr(found, part)
+    made = json.dumps({"schema": SCHEMA, **reference.made}, sort_keys=True).encode()
+    arrays["made"] = np.frombuffer(made, dtype=np.uint8)
+    path.parent.mkdir(exist_ok=True)
+    np.savez(path, **arrays)  # type: ignore[arg-type]
+
+
+def batch_of(seed: int) -> int:
+    """Which batch a set of parameters meets where answers are computed: what keeps no parameters
+    shows by its inputs that it keeps no results.
+    """
+    return min(seed, 1)  # of two at least
+
+
+def find(case: Case, *, drawn: bool) -> Reference | Computed:
+    """Of the proof's case, for the seeds of DRAWN if `drawn`, as far as there are outputs of them.
+
+    Raises MbenchError where its fingerprint is missing or damaged.
+    """
+    workload = case.resolve()
+    if type(workload).answers is not Workload.answers:
+        return Computed(workload, DRAWN if drawn else SEEDS)
+    return load(folder_of(case.workload) / f"{workload.name}.npz", workload)
+
+
+def load(path: Path, workload: Workload) -> Reference:
+    """Read a fingerprint and check that it is whole and this workload's; raises MbenchError."""
+    mend = "reinstall mbench, or regenerate it with python -m mbench.proofs.regenerate"
+    if not path.exists():
+        raise MbenchError(f"{workload.name} has no fingerprint {path}: {mend}")
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
+            arrays = {name: stored[name] for name in stored.files}
+        made = json.loads(arrays.pop("made").tobytes())
+        reference = Reference(
+            outputs={
+                seed: {
+                    name.split("/", 2)[2]: shaped(array, (6,))
+                    for name, array in arrays.items()
+                    if name.startswith(f"outputs/{seed}/")
+                }
+                for seed in SEEDS
+            }
+            | read_drawn(arrays),
+            plain=read_trajectory(arrays, "plain", workload),
+            own=read_trajectory(arrays, "own", workload),
+            made=made,
+        )
+        if made["schema"] != SCHEMA:
+            raise ValueError(f"schema {made['schema']} is not {SCHEMA}")
+        if made["model"] != workload.name or made["proof"] != workload.proof:
+            raise ValueError(f"it is of {made['model']} at {made['proof']}")
+        if not all(reference.outputs.values()):
+            raise ValueError("it holds no outputs")
+    except Exception as error:  # damaged archives raise whatever zipfile, zlib and NumPy know
+        said = " ".join(str(error).split())
+        raise MbenchError(f"{path} is no fingerprint of {workload.name} ({said}): {mend}") from None
+    return reference
+
+
+def read_drawn(arrays: Mapping[str, np.ndarray]) -> dict[int, dict[str, np.ndarray]]:
+    """The outputs of the seeds beyond SEEDS; none where the fingerprint has none."""
+    more = [seed for seed in DRAWN if seed not in SEEDS]
+    found = {
+        name.partition("/")[2]: shaped(array, (len(more), 6))
+        for name, array in arrays.items()
+        if name.startswith("drawn/")
+    }
+    sets = enumerate(more) if found else ()
+    return {seed: {name: array[at] for name, array in found.items()} for at, seed in sets}
+
+
+def read_trajectory(arrays: Mapping[str, np.ndarray], name: str, workload: Workload) -> Trajectory:
+    count, steps = len(workload.tensors()), KEPT[name]
+    return Trajectory(
+        losses=shaped(arrays[f"{name}/losses"], (steps,)),
+        tensors=shaped(arrays[f"{name}/tensors"], (count, 6)),
+        whole=shaped(arrays[f"{name}/whole"], (steps, 5)),
+    )
+
+
+def shaped(array: np.ndarray, shape: Sequence[int]) -> np.ndarray:
+    """`array`, if it is finite float64 of that shape; raises ValueError."""
+    if array.shape != tuple(shape) or array.dtype != np.float64 or not np.isfinite(array).all():
+        raise ValueError(f"an array of {array.dtype} {array.shape} should be {tuple(shape)}")
+    return array

@@ -1,0 +1,120 @@
+"""Writes the fingerprints anew from the reference implementation in float64.
+
+Usage: python -m mbench.proofs.regenerate FRAMEWORK[@PYTHON] [MODEL ...]
+
+The reference implementations are those that workloads name; whichever framework runs them, all
+others must agree with the result to 1e-9, so a wrong fingerprint cannot pass unnoticed.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mbench.contract import wire
+from mbench.contract.case import Case
+from mbench.engine.launch import launch
+from mbench.environments.locate import find
+from mbench.machine.system import usable_cores
+from mbench.plugins.manager import Plugins
+from mbench.proofs.proof_case import proof_case
+from mbench.proofs.reference import (
+    DRAWN,
+    KEPT,
+    PLAIN_RATE,
+    Reference,
+    folder_of,
+    save,
+    trajectory,
+)
+from mbench.spec.framework import parse
+from mbench.spec.selection import load_workload, reference_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mbench.engine.worker import Worker
+
+__all__ = ["main"]
+
+
+def main(framework: str, *models: str, workload: str | None = None) -> None:
+    """Write the fingerprint of each model, of all and their longer forms if none is named.
+
+    `workload`, "module:attribute", is that of a model which no plugin has registered.
+    """
+    plugins = Plugins()
+    spec = parse(framework)
+    adapter = plugins.adapter(spec.name)
+    environment = find(spec, adapter, accelerator="cpu", provision=True, report=print)
+    for model in models or everything(plugins):
+        case = proof_case(
+            Case(
+                model=model,
+                workload=workload or reference_of(model, plugins.workloads),
+                mode="inference",
+                batch_size=1,
+                precision="fp64",
+                compiler=next(iter(adapter.compilers)),
+                device="cpu",
+                threads=usable_cores(),
+            )
+        )
+        if not adapter.supports(case).supported:
+            print(f"{model}: not provided by {adapter.title}")
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            log = Path(folder, "log")
+            worker, info = launch(adapter, environment, case, log=log, timeout=3600)
+            try:
+                path = folder_of(case.workload) / f"{model}.npz"
+                made = {"framework": spec.name, "version": info.version}
+                save(path, fingerprint(worker, case, made))
+            finally:
+                worker.close()
+        print(f"{path}: {path.stat().st_size / 1024:.1f} KiB")
+
+
+def everything(plugins: Plugins) -> Iterator[str]:
+    for model, reference in plugins.workloads.unique().items():
+        yield model
+        yield from (form.name for form in load_workload(reference, model).lengthened().values())
+
+
+def fingerprint(worker: Worker, case: Case, made: dict[str, str]) -> Reference:
+    """All passes of one model."""
+    workload = case.resolve()
+
+    def observe(case: Case, seed: int, steps: int) -> wire.Observation:
+        training = case.mode == "train"
+        request = wire.Observe(seed=seed, steps=steps, training=training)
+        seen: wire.Observation = worker.ask(request, wire.Observation)
+        return seen
+
+    import numpy as np
+
+    worker.prepare(case, load=False)
+    outputs = {
+        seed: {
+            name: np.array(sketch)
+            for name, sketch in observe(case, seed, 1).steps[0].outputs.items()
+        }
+        for seed in DRAWN
+    }
+    trajectories = {}
+    for name, steps in KEPT.items():
+        training = replace(case, mode="train", plain_sgd=PLAIN_RATE if name == "plain" else None)
+        worker.prepare(training, load=False)
+        trajectories[name] = trajectory(observe(training, 0, steps), workload)
+    return Reference(
+        outputs=outputs,
+        **trajectories,
+        made={**made, "model": workload.name, "proof": workload.proof},
+    )
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,51 @@
+"""What is said of models in frameworks is what a verification would find remembered."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from mbench.machine import system
+from mbench.proofs.proof_status import Standing, standings
+
+VERIFY = [
+    sys.executable,
+    "-m",
+    "mbench",
+    "verify",
+    "--frameworks",
+    "tiny",
+    "--models",
+    "tiny-model",
+]
+
+
+@pytest.fixture
+def verified():
+    def verified(*arguments):
+        done = subprocess.run([*VERIFY, *arguments], check=False, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+
+    return verified
+
+
+def test_a_proof_shows_in_its_own_framework_only(plugins, verified):
+    models = ["tiny-model", "resnet18"]
+    before = standings(plugins, models)
+    assert before["tiny-model", "tiny"] == Standing("not proven yet")
+    assert before["resnet18", "tiny"] == Standing(
+        "unsupported", "not provided: Tiny's adapter has no resnet model"
+    )
+    verified()
+    after = standings(plugins, models)
+    assert after["tiny-model", "tiny"] == Standing("proven")
+    assert after["tiny-model", "flaky"] == Standing("not proven yet")
+    assert set(after) == {(model, name) for model in models for name in ("tiny", "flaky")}
+
+
+def test_a_proof_of_another_kind_is_none(plugins, verified):
+    verified("--mode", "inference")
+    verified("--threads", str(system.usable_cores() + 1))
+    assert standings(plugins, ["tiny-model"])["tiny-model", "tiny"].word == "not proven yet"
