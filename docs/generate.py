@@ -22,6 +22,7 @@ import click
 from mbench.cli.main import group
 from mbench.contract.case import Case
 from mbench.contract.reading import Quantity
+from mbench.explain.events import KINDS as EXPLAIN
 from mbench.plugins.manager import Plugins
 from mbench.results.events import EVENTS
 from mbench.spec.protocol import Protocol
@@ -96,7 +97,7 @@ def commands() -> str:
 def events() -> str:
     """The page of events."""
     parts = [EVENTS_OF_A_RUN]
-    for name, kind in EVENTS.items():
+    for name, kind in {**EVENTS, **{kind.kind: kind for kind in EXPLAIN}}.items():
         parts.append(
             f"## `{name}`\n\n{inspect.getdoc(kind)}\n\n"
             "| Field | Type | Unit | Meaning |\n|---|---|---|---|\n" + "\n".join(rows(kind)) + "\n"

@@ -132,17 +132,14 @@ CLIMBS: set[str] = {
     "contract/case.py -> workloads",
     "contract/device.py -> machine",
     "contract/sketch.py -> workloads",
-    "measure/execute.py -> explain",
     "plugins/guards.py -> machine",
     "plugins/hooks.py -> engine",
     "plugins/hooks.py -> reports",
     "plugins/manager.py -> engine",
     "plugins/manager.py -> reports",
-    "reports/html/article.py -> explain",
     "spec/adaptive.py -> measure",
     "spec/fixed_steps.py -> measure",
     "spec/order.py -> engine",
-    "spec/presets.py -> explain",
 }
 """What still imports a higher layer."""
 

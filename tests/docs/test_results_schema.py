@@ -88,7 +88,7 @@ def run(tmp_path_factory) -> Path:
     then = {"started": "then", "ratio": 1.0, "low": 0.9, "high": 1.1, "process_pairs": 3}
     before = [events.PastRatio(case=1, baseline=0, run=of, **then) for of in ("a", "b")]
     more = (events.Node(case=0, host="b", ranks=[0], system=system), events.Rounding(case=0, **far),
-            *before)  # fmt: skip
+            events.OperatorCounts(comparison=0, counts={"resnet50": 3}), *before)  # fmt: skip
     with (path / "run.jsonl").open("a") as file:
         file.writelines(encode(event) + "\n" for event in more)
     return path

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mbench.cli.case_options import case_options
-from mbench.cli.explain import following, take_apart
+from mbench.cli.explain import following, measure_and_show
 from mbench.cli.formats import output_options
 from mbench.cli.measure import measure, order_of
 from mbench.cli.named import frameworks_options
@@ -41,7 +41,7 @@ INTERRUPTED = 130
 @click.option(
     "--explain",
     is_flag=True,
-    help="Then take the comparison apart, as mbench explain does: in a run of its own, and in the "
+    help="Also explain the difference, as mbench explain does: in a run of its own and in the "
     "same report.",
 )
 @screen_options
@@ -67,13 +67,10 @@ def command(context: click.Context, /, **_: Any) -> None:
       mbench compare torch tf --mode inference --explain
     """
     order = ordered(context)
-    apart = following(context, order) if context.params["explain"] else None
+    breakdown = following(context, order) if context.params["explain"] else None
     code = measure(context, order)
-    if apart is not None and code != INTERRUPTED:
-        if context.params["dry_run"]:
-            code = measure(context, apart)
-        else:
-            code = max(code, take_apart(context, apart, after=True))
+    if breakdown is not None and code != INTERRUPTED:
+        code = max(code, measure_and_show(context, breakdown, after=True))
     context.exit(code)
 
 

@@ -3,37 +3,45 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from mbench.cli.case_options import case_options
 from mbench.cli.complete import arms
+from mbench.cli.foresee import foresee
 from mbench.cli.formats import format_options
-from mbench.cli.measure import carry_out, order_for, order_of
+from mbench.cli.measure import order_for, order_of, warn
 from mbench.cli.options import ARMS, plugins, results_option
-from mbench.cli.output import check_writable, deliver
+from mbench.cli.output import check_writable, deliver, report_cut
 from mbench.cli.protocols import protocol_options, resume_option
 from mbench.cli.screen import screen_options
 from mbench.cli.sweeps import sweep_of
 from mbench.cli.switches import CaseCommand
-from mbench.console import tell
+from mbench.console import say, tell
 from mbench.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+    from mbench.explain.plan import Plan
+    from mbench.explain.summary import Explanation
     from mbench.plugins.manager import Plugins
     from mbench.results.records import Run
     from mbench.spec.order import Order
     from mbench.spec.planning import Comparison
 
-__all__ = ["command", "following", "take_apart"]
+__all__ = ["command", "following", "measure_and_show"]
 
-PROTOCOL = "apart"
 JOINED = ("table", "markdown")
-"""Formats in which two reports follow each other."""
-MANY = "one step is taken apart at a time: give one model, mode and batch size"
+"""Formats in which two reports can follow each other."""
+MANY = "explain measures one comparison at a time: give one model, mode and batch size"
+
+
+class Breakdown(NamedTuple):
+    """A plan, and how it is measured."""
+
+    plan: Plan
+    order: Order
 
 
 @click.command("explain", cls=CaseCommand)
@@ -47,20 +55,21 @@ MANY = "one step is taken apart at a time: give one model, mode and batch size"
 @click.option(
     "--kernels",
     is_flag=True,
-    help="Let one untimed step of each framework tell which kernels it calls: on the CPU by its "
-    "libraries, on a device by its own profiler.",
+    help="List the kernels that one untimed step of each framework calls: on the CPU as its "
+    "libraries log them, on a device as its own profiler records them.",
 )
 @screen_options
 @click.pass_context
 def command(context: click.Context, /, subjects: tuple[tuple[str, ...], ...], **_: Any) -> None:
-    """Say where the difference of two steps is found.
+    """Show where the difference between two frameworks' steps comes from.
 
-    The step is taken apart: each operator of the model is proven and timed by itself, in the same
-    processes as the whole step, and taken as often as it stands in the model. A training step is
-    taken apart by phase besides: forward, backward, update, clipping, dropout. ResNet and BERT are
-    taken apart by depth: what the model takes longer with a stage twice as long. Of frameworks,
-    that is measured now. Of a RUN that took a step apart, it is shown again; of another one, or
-    the latest, it is measured for its first comparison.
+    The step is broken down into the operators of the model. Each is proven and timed separately, in
+    the same processes as the whole step, and counted as often as the step calls it. A training step
+    is also broken down by phase: forward, backward, update, clipping, dropout. ResNet and BERT are
+    broken down by depth: how much longer the model takes with a stage twice as long.
+
+    FRAMEWORKS are measured. A RUN of explain is shown again. Of any other RUN, or of the latest,
+    the first comparison is measured.
 
     \b
     Examples:
@@ -73,39 +82,45 @@ def command(context: click.Context, /, subjects: tuple[tuple[str, ...], ...], **
     options = context.params
     check_writable(options["output"])
     if len(named) > 1:
-        order = ordered(context, tuple(named))
-    else:
-        known = plugins(context)
-        if named and (named[0] in known.adapters.by_name or named[0] in known.aliases):
-            raise UsageError(
-                f"explain takes two frameworks or more, or a RUN, not {named[0]} alone"
-            )
-        run = stored(context, named[0] if named else None)
-        if run.header.protocol.together:
-            if options["kernels"]:
-                raise UsageError("kernels are told while a step is taken apart: name frameworks")
-            show(run, options)
-            return
-        order = rest_of(context, run)
-    context.exit(take_apart(context, order, kernels=options["kernels"]))
+        context.exit(measure_and_show(context, asked_for(context, tuple(named))))
+    known = plugins(context)
+    if named and (named[0] in known.adapters.by_name or named[0] in known.aliases):
+        raise UsageError(f"explain takes two or more frameworks, or a RUN, not {named[0]} alone")
+    run = stored(context, named[0] if named else None)
+    from mbench.explain.analysis import breakdown_of, explain
+
+    if breakdown_of(run) is None:
+        context.exit(measure_and_show(context, of_run(context, run)))
+    if options["kernels"]:
+        raise UsageError("--kernels needs a new measurement: name the frameworks",
+                         option="--kernels")  # fmt: skip
+    show(explain(run), options)
 
 
-def take_apart(
-    context: click.Context, order: Order, *, kernels: bool = False, after: bool = False
-) -> int:
-    """Measure and show; gives the exit code. A report that comes `after` another one stands in the
-    same file.
+def measure_and_show(context: click.Context, breakdown: Breakdown, *, after: bool = False) -> int:
+    """Measure and report; returns the exit code. A report that comes `after` another one goes into
+    the same file. With --dry-run only print the plan.
     """
-    from mbench.explain.kernels import kernels as told_kernels
+    from mbench.explain.analysis import explain, load
+    from mbench.explain.kernels import list_kernels
+    from mbench.explain.measure import measure_breakdown
+    from mbench.measure.run import conduct
     from mbench.progress import open_progress
-    from mbench.results.run import load_run
 
     options = context.params
+    plan, order = breakdown
+    if options.get("dry_run"):
+        print_plan(breakdown)
+        warn(order)
+        return 0
+    warn(order)
     progress = open_progress(verbosity=options["verbosity"], color=context.color)
-    store, interrupted = carry_out(order, progress)
+    store, interrupted = conduct(order, progress, measure=partial(measure_breakdown, plan))
     failures = store.failures
-    seen = [] if interrupted or not kernels else told_kernels(order, store, progress)
-    show(load_run(store.folder), options, kernels=seen, after=after)
+    found = explain(load(store.folder))
+    if options.get("kernels") and not interrupted:
+        found = replace(found, kernels=list_kernels(plan.whole, order, store, progress))
+    show(found, options, after=after)
     if interrupted:
         tell(
             f"interrupted; what was measured is in {store.folder}, and the same command "
@@ -117,43 +132,53 @@ def take_apart(
     return 1 if failures else 0
 
 
-def show(
-    run: Run,
-    options: dict[str, Any],
-    *,
-    kernels: Sequence[dict[str, Any]] = (),
-    after: bool = False,
-) -> None:
+def print_plan(breakdown: Breakdown) -> None:
+    """What `--dry-run` says: the comparison, whose budget all parts share, and their number."""
+    plan, order = breakdown
+    foresee(replace(order, comparisons=(plan.whole,)))
+    say(f"the same processes measure {len(plan.parts)} parts of the step as well")
+    for comparison in plan.comparisons[1:]:
+        for entry in comparison.entries:
+            if not entry.support.supported:
+                reason = entry.support.reason
+                say(f"  {comparison.title}: {entry.label}: unsupported: {reason}")
+
+
+def show(found: Explanation, options: dict[str, Any], *, after: bool = False) -> None:
     from mbench.explain.report import FORMATS
-    from mbench.explain.summary import explain
 
     format_ = options["format_"]
-    document = {**explain(run), "kernels": list(kernels)}
-    text, output = FORMATS[format_](document), options["output"]
+    text, output = FORMATS[format_](found), options["output"]
     if after:
         text = (output.read_text(encoding="utf-8") if output else "") + "\n" + text
     deliver(text, output, format_=format_)
 
 
 def stored(context: click.Context, name: str | None) -> Run:
-    from mbench.results.run import load_run, pick_run
+    from mbench.explain.analysis import load
+    from mbench.results.run import pick_run
 
-    return load_run(pick_run(context.params["results"], name))
+    run = load(pick_run(context.params["results"], name))
+    report_cut(run)
+    return run
 
 
-def ordered(context: click.Context, frameworks: tuple[str, ...]) -> Order:
-    """What the options ask for, taken apart; raises UsageError."""
-    options = {**context.params, "protocol_name": protocol(context)}
+def asked_for(context: click.Context, frameworks: tuple[str, ...]) -> Breakdown:
+    """The breakdown that the options describe; raises UsageError."""
+    options = options_of(context)
     if options["operators"]:
-        raise UsageError("explain measures a model and its operators: name it with --models")
+        raise UsageError("explain measures a model and its operators: name it with --models",
+                         option="--operators")  # fmt: skip
     order = order_of(context, [sweep_of(context, frameworks, options)], options)
     if len(order.comparisons) != 1:
         raise UsageError(MANY)
-    return apart(order, order.comparisons[0])
+    return broken_down(order)
 
 
-def following(context: click.Context, order: Order) -> Order:
-    """The same comparison taken apart, after it was measured as `order` says; raises UsageError."""
+def following(context: click.Context, order: Order) -> Breakdown:
+    """The breakdown of a comparison that is measured first, as `order` says; raises UsageError."""
+    from mbench.explain.plan import PROTOCOL
+
     options = {**context.params, "protocol_name": PROTOCOL, "resume": None}
     if options["format_"] not in JOINED or options["layout"]:
         raise UsageError(
@@ -163,23 +188,26 @@ def following(context: click.Context, order: Order) -> Order:
         )
     if len(order.comparisons) != 1:
         raise UsageError(MANY, option="--explain")
-    return apart(order_for(context, order.comparisons, options), order.comparisons[0])
+    return broken_down(order_for(context, order.comparisons, options))
 
 
-def protocol(context: click.Context) -> str:
+def of_run(context: click.Context, run: Run) -> Breakdown:
+    """The breakdown of a run's first comparison; raises UsageError."""
+    whole = comparison_of(run, plugins(context))
+    return broken_down(order_for(context, (whole,), options_of(context)))
+
+
+def options_of(context: click.Context) -> dict[str, Any]:
+    """The command's options with explain's own protocol; raises UsageError for another one."""
     from click.core import ParameterSource
+
+    from mbench.explain.plan import PROTOCOL
 
     typed = context.get_parameter_source("protocol_name") is ParameterSource.COMMANDLINE
     if typed and context.params["protocol_name"] != PROTOCOL:
-        raise UsageError(f"explain measures by the protocol {PROTOCOL}", option="--protocol")
-    return PROTOCOL
-
-
-def rest_of(context: click.Context, run: Run) -> Order:
-    """What a run's first comparison lacks to be taken apart."""
-    options = {**context.params, "protocol_name": protocol(context)}
-    whole = comparison_of(run, plugins(context))
-    return apart(order_for(context, (whole,), options), whole)
+        raise UsageError("explain has a protocol of its own: leave out --protocol",
+                         option="--protocol")  # fmt: skip
+    return {**context.params, "protocol_name": PROTOCOL}
 
 
 def comparison_of(run: Run, plugins: Plugins) -> Comparison:
@@ -188,7 +216,7 @@ def comparison_of(run: Run, plugins: Plugins) -> Comparison:
     from mbench.spec.planning import Comparison, Entry, find_adapter, supports
 
     if not run.cases:
-        raise UsageError(f"{run.id} measured nothing that could be taken apart")
+        raise UsageError(f"{run.id} measured nothing that could be explained")
     number = min(case.planned.comparison for case in run.cases.values())
     entries: list[Entry] = []
     for case in run.cases_of(number):
@@ -209,7 +237,10 @@ def comparison_of(run: Run, plugins: Plugins) -> Comparison:
     return Comparison(number=0, title=run.comparisons[number].title, entries=tuple(entries))
 
 
-def apart(order: Order, whole: Comparison) -> Order:
-    from mbench.explain.plan import taken_apart
+def broken_down(order: Order) -> Breakdown:
+    """The breakdown of the order's only comparison; raises UsageError."""
+    from mbench.explain.plan import check_protocol, plan_breakdown
 
-    return replace(order, comparisons=tuple(taken_apart(whole)), mfu=False)
+    check_protocol(order.protocol)
+    plan = plan_breakdown(order.comparisons[0])
+    return Breakdown(plan, replace(order, comparisons=plan.comparisons, mfu=False))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mbench.spec.order import Order
     from mbench.spec.planning import Comparison, Sweep
 
-__all__ = ["carry_out", "measure", "order_for", "order_of"]
+__all__ = ["carry_out", "measure", "order_for", "order_of", "warn"]
 
 
 def order_of(context: click.Context, sweeps: Sequence[Sweep], options: dict[str, Any]) -> Order:
@@ -40,15 +40,11 @@ def order_for(
 ) -> Order:
     """The same for comparisons that are planned already."""
     from mbench.cli.constants import effort_of, protocol_of
-    from mbench.errors import UsageError
     from mbench.spec.order import Order
 
-    protocol = protocol_of(options["protocol_name"], options)
-    if protocol.together and not all(one.settled for one in comparisons):
-        raise UsageError("what is taken apart has a batch size and compilers: name them")
     return Order(
         comparisons=comparisons,
-        protocol=protocol,
+        protocol=protocol_of(options["protocol_name"], options),
         launcher=launcher_of(context, comparisons, options),
         command=("mbench", *sys.argv[1:], *of_files(context)[1]),
         results=options["results"],

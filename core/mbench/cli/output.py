@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
     from mbench.reports.exporters.exporter import Exporter
     from mbench.reports.report import Report
+    from mbench.results.records import Run
 
-__all__ = ["check_writable", "deliver", "emit", "print_table", "read"]
+__all__ = ["check_writable", "deliver", "emit", "print_table", "read", "report_cut"]
 
 STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 """What a terminal obeys, and no format of a report holds."""
@@ -49,20 +50,20 @@ def emit(
         tell(f"logged as {exporter(document, folder)}")
 
 
-def read(folder: Path, *, apart: bool = False) -> dict[str, Any]:
-    """The document of the run in `folder`; says so where its file is cut off.
-
-    With `apart`, it holds what `mbench explain` says of it besides, if it took a step apart.
-    """
-    from mbench.explain.summary import explain
+def read(folder: Path) -> dict[str, Any]:
+    """The document of the run in `folder`; says so where its file is cut off."""
     from mbench.results.run import load_run
     from mbench.results.summary import summarize
 
     run = load_run(folder)
+    report_cut(run)
+    return summarize(run)
+
+
+def report_cut(run: Run) -> None:
+    """Say so where a run's file ends in the middle of a line."""
     if run.cut_off:
         tell(f"{run.id} is cut off; showing what is whole")
-    more = {"apart": explain(run)} if apart and run.header.protocol.together else {}
-    return {**summarize(run), **more}
 
 
 def print_table(

@@ -9,7 +9,7 @@ import click
 from mbench.cli.complete import completer, runs
 from mbench.cli.formats import by_ending
 from mbench.cli.options import results_option
-from mbench.cli.output import check_writable, deliver, read
+from mbench.cli.output import check_writable, deliver, report_cut
 from mbench.console import tell
 
 __all__ = ["command"]
@@ -34,17 +34,26 @@ def command(run: tuple[str, ...], output: Path, history: bool, results: Path) ->
       mbench report 20260102 20260109 --output both.html
       mbench report --history
     """
+    from mbench.explain.analysis import breakdown_of, explain, load
+    from mbench.explain.page import section
     from mbench.reports.html import page
     from mbench.results.run import pick_run
+    from mbench.results.summary import summarize
 
     check_writable(output)
     by_ending(output, chosen=None, known=("html",), usual="html")
-    documents = [read(pick_run(results, name), apart=True) for name in run or (None,)]
+    documents, more = [], {}
+    for name in run or (None,):
+        loaded = load(pick_run(results, name))
+        report_cut(loaded)
+        documents.append(summarize(loaded))
+        if breakdown_of(loaded) and (found := section(explain(loaded))):
+            more[loaded.id] = [found]
     trends = None
     if history:
         from mbench.results.database import files_of
         from mbench.results.history import trace
 
         trends = trace(files_of(results, tell=tell))
-    deliver(page(documents, history=trends), output, format_="html")
+    deliver(page(documents, more=more, history=trends), output, format_="html")
     tell(f"wrote {output}")

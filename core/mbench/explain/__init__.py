@@ -1,1 +1,1 @@
-"""Learns which kernels a framework really calls, as its libraries or its own profiler tell."""
+"""Explains the difference of two steps: by their parts, and by the kernels that they call."""

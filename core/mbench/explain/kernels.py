@@ -1,14 +1,14 @@
-"""Lets each framework's libraries, or its profiler, tell which kernels a step calls, untimed."""
+"""Lists the kernels that a step of each framework calls, in processes that are not timed."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from mbench.contract.device import HOST
 from mbench.engine.outcome import CaseEnded
 from mbench.engine.scratch import scratch
-from mbench.explain.observe import observe
+from mbench.explain.observe import Evidence, observe
 from mbench.measure.activity import PhaseBegan
 from mbench.measure.environment_pool import EnvironmentPool
 
@@ -16,32 +16,43 @@ if TYPE_CHECKING:
     from mbench.measure.activity import Listener
     from mbench.results.store import RunWriter
     from mbench.spec.order import Order
+    from mbench.spec.planning import Comparison
 
-__all__ = ["kernels"]
+__all__ = ["StepKernels", "list_kernels"]
 
 
-def kernels(order: Order, store: RunWriter, listener: Listener) -> list[dict[str, Any]]:
-    """Of each case of the first comparison, as plain data; why there are none, where that is so."""
-    whole = order.comparisons[0]
+@dataclass(frozen=True, kw_only=True)
+class StepKernels:
+    """The kernels of one framework."""
+
+    label: str
+    evidence: Evidence
+    reason: str = ""
+    """Why there is no evidence; empty where there is."""
+
+    def to_json(self) -> dict[str, Any]:
+        return {"label": self.label, "reason": self.reason, **asdict(self.evidence)}
+
+
+def list_kernels(
+    whole: Comparison, order: Order, store: RunWriter, listener: Listener
+) -> list[StepKernels]:
+    """The kernels of each case of a comparison; logs and traces are in the run's folder."""
     homes = EnvironmentPool(
         comparisons=[whole], accelerator=order.device, provision=False, listener=listener
     )
     found = []
     with scratch():
         for entry in whole.entries:
-            listener.hear(PhaseBegan(entry.label, "telling its kernels"))
+            listener.hear(PhaseBegan(entry.label, "listing kernels"))
             log = store.log_path(f"{entry.number:03}-{entry.spec.name}-kernels.log")
+            reason = ""
             try:
-                seen = observe(
+                evidence = observe(
                     entry.adapter, homes.of(entry), entry.case, log=log,
                     timeout=order.protocol.timeout_seconds,
                 )  # fmt: skip
             except CaseEnded as end:
-                told = {
-                    "reason": str(end), "libraries": {}, "profiled": entry.case.device != HOST,
-                    "kernels": [],
-                }  # fmt: skip
-            else:
-                told = {"reason": "", **asdict(seen)}
-            found.append({"label": entry.label, **told})
+                evidence, reason = Evidence(profiled=entry.case.device != HOST), str(end)
+            found.append(StepKernels(label=entry.label, evidence=evidence, reason=reason))
     return found

@@ -1,25 +1,27 @@
-"""Which kernels one step of each framework calls, as tables: as libraries or a profiler told."""
+"""The kernels that one step of each framework calls, as tables."""
 
 from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mbench.contract.trace import KERNEL
 from mbench.reports.grid import Grid
 from mbench.reports.text import number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
+
+    from mbench.explain.kernels import StepKernels
+    from mbench.explain.verbose import Kernel
 
 __all__ = ["of_kernels", "short"]
 
-Document = dict[str, Any]
 LONGEST = 72
-"""Letters of a kernel's name that a table shows."""
+"""Characters of a kernel's name that a table shows."""
 DEPTH = 2
-"""To which a kernel's templates are shown: what is in those of its own."""
+"""Levels of a kernel's templates that are shown: its own arguments, without theirs."""
 OPENS, CLOSES = "<(", ">)"
 LEFT_OUT = "…"
 UNNAMED = "(anonymous namespace)::"
@@ -27,91 +29,95 @@ NAMESPACES = re.compile(r"(?:\w+::)+(?=\w)")
 RETURNED = re.compile(r"^(?:void|\S*<.*>::type) (?=\w)")
 BY_LIBRARIES = ("primitive", "propagation", "implementation", "calls", "MB in reorders")
 BY_PROFILER = ("call", "name", "calls", "ms, profiled", "MB")
-NO_TIMING = (
+NOT_A_TIMING = (
     "milliseconds are those of the framework's own profiler, which slows a step down: they are "
-    "evidence, and no timing"
+    "evidence, not a timing"
 )
 
 
-def of_kernels(document: Document, *, most: int | None = None, whole: bool = False) -> list[Grid]:
-    """A table for each framework. What a profiler told is there by name, the longest first, at
-    `most` so many names, which are shortened unless `whole`.
+def of_kernels(
+    found: Sequence[StepKernels], *, most: int | None = None, whole: bool = False
+) -> list[Grid]:
+    """A table for each framework. Those of a profiler have the `most` names that took longest,
+    which are shortened unless `whole`.
     """
     made = []
-    for one in document["kernels"]:
-        if one["profiled"]:
-            made.append(by_profiler(one, most=most, whole=whole))
+    for one in found:
+        kernels = one.evidence.kernels
+        if one.evidence.profiled:
+            made.append(by_profiler(title(one), kernels, most=most, whole=whole))
         else:
-            made.append(by_libraries(one))
-        if one["reason"]:
-            made[-1].note(one["reason"])
+            made.append(by_libraries(title(one), kernels))
+        if one.reason:
+            made[-1].note(one.reason)
     return made
 
 
-def title(one: Document) -> str:
-    libraries = ", ".join(f"{name} {version}".strip() for name, version in one["libraries"].items())
-    nobody = "no profiler" if one["profiled"] else "no library that tells"
-    return f"{one['label']}: kernels of one step, by {libraries or nobody}"
+def title(one: StepKernels) -> str:
+    evidence = one.evidence
+    sources = ", ".join(f"{name} {version}".strip() for name, version in evidence.libraries.items())
+    none = "no profiler" if evidence.profiled else "no library that logs them"
+    return f"{one.label}: kernels of one step, by {sources or none}"
 
 
-def by_libraries(one: Document) -> Grid:
+def by_libraries(title: str, kernels: Sequence[Kernel]) -> Grid:
     """The most frequent first."""
-    made = Grid(title(one), BY_LIBRARIES)
-    rows: dict[tuple[str, ...], list[float]] = {}
-    for kernel in one["kernels"]:
-        name = (kernel["primitive"], kernel["propagation"], kernel["implementation"])
-        row = rows.setdefault(name, [0, 0.0])
-        row[0] += kernel["count"]
-        row[1] += (kernel["moved_bytes"] or 0.0) / 1e6
-    for words, (calls, moved) in sorted(rows.items(), key=lambda item: -item[1][0]):
-        made.rows.append([*words, int(calls), moved or None])
+    made = Grid(title, BY_LIBRARIES)
+    rows: dict[tuple[str, str, str], list[Kernel]] = {}
+    for kernel in kernels:
+        name = (kernel.primitive, kernel.propagation, kernel.implementation)
+        rows.setdefault(name, []).append(kernel)
+    for words, alike in sorted(rows.items(), key=lambda item: -calls(item[1])):
+        made.rows.append([*words, calls(alike), megabytes(alike) or None])
     return made
 
 
-def by_profiler(one: Document, *, most: int | None, whole: bool) -> Grid:
-    made = Grid(title(one), BY_PROFILER)
-    rows: dict[tuple[str, str], list[Document]] = {}
-    for kernel in one["kernels"]:
-        kind, name = kernel["primitive"], kernel["implementation"]
+def by_profiler(title: str, kernels: Sequence[Kernel], *, most: int | None, whole: bool) -> Grid:
+    """Those that took longest first."""
+    made = Grid(title, BY_PROFILER)
+    rows: dict[tuple[str, str], list[Kernel]] = {}
+    for kernel in kernels:
+        kind, name = kernel.primitive, kernel.implementation
         shown = short(name) if kind == KERNEL and not whole else name
         rows.setdefault((kind, shown), []).append(kernel)
     for words, alike in sorted(rows.items(), key=lambda item: -milliseconds(item[1])):
         made.rows.append([*words, calls(alike), milliseconds(alike), megabytes(alike)])
     if made.rows:
-        made.note(f"in all: {spoken(one['kernels'])}; {NO_TIMING}")
+        made.note(f"in all: {by_kind(kernels)}; {NOT_A_TIMING}")
     if left := len(made.rows[most:] if most is not None else ()):
         del made.rows[most:]
         made.note(f"{left} more names are in --format csv, and all launches in --format json")
     return made
 
 
-def spoken(kernels: list[Document]) -> str:
+def by_kind(kernels: Sequence[Kernel]) -> str:
     """How many calls there are of each kind: "41 x kernel, 2 x copy host to device (0.01 MB)"."""
-    kinds: dict[str, list[Document]] = {}
+    kinds: dict[str, list[Kernel]] = {}
     for kernel in kernels:
-        kinds.setdefault(kernel["primitive"], []).append(kernel)
-    said = []
+        kinds.setdefault(kernel.primitive, []).append(kernel)
+    words = []
     for kind, alike in kinds.items():
         moved = megabytes(alike)
-        said.append(f"{calls(alike)} x {kind}" + (f" ({number(moved, 3)} MB)" if moved else ""))
-    return ", ".join(said)
+        words.append(f"{calls(alike)} x {kind}" + (f" ({number(moved, 3)} MB)" if moved else ""))
+    return ", ".join(words)
 
 
-def calls(kernels: Iterable[Document]) -> int:
-    return sum(kernel["count"] for kernel in kernels)
+def calls(kernels: Iterable[Kernel]) -> int:
+    return sum(kernel.count for kernel in kernels)
 
 
-def milliseconds(kernels: Iterable[Document]) -> float:
-    return math.fsum(kernel["milliseconds"] for kernel in kernels)
+def milliseconds(kernels: Iterable[Kernel]) -> float:
+    return math.fsum(kernel.milliseconds for kernel in kernels)
 
 
-def megabytes(kernels: Iterable[Document]) -> float | None:
-    moved = [kernel["moved_bytes"] for kernel in kernels if kernel["moved_bytes"] is not None]
+def megabytes(kernels: Iterable[Kernel]) -> float | None:
+    """None where no kernel is known to move any bytes."""
+    moved = [kernel.moved_bytes for kernel in kernels if kernel.moved_bytes is not None]
     return sum(moved) / 1e6 if moved else None
 
 
 def short(name: str) -> str:
-    """A kernel's name without namespaces, and without what it returns, takes and is made from.
+    """A kernel's name without namespaces, return type, arguments and inner templates.
 
     "void a::k<4, b::F<float> >(int, b::F<float>)" becomes "k<4, F<…>>".
     """
@@ -129,5 +135,5 @@ def short(name: str) -> str:
                     kept += letter
         elif "(" not in opened and len(opened) < DEPTH:
             kept += letter
-    said = RETURNED.sub("", NAMESPACES.sub("", "".join(kept)).replace(" >", ">").strip())
-    return said if len(said) <= LONGEST else said[: LONGEST - 1] + LEFT_OUT
+    text = RETURNED.sub("", NAMESPACES.sub("", "".join(kept)).replace(" >", ">").strip())
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + LEFT_OUT

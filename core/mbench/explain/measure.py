@@ -1,4 +1,4 @@
-"""Measures comparisons in the same processes: in a set, each framework's one does all in turn."""
+"""Measures a step and its parts in the same processes: in each set, one process per framework."""
 
 from __future__ import annotations
 
@@ -6,78 +6,116 @@ import random
 import time
 from collections import Counter
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
+from mbench.engine.device_memory import room_on
 from mbench.engine.jobs import together
-from mbench.measure.activity import ComparisonBegan
+from mbench.measure.activity import ComparisonBegan, RunPlanned
+from mbench.measure.execute import announce, environments_for
 from mbench.measure.rounds import Interleaved
 from mbench.results import events
+from mbench.spec.adaptive import Adaptive
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from mbench.engine.outcome import CaseEnded
     from mbench.environments.environment import Environment
+    from mbench.explain.plan import Plan
     from mbench.measure.measurement import Launched, Runner
     from mbench.measure.run_context import RunContext
     from mbench.spec.planning import Comparison, Entry
 
-__all__ = ["measure_in_turn"]
+__all__ = ["measure_breakdown"]
+
+Launch: TypeAlias = "Callable[[ExitStack], Launched]"
 
 
-def measure_in_turn(
-    comparisons: Sequence[Comparison],
-    environments: Mapping[int, Mapping[str, Environment]],
-    bench: RunContext,
-) -> None:
-    """All sets of all comparisons; `environments` are by number, then as for one measurement."""
+def measure_breakdown(plan: Plan, comparisons: Sequence[Comparison], bench: RunContext, /) -> None:
+    """Measure `comparisons`, which are those of `plan` as a run that is resumed has them."""
+    if bench.earlier is None or not bench.earlier.comparisons:
+        bench.store.append(plan.event)
+    missing = announce(comparisons, bench)
+    if not missing:
+        return
+    bench = replace(bench, room=room_on(missing[0].entries[0].case, bench.launcher))
     protocol = bench.protocol
-    made = [Shared(each, environments[each.number], bench) for each in comparisons]
-    order = random.Random(f"{protocol.seed}/apart")
-    begin = time.monotonic()
-    first = min((one.first for one in made if one.entries), default=protocol.processes)
-    seconds, process, reason = 0.0, first, ""
-    while process < protocol.processes and not reason:
-        with ExitStack() as stack:
-            pool = Pool(stack, most=max(len(each.entries) for each in comparisons))
-            for one in order.sample(made, len(made)):
-                one.measure_with(pool, process)
-        process += 1
-        seconds = time.monotonic() - begin
-        if seconds + seconds / (process - first) > made[0].protocol.budget_seconds:
-            reason = f"budget of {made[0].protocol.budget_seconds:g} s spent"
-    if process >= protocol.processes:
-        reason = "all processes measured"
-    for one in made:
-        bench.store.append(
-            events.ComparisonEnd(
-                comparison=one.comparison.number,
-                reason=reason if one.entries else "no case left to measure",
-                set_seconds=seconds / (process - first) if process > first else None,
-            )
+    assert isinstance(protocol, Adaptive)  # see check_protocol
+    bench.listener.hear(RunPlanned(tuple(seconds_of_parts(protocol, len(missing)))))
+    found = environments_for([entry for each in missing for entry in each.entries], bench)
+    parts = [SharedProcesses(each, by_label(each, found), bench) for each in missing]
+    processes, seconds = measure_sets(parts, protocol)
+    reason = (
+        "all processes measured"
+        if processes >= protocol.processes
+        else f"budget of {protocol.budget_seconds:g} s spent"
+    )
+    for part in parts:
+        end = events.ComparisonEnd(
+            comparison=part.comparison.number,
+            reason=reason if part.entries else "no case left to measure",
+            set_seconds=seconds,
         )
+        bench.store.append(end)
 
 
-class Pool:
-    """The workers of one set: a framework's is launched once, and again where it was lost."""
+def seconds_of_parts(protocol: Adaptive, parts: int) -> list[float]:
+    """How long each part of each set may take: all of them share one budget."""
+    count = protocol.processes * parts
+    return [protocol.budget_seconds / count] * count
+
+
+def by_label(
+    comparison: Comparison, environments: Mapping[int, Environment]
+) -> dict[str, Environment]:
+    return {entry.label: environments[entry.number] for entry in comparison.entries
+            if entry.number in environments}  # fmt: skip
+
+
+def measure_sets(parts: Sequence[SharedProcesses], protocol: Adaptive) -> tuple[int, float | None]:
+    """Measure sets until there are enough, or another one would not fit the budget.
+
+    Returns how many there are, and the mean seconds of those that were made here.
+    """
+    order = random.Random(f"{protocol.seed}/breakdown")
+    begin = time.monotonic()
+    first = min((part.first for part in parts if part.entries), default=protocol.processes)
+    process, seconds = first, None
+    while process < protocol.processes:
+        with ExitStack() as stack:
+            pool = WorkerPool(stack, most=max(len(part.entries) for part in parts))
+            for part in order.sample(parts, len(parts)):
+                part.measure_part(pool, process)
+        process += 1
+        elapsed = time.monotonic() - begin
+        seconds = elapsed / (process - first)
+        if elapsed + seconds > protocol.budget_seconds:
+            break
+    return process, seconds
+
+
+class WorkerPool:
+    """The workers of one set: each framework's is launched once, and again if it was lost."""
 
     def __init__(self, stack: ExitStack, *, most: int) -> None:
         self.stack = stack
         self.jobs = stack.enter_context(together(most))  # a worker ends with the thread it is of
         self.lost: Counter[str] = Counter()
 
-    def of(self, label: str, launch: Callable[[ExitStack], Launched]) -> Launched:
-        """Raises CaseEnded where it does not start."""
+    def get(self, label: str, launch: Launch) -> Launched:
+        """The worker of the framework `label`; raises CaseEnded where it does not start."""
         return self.jobs.once(f"{label}/{self.lost[label]}", partial(launch, self.stack)).result()
 
 
-class Shared(Interleaved):
-    """One of the comparisons. Its workers are the pool's, and outlive its part of a set."""
+class SharedProcesses(Interleaved):
+    """The measurement of one part, by workers that live until the end of the set."""
 
-    pool: Pool
+    pool: WorkerPool
 
-    def measure_with(self, pool: Pool, process: int) -> None:
+    def measure_part(self, pool: WorkerPool, process: int) -> None:
+        """This part's share of a set."""
         self.pool = pool
         self.begin = time.monotonic()
         if self.entries:
@@ -87,10 +125,10 @@ class Shared(Interleaved):
 
     def launched(self, entry: Entry, process: int, stack: ExitStack) -> Launched:
         launch = super().launched
-        return self.pool.of(entry.label, lambda stack: launch(entry, process, stack))
+        return self.pool.get(entry.label, lambda stack: launch(entry, process, stack))
 
     def finish(self, runner: Runner, process: int) -> None:
-        """The memory of a process is that of all its cases: none of them is told as its own."""
+        """Without the memory used, which is that of all parts that the process has measured."""
         runner.worker.resume()
         idle = runner.witness.end()
         self.store.append(

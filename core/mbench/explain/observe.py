@@ -1,10 +1,10 @@
-"""Lets a worker of its own make one untimed step in which it is told what is computed by what."""
+"""Observes which kernels one untimed step calls, in a process of its own."""
 
 from __future__ import annotations
 
 import shutil
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from mbench.contract import wire
@@ -12,8 +12,8 @@ from mbench.contract.device import HOST
 from mbench.contract.trace import Traced
 from mbench.engine.launch import launch
 from mbench.engine.outcome import CaseEnded
-from mbench.explain.profiled import kernels_of, library_of
-from mbench.explain.verbose import VARIABLES, read, versions
+from mbench.explain.profiled import kernels_of, platform_of
+from mbench.explain.verbose import VARIABLES, parse, versions
 from mbench.machine.process_end import CUT
 
 if TYPE_CHECKING:
@@ -29,47 +29,45 @@ __all__ = ["Evidence", "observe"]
 WARM_UP = 2
 """Steps in which a framework compiles, chooses kernels, and brings weights into their layouts."""
 TRACE = ".trace"
-"""How the name of the folder ends, beside the log, in which a profiler leaves its trace."""
+"""Suffix of the folder beside the log in which a profiler leaves its trace."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
-    """Which kernels one step calls. It is no timing: the step was watched, and its process is not
-    one of those that are timed.
-    """
+    """Which kernels one step calls. This is not a timing: observing slows a step down."""
 
-    libraries: dict[str, str]
-    """Those that told anything since the process began, with their versions; or the device's kind,
-    of which the framework's own profiler told."""
+    libraries: dict[str, str] = field(default_factory=dict)
+    """The libraries that logged anything since the process began, with their versions; of a
+    profiler the device's kind, with the version of its platform."""
     profiled: bool
-    """Whether that profiler told, instead of libraries."""
-    kernels: list[Kernel]
-    """In the order of first calls; none where the framework computes by other means."""
-    unread: int
-    """Calls of which was told in a format that is not known here."""
+    """Whether the framework's profiler was asked instead of libraries."""
+    kernels: list[Kernel] = field(default_factory=list)
+    """In the order of first calls."""
+    unread: int = 0
+    """Calls that were reported in an unknown format."""
 
 
 def observe(
     adapter: Adapter, environment: Environment, case: Case, *, log: Path, timeout: float
 ) -> Evidence:
-    """What one step of `case` calls after its warm-up; raises CaseEnded.
+    """The kernels that a step of `case` calls after its warm-up; raises CaseEnded.
 
-    On the CPU the libraries tell, on a device the framework's own profiler does. A process of its
-    own is started on this machine, and ended. What it prints goes to `log`, a profiler's trace into
-    a folder beside it; an answer takes `timeout` seconds at most.
+    On the CPU libraries log them, on a device the framework's profiler records them. A new process
+    is started on this machine, and ended. Its output goes to `log`, the profiler's trace into a
+    folder beside it. No answer may take longer than `timeout` seconds.
     """
     if case.devices > 1:
         raise CaseEnded("unsupported", "kernels are observed in one process: give --scale 1x1")
-    told_by = of_libraries if case.device == HOST else of_profiler
-    return told_by(adapter, environment, case, log=log, timeout=timeout)
+    observed = from_libraries if case.device == HOST else from_profiler
+    return observed(adapter, environment, case, log=log, timeout=timeout)
 
 
-def of_libraries(
+def from_libraries(
     adapter: Adapter, environment: Environment, case: Case, *, log: Path, timeout: float
 ) -> Evidence:
-    telling = replace(case, variables={**case.variables, **VARIABLES})
+    verbose = replace(case, variables={**case.variables, **VARIABLES})
     start = size_of(log)
-    worker, _ = launch(adapter, environment, telling, log=log, timeout=timeout)
+    worker, _ = launch(adapter, environment, verbose, log=log, timeout=timeout)
     with closing(worker):
         worker.prepare(case)
         worker.run(WARM_UP)
@@ -79,17 +77,17 @@ def of_libraries(
             file.seek(start)
             whole = file.read()
     if CUT.encode() in whole:
-        raise CaseEnded("failed", "its libraries told more than a log holds", log=log)
-    said = read(whole[begin - start :].decode(errors="replace"))
+        raise CaseEnded("failed", "its libraries wrote more than a log holds", log=log)
+    parsed = parse(whole[begin - start :].decode(errors="replace"))
     return Evidence(
         libraries=versions(whole.decode(errors="replace")),
         profiled=False,
-        kernels=said.kernels,
-        unread=said.unread,
+        kernels=parsed.kernels,
+        unread=parsed.unread,
     )
 
 
-def of_profiler(
+def from_profiler(
     adapter: Adapter, environment: Environment, case: Case, *, log: Path, timeout: float
 ) -> Evidence:
     folder = log.with_suffix(TRACE)
@@ -101,7 +99,7 @@ def of_profiler(
         worker.run(WARM_UP)
         traced = worker.ask(wire.Profile(folder=str(folder.absolute())), Traced)
     return Evidence(
-        libraries=library_of(case.device, info.details),
+        libraries=platform_of(case.device, info.details),
         profiled=True,
         kernels=kernels_of(traced, case.device),
         unread=traced.unread,

@@ -1,79 +1,120 @@
-"""The protocol that takes a step apart: a model, its operators and its longer forms, in turn in the
-same process.
+"""What is measured to explain a comparison: the whole step, an empty step, each operator, the
+phases of a training step, and the model with each of its stages twice as long.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
+from mbench.console import counted
 from mbench.contract.axes import BACKWARD, FORWARD
 from mbench.contract.case import LONGER
 from mbench.errors import UsageError, about
+from mbench.explain.events import Breakdown, PartCount
 from mbench.spec.adaptive import Adaptive
-from mbench.spec.parts import counts
+from mbench.spec.operators import operator_counts
 from mbench.spec.planning import Comparison, supports
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator
 
     from mbench.contract.case import Case
-    from mbench.spec.planning import Entry
+    from mbench.spec.protocol import Protocol
 
-__all__ = ["CALLS", "EMPTY", "Apart", "bare", "stage_of", "stages", "taken_apart"]
+__all__ = ["CALLS", "EMPTY", "PROTOCOL", "Part", "Plan", "bare", "check_protocol", "phases",
+           "plan_breakdown", "stage_of"]  # fmt: skip
 
+PROTOCOL = "explain"
+"""The name of its preset."""
 CALLS = 4
-"""Of an operator in a step: what a step costs beside its calls weighs little, and is measured."""
+"""Calls of an operator in the step that measures it. The cost of a step beside its calls is
+measured by an empty step, and weighs little against four of them."""
 EMPTY = "op:add/1x1"
-"""What costs nothing but a step: one call on one number."""
+"""The step without work: one call on one number."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Apart(Adaptive):
-    """Each framework's one process of a set measures all cases in turn, in an order of its own."""
+class Part:
+    """A comparison of a part of the step, which counts `count` times in the whole step."""
 
-    together: ClassVar[bool] = True
-
-    name: str = "apart"
-    rounds: int | None = 5
-    block_seconds: float = 0.1
-    budget_seconds: float = 1800.0
-
-    def __post_init__(self) -> None:
-        if self.half_width_goal is not None or self.builds != 1:
-            raise UsageError(
-                "a step is taken apart in a number of sets: give --processes, and leave out "
-                "--until, --rigorous and --builds"
-            )
+    comparison: Comparison
+    count: int = 1
 
 
-def taken_apart(whole: Comparison) -> list[Comparison]:
-    """The comparison of a model, an empty step, one of each operator that the model is made of, in
-    training one of each step that makes less than the whole one, and one of each form of the model
-    in which a stage is longer.
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """One comparison and its parts, which are all measured in the same processes."""
 
-    Raises UsageError where it is not known what a model is made of.
+    whole: Comparison
+    parts: tuple[Part, ...]
+
+    @property
+    def comparisons(self) -> tuple[Comparison, ...]:
+        return (self.whole, *(part.comparison for part in self.parts))
+
+    @property
+    def event(self) -> Breakdown:
+        """As it is written into the run."""
+        counts = [PartCount(comparison=part.comparison.number, count=part.count)
+                  for part in self.parts]  # fmt: skip
+        return Breakdown(whole=self.whole.number, parts=counts)
+
+
+def check_protocol(protocol: Protocol) -> None:
+    """Raises UsageError for a protocol that does not measure a fixed number of sets."""
+    if not isinstance(protocol, Adaptive) or protocol.stops_by_width or protocol.builds != 1:
+        raise UsageError(
+            "explain measures a fixed number of sets: give --processes instead of --until, "
+            "--rigorous or --builds"
+        )
+
+
+def plan_breakdown(whole: Comparison) -> Plan:
+    """Raises UsageError where it is not known which operators the model has, or where a batch size
+    or a compiler is still to be searched for.
     """
-    case = whole.entries[0].case
+    if not whole.settled:
+        raise UsageError("explain does not search for a batch size or a compiler: name them")
+    comparison, first = whole.number, whole.entries[-1].number + 1
+    parts = []
+    for title, count, cases in wanted(whole):
+        comparison += 1
+        entries = [
+            replace(entry, number=number, case=case, support=supports(entry.adapter, case))
+            for number, (entry, case) in enumerate(
+                zip(whole.entries, cases, strict=True), start=first
+            )
+        ]
+        first += len(entries)
+        part = Comparison(number=comparison, title=title, entries=tuple(entries))
+        parts.append(Part(comparison=part, count=count))
+    return Plan(whole=whole, parts=tuple(parts))
+
+
+def wanted(whole: Comparison) -> Iterator[tuple[str, int, list[Case]]]:
+    """Of each part its title, its count, and the case of each entry of `whole`."""
+    cases = [entry.case for entry in whole.entries]
+    case = cases[0]
+    yield "an empty step", 1, [one.of_operator(EMPTY) for one in cases]
     with about("--models"):
-        stands = counts(case.resolve(), batch_size=case.batch_size, mode=case.mode)
-    numbers = numbered(whole)
-    found: list[Comparison] = [whole, part(EMPTY, 1, whole, next(numbers), calls=1)]
-    found += [part(name, times, whole, next(numbers)) for name, times in stands.items()]
+        operators = operator_counts(case.resolve(), batch_size=case.batch_size, mode=case.mode)
+    for name, count in operators.items():
+        title = f"{name} ({counted(count, 'time')})"
+        yield title, count, [one.of_operator(name, calls=CALLS) for one in cases]
     if case.mode == "train":
-        for name, stage in stages(bare(case), case).items():
-            if stage != case:
-                found.append(step_up_to(name, whole, next(numbers)))
-    for name, form in case.resolve().lengthened().items():
-        found.append(longer(name, form.name, whole, next(numbers)))
-    return found
+        *less, _ = phases(bare(case), case)
+        for name in less:
+            yield f"{whole.title}, up to {name}", 1, [phases(bare(one), one)[name] for one in cases]
+    for stage, model in case.resolve().lengthened().items():
+        yield f"{whole.title}, {stage} twice", 1, [replace(one, model=model.name) for one in cases]
 
 
-def stages(least: Case, whole: Case) -> dict[str, Case]:
-    """What a training step becomes by one thing more at a time: a forward pass, with a backward
-    pass, with the update, with clipping, with dropout. Each is named by what it has more than
-    the one before. The last is `whole`; `least` is that without clipping and dropout, as far as
-    it has them.
+def phases(least: Case, whole: Case) -> dict[str, Case]:
+    """The steps that a training step grows through, each named by the phase that it adds to the
+    one before: a forward pass, with a backward pass, with the update, with clipping, with dropout.
+
+    The last is `whole`; `least` is that without clipping and dropout, as far as it has them.
     """
     found = {
         FORWARD: replace(least, phase=FORWARD),
@@ -95,62 +136,7 @@ def bare(case: Case) -> Case:
     return replace(case, clip=case.clip and not clips, dropout=case.dropout and not drops)
 
 
-def step_up_to(name: str, whole: Comparison, numbers: tuple[int, int]) -> Comparison:
-    """A stage in place of the whole step, in each framework."""
-    comparison, first = numbers
-    return Comparison(
-        number=comparison,
-        title=f"{whole.title}, up to {name}",
-        times=1,
-        entries=tuple(
-            entries_of(whole.entries, first, lambda case: stages(bare(case), case)[name])
-        ),
-    )
-
-
-def longer(stage: str, model: str, whole: Comparison, numbers: tuple[int, int]) -> Comparison:
-    """The form of that name in place of the whole model, in each framework."""
-    comparison, first = numbers
-    return Comparison(
-        number=comparison,
-        title=f"{whole.title}, {stage} twice",
-        times=1,
-        entries=tuple(entries_of(whole.entries, first, lambda case: replace(case, model=model))),
-    )
-
-
 def stage_of(model: str, whole: str) -> str:
-    """Of a model's name, the stage by which it is longer than the whole; empty where it is not."""
+    """The stage that is twice as long in `model` as in the model `whole`; empty where none is."""
     name, _, stage = model.partition(LONGER)
     return stage if name == whole else ""
-
-
-def numbered(whole: Comparison) -> Iterator[tuple[int, int]]:
-    """Of each part, its own number and that of its first case."""
-    comparison = whole.number
-    first = whole.entries[-1].number + 1
-    while True:
-        comparison += 1
-        yield comparison, first
-        first += len(whole.entries)
-
-
-def part(
-    name: str, times: int, whole: Comparison, numbers: tuple[int, int], *, calls: int = CALLS
-) -> Comparison:
-    comparison, first = numbers
-    return Comparison(
-        number=comparison,
-        title=f"{name} ({times} times)",
-        times=times,
-        entries=tuple(
-            entries_of(whole.entries, first, lambda case: case.of_operator(name, calls=calls))
-        ),
-    )
-
-
-def entries_of(whole: Sequence[Entry], first: int, made: Callable[[Case], Case]) -> Iterator[Entry]:
-    for number, entry in enumerate(whole, start=first):
-        case = made(entry.case)
-        support = supports(entry.adapter, case)
-        yield replace(entry, number=number, case=case, support=support)

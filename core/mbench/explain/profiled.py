@@ -1,4 +1,4 @@
-"""Turns what a framework's profiler tells of a step on a device into kernels like a library's."""
+"""Turns the calls of a profiler's trace into kernels, as libraries report them."""
 
 from __future__ import annotations
 
@@ -12,23 +12,21 @@ if TYPE_CHECKING:
 
     from mbench.contract.trace import Traced
 
-__all__ = ["kernels_of", "library_of"]
+__all__ = ["kernels_of", "platform_of"]
 
 
-def library_of(device: str, details: Mapping[str, str]) -> dict[str, str]:
-    """In place of a library's name and version, those of the device's kind: as the framework
-    names the one that it was built for, under the device's name, if it does.
-    """
+def platform_of(device: str, details: Mapping[str, str]) -> dict[str, str]:
+    """The device's kind with the version of its platform, as the framework reports it."""
     return {device.upper(): details.get(device, "")}
 
 
 def kernels_of(traced: Traced, device: str) -> list[Kernel]:
-    """In the order of first calls; raises CaseEnded where the trace has no call of the device."""
+    """In the order of first calls; raises CaseEnded where the trace has no call on the device."""
     if not traced.calls:
         raise CaseEnded(
             "unsupported",
-            f"its profiler told of {traced.other_events} events, and of no call of the {device} "
-            "device: it cannot, or it was not let (see its log)",
+            f"its profiler recorded {traced.other_events} events and no call on the {device} "
+            "device: it does not support that, or lacks permission (see its log)",
         )
     return [
         Kernel(

@@ -1,7 +1,7 @@
-"""Reads the lines in which oneDNN and MKL tell what they compute, of any of their versions.
+"""Parses the lines in which oneDNN and MKL log their calls, of any of their versions.
 
 oneDNN's are described in its developer guide under "Verbose Mode", MKL's in its own under "Using
-Intel oneMKL Verbose Mode". What a framework computes by other means is not in them.
+Intel oneMKL Verbose Mode". Computations outside these libraries are not logged.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["VARIABLES", "Kernel", "Reorders", "Said", "gathered", "read", "reorders", "versions"]
+__all__ = ["VARIABLES", "Kernel", "Parsed", "parse", "versions"]
 
 VARIABLES = dict.fromkeys(("ONEDNN_VERBOSE", "DNNL_VERBOSE", "MKLDNN_VERBOSE", "MKL_VERBOSE"), "1")
-"""Of a process that is to tell: each name is that of some years."""
+"""Of a process that is to log: each name is that of some versions."""
 ONEDNN, MKL = "oneDNN", "MKL"
 
 BYTES = {"f64": 8.0, "s64": 8.0, "f32": 4.0, "s32": 4.0, "bf16": 2.0, "f16": 2.0, "s8": 1.0,
          "u8": 1.0, "f8_e5m2": 1.0, "f8_e4m3": 1.0, "e8m0": 1.0, "s4": 0.5, "u4": 0.5,
          "f4_e2m1": 0.5, "f4_e3m0": 0.5}  # fmt: skip
-"""Of an element, by oneDNN's word for its type."""
+"""Of an element, by oneDNN's name of its type."""
 
 LINE = re.compile(r"(?:onednn|dnnl|mkldnn)_verbose,(.*)")
 VERSION = re.compile(r"(?:onednn|dnnl|mkldnn)_verbose,(?:.*,)?info,\D*v(\d[\w.-]*)")
@@ -39,47 +39,37 @@ class Kernel:
 
     library: str
     primitive: str
-    """convolution, matmul, reorder, ..., or the function of MKL. Of a device: kernel, or what it is
-    instead, such as "copy host to device"."""
+    """convolution, matmul, reorder, ..., or a function of MKL. On a device: kernel, or another kind
+    of call, such as "copy host to device"."""
     implementation: str
-    """As the library calls it: jit:avx512_core, brgconv:avx2, gemm:blas; or empty. Of a device the
-    kernel's whole name."""
+    """The library's name of it: jit:avx512_core, brgconv:avx2, gemm:blas; or empty. On a device the
+    kernel's full name."""
     propagation: str
     """forward_training, backward_weights, ...; empty where there is none."""
     algorithm: str
     layouts: tuple[str, ...]
     """Of each tensor its role, type and format, as "wei f32 Acdb8a"."""
     shape: str
-    """As the library writes it: mb2_ic3oc8_ih8..., 2x10:10x384. Of a kernel of a device, how it was
+    """As the library writes it: mb2_ic3oc8_ih8..., 2x10:10x384. On a device how a kernel was
     launched: grid 8x12x1 block 128x1x1."""
     count: int
     milliseconds: float
-    """Of all calls together, by the library's own clock, profiled: no timing of the step."""
+    """Of all calls, by the library's own clock while it logs: not a timing of the step."""
     moved_bytes: float | None
-    """By all calls of a reorder: what is read and written, less padding. By those of a device, what
-    its profiler tells. None of others."""
+    """By all calls: of a reorder bytes read and written, without padding; on a device as far as the
+    profiler reports them. None for others."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reorders:
-    """What was only brought from one layout into another."""
-
-    count: int
-    moved_bytes: float
-    milliseconds: float
-    """By the library's own clock, profiled."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Said:
-    """What was told in some lines, in the order of first calls."""
+class Parsed:
+    """The kernels of some lines, in the order of first calls."""
 
     kernels: list[Kernel]
     unread: int
-    """Lines that tell of a call in a format that is not known here."""
+    """Lines that report a call in an unknown format."""
 
 
-def read(text: str) -> Said:
+def parse(text: str) -> Parsed:
     """The kernels of a log, whatever else was written into it."""
     found: list[Kernel] = []
     unread = 0
@@ -88,28 +78,13 @@ def read(text: str) -> Said:
             found += calls(line)
         except (ValueError, IndexError):
             unread += 1
-    return Said(kernels=merged(found), unread=unread)
+    return Parsed(kernels=merged(found), unread=unread)
 
 
 def versions(text: str) -> dict[str, str]:
-    """The libraries that told of themselves, each with its version."""
-    looked_for = ((ONEDNN, VERSION), (MKL, MKL_VERSION))
-    return {name: found[1] for name, said in looked_for if (found := said.search(text))}
-
-
-def gathered(kernels: Iterable[Kernel]) -> list[Kernel]:
-    """The same by library, primitive, implementation and layouts alone, the most frequent first."""
-    alike = (replace(kernel, propagation="", algorithm="", shape="") for kernel in kernels)
-    return sorted(merged(alike), key=lambda kernel: -kernel.count)
-
-
-def reorders(kernels: Iterable[Kernel]) -> Reorders:
-    found = [kernel for kernel in kernels if kernel.primitive == "reorder"]
-    return Reorders(
-        count=sum(kernel.count for kernel in found),
-        moved_bytes=sum(kernel.moved_bytes or 0.0 for kernel in found),
-        milliseconds=math.fsum(kernel.milliseconds for kernel in found),
-    )
+    """The libraries that a log names, each with its version."""
+    patterns = ((ONEDNN, VERSION), (MKL, MKL_VERSION))
+    return {name: found[1] for name, pattern in patterns if (found := pattern.search(text))}
 
 
 def merged(kernels: Iterable[Kernel]) -> list[Kernel]:
@@ -129,10 +104,10 @@ def merged(kernels: Iterable[Kernel]) -> list[Kernel]:
 
 
 def calls(line: str) -> Iterator[Kernel]:
-    """The call of which a line tells, if it does; raises ValueError or IndexError."""
+    """The call that a line reports, if any; raises ValueError or IndexError."""
     if found := LINE.search(line):
         before, executed, call = f",{found[1]}".partition(",exec,")
-        if executed and ",graph" not in before:  # whose parts are told one by one
+        if executed and ",graph" not in before:  # whose parts are logged one by one
             yield of_onednn(call.split(","))
     elif found := CALL.search(line):
         function, arguments, amount, unit = found.groups()
@@ -164,7 +139,7 @@ def of_onednn(fields: list[str]) -> Kernel:
 def layout_of(tensor: str) -> tuple[str, str, str] | None:
     """Role, type and format: of "src_f32::blocked:abcd:f0", or newer, "src:f32::blocked:abcd::f0".
 
-    None for one that is not there. A format that is no order of axes is told by its kind.
+    None for an absent tensor. A format that is not an order of axes is given by its kind.
     """
     role, *rest = tensor.split(":")
     if rest[0] in BYTES or rest[0] == "undef":
@@ -173,6 +148,6 @@ def layout_of(tensor: str) -> tuple[str, str, str] | None:
         kind = next((kind for kind in (*BYTES, "undef") if role.endswith(f"_{kind}")), "")
         role = role.removesuffix(f"_{kind}")
     if not kind:
-        raise ValueError(f"a tensor of no type: {tensor}")
+        raise ValueError(f"a tensor without a known type: {tensor}")
     _, form, tag, *_ = rest
     return None if kind == "undef" else (role, kind, tag or form)

@@ -11,13 +11,13 @@ from mbench.contract.tier import BEST
 from mbench.engine.device_memory import room_on
 from mbench.engine.outcome import CaseEnded
 from mbench.errors import MbenchError
-from mbench.explain.measure import measure_in_turn
 from mbench.measure import facts
 from mbench.measure.activity import CaseStopped, ComparisonBegan, RunPlanned
 from mbench.measure.resume import is_done, is_ended, is_written
 from mbench.measure.search import Search
 from mbench.measure.verification import prove
 from mbench.results import events
+from mbench.spec.planning import OperatorComparison
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from mbench.spec.planning import Comparison, Entry
     from mbench.spec.protocol import Protocol
 
-__all__ = ["execute", "measurement_of"]
+__all__ = ["announce", "environments_for", "execute", "measurement_of"]
 
 
 def execute(comparisons: Sequence[Comparison], bench: RunContext) -> None:
@@ -36,66 +36,28 @@ def execute(comparisons: Sequence[Comparison], bench: RunContext) -> None:
 
     Whatever interrupts leaves a readable run behind; workers end with their set.
     """
-    earlier = bench.earlier
-    for comparison in comparisons:
-        if earlier is None or comparison.number not in earlier.comparisons:
-            bench.store.append(
-                events.Comparison(
-                    comparison=comparison.number,
-                    title=comparison.title,
-                    times=comparison.times,
-                    stands=dict(comparison.stands),
-                )
-            )
-        if comparison.settled and (earlier is None or not is_written(earlier, comparison)):
-            write_cases(comparison, bench)
-    missing = [c for c in comparisons if earlier is None or not is_done(earlier, c)]
-    bench.listener.hear(RunPlanned(tuple(planned(missing, bench))))
-    if bench.protocol.together:
-        measure_together(missing, bench)
-        return
+    missing = announce(comparisons, bench)
+    seconds = tuple(bench.expected.get(comparison.number) for comparison in missing)
+    bench.listener.hear(RunPlanned(seconds))
     for comparison in missing:
         measure(comparison, bench)
 
 
-def planned(comparisons: Sequence[Comparison], bench: RunContext) -> list[float | None]:
-    """Seconds that each is expected to take. What is measured in the same processes comes once in
-    each set of them, and all of it shares one budget.
+def announce(comparisons: Sequence[Comparison], bench: RunContext) -> list[Comparison]:
+    """Write every comparison down, with its cases where they are known; returns those that are
+    still to be measured.
     """
-    seconds = [bench.expected.get(comparison.number) for comparison in comparisons]
-    if not bench.protocol.together:
-        return seconds
-    sets = bench.protocol.processes
-    parts = sets * len(seconds)
-    return [None if each is None else each / parts for each in seconds] * sets
-
-
-def measure_together(comparisons: Sequence[Comparison], bench: RunContext) -> None:
-    """Comparisons of which nothing is open, in the same processes."""
-    bench = replace(bench, room=room_on(comparisons[0].entries[0].case, bench.launcher))
-    environments: dict[int, dict[str, Environment]] = {each.number: {} for each in comparisons}
-    of_entry = {entry.number: each.number for each in comparisons for entry in each.entries}
-
-    def lost(entry: Entry, end: CaseEnded) -> None:
-        environments[of_entry[entry.number]].pop(entry.label, None)
-        bench.store.append(facts.outcome(entry, end))
-        bench.listener.hear(CaseStopped(entry.label, end))
-
-    found = []
-    for entry in [entry for comparison in comparisons for entry in comparison.entries]:
-        if bench.earlier is not None and is_ended(bench.earlier, entry):
-            continue
-        try:
-            environment = home(entry, bench)
-        except (CaseEnded, MbenchError, Malformed) as error:
-            lost(entry, CaseEnded.of(error))
-        else:
-            environments[of_entry[entry.number]][entry.label] = environment
-            found.append((entry, environment))
-    if bench.verify:
-        for entry, end in prove(found, bench):
-            lost(entry, end)
-    measure_in_turn(comparisons, environments, bench)
+    earlier = bench.earlier
+    for comparison in comparisons:
+        number = comparison.number
+        if earlier is None or number not in earlier.comparisons:
+            bench.store.append(events.Comparison(comparison=number, title=comparison.title))
+            if isinstance(comparison, OperatorComparison):
+                counts = dict(comparison.counts)
+                bench.store.append(events.OperatorCounts(comparison=number, counts=counts))
+        if comparison.settled and (earlier is None or not is_written(earlier, comparison)):
+            write_cases(comparison, bench)
+    return [c for c in comparisons if earlier is None or not is_done(earlier, c)]
 
 
 def measure(comparison: Comparison, bench: RunContext) -> None:
@@ -116,28 +78,39 @@ def measure(comparison: Comparison, bench: RunContext) -> None:
             bench.store.append(events.ComparisonEnd(comparison=comparison.number, reason=reason))
             return
         write_cases(comparison, bench)
-    environments: dict[str, Environment] = {}
+    found = environments_for(comparison.entries, bench, ended=ended)
+    environments = {e.label: found[e.number] for e in comparison.entries if e.number in found}
+    measurement_of(bench.protocol)(comparison, environments, bench).run()
+
+
+def environments_for(
+    entries: Sequence[Entry], bench: RunContext, *, ended: Mapping[str, CaseEnded] | None = None
+) -> dict[int, Environment]:
+    """The environments of the entries that can be measured and whose work is proven, by number.
+
+    The outcome of all others is recorded. `ended` are those that a search has ended, by label.
+    """
+    found: dict[int, Environment] = {}
 
     def lost(entry: Entry, end: CaseEnded) -> None:
-        environments.pop(entry.label, None)
+        found.pop(entry.number, None)
         bench.store.append(facts.outcome(entry, end))
         bench.listener.hear(CaseStopped(entry.label, end))
 
-    found = []
-    for entry in comparison.entries:
+    for entry in entries:
         if bench.earlier is not None and is_ended(bench.earlier, entry):
             continue
         try:
-            if entry.label in ended:
+            if ended and entry.label in ended:
                 raise ended[entry.label]
-            environments[entry.label] = home(entry, bench)
-            found.append((entry, environments[entry.label]))
+            found[entry.number] = home(entry, bench)
         except (CaseEnded, MbenchError, Malformed) as error:
             lost(entry, CaseEnded.of(error))
     if bench.verify:
-        for entry, end in prove(found, bench):
+        known = [(entry, found[entry.number]) for entry in entries if entry.number in found]
+        for entry, end in prove(known, bench):
             lost(entry, end)
-    measurement_of(bench.protocol)(comparison, environments, bench).run()
+    return found
 
 
 def write_cases(comparison: Comparison, bench: RunContext) -> None:

@@ -18,7 +18,7 @@ from mbench.measure.estimate import foreseen
 from mbench.measure.execute import execute
 from mbench.measure.preflight import check
 from mbench.measure.resume import is_done, take_up
-from mbench.measure.run_context import RunContext
+from mbench.measure.run_context import Measure, RunContext
 from mbench.results.previous_runs import past_ratios
 from mbench.results.run import file_of, load_run, pick_run
 from mbench.results.runfile import RunFile
@@ -36,7 +36,9 @@ if TYPE_CHECKING:
 __all__ = ["conduct", "rest_of"]
 
 
-def conduct(order: Order, listener: Listener) -> tuple[RunWriter, bool]:
+def conduct(
+    order: Order, listener: Listener, *, measure: Measure = execute
+) -> tuple[RunWriter, bool]:
     """Measure, and say whether Ctrl-C ended it; what was measured until then is written down."""
     check(order)
     homes = EnvironmentPool(
@@ -62,7 +64,7 @@ def conduct(order: Order, listener: Listener) -> tuple[RunWriter, bool]:
     interrupted = False
     try:
         with scratch():
-            execute(comparisons, bench)
+            measure(comparisons, bench)
         for found in past_ratios(store.run):
             store.append(found)
         store.end("complete")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from mbench.engine.device_memory import DeviceMemory
     from mbench.engine.worker import Launcher
@@ -17,8 +17,16 @@ if TYPE_CHECKING:
     from mbench.results.records import Run
     from mbench.results.store import RunWriter
     from mbench.spec import protocol
+    from mbench.spec.planning import Comparison
 
-__all__ = ["RunContext"]
+__all__ = ["Measure", "RunContext"]
+
+
+class Measure(Protocol):
+    """Measures the comparisons of a run."""
+
+    def __call__(self, comparisons: Sequence[Comparison], bench: RunContext, /) -> None:
+        """Whatever interrupts it leaves a readable run behind."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,25 +17,23 @@ if TYPE_CHECKING:
 
 __all__ = ["decode", "encode", "plain"]
 
-NAMES = {kind: name for name, kind in EVENTS.items()}
-
 
 def encode(event: Event) -> str:
     """An event as one line of JSON; raises Malformed where it could not be read back."""
-    line = json.dumps({"event": NAMES[type(event)], **plain(event)}, separators=(",", ":"))
-    decode(line)
+    line = json.dumps({"event": event.kind, **plain(event)}, separators=(",", ":"))
+    decode(line, {event.kind: type(event)})
     return line
 
 
-def decode(line: str) -> Event | None:
-    """The event of one line, None for a kind that a later writer has added; raises ValueError."""
+def decode(line: str, kinds: Mapping[str, type[Event]] = EVENTS) -> Event | None:
+    """The event of one line, None for a kind that is not among `kinds`; raises ValueError."""
     body = json.loads(line)
     name = body.pop("event", None) if isinstance(body, dict) else None
     if not isinstance(name, str):
         raise Malformed(f"no event: {line:.60}")
-    if name not in EVENTS:
+    if name not in kinds:
         return None
-    event: Event = read_fields(EVENTS[name], body, where=name, lenient=True)
+    event: Event = read_fields(kinds[name], body, where=name, lenient=True)
     return event
 
 

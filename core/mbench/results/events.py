@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, Any, ClassVar
 
 from mbench.contract import case as contract
 from mbench.contract.adapter import FrameworkInfo
@@ -36,6 +36,13 @@ __all__ = ["EVENTS", "Event"]
 @dataclass(frozen=True, kw_only=True)
 class Event:
     """One line of a run's file; its docstring says when it is written."""
+
+    kind: ClassVar[str]
+    """What it is called in the file."""
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        cls.kind = re.sub("(?<=[a-z])(?=[A-Z])", "_", cls.__name__).lower()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,11 +85,16 @@ class Comparison(Event):
     """Number of the comparison in the run."""
     title: str
     """The comparison in a few words."""
-    times: Count | None = None
-    """How often this operator stands in the model of the run's first comparison; None where it is
-    no part of it."""
-    stands: dict[str, Count] = field(default_factory=dict)
-    """How often this operator stands in each model whose operators were asked for."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OperatorCounts(Event):
+    """After the comparison of an operator, where `--operators` named models."""
+
+    comparison: Number
+    """Number of the comparison."""
+    counts: dict[str, Count]
+    """How often a step of each of these models calls the operator."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -411,10 +423,11 @@ class Telemetry(OfBlock):
 
 
 KINDS = (
-    Run, Resumed, Comparison, Search, Case, Environment, EqualWork, Framework, Node, Calibration,
-    Process, Build, Block, Telemetry, Evidence, Changes, Memory, Rounding, Ceiling, Outcome,
-    ComparisonEnd, PastRatio, End,
+    Run, Resumed, Comparison, OperatorCounts, Search, Case, Environment, EqualWork, Framework,
+    Node, Calibration, Process, Build, Block, Telemetry, Evidence, Changes, Memory, Rounding,
+    Ceiling, Outcome, ComparisonEnd, PastRatio, End,
 )  # fmt: skip
-EVENTS: dict[str, type[Event]] = {
-    re.sub("(?<=[a-z])(?=[A-Z])", "_", kind.__name__).lower(): kind for kind in KINDS
-}
+
+
+EVENTS: dict[str, type[Event]] = {kind.kind: kind for kind in KINDS}
+"""The events of every run. Other packages may write and read further kinds."""

@@ -82,10 +82,6 @@ class ComparisonRecord:
     reason: str | None = None
     """Why measuring stopped; None where it has not."""
     set_seconds: float | None = None
-    times: int | None = None
-    """How often it stands in the first one, which is taken apart."""
-    stands: dict[str, int] = field(default_factory=dict)
-    """How often it stands in each model whose operators were asked for."""
 
 
 @dataclass
@@ -96,9 +92,13 @@ class Run:
     header: events.Run
     comparisons: dict[int, ComparisonRecord] = field(default_factory=dict)
     cases: dict[int, CaseRecord] = field(default_factory=dict)
+    operator_counts: dict[int, dict[str, int]] = field(default_factory=dict)
+    """How often each model calls the operator of a comparison, by the comparison's number."""
     searches: list[events.Search] = field(default_factory=list)
     end: events.End | None = None
     cut_off: bool = False
+    more: list[events.Event] = field(default_factory=list)
+    """Of kinds that only those know who asked for them."""
 
     @property
     def id(self) -> str:
@@ -120,7 +120,7 @@ class Run:
     @singledispatchmethod
     def take(self, event: events.Event) -> None:
         """Put an event where it belongs; raises LookupError where that is not there."""
-        raise TypeError(f"{event!r:.60} has no place")
+        self.more.append(event)
 
     @take.register
     def _(self, event: events.Resumed) -> None:
@@ -132,9 +132,12 @@ class Run:
 
     @take.register
     def _(self, event: events.Comparison) -> None:
-        self.comparisons[event.comparison] = ComparisonRecord(
-            event.title, times=event.times, stands=event.stands
-        )
+        self.comparisons[event.comparison] = ComparisonRecord(event.title)
+
+    @take.register
+    def _(self, event: events.OperatorCounts) -> None:
+        self.comparisons[event.comparison]  # or there is none
+        self.operator_counts[event.comparison] = event.counts
 
     @take.register
     def _(self, event: events.ComparisonEnd) -> None:

@@ -28,7 +28,7 @@ def operator(run: Run, case: CaseRecord, speed: Document | None) -> Document | N
     roof, limit = attainable(flops, moved, products=peak(run, case), memory=memory(run, case))
     roof = None if roof is None else roof * case.axes.devices
     return {
-        "stands": run.comparisons[case.planned.comparison].stands,
+        "stands": run.operator_counts.get(case.planned.comparison, {}),
         "bytes_per_sample": moved,
         "flops_per_second": None if calls is None else calls * flops,
         "bytes_per_second": None if calls is None else calls * moved,

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mbench.errors import MbenchError, UsageError
 from mbench.results import encoding, events
 from mbench.results.folder import EVENTS_FILE, SCHEMA, find_runs
 from mbench.results.records import Run
 from mbench.results.runfile import lines_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["check_schema", "file_of", "find_runs", "load_run", "pick_run"]
 
@@ -47,8 +50,12 @@ def is_path(place: Path) -> bool:
     return os.path.lexists(place)
 
 
-def load_run(folder: Path) -> Run:
-    """Read a run; raises MbenchError in one line for a file that is not one of ours."""
+def load_run(folder: Path, *, more: Sequence[type[events.Event]] = ()) -> Run:
+    """Read a run; raises MbenchError in one line for a file that is not one of ours.
+
+    Events of the kinds in `more`, which the core does not know, are in the run's `more`.
+    """
+    kinds = {**events.EVENTS, **{kind.kind: kind for kind in more}}
     path = file_of(folder)
     lines = lines_of(path)
     if (first := next(lines, None)) is None:
@@ -59,7 +66,7 @@ def load_run(folder: Path) -> Run:
         if wrong:
             raise MbenchError(wrong)
         try:
-            if event := encoding.decode(line):
+            if event := encoding.decode(line, kinds):
                 take(event)
         except (ValueError, LookupError, TypeError, RecursionError) as error:
             wrong = f"{path}, line {number}: not an event of a run ({error!r:.200})"

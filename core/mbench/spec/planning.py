@@ -17,7 +17,7 @@ from mbench.errors import PluginFailed, UsageError, about
 from mbench.plugins.manager import nearest
 from mbench.spec.arm import Arm, label, settings
 from mbench.spec.framework import named
-from mbench.spec.parts import parts_of
+from mbench.spec.operators import operators_of
 from mbench.spec.selection import load_workload, reference_of, select
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ __all__ = [
     "LARGEST",
     "Comparison",
     "Entry",
+    "OperatorComparison",
     "Sweep",
     "plan",
     "plan_all",
@@ -113,15 +114,19 @@ class Comparison:
     entries: tuple[Entry, ...]
     largest_batch: bool = False
     best_compiler: bool = False
-    times: int | None = None
-    """How often it stands in another, which is taken apart; None where it is no part."""
-    stands: Mapping[str, int] = field(default_factory=dict)
-    """How often this operator stands in each model whose operators are asked for."""
 
     @property
     def settled(self) -> bool:
         """Whether nothing is to be found before it can be measured."""
         return not (self.largest_batch or self.best_compiler)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OperatorComparison(Comparison):
+    """A comparison of an operator, asked for as a part of models."""
+
+    counts: Mapping[str, int]
+    """How often each model has this operator."""
 
 
 def plan_all(sweeps: Sequence[Sweep], plugins: Plugins) -> list[Comparison]:
@@ -158,10 +163,10 @@ def plan(sweep: Sweep, plugins: Plugins) -> list[Comparison]:
         {**asked, "workload": references[asked["model"]]}
         for asked in products(sweep, wanted, workloads)
     ]
-    stands: list[dict[str, int]] = [{} for _ in swept]
+    counts: list[dict[str, int]] = []
     if sweep.in_parts:
-        parts = parts_of(swept, workloads, device=sweep.device)
-        swept, stands = [part for part, _ in parts], [times for _, times in parts]
+        operators = operators_of(swept, workloads, device=sweep.device)
+        swept, counts = [asked for asked, _ in operators], [count for _, count in operators]
     with about("--frameworks"):
         sizes = {size for workload in workloads.values() for size in workload.sizes}
         others = plugins.adapters.unique().values()
@@ -172,7 +177,7 @@ def plan(sweep: Sweep, plugins: Plugins) -> list[Comparison]:
     labels = tell_apart([label(*each) for each in zip(specs, own, adapters, strict=True)])
     comparisons: list[Comparison] = []
     numbers = itertools.count()
-    for asked, times in zip(swept, stands, strict=True):
+    for asked in swept:
         entries = []
         for spec, adapter, given, text in zip(specs, adapters, own, labels, strict=True):
             case = case_of({**asked, **given}, sweep, adapter)
@@ -187,10 +192,14 @@ def plan(sweep: Sweep, plugins: Plugins) -> list[Comparison]:
                 number=len(comparisons), title=title(asked, own), entries=tuple(entries),
                 largest_batch=asked["batch_size"] == LARGEST,
                 best_compiler=asked["compiler"] == BEST,
-                stands=times,
             )
         )  # fmt: skip
-    return comparisons
+    if not sweep.in_parts:
+        return comparisons
+    return [
+        OperatorComparison(**vars(comparison), counts=count)
+        for comparison, count in zip(comparisons, counts, strict=True)
+    ]
 
 
 def products(

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from mbench.contract.reading import Malformed, read_fields
 from mbench.errors import UsageError
-from mbench.explain.plan import Apart
 from mbench.spec.adaptive import Adaptive
 from mbench.spec.fixed_steps import Counted
 
@@ -19,7 +18,8 @@ PRESETS: dict[str, Protocol] = {
     preset.name: preset
     for preset in (
         Adaptive(),
-        Apart(),
+        # Of mbench explain, which measures many small cases in the same processes.
+        Adaptive(name="explain", rounds=5, block_seconds=0.1, budget_seconds=1800.0),
         # DLPerf's README: 20 steps ignored, the next 100 timed, the median of 7 repetitions.
         Counted(name="dlperf", processes=7, warmup_steps=20, steps=100),
         # SuperBench's num_warmup and num_steps; every step is synchronised and timed.

@@ -19,9 +19,6 @@ class Protocol(ABC):
     measurement: ClassVar[str]
     """What measures by it, as "module:Class" of the harness, which lies above plans."""
 
-    together: ClassVar[bool] = False
-    """Whether all comparisons are measured in the same processes, in turn."""
-
     name: str
     processes: int
     """Fresh processes of each case: the unit of replication."""

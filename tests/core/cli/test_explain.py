@@ -52,7 +52,7 @@ def test_what_sleeps_is_found():
     said = " ".join(again.stdout.split())
     assert "longer than one of tiny" in said
     assert "of it is found in linear" in said
-    assert "no operator by itself" in said
+    assert "not attributed to any operator" in said
     assert "op:linear/16x256x64" in said
     rows = explain("--format", "csv").stdout.splitlines()
     assert any("op:linear/16x256x64,1," in row for row in rows)
@@ -104,7 +104,7 @@ def test_the_stage_that_sleeps_is_found():
     assert "by depth" in said
 
 
-def test_a_run_that_was_compared_is_taken_apart_later():
+def test_a_comparison_is_explained_later():
     compared = mbench(
         "compare", "tiny", "flaky", "--models", "tiny-model", "--processes", "1", "--rounds", "1",
         "--threads", "1", "--block", "0.02", "--no-mfu",
@@ -136,8 +136,8 @@ def test_a_comparison_is_explained_in_one_command(tmp_path):
     ("more", "said"),
     [
         (["--format", "json"], "--explain adds to the formats table and markdown"),
-        (["--mode", "train,inference"], "one step is taken apart at a time"),
-        (["--until", "2%"], "a step is taken apart in a number of sets"),
+        (["--mode", "train,inference"], "explain measures one comparison at a time"),
+        (["--until", "2%"], "explain measures a fixed number of sets"),
     ],
 )
 def test_what_a_comparison_cannot_explain_is_said_before_it_is_measured(more, said):
@@ -147,7 +147,7 @@ def test_what_a_comparison_cannot_explain_is_said_before_it_is_measured(more, sa
     assert "raw values" not in result.stderr
 
 
-def test_what_was_interrupted_is_taken_up():
+def test_an_interrupted_run_is_resumed():
     command = ["tiny", "flaky", *QUICK, "--mode", "inference", "--no-verify"]
     started = subprocess.Popen(
         [sys.executable, "-m", "mbench", "explain", *command, "--color", "never"],
@@ -168,7 +168,7 @@ def test_what_was_interrupted_is_taken_up():
     assert document["differences"][0]["sets"] == 3
 
 
-def test_a_part_that_dies_is_left_out_and_told():
+def test_a_part_that_dies_is_left_out_and_reported():
     result = explain("tiny", "flaky", *QUICK, "--mode", "inference", "--no-verify", "--format",
                      "json", fault="raise@60")  # fmt: skip
     assert result.returncode == 1
@@ -181,19 +181,19 @@ def test_a_part_that_dies_is_left_out_and_told():
     ("arguments", "said"),
     [
         (["tiny", "flaky", "--models", "tiny-model", "--mode", "train,inference"],
-         "one step is taken apart at a time"),
-        (["tiny", "flaky", "--models", "op:add/3x4"], "nobody wrote down which operators"),
+         "explain measures one comparison at a time"),
+        (["tiny", "flaky", "--models", "op:add/3x4"], "the operators of op:add/3x4 are not known"),
         (["tiny", "flaky", "--models", "tiny-model", "--protocol", "dlperf"],
-         "explain measures by the protocol apart"),
+         "explain has a protocol of its own"),
         (["tiny", "flaky", "--models", "tiny-model", "--batch-size", "max"],
-         "what is taken apart has a batch size"),
+         "explain does not search for a batch size"),
         (["tiny", "flaky", "--models", "tiny-model", "--until", "2%"],
-         "a step is taken apart in a number of sets"),
-        (["tiny"], "explain takes two frameworks or more"),
+         "explain measures a fixed number of sets"),
+        (["tiny"], "explain takes two or more frameworks"),
         (["20990101"], "no runs in mbench-results"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_taken_apart_says_why(arguments, said):
+def test_what_cannot_be_explained_is_refused_with_the_reason(arguments, said):
     result = explain(*arguments)
     assert result.returncode in (1, 2)
     assert said in result.stderr

@@ -116,7 +116,7 @@ def test_the_operators_of_a_model_are_proven():
     ("arguments", "words"),
     [
         (["--models", "resnet18"], "--operators and --models both say what is measured"),
-        (["--batch-size", "max"], "give batch sizes in numbers"),
+        (["--batch-size", "max"], "depend on its batch size"),
     ],
 )
 def test_what_operators_cannot_be_asked_for_is_refused(arguments, words):

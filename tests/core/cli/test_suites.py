@@ -90,7 +90,7 @@ def test_a_dry_run_learns_from_earlier_runs(mbench, tmp_path):
     ("line", "words"),
     [
         ('models = ["tiny-modle"]', "line 9, models: unknown model 'tiny-modle'"),
-        ('operators = ["gpt2-small"]', "line 9, operators: nobody wrote down which operators gpt2"),
+        ('operators = ["gpt2-small"]', "line 9, operators: the operators of gpt2"),
         ('operators = ["tiny-modle"]', "line 9, operators: unknown model 'tiny-modle'"),
         ('batch-size = ["most"]', "line 9, batch-size: 'most' is not a whole number"),
         ('mode = ["trian"]', "line 9, mode: unknown mode 'trian'; did you mean train?"),

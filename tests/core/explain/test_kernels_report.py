@@ -1,10 +1,13 @@
-"""Tables of the kernels that a step calls, told by libraries or by a profiler."""
+"""Tables of the kernels that a step calls, by its libraries or by its profiler."""
 
 from __future__ import annotations
 
 import pytest
 
+from mbench.explain.kernels import StepKernels
 from mbench.explain.kernels_report import LONGEST, of_kernels, short
+from mbench.explain.observe import Evidence
+from mbench.explain.verbose import Kernel
 
 FUNCTOR = "at::native::CUDAFunctor_add<{0}>"
 ADD = (
@@ -13,15 +16,16 @@ ADD = (
 )
 
 
-def kernel(primitive, implementation, *, count=1, milliseconds=0.5, moved=None, **more):
-    return {"primitive": primitive, "implementation": implementation, "propagation": "",
-            "count": count, "milliseconds": milliseconds, "moved_bytes": moved, **more}  # fmt: skip
+def kernel(primitive, implementation, *, count=1, milliseconds=0.5, moved=None):
+    return Kernel(library="", primitive=primitive, implementation=implementation, propagation="",
+                  algorithm="", layouts=(), shape="", count=count, milliseconds=milliseconds,
+                  moved_bytes=moved)  # fmt: skip
 
 
-def document(*kernels, profiled=True, reason="", libraries=None):
-    told = {"CUDA": "12.9"} if libraries is None else libraries
-    return {"kernels": [{"label": "one", "reason": reason, "profiled": profiled,
-                         "libraries": told, "kernels": list(kernels)}]}  # fmt: skip
+def listed(*kernels, profiled=True, reason="", libraries=None):
+    libraries = {"CUDA": "12.9"} if libraries is None else libraries
+    evidence = Evidence(profiled=profiled, libraries=libraries, kernels=list(kernels))
+    return [StepKernels(label="one", evidence=evidence, reason=reason)]
 
 
 @pytest.mark.parametrize(
@@ -43,18 +47,18 @@ def document(*kernels, profiled=True, reason="", libraries=None):
         ("", ""),
     ],
 )  # fmt: skip
-def test_a_name_is_told_without_what_it_returns_takes_and_is_made_from(name, said):
+def test_a_name_is_shown_without_return_type_arguments_and_inner_templates(name, said):
     assert short(name) == said
 
 
-def test_a_name_that_is_long_even_so_is_cut():
+def test_a_name_that_is_still_too_long_is_cut():
     said = short("sm80_xmma_" + "x" * 200)
     assert len(said) == LONGEST
     assert said.endswith("…")
 
 
 def test_names_that_are_shortened_alike_are_one_row_and_the_longest_is_first():
-    made = document(
+    made = listed(
         kernel("copy host to device", "Memcpy HtoD (Pinned -> Device)", moved=3e6),
         kernel("kernel", ADD.format("float"), count=3, milliseconds=1.0),
         kernel("kernel", ADD.format("double"), count=2, milliseconds=2.0),
@@ -69,30 +73,32 @@ def test_names_that_are_shortened_alike_are_one_row_and_the_longest_is_first():
     ]
     (note,) = grid.notes
     assert note.startswith("in all: 1 x copy host to device (3 MB), 6 x kernel; ")
-    assert note.endswith("evidence, and no timing")
+    assert note.endswith("evidence, not a timing")
     (whole,) = of_kernels(made, whole=True)
     assert [row[1] for row in whole.rows[:2]] == ["sgemm", ADD.format("double")]
 
 
 def test_a_table_has_the_first_names_and_says_how_many_more_there_are():
     kernels = [kernel("kernel", f"k{at}", milliseconds=9 - at) for at in range(5)]
-    (grid,) = of_kernels(document(*kernels), most=2)
+    (grid,) = of_kernels(listed(*kernels), most=2)
     assert [row[1] for row in grid.rows] == ["k0", "k1"]
     assert "in all: 5 x kernel" in grid.notes[0]
     assert grid.notes[1].startswith("3 more names")
 
 
-def test_libraries_are_told_by_how_often_they_were_called():
+def test_calls_of_libraries_are_listed_by_how_often_they_were_made():
     reorder = kernel("reorder", "jit:uni", count=2, moved=5e5)
     product = kernel("matmul", "brg", count=7)
-    made = document(reorder, product, profiled=False, libraries={"oneDNN": "3.7", "MKL": "2024"})
+    made = listed(reorder, product, profiled=False, libraries={"oneDNN": "3.7", "MKL": "2024"})
     (grid,) = of_kernels(made, most=1)
     assert grid.title == "one: kernels of one step, by oneDNN 3.7, MKL 2024"
     assert grid.rows == [["matmul", "", "brg", 7, None], ["reorder", "", "jit:uni", 2, 0.5]]
 
 
-@pytest.mark.parametrize(("profiled", "by"), [(True, "profiler"), (False, "library that tells")])
-def test_where_nobody_tells_it_is_said_why(profiled, by):
-    (grid,) = of_kernels(document(profiled=profiled, reason="unsupported: no", libraries={}))
+@pytest.mark.parametrize(
+    ("profiled", "by"), [(True, "profiler"), (False, "library that logs them")]
+)
+def test_where_nothing_is_reported_the_reason_is(profiled, by):
+    (grid,) = of_kernels(listed(profiled=profiled, reason="unsupported: no", libraries={}))
     assert grid.title == f"one: kernels of one step, by no {by}"
     assert (grid.rows, grid.notes) == ([], ["unsupported: no"])

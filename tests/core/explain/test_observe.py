@@ -1,4 +1,4 @@
-"""Only the step after the warm-up counts, in a process that was told to tell or is profiled."""
+"""Only the step after the warm-up counts, in a process whose libraries log or that is profiled."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_the_step_after_the_warm_up_counts_and_no_other(evidence, worker):
     assert worker.closed
 
 
-def test_the_process_is_told_to_tell_and_the_case_is_as_it_was(evidence, worker):
+def test_libraries_log_and_the_case_is_as_it_was(evidence, worker):
     evidence(make_case(variables={"MKL_VERBOSE": "0", "OMP_PLACES": "cores"}))
     assert evidence.given.variables == {
         "OMP_PLACES": "cores", "ONEDNN_VERBOSE": "1", "DNNL_VERBOSE": "1", "MKLDNN_VERBOSE": "1",
@@ -101,7 +101,7 @@ def test_the_process_is_told_to_tell_and_the_case_is_as_it_was(evidence, worker)
     assert worker.case.variables == {"MKL_VERBOSE": "0", "OMP_PLACES": "cores"}
 
 
-def test_what_an_earlier_process_told_there_does_not_count(evidence, worker):
+def test_an_earlier_process_in_the_same_log_does_not_count(evidence, worker):
     worker.log.write_text("onednn_verbose,info,oneDNN v1.0.0\n" + CALL.format("before"))
     found = evidence(make_case())
     assert found.libraries == {"oneDNN": "3.7.3"}
@@ -118,7 +118,7 @@ def test_a_log_that_was_flooded_is_no_evidence(evidence, worker, monkeypatch):
         process_end.bound(worker.log)
 
     worker.run = run
-    with pytest.raises(CaseEnded, match="more than a log holds") as end:
+    with pytest.raises(CaseEnded, match="wrote more than a log holds") as end:
         evidence(make_case())
     assert (end.value.outcome, end.value.log) == ("failed", worker.log)
     assert worker.closed
@@ -135,14 +135,12 @@ def test_on_a_device_the_step_after_the_warm_up_is_profiled(evidence, worker):
     assert (kernel.library, kernel.primitive) == ("CUDA", "kernel")
     assert (kernel.implementation, kernel.shape) == ("k<4>(int)", PRODUCT.launch)
     assert (kernel.count, kernel.milliseconds, kernel.moved_bytes) == (3, 0.5, None)
-    assert evidence.given.variables == {}, "nothing else is told to tell"
+    assert evidence.given.variables == {}, "no library has to log"
     assert worker.closed
 
 
 def test_a_trace_without_the_device_is_no_evidence():
-    with pytest.raises(
-        CaseEnded, match="told of 2 events, and of no call of the cuda device"
-    ) as end:
+    with pytest.raises(CaseEnded, match="recorded 2 events and no call on the cuda device") as end:
         kernels_of(replace(TRACED, calls=[]), "cuda")
     assert end.value.outcome == "unsupported"
 
@@ -153,7 +151,7 @@ def test_several_processes_are_unsupported(evidence):
     assert end.value.outcome == "unsupported"
 
 
-def test_a_real_worker_that_has_no_such_library_tells_nothing(tmp_path):
+def test_a_real_worker_without_such_a_library_logs_nothing(tmp_path):
     here = SimpleNamespace(python=Path(sys.executable), variables=dict, mend=lambda: "")
     adapter = Plugins().adapter("tiny")
     found = observe(adapter, here, make_case(), log=tmp_path / "log", timeout=60.0)

@@ -1,4 +1,4 @@
-"""What a step is taken apart into, and that the operators of a model are all of its products."""
+"""The parts of a step, and that the operators of a model have all of its products."""
 
 from __future__ import annotations
 
@@ -10,9 +10,20 @@ from cases import make_case
 
 from mbench.cli.builtin import mbench_workloads
 from mbench.errors import UsageError
-from mbench.explain.plan import CALLS, EMPTY, bare, stage_of, stages, taken_apart
-from mbench.spec.parts import FAMILIES
+from mbench.explain.plan import (
+    CALLS,
+    EMPTY,
+    PROTOCOL,
+    bare,
+    check_protocol,
+    phases,
+    plan_breakdown,
+    stage_of,
+)
+from mbench.spec.adaptive import Adaptive
+from mbench.spec.operators import FAMILIES
 from mbench.spec.planning import Sweep, plan
+from mbench.spec.presets import PRESETS
 from mbench.spec.selection import load_workload
 from mbench.workloads.operators import OPERATORS
 from mbench.workloads.resnet import MODELS as RESNETS
@@ -59,10 +70,14 @@ def test_parts_are_numbered_after_the_whole(plugins):
         Sweep(frameworks=("tiny", "flaky"), wanted={"model": ("tiny-model",), "batch_size": (8,)}),
         plugins,
     )
-    made = taken_apart(whole)
+    planned = plan_breakdown(whole)
+    made = planned.comparisons
     assert [one.number for one in made] == list(range(6))
     assert [entry.number for one in made for entry in one.entries] == list(range(12))
-    assert [one.times for one in made] == [None, 1, 1, 1, 1, 1]
+    assert made[0] is whole
+    assert [part.count for part in planned.parts] == [1, 1, 1, 1, 1]
+    assert planned.event.whole == 0
+    assert [part.comparison for part in planned.event.parts] == [1, 2, 3, 4, 5]
     empty, linear = made[1].entries[0].case, made[2].entries[0].case
     assert (empty.model, empty.batch_size) == (EMPTY, 1)
     assert (linear.model, linear.batch_size) == ("op:linear/8x256x64", CALLS)
@@ -75,10 +90,9 @@ def test_the_longer_forms_of_a_model_come_last(plugins):
         Sweep(frameworks=("tiny", "flaky"), wanted={"model": ("tiny-deep",), "mode": ("train",)}),
         plugins,
     )
-    made = taken_apart(whole)
+    made = plan_breakdown(whole).comparisons
     assert [one.title.rpartition(", ")[2] for one in made[-2:]] == ["front twice", "back twice"]
     for comparison, form in zip(made[-2:], ("tiny-deep+front", "tiny-deep+back"), strict=True):
-        assert comparison.times == 1
         for entry, own in zip(comparison.entries, whole.entries, strict=True):
             assert entry.case == replace(own.case, model=form)
             assert entry.case.resolve().name == form
@@ -92,7 +106,9 @@ def test_a_longer_form_has_the_sizes_of_its_case(plugins):
         Sweep(frameworks=("tiny",), wanted={"model": ("resnet18",)}, sizes={"image_size": 64}),
         plugins,
     )
-    forms = [one.entries[0].case for one in taken_apart(whole) if "twice" in one.title]
+    forms = [
+        one.entries[0].case for one in plan_breakdown(whole).comparisons if "twice" in one.title
+    ]
     assert [case.model for case in forms] == [f"resnet18+layer{n}" for n in (1, 2, 3, 4)]
     assert {case.resolve().config.image_size for case in forms} == {64}
 
@@ -102,17 +118,35 @@ def test_a_step_grows_by_one_thing_at_a_time():
     assert bare(make_case()) == make_case()
     least = bare(case)
     assert (least.clip, least.dropout) == (False, False)
-    found = stages(least, case)
+    found = phases(least, case)
     assert list(found) == ["forward", "backward", "update", "clipping", "dropout"]
     assert found["dropout"] == case
     assert found["clipping"] == replace(case, dropout=False)
     assert found["backward"] == replace(least, phase="backward")
     assert not found["backward"].updates
     unclipped = replace(case, clip=False)
-    assert list(stages(bare(unclipped), unclipped)) == ["forward", "backward", "update", "dropout"]
+    assert list(phases(bare(unclipped), unclipped)) == ["forward", "backward", "update", "dropout"]
 
 
-def test_a_model_whose_operators_nobody_wrote_down_is_refused(plugins):
+def test_a_model_whose_operators_are_not_known_is_refused(plugins):
     (whole,) = plan(Sweep(frameworks=("tiny",), wanted={"model": ("op:add/3x4",)}), plugins)
-    with pytest.raises(UsageError, match="nobody wrote down which operators op:add/3x4"):
-        taken_apart(whole)
+    with pytest.raises(UsageError, match="the operators of op:add/3x4 are not known"):
+        plan_breakdown(whole)
+
+
+def test_batch_sizes_that_are_searched_for_are_refused(plugins):
+    (whole,) = plan(
+        Sweep(frameworks=("tiny",), wanted={"model": ("tiny-model",), "batch_size": ("max",)}),
+        plugins,
+    )
+    with pytest.raises(UsageError, match="explain does not search for a batch size"):
+        plan_breakdown(whole)
+
+
+@pytest.mark.parametrize(
+    "protocol", [Adaptive(half_width_goal=0.02), Adaptive(builds=2), PRESETS["nvidia"]]
+)
+def test_protocols_without_a_fixed_number_of_sets_are_refused(protocol):
+    check_protocol(PRESETS[PROTOCOL])
+    with pytest.raises(UsageError, match="explain measures a fixed number of sets"):
+        check_protocol(protocol)

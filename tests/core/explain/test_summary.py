@@ -1,4 +1,4 @@
-"""Where the difference of two steps is found: sums are exact, and chance is not taken for more."""
+"""Parts add up to the difference of two steps exactly, and chance is not taken for a difference."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ import numpy as np
 import pytest
 
 from mbench.errors import MbenchError
-from mbench.explain.plan import Apart, taken_apart
+from mbench.explain.analysis import explain
+from mbench.explain.plan import plan_breakdown
 from mbench.explain.report import FORMATS
-from mbench.explain.summary import explain
 from mbench.measure import facts
 from mbench.results import events
 from mbench.results.records import CaseRecord, ComparisonRecord, Process, Run
-from mbench.spec.adaptive import Adaptive
 from mbench.spec.planning import Sweep, plan
 
 
@@ -23,15 +22,14 @@ from mbench.spec.planning import Sweep, plan
 def made_up(plugins):
     """A run of made-up milliseconds by label, model and set."""
 
-    def made_up(milliseconds, *, sets=5, protocol=None, model="tiny-model"):
+    def made_up(milliseconds, *, sets=5, model="tiny-model"):
         wanted = {"model": (model,), "batch_size": (8,)}
         (whole,) = plan(Sweep(frameworks=("tiny", "flaky"), wanted=wanted), plugins)
-        header = SimpleNamespace(id="made-up", schema=1, protocol=protocol or Apart())
-        run = Run(folder=Path(), header=header)
-        for comparison in taken_apart(whole):
-            run.comparisons[comparison.number] = ComparisonRecord(
-                comparison.title, times=comparison.times
-            )
+        header = SimpleNamespace(id="made-up", schema=1)
+        plan_of_parts = plan_breakdown(whole)
+        run = Run(folder=Path(), header=header, more=[plan_of_parts.event])
+        for comparison in plan_of_parts.comparisons:
+            run.comparisons[comparison.number] = ComparisonRecord(comparison.title)
             for planned in facts.cases(comparison):
                 record = CaseRecord(planned)
                 for at in range(sets):
@@ -66,7 +64,7 @@ def times(label, model, at):
 
 
 def test_parts_and_what_is_left_make_the_difference(made_up):
-    (found,) = explain(made_up(times))["differences"]
+    (found,) = explain(made_up(times)).to_json()["differences"]
     assert (found["baseline"], found["framework"], found["sets"]) == ("tiny", "flaky", 5)
     assert found["difference_ms"]["value"] == pytest.approx(1.5)
     by_kind = {one["kind"]: one["difference_ms"] for one in found["kinds"]}
@@ -82,7 +80,7 @@ def test_parts_and_what_is_left_make_the_difference(made_up):
 
 
 def test_phases_make_the_difference(made_up):
-    (found,) = explain(made_up(times))["differences"]
+    (found,) = explain(made_up(times)).to_json()["differences"]
     phases = {one["phase"]: one for one in found["phases"]}
     assert list(phases) == ["forward", "backward", "update"]
     values = [one["difference_ms"]["value"] for one in found["phases"]]
@@ -91,7 +89,7 @@ def test_phases_make_the_difference(made_up):
     assert phases["backward"]["baseline_ms"] == pytest.approx(2.0)
     assert phases["update"]["baseline_ms"] == pytest.approx(1.02)
     assert sum(one["other_ms"] for one in found["phases"]) == pytest.approx(found["other_ms"])
-    said = FORMATS["table"]({**explain(made_up(times)), "kernels": []})
+    said = FORMATS["table"](explain(made_up(times)))
     assert "of it is found in the forward pass" in " ".join(said.split())
 
 
@@ -105,7 +103,8 @@ def deep(label, model, at):
 
 
 def test_stages_and_the_rest_make_the_difference(made_up):
-    document = {**explain(made_up(deep, model="tiny-deep")), "kernels": []}
+    explanation = explain(made_up(deep, model="tiny-deep"))
+    document = explanation.to_json()
     assert document["lengthened"] == ["front", "back"]
     (found,) = document["differences"]
     stages = {one["stage"]: one for one in found["stages"]}
@@ -119,42 +118,44 @@ def test_stages_and_the_rest_make_the_difference(made_up):
     assert stages["back"]["baseline_ms"] == pytest.approx(2.0)
     assert not any("+" in one["operator"] for one in found["operators"])
     assert [one["phase"] for one in found["phases"]] == ["forward", "backward", "update"]
-    said = " ".join(FORMATS["table"](document).split())
+    said = " ".join(FORMATS["table"](explanation).split())
     assert "1.2 ms (1.2 .. 1.2) of it is found in the blocks of back." in said
-    assert "0.3 ms (0.3 .. 0.3) is found in no block of a stage." in said
+    assert "0.3 ms (0.3 .. 0.3) is found outside all stages." in said
     assert "because" not in said
     for name in ("markdown", "csv", "html"):
-        assert "no block of a stage" in FORMATS[name](document)
-    assert "by depth" in FORMATS["html"](document)
+        assert "outside all stages" in FORMATS[name](explanation)
+    assert "by depth" in FORMATS["html"](explanation)
 
 
 def test_a_stage_that_one_of_them_lacks_leaves_depth_out(made_up):
     run = made_up(deep, model="tiny-deep")
     lacking = next(case for case in run.cases.values() if case.axes.model == "tiny-deep+back")
     lacking.outcome = SimpleNamespace(outcome="out-of-memory", reason="it does not fit")
-    document = {**explain(run), "kernels": []}
+    explanation = explain(run)
+    document = explanation.to_json()
     (found,) = document["differences"]
     assert (found["stages"], found["rest"]) == ([], None)
     (missing,) = document["missing"]
     assert missing["part"].endswith(", back twice")
-    said = FORMATS["table"](document)
+    said = FORMATS["table"](explanation)
     assert "by depth" not in said
     assert "tiny lacks" in said
     assert "Depth is left out" not in said
 
 
 def test_a_model_without_longer_forms_says_so_in_one_line(made_up):
-    document = {**explain(made_up(times)), "kernels": []}
+    explanation = explain(made_up(times))
+    document = explanation.to_json()
     assert document["lengthened"] == []
-    said = "Depth is left out: the run has no form of the model with a longer stage."
-    assert said in FORMATS["markdown"](document)
+    said = "Depth is left out: the run has no variant of the model with a longer stage."
+    assert said in FORMATS["markdown"](explanation)
 
 
 def test_a_phase_that_one_of_them_lacks_leaves_all_out(made_up):
     run = made_up(times)
     lacking = next(case for case in run.cases.values() if case.axes.phase == "backward")
     lacking.outcome = SimpleNamespace(outcome="unsupported", reason="there is none")
-    document = explain(run)
+    document = explain(run).to_json()
     (found,) = document["differences"]
     assert found["phases"] == []
     assert found["difference_ms"]["value"] == pytest.approx(1.5)
@@ -163,20 +164,21 @@ def test_a_phase_that_one_of_them_lacks_leaves_all_out(made_up):
 
 
 def test_what_no_operator_shows_is_named_in_every_format(made_up):
-    document = {**explain(made_up(times)), "kernels": []}
+    explanation = explain(made_up(times))
     for render in FORMATS.values():
-        assert "linear" in render(document)
-    said = " ".join(FORMATS["table"](document).split())
+        assert "linear" in render(explanation)
+    said = " ".join(FORMATS["table"](explanation).split())
     assert "A step of flaky takes 1.5 ms (1.5 .. 1.5) longer than one of tiny" in said
     assert "1 ms (1 .. 1) of it is found in linear." in said
-    assert "is found in no operator by itself" in said
+    assert "is not attributed to any single operator" in said
     assert "because" not in said
 
 
 def test_two_sets_make_no_interval(made_up):
-    document = {**explain(made_up(times, sets=2)), "kernels": []}
+    explanation = explain(made_up(times, sets=2))
+    document = explanation.to_json()
     assert document["differences"][0]["difference_ms"]["low"] is None
-    assert "give --processes 3 or more" in FORMATS["table"](document)
+    assert "give --processes 3 or more" in FORMATS["table"](explanation)
 
 
 def test_a_part_that_one_of_them_lacks_is_in_what_is_left(made_up):
@@ -187,7 +189,7 @@ def test_a_part_that_one_of_them_lacks_is_in_what_is_left(made_up):
         if case.planned.label == "flaky" and "linear" in case.axes.model
     )
     lacking.processes.clear()
-    (found,) = explain(run)["differences"]
+    (found,) = explain(run).to_json()["differences"]
     assert [one["kind"] for one in found["kinds"]] == ["cross_entropy"]
     assert found["only_in_one"] == ["op:linear/8x256x64"]
     assert found["residual"]["difference_ms"]["value"] == pytest.approx(1.5)
@@ -207,7 +209,7 @@ def test_identical_frameworks_differ_by_chance_only(made_up):
             own = offsets[label][at] + drawn.normal(0, 0.02)
             return deep("tiny", model, at) * np.exp(own)
 
-        (found,) = explain(made_up(noisy, model="tiny-deep"))["differences"]
+        (found,) = explain(made_up(noisy, model="tiny-deep")).to_json()["differences"]
         parts = [found["empty"], found["residual"], *found["kinds"]]
         by_phase += any(part["difference_ms"]["shown"] for part in found["phases"])
         stages = [*found["stages"], found["rest"]]
@@ -218,6 +220,8 @@ def test_identical_frameworks_differ_by_chance_only(made_up):
     assert by_depth <= 7
 
 
-def test_a_run_that_took_nothing_apart_says_so(made_up):
-    with pytest.raises(MbenchError, match="took no step apart"):
-        explain(made_up(times, protocol=Adaptive()))
+def test_other_runs_say_how_to_measure_a_breakdown(made_up):
+    run = made_up(times)
+    run.more.clear()
+    with pytest.raises(MbenchError, match="made-up has no breakdown of a step"):
+        explain(run)

@@ -43,6 +43,7 @@ def made(machine):
         *(replace(run, protocol=protocol) for protocol in PRESETS.values()),
         events.Resumed(arguments=[], mbench="0.1.0", at="then"),
         events.Comparison(comparison=0, title="t"),
+        events.OperatorCounts(comparison=0, counts={"resnet50": 3}),
         events.Search(comparison=0, label="l", what="batch_size", chosen=8, tried=[tried]),
         events.Case(
             case=1, comparison=0, label="l", framework="f", framework_title="F", spec="f",
@@ -102,10 +103,10 @@ def test_every_event_is_read_back_as_it_was_written(made):
 
 def test_events_are_called_in_a_file_what_they_are_called_in_code():
     assert list(EVENTS) == [
-        "run", "resumed", "comparison", "search", "case", "environment", "equal_work",
-        "framework", "node", "calibration", "process", "build", "block", "telemetry", "evidence",
-        "changes", "memory", "rounding", "ceiling", "outcome", "comparison_end",
-        "past_ratio", "end",
+        "run", "resumed", "comparison", "operator_counts", "search", "case", "environment",
+        "equal_work", "framework", "node", "calibration", "process", "build", "block",
+        "telemetry", "evidence", "changes", "memory", "rounding", "ceiling", "outcome",
+        "comparison_end", "past_ratio", "end",
     ]  # fmt: skip
 
 

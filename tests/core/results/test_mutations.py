@@ -58,6 +58,7 @@ def whole_run(write_run, proven, machine):
         of_process = {"case": 0, "process": 0}
         tried = [Tried(value=8, step_seconds=0.1, peak_bytes=1)]
         more = [
+            events.OperatorCounts(comparison=0, counts={"resnet50": 3}),
             events.Search(comparison=0, label="tiny", what="batch_size", chosen=8, tried=tried),
             events.Environment(
                 case=0,

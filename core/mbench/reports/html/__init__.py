@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from jinja2 import Template
+
+    from mbench.reports.html.parts import Section
 
 __all__ = ["fragment", "page", "render"]
 
@@ -25,15 +27,27 @@ def render(document: dict[str, Any], /) -> str:
     return page([document])
 
 
-def page(documents: Sequence[dict[str, Any]], *, history: dict[str, Any] | None = None) -> str:
-    """The page of one run or several, and of the trends over all where they are given."""
+def page(
+    documents: Sequence[dict[str, Any]],
+    *,
+    more: Mapping[str, Sequence[Section]] | None = None,
+    history: dict[str, Any] | None = None,
+) -> str:
+    """The page of one run or several, and of the trends over all where they are given.
+
+    `more` are further sections of a run, by its name.
+    """
     from markupsafe import Markup
 
     from mbench.reports.html.article import article, trends
     from mbench.reports.html.parts import titled
 
     documents = [titled(document) for document in documents]
-    articles = [article(document, number) for number, document in enumerate(documents, start=1)]
+    more = more or {}
+    articles = [
+        article(document, number, more.get(document["run"], ()))
+        for number, document in enumerate(documents, start=1)
+    ]
     if history is not None:
         articles.append(trends(history))
     series = {case["label"]: None for document in documents for case in document["cases"]}

@@ -3,31 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mbench.console import counted
 from mbench.contract.axes import AXES, alike, hushed
-from mbench.explain import report
 from mbench.reports import headline
 from mbench.reports import history as text_history
 from mbench.reports.grid import Grid
 from mbench.reports.html import comparison, facts, measures
 from mbench.reports.html.parts import Article, Chart, Figure, Section
-from mbench.reports.html.waterfall import falls
 from mbench.reports.text import interval, number
 from mbench.results.proof import EQUAL, SHOWN
 from mbench.stats import FEWEST
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["article", "trends"]
 
 Document = dict[str, Any]
 
 
-def article(document: Document, count: int) -> Article:
-    """The article of one run; `count` tells its sections from those of other runs."""
-    made = [comparison.comparison_section(document), taken_apart(document),
-            *measures.sections(document),
-            *facts.sections(document)]  # fmt: skip
+def article(document: Document, count: int, more: Sequence[Section] = ()) -> Article:
+    """The article of one run; `count` distinguishes its sections from those of other runs.
+
+    The sections in `more` come after the comparison.
+    """
+    made = [comparison.comparison_section(document), *more,
+            *measures.sections(document), *facts.sections(document)]  # fmt: skip
     sections = [replace(one, id=f"run{count}-{one.id}") for one in made if one is not None]
     return Article(
         title=headline.headline(document),
@@ -37,23 +40,6 @@ def article(document: Document, count: int) -> Article:
         sections=sections,
         proof=next((section.id for section in sections if section.id.endswith("-proof")), ""),
     )
-
-
-def taken_apart(document: Document) -> Section | None:
-    """What `mbench explain` shows of a run that took a step apart."""
-    found = document.get("apart")
-    if found is None or not found["differences"]:
-        return None
-    figures = [
-        figure
-        for difference in found["differences"]
-        for figure in (
-            *(Figure(title=fall.title, bars=fall.bars) for fall in falls(difference)),
-            *(Figure(table=grid, folded=True) for grid in report.tables(difference, most=None)),
-        )
-    ]
-    lead = " ".join(report.headline(found)[1:])
-    return Section("apart", "Where the difference is found", lead, figures, [*report.notes(found)])
 
 
 def about(document: Document) -> list[str]:

@@ -10,9 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mbench.reports.grid import Grid
-    from mbench.reports.html.waterfall import Bar
 
-__all__ = ["LONG", "Article", "Badge", "Chart", "Figure", "Section", "captioned",
+__all__ = ["LONG", "Article", "Badge", "Bar", "Chart", "Figure", "Section", "captioned",
            "measured", "titled"]  # fmt: skip
 
 Document = dict[str, Any]
@@ -28,6 +27,23 @@ class Chart:
     data: Document
     alt: str
     title: str = ""
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A line of a waterfall. Places are percent of the width, from the left.
+
+    `kind` is longer, less, none (its interval includes 0) or total, which has no width.
+    """
+
+    name: str
+    text: str
+    kind: str
+    left: float
+    width: float
+    low: float | None = None
+    high: float | None = None
+    """Ends of the interval of the place where the bar ends."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The operators that models are made of, and how often each stands there."""
+"""The operators of models: which ones a step calls, and comparisons of these operators."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ if TYPE_CHECKING:
 
     from mbench.workloads.workload import Workload
 
-__all__ = ["FAMILIES", "counts", "parts_of"]
+__all__ = ["FAMILIES", "operator_counts", "operators_of"]
 
 FAMILIES = ("alexnet", "bert", "lstm", "mobilenet", "resnet", "vgg")
-"""Whose operators are written down."""
+"""Whose operators are known."""
 
 
-def counts(workload: Workload, *, batch_size: int, mode: str) -> Counter[str]:
-    """The operators of a model by name; raises UsageError where nobody wrote them down."""
+def operator_counts(workload: Workload, *, batch_size: int, mode: str) -> Counter[str]:
+    """How often a step calls each operator, by name; raises UsageError where that is not known."""
     found = Counter(workload.operations(batch_size, mode=mode))
     if not found:
         raise UsageError(
-            f"nobody wrote down which operators {workload.name} is made of; "
-            f"of the families {', '.join(FAMILIES[:-1])} and {FAMILIES[-1]} it is known"
+            f"the operators of {workload.name} are not known; they are known for the families "
+            f"{', '.join(FAMILIES[:-1])} and {FAMILIES[-1]}"
         )
     return found
 
 
-def parts_of(
+def operators_of(
     swept: Sequence[Mapping[str, Any]], workloads: Mapping[str, Workload], *, device: str
 ) -> list[tuple[dict[str, Any], dict[str, int]]]:
-    """What comparisons of models are asked to be, by axis, asked of their operators instead: each
-    once, and how often it stands in each model.
+    """The values by axis of a comparison for each operator of the models in `swept`, with how often
+    each of these models has it.
 
-    Raises UsageError where that is not known, or a batch size is still to be found.
+    Raises UsageError where operators are not known, or a batch size is still to be searched for.
     """
     batches = {asked["batch_size"] for asked in swept}
     if any(isinstance(size, str) for size in batches):
         raise UsageError(
-            "operators are those of a step of known size: give batch sizes in numbers",
+            "the operators of a step depend on its batch size: give it in numbers",
             option="--batch-size",
         )
     found: dict[tuple[Any, ...], tuple[dict[str, Any], dict[str, int]]] = {}
@@ -55,12 +55,12 @@ def parts_of(
             raise UsageError(str(error)) from None
         where = model if len(batches) == 1 else f"{model} at batch {batch_size}"
         with about("--operators"):
-            stands = counts(whole, batch_size=batch_size, mode=mode)
-        for name, times in stands.items():
-            part = {
+            counts = operator_counts(whole, batch_size=batch_size, mode=mode)
+        for name, count in counts.items():
+            operator = {
                 **asked, "model": name, "workload": OPERATORS, "sizes": {}, "clip": True,
                 "batch_size": load_workload(OPERATORS, name).usual_batch(device),
             }  # fmt: skip
-            key = tuple(value for axis, value in part.items() if axis != "sizes")
-            found.setdefault(key, (part, {}))[1][where] = times
+            key = tuple(value for axis, value in operator.items() if axis != "sizes")
+            found.setdefault(key, (operator, {}))[1][where] = count
     return list(found.values())
