@@ -6,7 +6,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from mbench.cli.main import group, measure
+from mbench.cli import measure
+from mbench.cli.main import group
 from mbench.errors import UsageError
 
 OWN, SHARED = "mbench.toml", "pyproject.toml"

@@ -174,7 +174,7 @@ def test_who_never_dials_in(cluster, tmp_path, monkeypatch):
 
 def test_a_node_may_take_its_time_to_describe_itself(cluster, tmp_path, monkeypatch):
     """As one does that is busy, or whose GPUs sleep; and others need not wait for it."""
-    monkeypatch.setattr(agents.dialling, "HANDSHAKE_SECONDS", 0.2)
+    monkeypatch.setattr(agents.handshake, "HANDSHAKE_SECONDS", 0.2)
     monkeypatch.setattr(agents, "AT_ONCE", 1)
     slow = (
         "import sys, time; from mbench.engine import keeper; honest = keeper.describe_machine; "
@@ -215,7 +215,7 @@ def test_another_mbench_is_refused_by_name(cluster, tmp_path, monkeypatch):
 
 
 def test_another_adapter_is_refused_by_name(cluster, tmp_path, monkeypatch):
-    monkeypatch.setattr(remote.dialling, "digest", lambda files: "0" * 16)
+    monkeypatch.setattr(remote.handshake, "digest", lambda files: "0" * 16)
     one = cluster(1)
     with pytest.raises(
         CaseEnded, match=r"mbench_tiny.py is not what the parent has of mbench_tiny"

@@ -23,7 +23,7 @@ HERE = Path(mbench.__file__).parent
 READ = sorted(file for package in PACKAGES for file in (HERE / package).glob("*.py"))
 SCRIPTS = [
     HERE / "environments" / "orphanless.py", HERE / "environments" / "probe.py",
-    HERE / "hookspecs.py", HERE / "older.py",
+    HERE / "plugins" / "hooks.py",
 ]  # fmt: skip
 
 
