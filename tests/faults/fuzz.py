@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cases import GATES, make_case
+from screens import on_screen
 
 from mbench.cli.builtin import FORMATS, LAYOUTS
 from mbench.contract import wire
@@ -195,7 +196,7 @@ class Fuzz:
 def render_all(document: dict[str, Any]) -> None:
     """Every format of a report and of each layout."""
     for name in FORMATS:
-        import_module(f"mbench.reports.{name}").render(document).encode()
+        on_screen(import_module(f"mbench.reports.{name}").render(document)).encode()
     for name in LAYOUTS:
         module = import_module(f"mbench.reports.compat_formats.{name}")
         for format_ in ("table", "csv"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     import pandas as pd
+    from rich.console import RenderableType
 
 __all__ = ["Interrupted", "Proof", "Proofs", "Result", "Verdict"]
 
@@ -78,7 +80,7 @@ class Result:
                 baseline=one["baseline"],
                 case={axis.name: one[axis.name] for axis in AXES if axis.name in one},
                 verdict=one["verdict"],
-                sentence=sentence(self.document, one),
+                sentence=str(sentence(self.document, one)),
                 ratio=one["ratio"],
                 low=one["low"],
                 high=one["high"],
@@ -100,7 +102,7 @@ class Result:
         """What `mbench show --format FORMAT` prints; raises UsageError for what there is not."""
         plugins = Plugins()
         render = plugins.report(format_) if layout is None else plugins.laid_out(layout, format_)
-        return render(self.document)
+        return shown(render(self.document))
 
     def page(self, path: str | PathLike[str] = "report.html") -> Path:
         """Write the HTML page, as `mbench report` does; raises MbenchError where it cannot."""
@@ -159,9 +161,16 @@ class Proofs:
     def __repr__(self) -> str:
         from mbench.reports.proofs import render
 
-        return render(self.document["proofs"])
+        return shown(render(self.document["proofs"]))
 
     def _repr_html_(self) -> str:
         from html import escape
 
         return f"<pre>{escape(repr(self))}</pre>"
+
+
+def shown(report: RenderableType) -> str:
+    """A report as the interpreter shows it."""
+    from mbench.reports.terminal import Screen
+
+    return Screen.of(sys.stdout).text(report)

@@ -20,10 +20,11 @@ from mbench.cli.switches import CaseCommand
 from mbench.console import tell
 from mbench.contract.axes import AXES, MACHINE, name
 from mbench.errors import UsageError
-from mbench.reports.text import number
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from rich.console import RenderableType
 
 __all__ = ["command"]
 
@@ -65,13 +66,13 @@ def command(context: click.Context, /, framework: str, **options: Any) -> None:
     )
     found = keep_calibrations(store.folder)
     if options["format_"] == "json":
-        text = json.dumps({"schema": 1, "run": store.id, "calibrations": found}, indent=2) + "\n"
+        made = {"schema": 1, "run": store.id, "calibrations": found}
+        report: RenderableType = json.dumps(made, indent=2) + "\n"
     else:
-        from mbench.reports.terminal import folded, terminal_width
-        from mbench.reports.text import plain
+        from mbench.reports.terminal import Sentences
 
-        text = plain("\n".join(folded(map(line, found), terminal_width())))
-    deliver(text, options["output"], format_=options["format_"])
+        report = Sentences([*map(line, found)])
+    deliver(report, options["output"])
     if interrupted:
         tell(f"interrupted; what was measured is in {store.folder}")
         context.exit(130)
@@ -124,6 +125,8 @@ def detectable(pairs: list[float]) -> float | None:
 
 def line(calibrated: dict[str, Any]) -> str:
     """One calibration in one sentence."""
+    from mbench.reports.text import number
+
     who = " ".join(filter(None, (calibrated["framework"], calibrated["version"])))
     what = f"{who}, {name(calibrated, less=MACHINE)}"
     if calibrated["detectable"] is None:

@@ -56,7 +56,7 @@ def command(
     check_writable(output)
     old, now = (summarize(load_run(pick_run(results, name))) for name in (base, new))
     document = differ(old, now, threshold=threshold)
-    deliver(FORMATS[format_](document), output, format_=format_)
+    deliver(FORMATS[format_](document), output)
     if output is not None:
         tell(f"{headline(document)}")
     compared = any(case["ratio"] is not None for case in document["cases"])

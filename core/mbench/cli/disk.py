@@ -20,6 +20,8 @@ from mbench.machine.disk.jobs import JOBS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from rich.console import RenderableType
+
 __all__ = ["command"]
 
 COLUMNS = (
@@ -89,15 +91,14 @@ def command(
         raise UsageError(f"{layout} has no names for what memory does: leave out --buffered")
     document = measure(folder, jobs, size=size, seconds=seconds, rounds=rounds,
                        direct=not buffered, report=quietly if quiet else tell)  # fmt: skip
-    text = written(document, layout=layout, format_=format_)
-    deliver(text, output, format_=format_)
+    deliver(written(document, layout=layout, format_=format_), output)
     if document["status"] == "interrupted":
         tell("interrupted; shown are the rounds that were whole")
         context.exit(130)
     context.exit(1 if any(job["outcome"] != "ok" for job in document["jobs"]) else 0)
 
 
-def written(document: dict[str, Any], *, layout: str | None, format_: str) -> str:
+def written(document: dict[str, Any], *, layout: str | None, format_: str) -> RenderableType:
     """The document in a format, by mbench's own names or a layout's.
 
     Raises MbenchError for figures of memory, for which a layout has no names.
@@ -119,14 +120,14 @@ def quietly(_: str) -> None:
     pass
 
 
-def table_of(document: dict[str, Any]) -> str:
+def table_of(document: dict[str, Any]) -> RenderableType:
     """The document as a table, and what there is to say of it."""
-    from mbench.reports.grid import Grid, table
+    from mbench.reports.grid import Grid
 
     mount = document["mount"] or {"kind": "unknown", "device": "unknown"}
     said = [f"{job['name']}: {job['outcome']}, {job['reason']}"
             for job in document["jobs"] if job["outcome"] != "ok"]  # fmt: skip
-    grid = Grid(
+    return Grid(
         f"{document['folder']} on {mount['kind']} of {mount['device']}: a file of "
         f"{document['size_bytes'] / 2**20:,.0f} MiB, by {document['tool']}",
         COLUMNS,
@@ -136,7 +137,6 @@ def table_of(document: dict[str, Any]) -> str:
         all_in="--format json",
         notes=[*said, *document["remarks"]],
     )
-    return table([grid])
 
 
 def rows(job: dict[str, Any]) -> Iterator[list[Any]]:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
+STYLES = {"warn": "disturbed", "fail": "failed"}
+
 
 @click.command("doctor")
 @results_option
@@ -41,6 +43,11 @@ def command(context: click.Context, results: Path, format_: str) -> None:
     if format_ == "json":
         click.echo(json.dumps({"schema": 1, "checks": [asdict(c) for c in checks]}, indent=2))
     else:
-        rows = [(c.status, c.name, c.found, c.mend and f"-> {c.mend}") for c in checks]
+        from rich.text import Text
+
+        rows = [
+            (Text(c.status, STYLES.get(c.status, "")), c.name, c.found, c.mend and f"-> {c.mend}")
+            for c in checks
+        ]
         print_table(("state", "check", "found", "what to do"), rows)
     context.exit(1 if any(check.status == "fail" for check in checks) else 0)

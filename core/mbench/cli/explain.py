@@ -148,10 +148,7 @@ def show(found: Explanation, options: dict[str, Any], *, after: bool = False) ->
     from mbench.explain.report import FORMATS
 
     format_ = options["format_"]
-    text, output = FORMATS[format_](found), options["output"]
-    if after:
-        text = (output.read_text(encoding="utf-8") if output else "") + "\n" + text
-    deliver(text, output, format_=format_)
+    deliver(FORMATS[format_](found), options["output"], after=after)
 
 
 def stored(context: click.Context, name: str | None) -> Run:

@@ -48,4 +48,4 @@ def command(
 
     check_writable(output)
     document = trace(files_of(results, tell=tell), models=models, frameworks=frameworks)
-    deliver(FORMATS[format_](document), output, format_=format_)
+    deliver(FORMATS[format_](document), output)

@@ -99,7 +99,7 @@ def measure(context: click.Context, order: Order) -> int:
         return 0
     store, interrupted = carry_out(order, progress)
     try:
-        emit(store.folder, report, options["output"], exporter, format_=options["format_"])
+        emit(store.folder, report, options["output"], exporter)
     except BaseException:  # Ctrl-C in a report that takes long, or one that cannot be made
         tell(
             f"no report, but what was measured is in {store.folder}: mbench show {store.id} shows "

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from rich.console import RenderableType
+
     from mbench.reports.exporters.exporter import Exporter
+    from mbench.reports.grid import Cell
     from mbench.reports.report import Report
     from mbench.results.records import Run
 
@@ -32,20 +35,15 @@ def check_writable(output: Path | None) -> None:
     if output is not None and not output.parent.is_dir():
         raise UsageError(f"cannot write {output}: there is no folder {output.parent}")
     if output is not None and not os.access(output if output.exists() else output.parent, os.W_OK):
-        raise UsageError(f"cannot write {output}: it is not yours to write")
+        raise UsageError(f"cannot write {output}: permission denied")
 
 
 def emit(
-    folder: Path,
-    report: Report,
-    output: Path | None,
-    exporter: Exporter | None = None,
-    *,
-    format_: str,
+    folder: Path, report: Report, output: Path | None, exporter: Exporter | None = None
 ) -> None:
     """Render the run in `folder` to a file or to stdout, and hand it over where that is asked."""
     document = read(folder)
-    deliver(report(document), output, format_=format_)
+    deliver(report(document), output)
     if exporter is not None:
         tell(f"logged as {exporter(document, folder)}")
 
@@ -68,34 +66,41 @@ def report_cut(run: Run) -> None:
 
 def print_table(
     columns: Sequence[str],
-    rows: Sequence[Sequence[str]],
+    rows: Sequence[Sequence[Cell]],
     *,
     notes: Sequence[str] = (),
     numeric: Sequence[str] = (),
     spare: Sequence[str] = (),
 ) -> None:
     """A table for stdout, as wide as the terminal, and what there is to say of it."""
-    from mbench.reports.grid import Grid, table
-    from mbench.reports.terminal import folded, terminal_width
-    from mbench.reports.text import plain
+    from rich.console import Group
+
+    from mbench.reports.grid import Grid
+    from mbench.reports.terminal import Sentences
 
     grid = Grid("", columns, list(rows), numeric=frozenset(numeric), spare=spare, all_in="")
-    lines = folded(notes, terminal_width())
-    deliver(table([grid]) + (plain("\n".join(lines)) if lines else ""), None, format_="table")
+    deliver(Group(grid, Sentences(notes)), None)
 
 
-def deliver(text: str, output: Path | None, *, format_: str) -> None:
-    """Write a report to a file or to stdout; raises MbenchError where it cannot be written."""
-    text = STEERING.sub("", text)
-    if format_ == "table" and output is None and in_colour(sys.stdout):
-        from mbench.reports.paint import paint
+def deliver(report: RenderableType, output: Path | None, *, after: bool = False) -> None:
+    """Write a report to a file or to stdout, where it may stand `after` another one.
 
-        text = paint(text)
+    Raises MbenchError where it cannot be written.
+    """
+    if isinstance(report, str):
+        text = STEERING.sub("", report)
+    else:
+        from mbench.reports.terminal import Screen
+
+        here = Screen.of(sys.stdout, colour=in_colour(sys.stdout))
+        text = (here if output is None else Screen()).text(report)
+    text = "\n" * after + text
     raw = text.encode("utf-8", errors="replace")  # a run file may hold half a surrogate pair
     if output is None:
         click.echo(raw, nl=False)
         return
     try:
-        output.write_bytes(raw)
+        with output.open("ab" if after else "wb") as file:
+            file.write(raw)
     except OSError as error:
         raise MbenchError(f"cannot write {output}: {error.strerror}") from None

@@ -55,5 +55,5 @@ def command(run: tuple[str, ...], output: Path, history: bool, results: Path) ->
         from mbench.results.history import trace
 
         trends = trace(files_of(results, tell=tell))
-    deliver(page(documents, more=more, history=trends), output, format_="html")
+    deliver(page(documents, more=more, history=trends), output)
     tell(f"wrote {output}")

@@ -42,4 +42,4 @@ def command(
     report = chosen_report(context, format_, layout)
     store = chosen_exporter(context, exporter)
     check_writable(output)
-    emit(pick_run(results, run), report, output, store, format_=format_)
+    emit(pick_run(results, run), report, output, store)

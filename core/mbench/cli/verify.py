@@ -29,6 +29,8 @@ from mbench.console import tell
 from mbench.errors import UsageError
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from mbench.measure.verification import Verification
 
 __all__ = ["command", "proven"]
@@ -76,12 +78,13 @@ def command(context: click.Context, /, **options: Any) -> None:
     results, interrupted = proven(context)
     proofs = [result.to_dict() for result in results]
     if options["format_"] == "json":
-        text = json.dumps({"schema": 1, "proofs": proofs}, indent=2, allow_nan=False) + "\n"
+        made = {"schema": 1, "proofs": proofs}
+        report: RenderableType = json.dumps(made, indent=2, allow_nan=False) + "\n"
     else:
         from mbench.reports.proofs import render
 
-        text = render(proofs)
-    deliver(text, options["output"], format_=options["format_"])
+        report = render(proofs)
+    deliver(report, options["output"])
     if interrupted:
         tell("interrupted; the same command goes on from here")
         context.exit(130)

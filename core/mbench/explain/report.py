@@ -8,22 +8,20 @@ from mbench.explain.tables import all_tables
 from mbench.explain.text import ending, headline, notes
 from mbench.reports import grid as grids
 from mbench.reports import json
-from mbench.reports.terminal import folded, terminal_width
-from mbench.reports.text import plain
+from mbench.reports.terminal import Sentences, paragraphs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from rich.console import RenderableType
 
     from mbench.explain.summary import Explanation
 
 __all__ = ["FORMATS"]
 
 
-def table(found: Explanation) -> str:
-    width = terminal_width()
-    parts = [plain("\n".join(folded(headline(found), width)))]
-    parts += [grids.table([grid]) for grid in all_tables(found)]
-    return "\n".join([*parts, plain("\n".join(folded(ending(found), width)))])
+def table(found: Explanation) -> RenderableType:
+    return paragraphs([Sentences(headline(found)), *all_tables(found), Sentences(ending(found))])
 
 
 def markdown(found: Explanation) -> str:
@@ -47,6 +45,6 @@ def html(found: Explanation) -> str:
     return page(found)
 
 
-FORMATS: dict[str, Callable[[Explanation], str]] = {
+FORMATS: dict[str, Callable[[Explanation], RenderableType]] = {
     "table": table, "markdown": markdown, "csv": as_csv, "json": as_json, "html": html
 }  # fmt: skip

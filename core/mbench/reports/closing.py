@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from rich.text import Text
 
 from mbench.console import counted
 from mbench.contract.axes import hushed, name
 from mbench.reports.remarks import fell_short
+from mbench.reports.terminal import joined
 from mbench.reports.text import interval, number
 from mbench.reports.verdicts import sentence, setup
 from mbench.results.proof import EQUAL
 from mbench.stats import VERDICTS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["summary_lines"]
 
@@ -20,14 +26,14 @@ Document = dict[str, Any]
 MOST_LINES = 5
 
 
-def summary_lines(document: Document) -> list[str]:
+def summary_lines(document: Document) -> Sequence[str | Text]:
     """A line for each comparison, or for each case where nothing was compared; counts of many."""
     cases, comparisons = document["cases"], document["comparisons"]
     if not comparisons:
         if len(cases) > MOST_LINES:
             counts = Counter(case["outcome"] for case in cases)
             return [f"{counted(len(cases), 'case')}: {listed(counts, list(counts))}"]
-        return [of_case(case) for case in cases]
+        return [*map(of_case, cases)]
     if len(comparisons) > MOST_LINES:
         comparisons = [one for one in comparisons if one["against_first"]]
     if len(comparisons) > MOST_LINES:
@@ -35,11 +41,11 @@ def summary_lines(document: Document) -> list[str]:
     less = {"compiler", *hushed(cases)}
     titles = {name(one, less=less) for one in comparisons}
     told = [one for one in comparisons if not fell_short(document, one)]
-    lines = [
-        (f"{name(one, less=less)}: " if len(titles) > 1 else "")
-        + of_comparison(document, one, tier=len(told) == 1)
+    lines: list[str | Text] = [
+        Text.assemble(f"{name(one, less=less)}: " if len(titles) > 1 else "",
+                      of_comparison(document, one, tier=len(told) == 1))
         for one in told
-    ]
+    ]  # fmt: skip
     short = {case["label"]: ended(case) for one in comparisons
              for case in fell_short(document, one)}  # fmt: skip
     said = ", ".join(f"{label} {how}" for label, how in short.items())
@@ -54,19 +60,19 @@ def ended(case: Document) -> str:
     return "was interrupted" if interrupted else f"is {case['outcome']}"
 
 
-def of_case(case: Document) -> str:
+def of_case(case: Document) -> str | Text:
     if case["outcome"] != "ok":
-        return f"{case['label']}: {case['outcome']}"
+        return Text.assemble(f"{case['label']}: ", (case["outcome"], "failed"))
     speed = case["throughput"]
     ends = interval(speed["low"], speed["high"])
     return f"{case['label']}: {number(speed['value'])} {speed['unit']}" + f" ({ends})" * bool(ends)
 
 
-def of_comparison(document: Document, comparison: Document, *, tier: bool) -> str:
-    said = sentence(document, comparison, tier=tier, ends=True)
-    state = comparison["equal_work"]
-    said += f"; equal work: {state if state in EQUAL else state.upper()}"
-    return said + "; DISTURBED" * bool(comparison["disturbances"])
+def of_comparison(document: Document, comparison: Document, *, tier: bool) -> Text:
+    said, state = sentence(document, comparison, tier=tier, ends=True), comparison["equal_work"]
+    proof = (state, "proven") if state in EQUAL else (state.upper(), "unproven")
+    disturbed = Text("DISTURBED" * bool(comparison["disturbances"]), "disturbed")
+    return joined([said, Text.assemble("equal work: ", proof), disturbed])
 
 
 def counts_of(document: Document, comparisons: list[Document]) -> list[str]:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
+
+from rich.text import Text
 
 from mbench.console import counted, printable
 from mbench.reports import json
 from mbench.reports.grid import Grid
 from mbench.reports.grid import markdown as markdown_table
-from mbench.reports.grid import table as terminal_table
-from mbench.reports.terminal import folded, terminal_width
-from mbench.reports.text import escape, number, plain
+from mbench.reports.terminal import Sentences, paragraphs
+from mbench.reports.text import escape, number
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 __all__ = ["FORMATS", "headline"]
 
@@ -55,7 +59,9 @@ def grid(document: Document) -> Grid:
     columns = ("case", "base", "new", "change in speed", "verdict")
     made = Grid(headline(document), columns)
     for case in document["cases"]:
-        verdict = case["verdict"] + (", REGRESSION" if case["regression"] else "")
+        verdict = Text(case["verdict"])
+        if case["regression"]:
+            verdict.append(", ").append("REGRESSION", "failed")
         rates = [f"{number(case[side])} {case['unit']}" if case[side] else "-"
                  for side in ("base", "new")]  # fmt: skip
         made.rows.append([case["case"], *rates, change(case), verdict])
@@ -74,13 +80,10 @@ def remarks(document: Document) -> list[str]:
     return said + [f"only in {one['run']}: {one['case']}" for one in document["unmatched"]]
 
 
-def table(document: Document) -> str:
+def table(document: Document) -> RenderableType:
     """The headline first and last."""
-    said = folded(remarks(document), terminal_width())
-    last = folded([headline(document)], terminal_width())
-    return plain(
-        "\n".join([terminal_table([grid(document)]), *said, *([""] if said else []), *last])
-    )
+    said, last = Sentences(remarks(document)), Sentences([headline(document)])
+    return paragraphs([grid(document), said, last])
 
 
 def markdown(document: Document) -> str:

@@ -8,18 +8,20 @@ import json
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from rich.text import Text
+
 from mbench.console import printable
 from mbench.errors import MbenchError
-from mbench.reports.terminal import drawn as lines_of
-from mbench.reports.terminal import folded, terminal_width
-from mbench.reports.text import escape, number, plain, rows_of, spreadsheet
+from mbench.reports.text import escape, number, rows_of, spreadsheet
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-__all__ = ["Cell", "Grid", "drawn", "speedup", "write"]
+    from rich.console import Console, ConsoleOptions, RenderableType
 
-Cell = str | int | float | None
+__all__ = ["Cell", "Grid", "speedup", "write"]
+
+Cell = str | Text | int | float | None
 
 
 @dataclass(frozen=True)
@@ -62,13 +64,33 @@ class Grid:
     def footnotes(self) -> list[str]:
         return [f"[{number}]: {text}" for number, text in enumerate(self.notes, start=1)]
 
+    def __rich_console__(self, _: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        """With its title and footnotes, as wide as there is room for."""
+        from mbench.reports.terminal import Sentences, table
+
+        yield Sentences([self.title] if self.title else [])
+        numbers = [
+            at
+            for at, column in enumerate(self.columns)
+            if column in self.numeric or any(isinstance(row[at], int | float) for row in self.rows)
+        ]
+        yield from table(
+            self.columns,
+            [[styled(cell) for cell in row] for row in self.rows],
+            width=options.max_width,
+            numeric=numbers,
+            spare=[list(self.columns).index(name) for name in self.spare if name in self.columns],
+            all_in=self.all_in,
+        )
+        yield Sentences(self.footnotes())
+
 
 def speedup(new: float | None, base: float | None) -> float | None:
     """How many times `base` goes into `new`; None where either is not known."""
     return None if new is None or base is None else new / base
 
 
-def write(grids: Sequence[Grid], *, format_: str) -> str:
+def write(grids: Sequence[Grid], *, format_: str) -> RenderableType:
     """All tables in one format; raises MbenchError where there is none."""
     if not grids:
         raise MbenchError("nothing to show: the run has no case")
@@ -83,31 +105,16 @@ def shown(cell: Cell) -> str:
     return str(cell)
 
 
-def table(grids: Sequence[Grid]) -> str:
-    """As wide as the terminal, a blank line between tables."""
-    width = terminal_width()
-    return "\n".join(
-        plain("\n".join([*folded(filter(None, [grid.title]), width), *drawn(grid, width=width),
-                         *folded(grid.footnotes(), width)]))
-        for grid in grids
-    )  # fmt: skip
+def styled(cell: Cell) -> Text:
+    """A cell in one line, in its colours if it has any."""
+    return cell if isinstance(cell, Text) else Text(printable(" ".join(shown(cell).split())))
 
 
-def drawn(grid: Grid, *, width: int) -> list[str]:
-    """The lines of a table for a terminal, without its title and footnotes."""
-    numbers = [
-        at
-        for at, column in enumerate(grid.columns)
-        if column in grid.numeric or any(isinstance(row[at], int | float) for row in grid.rows)
-    ]
-    return lines_of(
-        grid.columns,
-        [[printable(" ".join(shown(cell).split())) for cell in row] for row in grid.rows],
-        width=width,
-        numeric=numbers,
-        spare=[list(grid.columns).index(name) for name in grid.spare if name in grid.columns],
-        all_in=grid.all_in,
-    )
+def table(grids: Sequence[Grid]) -> RenderableType:
+    """A blank line between tables."""
+    from mbench.reports.terminal import paragraphs
+
+    return paragraphs(grids)
 
 
 def markdown(grids: Sequence[Grid]) -> str:
@@ -142,7 +149,7 @@ def as_json(grids: Sequence[Grid]) -> str:
         }
         for grid in grids
     ]
-    return json.dumps({"tables": tables}, indent=2, allow_nan=False) + "\n"
+    return json.dumps({"tables": tables}, indent=2, allow_nan=False, default=str) + "\n"
 
 
 FORMATS = {"table": table, "markdown": markdown, "csv": as_csv, "json": as_json}

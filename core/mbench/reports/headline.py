@@ -38,7 +38,7 @@ def headline(document: Document) -> str:
         baseline, other = (document["cases"][at]["label"] for at in comparison["cases"])
         pairs.setdefault((baseline, other), []).append(comparison)
     if len(compared) == 1:
-        return sentence(document, compared[0])
+        return str(sentence(document, compared[0]))
     if pairs:
         one_case = len(pairs) == len(compared)
         told = [of_one_case(document, pairs)] if one_case else [
@@ -57,7 +57,7 @@ def of_one_case(document: Document, pairs: Mapping[Pair, list[Document]]) -> str
     rest: dict[tuple[str | None, str], list[str]] = {}
     for (baseline, other), (comparison,) in pairs.items():
         if comparison["verdict"] in WON:
-            said.append(sentence(document, comparison, tier=False))
+            said.append(str(sentence(document, comparison, tier=False)))
         else:
             rest.setdefault((comparison["verdict"], baseline), []).append(other)
     said += [

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from rich.text import Text
+
 from mbench.console import counted
 from mbench.contract.axes import hushed, name
 from mbench.reports.cells import named_cases
 from mbench.reports.grid import Grid
 from mbench.reports.merging import all_or, merged
+from mbench.reports.terminal import joined
 from mbench.reports.text import number
 from mbench.reports.verdicts import (
     disturbed,
@@ -33,7 +36,7 @@ __all__ = ["difference_lines", "disturbance_lines", "doubt_lines", "equality", "
 Document = dict[str, Any]
 
 
-def verdict_lines(document: Document) -> list[str]:
+def verdict_lines(document: Document) -> list[Text]:
     """Every two frameworks' verdict with its proof and what more would take; how all ran; that all
     hold.
 
@@ -51,7 +54,7 @@ def verdict_lines(document: Document) -> list[str]:
             pairs = lacking.setdefault((what, evidence(comparison)), [])
             pairs.append(f"{comparison['framework']} against {comparison['baseline']}")
             continue
-        notes = [
+        notes: list[str | Text] = [
             verdict_line(document, comparison, less=less, tier=not manner),
             equality(document, comparison),
             noise_note(comparison),
@@ -59,10 +62,10 @@ def verdict_lines(document: Document) -> list[str]:
             past(comparison),
             disturbed(comparison),
         ]
-        lines.append("; ".join(filter(None, notes)))
+        lines.append(joined(notes))
     for (what, reason), pairs in lacking.items():
-        lines.append(f"{what}: {', '.join(pairs)}: not compared ({reason})")
-    return [*lines, *filter(None, [manner, together(document)])]
+        lines.append(Text(f"{what}: {', '.join(pairs)}: not compared ({reason})"))
+    return [*lines, *(Text(said) for said in (manner, together(document)) if said)]
 
 
 def fell_short(document: Document, comparison: Document) -> list[Document]:
@@ -73,29 +76,36 @@ def fell_short(document: Document, comparison: Document) -> list[Document]:
 
 def verdict_line(
     document: Document, comparison: Document, *, less: Collection[str] = (), tier: bool = True
-) -> str:
+) -> Text:
     """One comparison in one sentence, without the axes in `less`, with how both are set up if
     `tier`."""
     what = name(comparison, less={"compiler", *less})
-    return f"{what}: {sentence(document, comparison, tier=tier)} ({evidence(comparison)})"
+    said = sentence(document, comparison, tier=tier)
+    return Text.assemble(f"{what}: ", said, f" ({evidence(comparison)})")
 
 
-def equality(document: Document, comparison: Document) -> str:
+def equality(document: Document, comparison: Document) -> Text:
     """What is known of the equality of the two cases' work."""
     state = comparison["equal_work"]
     cases = [document["cases"][at] for at in comparison["cases"]]
     if state in EQUAL:
         errors = [e for case in cases if (e := case["equal_work"]["worst"]) is not None]
-        return f"equal work: {state}" + (f" (worst {max(errors):.0e})" if errors else "")
-    said = f"equal work: {state.upper()}"
+        worst = f" (worst {max(errors):.0e})" if errors else ""
+        return Text.assemble("equal work: ", (state, "proven"), worst)
+    return Text.assemble("equal work: ", unproven(document, comparison))
+
+
+def unproven(document: Document, comparison: Document) -> Text:
+    """That it is not shown to be equal, and by which check of which case."""
+    said = Text.assemble((comparison["equal_work"].upper(), "unproven"))
     if comparison["verdict"] is not None:
-        for case in cases:
+        for case in (document["cases"][at] for at in comparison["cases"]):
             if case["equal_work"] and not case["equal_work"]["proven"]:
-                said += f", {case['label']}: {case['equal_work']['failures'][0]}"
+                said.append(f", {case['label']}: {case['equal_work']['failures'][0]}")
     return said
 
 
-def outcome_lines(document: Document) -> list[str]:
+def outcome_lines(document: Document) -> list[str | Text]:
     """Why cases fell short, where no comparison says it."""
     spoken = [comparison["reason"] or "" for comparison in document["comparisons"]]
     notes = [
@@ -208,12 +218,15 @@ def rounding_lines(document: Document) -> list[str]:
     ]
 
 
-def disturbance_lines(document: Document) -> list[str]:
+def disturbance_lines(document: Document) -> list[str | Text]:
     """What disturbed cases: one line for each kind of disturbance, with all that it disturbed."""
     named = named_cases(document)
     notes = [(who, found["text"]) for who, case in named for found in case["disturbances"]]
     everyone = [who for who, _ in named]
-    return [f"DISTURBED, {all_or(who, everyone)}: {text}" for who, text in merged(notes)]
+    return [
+        Text.assemble(("DISTURBED", "disturbed"), f", {all_or(who, everyone)}: {text}")
+        for who, text in merged(notes)
+    ]
 
 
 def protocol_line(document: Document) -> str:

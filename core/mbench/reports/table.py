@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Group
 
 from mbench.reports.cells import WHO, case_columns, case_rows, numbers
 from mbench.reports.closing import summary_lines
-from mbench.reports.grid import Grid, drawn, table
+from mbench.reports.grid import Grid
 from mbench.reports.operators import operators, roofline_lines
 from mbench.reports.remarks import (
     difference_lines,
@@ -22,8 +24,10 @@ from mbench.reports.remarks import (
     verdict_lines,
 )
 from mbench.reports.scaling import scaling_lines
-from mbench.reports.terminal import folded, terminal_width
-from mbench.reports.text import plain
+from mbench.reports.terminal import Sentences, paragraphs
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 __all__ = ["render"]
 
@@ -34,22 +38,20 @@ SPARE = ("MFU", "peak MiB", "first step s", "version", "step ms")
 """The first is the first to go where a terminal is narrow."""
 
 
-def render(document: dict[str, Any]) -> str:
+def render(document: dict[str, Any]) -> RenderableType:
     """The verdicts first, and in a few words last."""
-    width = terminal_width()
     shared, grid = cases(document)
-    times, protocol = latencies(document), protocol_line(document)
-    work = operators(document)
-    parts = [
-        folded(verdict_lines(document), width),
-        [*folded(shared, width), *drawn(grid, width=width)],
-        table([times]).splitlines() if times else [],
-        table([work]).splitlines() if work else [],
-        folded([line for lines in REMARKS for line in lines(document)], width),
-        folded([protocol] if protocol else [], width),
-        folded([*summary_lines(document), f"run {document['run']}, {document['status']}"], width),
-    ]
-    return plain("\n\n".join("\n".join(lines) for lines in parts if lines))
+    protocol = protocol_line(document)
+    closing = [*summary_lines(document), f"run {document['run']}, {document['status']}"]
+    return paragraphs([
+        Sentences(verdict_lines(document)),
+        Group(Sentences(shared), grid),
+        latencies(document),
+        operators(document),
+        Sentences([line for lines in REMARKS for line in lines(document)]),
+        Sentences([protocol] if protocol else []),
+        Sentences(closing),
+    ])  # fmt: skip
 
 
 def cases(document: dict[str, Any]) -> tuple[list[str], Grid]:

@@ -1,130 +1,198 @@
-"""Lays tables and lines out for a terminal of any width, without ever breaking a word that fits."""
+"""Lays reports out for a terminal, a file or a pipe: tables and sentences, drawn by rich.
+
+A report is text, or something that rich can render: that is laid out for where it goes.
+"""
 
 from __future__ import annotations
 
+import io
+import os
 import re
 import shutil
-from itertools import zip_longest
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TextIO
+
+from rich.box import Box
+from rich.cells import cell_len
+from rich.console import Console, Group
+from rich.segment import Segment, Segments
+from rich.table import Table
+from rich.text import Text
+from rich.theme import Theme
+
+from mbench.console import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
-__all__ = ["WIDTH", "drawn", "folded", "terminal_width"]
+    from rich.console import ConsoleOptions, RenderableType, RenderResult
+
+__all__ = ["Screen", "Sentences", "joined", "paragraphs", "table"]
 
 NARROWEST = 40
-WIDTH = 160
-"""Where there is no terminal."""
-BLANKS = re.compile(r"(?<!\s\.\.)\s+(?!%|\.\.\s)")
-GAP = "  "
-INDENT = "  "
+UNLIMITED = 100_000
 READABLE = 12
-"""Signs that a column of prose gets before others are left out for it."""
+"""Columns that a column of prose gets before others are left out for it."""
+GAP = 2
+INDENT = "  "
+BLANK = re.compile(r"\s")
+WORD = re.compile(r"\S+(?:\s+(?:%\S*|\.\.\s+\S+))*")
+"""What is never broken: a word, a number with its percent sign, both ends of an interval."""
+RULE = Box("    \n    \n ─  \n    \n    \n    \n    \n    \n")
+THEME = Theme(
+    {
+        "winner": "bold green",
+        "inconclusive": "bold",
+        "proven": "green",
+        "unproven": "bold magenta",
+        "disturbed": "bold yellow",
+        "failed": "bold red",
+        "heading": "bold",
+    }
+)
+"""Colours only repeat what words say: all terminals have these, and none is needed to read on."""
 
 
-def terminal_width() -> int:
-    """Columns to lay out for: the terminal's, or what COLUMNS says."""
-    return max(shutil.get_terminal_size((WIDTH, 24)).columns, NARROWEST)
+@dataclass(frozen=True)
+class Screen:
+    """Where a report is shown; a file or a pipe has no width, so that its lines are whole."""
+
+    width: int | None = None
+    colour: bool = False
+
+    @classmethod
+    def of(cls, stream: TextIO, *, colour: bool = False) -> Screen:
+        """That of a terminal, or as wide as COLUMNS says."""
+        known = os.environ.get("COLUMNS", "")
+        if not stream.isatty() and not (known.isdigit() and int(known)):
+            return cls(colour=colour)
+        return cls(max(shutil.get_terminal_size().columns, NARROWEST), colour)
+
+    def text(self, report: RenderableType) -> str:
+        """The report as it is written there, without anything else that a terminal would obey."""
+        if isinstance(report, str):
+            return report
+        console = Console(
+            file=io.StringIO(), width=self.width or UNLIMITED, height=25, theme=THEME,
+            force_terminal=self.colour, color_system="standard" if self.colour else None,
+            no_color=not self.colour, force_jupyter=False, highlight=False, markup=False,
+            emoji=False, _environ={},
+        )  # fmt: skip
+        segments = (Segment(harmless(text), style) for text, style, _ in console.render(report))
+        with console.capture() as captured:
+            console.print(Segments(segments), end="")
+        return "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())
 
 
-def words(text: str) -> list[str]:
-    """What is never broken: words, a number with its percent sign, both ends of an interval."""
-    return [word for word in BLANKS.split(text) if word]
+def harmless(text: str) -> str:
+    """`text` without what would move the cursor or change colours, but for ends of lines."""
+    return "\n".join(map(printable, text.split("\n")))
 
 
-def cells(text: str) -> int:
-    """Columns that `text` takes; some signs of other scripts take two."""
-    if text.isascii():
-        return len(text)
-    from rich.cells import cell_len
+@dataclass(frozen=True)
+class Sentences:
+    """Lines, each folded with a hanging indent where it is wider than the screen."""
 
-    return cell_len(text)
+    lines: Sequence[str | Text]
 
-
-def wrapped(text: str, width: int, *, indent: str = "") -> list[str]:
-    """`text` in lines of at most `width` columns, those after the first indented.
-
-    A word is broken only where it is longer than a whole line.
-    """
-    lines, line = [], ""
-    for word in words(text):
-        if line.strip() and cells(line) + 1 + cells(word) > width:
-            lines.append(line)
-            line = indent
-        line += (" " if line.strip() else "") + word
-        while cells(line) > width:
-            most = min(len(line), width)  # a word may be very long
-            at = next(at for at in range(most, 0, -1) if cells(line[:at]) <= width)
-            lines.append(line[:at])
-            line = indent + line[at:]
-    return [*lines, line] if line.strip() or not lines else lines
+    def __rich_console__(self, _: Console, options: ConsoleOptions) -> RenderResult:
+        for line in self.lines:
+            yield from wrapped(Text(line) if isinstance(line, str) else line, options.max_width)
 
 
-def folded(lines: Iterable[str], width: int) -> list[str]:
-    """Each line in as many of at most `width` columns as it takes, with a hanging indent."""
-    return [part for line in lines for part in wrapped(line, width, indent=INDENT)]
+def wrapped(text: Text, width: int) -> Iterator[Text]:
+    """`text` in lines of at most `width` columns; words that are longer are left to rich."""
+    text = text.copy()
+    text.plain = BLANK.sub(" ", text.plain)  # one for one, so that styles stay where they are
+    begin = end = 0
+    indent = ""
+    for word in WORD.finditer(text.plain):
+        if end and len(indent) + cell_len(text.plain[begin : word.end()]) > width:
+            yield Text(indent).append(text[begin:end])
+            begin, indent = word.start(), INDENT
+        end = word.end()
+    yield Text(indent).append(text[begin:end])
 
 
-def drawn(
+def joined(parts: Iterable[str | Text], by: str = "; ") -> Text:
+    """The parts that are not empty, one after the other, each in its own style."""
+    made = Text()
+    for part in parts:
+        if part:
+            made.append(by * bool(made)).append(part)
+    return made
+
+
+def paragraphs(blocks: Iterable[RenderableType | None]) -> Group:
+    """The blocks that there are, with an empty line between two of them."""
+    parts: list[RenderableType] = []
+    for block in blocks:
+        if block is not None and block != Sentences([]):
+            parts += [Text(), block] if parts else [block]
+    return Group(*parts)
+
+
+class Column:
+    """How wide a column has to be, and would like to be; one of numbers is never folded."""
+
+    def __init__(self, name: str, cells: Sequence[Text], *, number: bool) -> None:
+        self.name, self.cells, self.number = name, cells, number
+        whole = max((cell.cell_len for cell in cells), default=0)
+        self.most = max(cell_len(name), whole, 1)
+        words = [word for text in (name, *(cell.plain for cell in cells)) for word in text.split()]
+        self.least = max([whole if number else min(self.most, READABLE), *map(cell_len, words)])
+
+
+def table(
     columns: Sequence[str],
-    rows: Sequence[Sequence[str]],
+    rows: Sequence[Sequence[Text]],
     *,
     width: int,
     numeric: Collection[int] = (),
     spare: Sequence[int] = (),
     all_in: str = "",
-) -> list[str]:
-    """The lines of a table under its header.
+) -> Iterator[RenderableType]:
+    """A table under its header.
 
     Columns at `numeric` stand to the right and are not folded. Where all do not fit, those at
     `spare` are left out, the first one first, and a line names them and says that `all_in` has
     them. Where the others do not fit either, every row becomes lines of its own, a label and
     a value each, and nothing is left out.
     """
-    shape = [Column(name, [row[at] for row in rows], fixed=at in numeric)
-             for at, name in enumerate(columns)]  # fmt: skip
-    kept, gone = list(range(len(columns))), list(spare)
-    while gone and needed([shape[at].least for at in kept]) > width:
-        kept.remove(gone.pop(0))
-    if needed([shape[at].least for at in kept]) > width:
-        return stacked(columns, rows, width=width)
-    widths = shared([shape[at] for at in kept], width)
-
-    def line(texts: Sequence[str]) -> list[str]:
-        return side_by_side([texts[at] for at in kept], widths,
-                            right=[at in numeric for at in kept])  # fmt: skip
-
-    lines = [*line(columns), GAP.join("─" * size for size in widths)]
-    for row in rows:
-        lines += line(row)
-    if lost := [name for at, name in enumerate(columns) if at not in kept]:
-        enough = needed([column.least for column in shape])
-        what = f"{all_in} or " if all_in else ""
-        said = (
-            f"left out at {width} columns: {', '.join(lost)}; {what}a terminal of {enough} columns"
-        )
-        lines += folded([f"{said} has all"], width)
-    return lines
+    known = [
+        Column(name, [row[at] for row in rows], number=at in numeric)
+        for at, name in enumerate(columns)
+    ]
+    shown, gone = list(known), [known[at] for at in spare]
+    while gone and needed(shown) > width:
+        shown.remove(gone.pop(0))
+    if needed(shown) > width:
+        yield from stacked(known, width)
+        return
+    made = Table(box=RULE, show_edge=False, pad_edge=False, padding=(0, GAP - 1, 0, 0),
+                 header_style="heading")  # fmt: skip
+    for column, size in zip(shown, shared(shown, width), strict=True):
+        made.add_column(column.name, width=size, overflow="fold",
+                        justify="right" if column.number else "left")  # fmt: skip
+    for row in zip(*(column.cells for column in shown), strict=True):
+        made.add_row(*row)
+    yield made
+    if lost := [column.name for column in known if column not in shown]:
+        where = f"{all_in} or " if all_in else ""
+        yield Sentences([f"left out at {width} columns: {', '.join(lost)}; {where}a terminal of "
+                         f"{needed(known)} columns has all"])  # fmt: skip
 
 
-class Column:
-    """How wide a column has to be, and would like to be."""
-
-    def __init__(self, name: str, texts: Sequence[str], *, fixed: bool) -> None:
-        self.most = max(map(cells, (name, *texts)))
-        whole_words = [word for text in (name, *texts) for word in words(text)]
-        whole = max(map(cells, texts), default=0) if fixed else min(self.most, READABLE)
-        self.least = max([whole, *map(cells, whole_words)])
-
-
-def needed(widths: Sequence[int]) -> int:
-    return sum(widths) + len(GAP) * (len(widths) - 1)
+def needed(columns: Sequence[Column]) -> int:
+    return sum(column.least for column in columns) + GAP * (len(columns) - 1)
 
 
 def shared(columns: Sequence[Column], width: int) -> list[int]:
-    """The width of each column: what it needs, and of the rest what it can use."""
-    widths = [column.least for column in columns]
-    rest = width - needed(widths)
+    """The width of each column: what it needs, and of the rest what it can use.
+
+    rich shrinks the widest columns first, whatever they hold, and would tear words.
+    """
+    widths, rest = [column.least for column in columns], width - needed(columns)
     wanting = sorted(range(len(columns)), key=lambda at: columns[at].most - columns[at].least)
     for served, at in enumerate(wanting):
         more = min(columns[at].most - columns[at].least, rest // (len(wanting) - served))
@@ -133,32 +201,15 @@ def shared(columns: Sequence[Column], width: int) -> list[int]:
     return widths
 
 
-def side_by_side(
-    texts: Sequence[str], widths: Sequence[int], *, right: Sequence[bool]
-) -> list[str]:
-    """One row, in as many lines as its longest cell takes."""
-    parts = [wrapped(text, size) for text, size in zip(texts, widths, strict=True)]
-    lines = []
-    for line in zip_longest(*parts, fillvalue=""):
-        padded = []
-        for text, size, to_the_right in zip(line, widths, right, strict=True):
-            blank = " " * (size - cells(text))
-            padded.append(blank + text if to_the_right else text + blank)
-        lines.append(GAP.join(padded).rstrip())
-    return lines
-
-
-def stacked(columns: Sequence[str], rows: Sequence[Sequence[str]], *, width: int) -> list[str]:
+def stacked(columns: Sequence[Column], width: int) -> Iterator[RenderableType]:
     """Each row as lines of a label and its value, what is empty left out."""
-    label = min(max(map(cells, columns)) + len(INDENT), width // 2)
-    value = width - label - len(GAP)
-    lines: list[str] = []
-    for row in rows:
-        lines += [""] if lines else []
-        for name, text in zip(columns, row, strict=True):
-            indent = INDENT if name != columns[0] else ""
-            if text:
-                sides = (label - len(indent), value)
-                parts = side_by_side((name, text), sides, right=(False, False))
-                lines += [indent + part for part in parts]
-    return lines
+    label = min(max(cell_len(column.name) for column in columns) + len(INDENT), width // 2)
+    for at in range(len(columns[0].cells)):
+        made = Table.grid(padding=(0, GAP, 0, 0))
+        made.add_column(width=label, overflow="fold")
+        made.add_column(width=width - label - GAP, overflow="fold")
+        for column in columns:
+            indent = "" if column is columns[0] else INDENT
+            if column.cells[at]:
+                made.add_row(indent + column.name, column.cells[at])
+        yield from (Text(), made) if at else (made,)

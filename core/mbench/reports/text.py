@@ -11,12 +11,13 @@ from mbench.console import printable
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from rich.text import Text
+
 __all__ = [
     "digits_of",
     "escape",
     "interval",
     "number",
-    "plain",
     "rows_of",
     "spreadsheet",
 ]
@@ -36,11 +37,6 @@ def number(value: float | None, digits: int = MOST_DIGITS) -> str:
     return f"{float(text):.0f}" if "e" in text else text
 
 
-def plain(text: str) -> str:
-    """The lines of `text` without trailing blanks, each printable."""
-    return "\n".join(printable(line.rstrip()) for line in text.splitlines()) + "\n"
-
-
 def digits_of(low: float | None, high: float | None) -> int:
     """The digits of a value that its interval leaves a meaning: those of two of the half-width's.
 
@@ -54,9 +50,9 @@ def digits_of(low: float | None, high: float | None) -> int:
 
 def spreadsheet(cell: Any) -> Any:
     """A cell of CSV that no spreadsheet takes for a formula, and no terminal for a command."""
-    if not isinstance(cell, str):
+    if cell is None or isinstance(cell, bool | int | float):
         return cell
-    text = printable(cell)
+    text = printable(str(cell))
     return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
 
 
@@ -73,13 +69,13 @@ def interval(low: float | None, high: float | None) -> str:
     return " .. ".join(ends)
 
 
-def rows_of(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+def rows_of(columns: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> list[str]:
     """The lines of a table in Markdown."""
     lines = [columns, ["---"] * len(columns), *rows]
     return ["| " + " | ".join(map(escape, cells)) + " |" for cells in lines]
 
 
-def escape(text: str) -> str:
+def escape(text: str | Text) -> str:
     """`text` in one line of Markdown, its signs shown rather than obeyed."""
-    text = SIGNS.sub(r"\\\g<0>", printable(" ".join(text.split())))
-    return text.replace("<", "&lt;")
+    shown = SIGNS.sub(r"\\\g<0>", printable(" ".join(str(text).split())))
+    return shown.replace("<", "&lt;")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from rich.text import Text
+
 from mbench.console import counted
 from mbench.contract.axes import AXES, alike
 from mbench.reports.text import digits_of, interval, number
@@ -95,7 +97,7 @@ def with_settings(case: Document, *, less: Collection[str]) -> str:
 
 def sentence(
     document: Document, comparison: Document, *, tier: bool = True, ends: bool = False
-) -> str:
+) -> Text:
     """Who is faster, or how large a difference is not ruled out; of the same arithmetic or not.
 
     With how both were set up if `tier`, and with the interval if `ends`.
@@ -110,7 +112,7 @@ def sentence(
     )
     if baseline == other:
         return said
-    return f"{said} (not the same arithmetic: {other} against {baseline})"
+    return said.append(f" (not the same arithmetic: {other} against {baseline})")
 
 
 def bracketed(comparison: Document) -> str:
@@ -120,24 +122,25 @@ def bracketed(comparison: Document) -> str:
 
 def shown(
     comparison: Document, baseline: str, other: str, *, manner: str = "", ends: str = ""
-) -> str:
+) -> Text:
     """`manner` stands behind the names that it is about, `ends` behind their number."""
     verdict = comparison["verdict"]
     if verdict in ("faster", "slower"):
         fast, slow = (other, baseline) if verdict == "faster" else (baseline, other)
         factor = figure(turned(comparison), most=3)
-        return f"{fast} is {factor} times{ends} as fast as {slow}{manner}"
-    pair = f"{other} against {baseline}{manner}"
-    if verdict is None:
-        return f"{pair}: not compared"
+        won = f"{fast} is {factor} times{ends} as fast as {slow}"
+        return Text.assemble((won, "winner"), manner)
+    said, more = verdict or "not compared", ""
     if verdict == "alike":
-        return f"{pair}: alike within {percent(ALIKE)}{ends}"
-    if verdict == "depends on stalls":
-        middle, total = figure(comparison, "median"), figure(comparison)
-        return f"{pair}: depends on stalls, median {middle}, total {total}{ends}"
-    if verdict == "undetermined":
-        return f"{pair}: undetermined, {comparison['undetermined']}{ends}"
-    return f"{pair}: no difference shown, {other} may be {not_ruled_out(comparison)}{ends}"
+        said = f"alike within {percent(ALIKE)}"
+    elif verdict == "depends on stalls":
+        more = f", median {figure(comparison, 'median')}, total {figure(comparison)}"
+    elif verdict == "undetermined":
+        more = f", {comparison['undetermined']}"
+    elif verdict is not None:
+        more = f", {other} may be {not_ruled_out(comparison)}"
+    pair = f"{other} against {baseline}{manner}: "
+    return Text.assemble(pair, (said, "inconclusive" * bool(verdict)), more, ends)
 
 
 def not_ruled_out(comparison: Document) -> str:
@@ -207,15 +210,16 @@ def in_direction(comparison: Document, numbers: Document) -> str:
     return f"{figure(ours)} ({interval(ours['low'], ours['high'])})"
 
 
-def disturbed(comparison: Document) -> str:
+def disturbed(comparison: Document) -> Text:
     """That it was disturbed, and what is left without those rounds; empty where it was not."""
     if not comparison["disturbances"]:
-        return ""
+        return Text()
     calm = turned(comparison)["undisturbed"]
     if calm is None:
-        return "DISTURBED"
+        return Text("DISTURBED", "disturbed")
     ends = interval(calm["low"], calm["high"]) or "no interval"
-    return f"DISTURBED, without those rounds {figure(calm)} ({ends})"
+    left = f", without those rounds {figure(calm)} ({ends})"
+    return Text.assemble(("DISTURBED", "disturbed"), left)
 
 
 def together(document: Document) -> str:

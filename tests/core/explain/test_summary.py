@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from screens import on_screen
 
 from mbench.errors import MbenchError
 from mbench.explain.analysis import explain
@@ -89,7 +90,7 @@ def test_phases_make_the_difference(made_up):
     assert phases["backward"]["baseline_ms"] == pytest.approx(2.0)
     assert phases["update"]["baseline_ms"] == pytest.approx(1.02)
     assert sum(one["other_ms"] for one in found["phases"]) == pytest.approx(found["other_ms"])
-    said = FORMATS["table"](explain(made_up(times)))
+    said = on_screen(FORMATS["table"](explain(made_up(times))))
     assert "of it is found in the forward pass" in " ".join(said.split())
 
 
@@ -118,12 +119,12 @@ def test_stages_and_the_rest_make_the_difference(made_up):
     assert stages["back"]["baseline_ms"] == pytest.approx(2.0)
     assert not any("+" in one["operator"] for one in found["operators"])
     assert [one["phase"] for one in found["phases"]] == ["forward", "backward", "update"]
-    said = " ".join(FORMATS["table"](explanation).split())
+    said = " ".join(on_screen(FORMATS["table"](explanation)).split())
     assert "1.2 ms (1.2 .. 1.2) of it is found in the blocks of back." in said
     assert "0.3 ms (0.3 .. 0.3) is found outside all stages." in said
     assert "because" not in said
     for name in ("markdown", "csv", "html"):
-        assert "outside all stages" in FORMATS[name](explanation)
+        assert "outside all stages" in on_screen(FORMATS[name](explanation))
     assert "by depth" in FORMATS["html"](explanation)
 
 
@@ -137,7 +138,7 @@ def test_a_stage_that_one_of_them_lacks_leaves_depth_out(made_up):
     assert (found["stages"], found["rest"]) == ([], None)
     (missing,) = document["missing"]
     assert missing["part"].endswith(", back twice")
-    said = FORMATS["table"](explanation)
+    said = on_screen(FORMATS["table"](explanation))
     assert "by depth" not in said
     assert "tiny lacks" in said
     assert "Depth is left out" not in said
@@ -166,8 +167,8 @@ def test_a_phase_that_one_of_them_lacks_leaves_all_out(made_up):
 def test_what_no_operator_shows_is_named_in_every_format(made_up):
     explanation = explain(made_up(times))
     for render in FORMATS.values():
-        assert "linear" in render(explanation)
-    said = " ".join(FORMATS["table"](explanation).split())
+        assert "linear" in on_screen(render(explanation))
+    said = " ".join(on_screen(FORMATS["table"](explanation)).split())
     assert "A step of flaky takes 1.5 ms (1.5 .. 1.5) longer than one of tiny" in said
     assert "1 ms (1 .. 1) of it is found in linear." in said
     assert "is not attributed to any single operator" in said
@@ -178,7 +179,7 @@ def test_two_sets_make_no_interval(made_up):
     explanation = explain(made_up(times, sets=2))
     document = explanation.to_json()
     assert document["differences"][0]["difference_ms"]["low"] is None
-    assert "give --processes 3 or more" in FORMATS["table"](explanation)
+    assert "give --processes 3 or more" in on_screen(FORMATS["table"](explanation))
 
 
 def test_a_part_that_one_of_them_lacks_is_in_what_is_left(made_up):

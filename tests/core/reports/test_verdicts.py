@@ -49,7 +49,7 @@ FEW = {"low": None, "high": None, "process_pairs": 2, "verdict": "undetermined",
     ],
 )  # fmt: skip
 def test_sentences(known, said):
-    assert shown(comparison(**known), "torch", "tf") == said
+    assert str(shown(comparison(**known), "torch", "tf")) == said
 
 
 def entry(label, **axes):
@@ -77,7 +77,7 @@ TORCH = entry("torch")
     ],
 )  # fmt: skip
 def test_a_sentence_names_the_settings_that_differ(base, new, said):
-    assert sentence({"cases": [base, new]}, comparison(cases=[0, 1])) == said
+    assert str(sentence({"cases": [base, new]}, comparison(cases=[0, 1]))) == said
 
 
 FIRST = "each as its documentation shows first"
@@ -100,7 +100,7 @@ def test_how_both_are_set_up_stands_behind_their_names_and_the_interval_behind_i
     known, said
 ):
     made = comparison(**{"setup": "default", "cases": [0, 1], **known})
-    assert sentence({"cases": [TORCH, entry("tf")]}, made, ends=True) == said
+    assert str(sentence({"cases": [TORCH, entry("tf")]}, made, ends=True)) == said
 
 
 def then(ratio, low, high, *, contradicts=False, day=1):
@@ -204,7 +204,7 @@ def test_what_can_be_found_stands_beside_it_where_that_is_known():
     ],
 )  # fmt: skip
 def test_a_disturbance_is_said_with_what_is_left_without_it(known, said):
-    assert disturbed(comparison(**known)) == said
+    assert str(disturbed(comparison(**known))) == said
 
 
 def test_several_verdicts_are_said_to_hold_together():

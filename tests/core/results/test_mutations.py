@@ -10,6 +10,7 @@ from dataclasses import replace
 from importlib import import_module
 
 import pytest
+from screens import on_screen
 
 from mbench.cli.builtin import FORMATS, LAYOUTS
 from mbench.engine.outcome import CaseEnded
@@ -150,7 +151,7 @@ def changed(event, place, value):
 def render_all(document, whole):
     json.dumps(document, allow_nan=False)
     for name in FORMATS:
-        import_module(f"mbench.reports.{name}").render(document).encode()
+        on_screen(import_module(f"mbench.reports.{name}").render(document)).encode()
     for name in LAYOUTS:
         with suppress(MbenchError):  # it may have no row for such a run
             import_module(f"mbench.reports.compat_formats.{name}").render(document, format_="csv")

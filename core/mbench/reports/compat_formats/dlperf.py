@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mbench.contract import axes
 from mbench.reports.compat_formats.select import (
@@ -19,13 +19,16 @@ from mbench.reports.compat_formats.select import (
 )
 from mbench.reports.grid import Cell, Grid, speedup, write
 
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
 __all__ = ["render"]
 
 WITHIN = ("batch_size", "scale", "precision", "compiler", "variables")
 """The axes of a table's columns and rows; there is a table for each value of the others."""
 
 
-def render(document: dict[str, Any], /, *, format_: str) -> str:
+def render(document: dict[str, Any], /, *, format_: str) -> RenderableType:
     cases, grids = document["cases"], []
     for table in grouped(cases, lambda case: axes.key(case, less=WITHIN)):
         what = title(table[0], cases, less=WITHIN)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mbench.contract import axes
 from mbench.reports.compat_formats.select import (
@@ -18,6 +18,9 @@ from mbench.reports.compat_formats.select import (
 )
 from mbench.reports.grid import Cell, Grid, speedup, write
 
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
 __all__ = ["render"]
 
 WITHIN = ("batch_size", "scale", "precision")
@@ -26,7 +29,7 @@ WITHIN = ("batch_size", "scale", "precision")
 LATENCIES = {"Avg": "latency_mean", "50%": "p50", "90%": "p90", "95%": "p95", "99%": "p99"}
 
 
-def render(document: dict[str, Any], /, *, format_: str) -> str:
+def render(document: dict[str, Any], /, *, format_: str) -> RenderableType:
     cases = document["cases"]
     grids = []
     unsaid = {*WITHIN, "compiler", "variables", *(axes.MACHINE & axes.alike(cases))}

@@ -21,6 +21,8 @@ from mbench.stats import PERCENTILES
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from rich.console import RenderableType
+
 __all__ = ["OK", "metrics", "render", "return_code", "written"]
 
 OK, EXCEPTION, TIMEOUT = 0, 4, 124
@@ -66,13 +68,13 @@ class RankInfo:
         return f"{annotated}/{self.stem}/" if self.stem else f"{annotated}/"
 
 
-def render(document: dict[str, Any], /, *, format_: str) -> str:
+def render(document: dict[str, Any], /, *, format_: str) -> RenderableType:
     """jsonl: the summary of this node; json: a baseline; else the metrics as a table."""
     node = document["system"].get("hostname") or document["run"]
     return written(metrics(document), node=node, format_=format_)
 
 
-def written(found: Mapping[str, float | int], *, node: str, format_: str) -> str:
+def written(found: Mapping[str, float | int], *, node: str, format_: str) -> RenderableType:
     """Metrics by their full names, in one of the formats."""
     if format_ == "jsonl":
         return json.dumps({**found, "node": node}, allow_nan=False) + "\n"

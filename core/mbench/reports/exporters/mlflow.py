@@ -63,7 +63,7 @@ def write_run(client: MlflowClient, experiment: str, document: Document, folder:
         "mbench.version": document["mbench"],
         "mbench.status": document["status"],
         "mbench.command": " ".join(map(str, document["command"]))[:LONGEST],
-        "mlflow.note.content": "\n\n".join(verdict_lines(document)),
+        "mlflow.note.content": "\n\n".join(map(str, verdict_lines(document))),
     }
     run: str = client.create_run(experiment, run_name=document["run"], tags=tags).info.run_id
     for name in ("cpu", "hostname", "os"):

@@ -7,7 +7,7 @@ from typing import Any
 from mbench.reports.grid import Grid
 from mbench.reports.headline import against_first, compilers, shared, subject
 from mbench.reports.html.parts import LONG, Badge, Chart, Figure, Section
-from mbench.reports.remarks import equality, protocol_line
+from mbench.reports.remarks import equality, protocol_line, unproven
 from mbench.reports.text import interval
 from mbench.reports.verdicts import (
     disturbed,
@@ -48,9 +48,9 @@ def badges(document: Document) -> list[Badge]:
         found.append(
             Badge(
                 about=subject(document, comparison, less=less),
-                text=sentence(document, comparison, tier=not once),
-                details=[text for text in (of(comparison) for of in say) if text],
-                proof=equality(document, comparison),
+                text=str(sentence(document, comparison, tier=not once)),
+                details=[str(text) for text in (of(comparison) for of in say) if text],
+                proof=str(equality(document, comparison)),
                 proven=comparison["equal_work"] in EQUAL,
                 kind=KINDS.get(comparison["verdict"], "open"),
             )
@@ -71,7 +71,7 @@ def proof_cell(document: Document, comparison: Document) -> str:
     """Whether equal work is proven, and why not; the errors stand in the proof's own table."""
     if comparison["equal_work"] in EQUAL:
         return str(comparison["equal_work"])
-    return equality(document, comparison).removeprefix("equal work: ")
+    return str(unproven(document, comparison))
 
 
 COLUMNS = ("case", "framework", "baseline", "compilers", "ratio", "95 % interval", "pairs",
