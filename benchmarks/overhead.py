@@ -39,7 +39,7 @@ from statistics import fmean, median
 from typing import TYPE_CHECKING
 
 from mbench.contract.tier import TUNED
-from mbench.engine.variables import thread_variables
+from mbench.engine.isolation import thread_variables
 from mbench.environments.locate import find
 from mbench.machine import memory_layout
 from mbench.machine.system import usable_cores

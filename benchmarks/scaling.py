@@ -28,8 +28,8 @@ import psutil
 
 from mbench.contract.case import Case
 from mbench.contract.tier import TUNED
+from mbench.engine.isolation import thread_variables
 from mbench.engine.launch import launch
-from mbench.engine.variables import thread_variables
 from mbench.environments.locate import find
 from mbench.machine.system import usable_cores
 from mbench.plugins.manager import Plugins

@@ -133,13 +133,10 @@ CLIMBS: set[str] = {
     "contract/device.py -> machine",
     "contract/sketch.py -> workloads",
     "plugins/guards.py -> machine",
-    "plugins/hooks.py -> engine",
     "plugins/hooks.py -> reports",
-    "plugins/manager.py -> engine",
     "plugins/manager.py -> reports",
     "spec/adaptive.py -> measure",
     "spec/fixed_steps.py -> measure",
-    "spec/order.py -> engine",
 }
 """What still imports a higher layer."""
 

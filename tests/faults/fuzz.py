@@ -27,7 +27,7 @@ from mbench.cli.builtin import FORMATS, LAYOUTS
 from mbench.contract import wire
 from mbench.contract.adapter import FrameworkInfo
 from mbench.contract.reading import Malformed
-from mbench.engine.channel import Channel
+from mbench.engine.transport import Channel
 from mbench.errors import MbenchError
 from mbench.machine.sample import Sample
 from mbench.machine.system import describe_system

@@ -52,7 +52,10 @@ AT_WORK = {
         "imports = ('no_such_module',)\n    def requirements(self, *_): return ['-r/etc/passwd']",
         "'-r/etc/passwd' is no requirement",
     ),
-    "runtime_gone": ("runtime = 'no_such_module:Runtime'", "there is no module 'no_such_module'"),
+    "runtime_gone": (
+        "runtime = 'no_such_module:Runtime'",
+        "'no_such_module', which is not installed",
+    ),
     "runtime_less": ("runtime = 'mbench_rogue:Nothing'", "has no attribute 'Nothing'"),
 }
 """Frameworks that fall short once they are used: what they do, and what is said of it."""

@@ -14,10 +14,10 @@ from surroundings import PATIENCE, Surroundings, eventually
 from mbench.contract import wire
 from mbench.contract.case import Case
 from mbench.contract.rank import SINGLE
-from mbench.engine import channel, local, single
+from mbench.engine import local, single, transport
 from mbench.engine.outcome import CaseEnded
-from mbench.engine.program import Program
 from mbench.machine import process_end
+from mbench.plugins.launcher import Program
 from mbench.results.run import load_run
 from mbench.results.summary import summarize
 
@@ -155,7 +155,7 @@ def test_who_does_not_answer_is_ended_in_time(start, around, fault):
 
 def test_who_closes_the_pipe_and_stays_was_not_killed_by_others(start, monkeypatch):
     monkeypatch.setattr(single, "GOODBYE_SECONDS", 0.3)
-    with pytest.raises(CaseEnded, match="failed: the worker closed its pipe, and did not end"):
+    with pytest.raises(CaseEnded, match="failed: the worker closed its pipe but did not end"):
         start("close_the_replies").run(1)
 
 
@@ -169,7 +169,7 @@ def test_who_answers_twice_is_not_believed_the_second_time(start):
 
 def test_a_flood_is_bounded_and_the_last_words_stay(start, monkeypatch):
     monkeypatch.setattr(process_end, "MOST_BYTES", 2**22)
-    monkeypatch.setattr(channel, "LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(transport, "LOOK_SECONDS", 0.05)
     worker = start("flood")
     with pytest.raises(CaseEnded, match="its last words: that was all"):
         worker.run(1)

@@ -213,7 +213,7 @@ def children() -> set[psutil.Process]:
 
 
 def keeping() -> list[psutil.Process]:
-    """Keepers and workers of these tests, wherever they are: namespaces hide no process."""
+    """Agents and workers of these tests, wherever they are: namespaces hide no process."""
     found = []
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error):

@@ -76,7 +76,7 @@ def test_more_nodes_than_there_are(command):
     code, said = command("run", "tiny", *ONCE, "--scale", "3x1")
     assert code == 2
     assert said.count("\n") == 1
-    assert "3 are asked for" in said or "3 nodes are asked for" in said
+    assert "3 are requested" in said or "3 nodes are requested" in said
 
 
 def test_environments_are_built_on_each_node(command, kept):

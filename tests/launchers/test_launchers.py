@@ -57,7 +57,7 @@ def test_ranks_answer_from_where_they_should_be(start):
     for process in worker.processes:
         assert clusters.on_a_host(process.pid)
         has = psutil.Process(process.pid).environ()
-        assert made.keepers._token not in has.values()
+        assert made.agents._token not in has.values()
         assert not [name for name in has if name.startswith(("OMPI_", "SLURM_", "RAY_"))]
     worker.stop()
     worker.resume()
@@ -115,14 +115,16 @@ def test_a_rank_that_hangs(start):
 def test_an_engine_that_is_killed(start, around):
     made, worker = start()
     said = ("mpirun was killed", "srun was killed", "driver was killed")
-    broken(worker, made.keepers._job.process.kill, said=said)
+    broken(worker, made.agents._job.process.kill, said=said)
 
 
 def test_a_link_that_is_down(start, two):
     _, worker = start()
     cut = next(host for host in two if host.name == worker.processes[1].host)
     try:
-        broken(worker, lambda: cut.link("down"), said=("was not heard for 5 s",), rank=1)
+        broken(
+            worker, lambda: cut.link("down"), said=("no heartbeat from its agent for 5 s",), rank=1
+        )
         clusters.until(lambda: len(clusters.keeping()) <= 1, "gone", NOTICE)  # the other host's
     finally:
         cut.link("up")
@@ -174,7 +176,7 @@ def test_a_node_that_cannot_be_reached(around, monkeypatch, tmp_path):
     try:
         with pytest.raises(MbenchError) as caught:
             made(engines.program(tmp_path / "log"), engines.places(2, 1))
-        assert "of 2 keepers dialled in" in str(caught.value)
+        assert "of 2 agents connected" in str(caught.value)
         assert "mpirun exited with code" in str(caught.value)
     finally:
         made.close()

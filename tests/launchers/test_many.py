@@ -33,10 +33,10 @@ def test_many_ranks(tmp_path, monkeypatch):
     cluster = Cluster(engines.Here(), NODES)
     before = set(psutil.pids())
     try:
-        cluster.keepers.nodes()
+        cluster.agents.nodes()
         begin = time.monotonic()
         worker = cluster(program, engines.places(NODES, EACH))
-        print(f"{len(worker.processes)} ranks dialled in within {time.monotonic() - begin:.1f} s")
+        print(f"{len(worker.processes)} ranks connected within {time.monotonic() - begin:.1f} s")
         assert len({process.pid for process in worker.processes}) == NODES * EACH
         took = []
         for _ in range(10):
@@ -59,18 +59,18 @@ def test_many_ranks(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(("nodes", "each"), [(1, 8), (2, 16), (4, 32)])
 def test_real_ranks(tmp_path, monkeypatch, nodes, each):
-    """Of the tiny framework, with NumPy in each of them; a kill of a keeper leaves nothing."""
+    """Of the tiny framework, with NumPy in each of them; a kill of an agent leaves nothing."""
     monkeypatch.setenv("PYTHONPATH", engines.importable())
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     program = engines.program(tmp_path / "logs" / "log", timeout=120.0, OPENBLAS_NUM_THREADS="1")
     cluster = Cluster(engines.Here(), nodes)
     before = set(psutil.pids())
     try:
-        cluster.keepers.nodes()
+        cluster.agents.nodes()
         begin = time.monotonic()
         worker = cluster(program, engines.places(nodes, each))
         took = time.monotonic() - begin
-        print(f"{nodes}x{each}: dialled in within {took:.1f} s")
+        print(f"{nodes}x{each}: connected within {took:.1f} s")
         assert took < 10.0 * max(1, nodes * each / 32)  # here all nodes have the same few cores
         worker.start(wire.Start(runtime="mbench_tiny_flaky:FlakyRuntime", device="cpu", threads=1))
         worker.prepare(make_case(mode="train", scale=f"{nodes}x{each}"))
@@ -82,12 +82,12 @@ def test_real_ranks(tmp_path, monkeypatch, nodes, each):
         print(f"a message to all takes {min(took) * 1e3:.2f} ms a rank")
         assert min(took) < 5e-3
         assert len(worker.run(2).ranks) == nodes * each
-        os.kill(cluster.keepers.nodes()[-1].here.pid, signal.SIGKILL)
+        os.kill(cluster.agents.nodes()[-1].here.pid, signal.SIGKILL)
         begin = time.monotonic()
         with pytest.raises(CaseEnded) as caught:
             worker.run(10**7)
         assert caught.value.outcome == "crashed"
-        assert "its keeper is gone" in caught.value.reason or "broke" in caught.value.reason
+        assert "its agent is gone" in caught.value.reason or "broke" in caught.value.reason
         pids = {process.pid for process in worker.processes}
         while pids & living():
             assert time.monotonic() - begin < 10

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
     from mbench.contract.device import Device
     from mbench.contract.rank import RankInfo
-    from mbench.engine.program import Program
-    from mbench.engine.worker import Launcher, Worker
+    from mbench.plugins.launcher import Launcher, Program, Worker
     from mbench.reports.exporters.exporter import Exporter
     from mbench.reports.report import Report
 

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     import click
 
     from mbench.contract.scale import Scale
-    from mbench.engine.worker import Launcher
     from mbench.machine.records import Machine
+    from mbench.plugins.launcher import Launcher
     from mbench.spec.planning import Comparison
 
 __all__ = ["elsewhere", "launcher_of", "opened"]
 
 OPEN = "mbench.launchers"
-"""Where a command's context keeps those that it opened: their keepers are started once."""
+"""Where a command's context keeps those that it opened: their agents are started once."""
 LOCAL, WITH_HOSTS = "local", "mpi"
 SIGNS = {"SLURM_JOB_ID": "slurm", "RAY_ADDRESS": "ray"}
 """Variables around mbench that tell of a cluster, with its launcher."""

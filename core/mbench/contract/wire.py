@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from mbench.contract.adapter import FrameworkInfo
 from mbench.contract.case import Case
@@ -12,6 +13,9 @@ from mbench.contract.outcome import FAILURES
 from mbench.contract.rank import SINGLE, RankInfo
 from mbench.contract.reading import Malformed, read_fields
 from mbench.contract.trace import Traced
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 __all__ = [
     "Close",
@@ -314,13 +318,16 @@ def encode(message: object) -> bytes:
     return json.dumps(body, allow_nan=False, separators=(",", ":")).encode() + b"\n"
 
 
-def decode(line: bytes) -> object:
-    """The message of one line; raises Malformed naming what is wrong."""
+def decode(line: bytes, kinds: Mapping[str, type] = MESSAGES, *, lenient: bool = False) -> object:
+    """The message of one line; raises Malformed saying what is wrong.
+
+    `kinds` are those that may come, by name; if `lenient`, unknown fields are ignored.
+    """
     try:
         body = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise Malformed(f"not JSON: {line[:80]!r} ({error})") from None
     name = body.pop("message", None) if isinstance(body, dict) else None
-    if not isinstance(name, str) or name not in MESSAGES:
-        raise Malformed(f"not a message of ours: {line[:80]!r}")
-    return read_fields(MESSAGES[name], body, where=name)
+    if not isinstance(name, str) or name not in kinds:
+        raise Malformed(f"unknown message: {line[:80]!r}")
+    return read_fields(kinds[name], body, where=name, lenient=lenient)

@@ -1,7 +1,7 @@
-"""The keeper of one node: started by a cluster's own means, it starts, stops and ends workers.
+"""The agent of one node: launched by a cluster engine, it starts, stops and ends workers.
 
-It dials back to the parent, which its environment names. A worker gets a line of its own, which the
-keeper opens: what is asked and answered passes nobody between. Nothing of its workers outlives it.
+It connects to the parent, whose address is in its environment. It opens a separate connection for
+each worker, so that questions and answers go directly. None of its workers outlive it.
 
 Usage: python -m mbench.engine.agent
 """
@@ -29,50 +29,49 @@ from mbench.engine.agent_protocol import (
     Here,
     Launch,
     Launched,
-    Line,
     Sampled,
     Signal,
     Time,
     Unwatch,
     Watch,
 )
-from mbench.engine.descriptors import OF_KEPT, allow
-from mbench.engine.local import free_port
+from mbench.engine.isolation import OF_AGENT, allow_open_files, scratch, scratch_variables
+from mbench.engine.local import WorkerProcess, free_port
 from mbench.engine.machines import describe_machine
 from mbench.engine.outcome import CaseEnded
-from mbench.engine.process import WorkerProcess
-from mbench.engine.program import Program, package_files
-from mbench.engine.scratch import scratch, variables
 from mbench.engine.watching import Watcher
 from mbench.errors import MbenchError
 from mbench.machine.memory import available_bytes
 from mbench.machine.pace import paces
 from mbench.machine.process_end import bound, end_of, has_ended, last_words
+from mbench.plugins.launcher import Program, package_files
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["NUMBERS", "Keeper", "main"]
+    from mbench.engine.transport import Connection
+
+__all__ = ["NUMBERS", "NodeAgent", "main"]
 
 ALIVE_SECONDS = 1.0
 LOOK_SECONDS = 0.5
 ACCEPT_SECONDS = 20.0
 NUMBERS = ("MBENCH_NODE", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID")
-"""Variables in which an engine says which of its tasks this is, of one on each node."""
+"""Variables with which an engine numbers its tasks, one on each node."""
 ENGINES = ("MBENCH_NODE", "OMPI_", "PMI_", "PMIX_", "PRTE_", "RAY_", "SLURM_")
-"""How the names of engines' own variables begin. Frameworks take them for a cluster of theirs."""
+"""Prefixes of engines' own variables. Frameworks would take them for a cluster of their own."""
 
 
-class Keeper:
-    """Does what the parent says, until that hangs up or whoever started this one is gone."""
+class NodeAgent:
+    """Carries out the parent's requests until the connection closes or its own starter ends."""
 
-    def __init__(self, line: Line, parent: list[tuple[str, int]], token: str) -> None:
+    def __init__(self, line: Connection, parent: list[tuple[str, int]], token: str) -> None:
         self.line, self._parent, self._token = line, parent, token
         self.address: str = line.socket.getsockname()[0]
-        self._bodies: dict[int, WorkerProcess] = {}
+        self._processes: dict[int, WorkerProcess] = {}
         self._watcher = Watcher()
         self._ends: dict[int, int] = {}
-        """Descriptors that tell of a worker's end, by its key."""
+        """Descriptors that become readable when a worker ends, by its key."""
         self._started_by = os.getppid()
         self._over = threading.Event()
 
@@ -85,8 +84,8 @@ class Keeper:
         )  # fmt: skip
 
     def keep(self) -> None:
-        """Raises OSError, EOFError or Malformed once the parent is gone, or speaks otherwise."""
-        self.line.controls()
+        """Raises OSError, EOFError or Malformed once the parent is gone or sends nonsense."""
+        self.line.expect_prompt_receipt()
         threading.Thread(target=self._live, daemon=True).start()
         try:
             while os.getppid() == self._started_by:
@@ -95,11 +94,11 @@ class Keeper:
         finally:
             self._over.set()
             self._watcher.end()
-            for body in self._bodies.values():
+            for body in self._processes.values():
                 body.kill()
 
     def _turn(self) -> bool:
-        """What has come is done, and who has ended is told of; false after a goodbye."""
+        """Carry out pending requests and report ended workers; false after a goodbye."""
         for message in self.line.pending():
             if isinstance(message, Goodbye):
                 return False
@@ -108,7 +107,7 @@ class Keeper:
         for descriptor in (self.line.socket.fileno(), *self._ends.values()):
             poll.register(descriptor, select.POLLIN)
         ready = {descriptor for descriptor, _ in poll.poll(1e3 * LOOK_SECONDS)}
-        for key, body in list(self._bodies.items()):
+        for key, body in list(self._processes.items()):
             if self._ends[key] in ready if key in self._ends else has_ended(body.pid):
                 self._ended(key, *body.end())
             else:
@@ -123,10 +122,10 @@ class Keeper:
                 end = CaseEnded.of(error)
                 self.line.send(Ended(key=message.key, outcome=end.outcome, reason=end.reason))
             except (OSError, handshake.NotOurs) as error:
-                reason = f"its keeper could not connect it: {error}"
+                reason = f"the agent could not connect it: {error}"
                 self.line.send(Ended(key=message.key, outcome="failed", reason=reason))
         elif isinstance(message, Watch):
-            bodies = [self._bodies[key] for key in message.keys if key in self._bodies]
+            bodies = [self._processes[key] for key in message.keys if key in self._processes]
             if bodies:
                 self._watcher.begin([body.pid for body in bodies], bodies[0].device)
             self.line.send(Done(number=message.number))
@@ -139,7 +138,7 @@ class Keeper:
             self.line.send(Done(number=message.number, paces=paces()))
         elif isinstance(message, Signal):
             said = ""
-            if (body := self._bodies.get(message.key)) is not None:
+            if (body := self._processes.get(message.key)) is not None:
                 if message.what == "kill":
                     body.kill()
                     said = self._forget(message.key)
@@ -153,15 +152,15 @@ class Keeper:
             (file,) = package_files([module]).values()
             if handshake.digest([Path(file)]) != wanted:
                 raise MbenchError(
-                    f"{file} is not what the parent has of {module}; install the same, or put it "
-                    "on a shared path"
+                    f"{file} differs from the parent's {module}; install the same version, or put "
+                    "it on a shared path"
                 )
         program = Program(
             python=Path(message.python), modules=list(message.modules), device=message.device,
             variables=message.variables, steady_threads=message.steady_threads, timeout_seconds=0,
-            log=Path(variables()["TMPDIR"], f"{message.key}.log"),
+            log=Path(scratch_variables()["TMPDIR"], f"{message.key}.log"),
         )  # fmt: skip
-        allow(1, each=OF_KEPT)
+        allow_open_files(1, each=OF_AGENT)
         own = handshake.dial(self._parent, self._token, key=message.key).socket
         try:
             reads, writes = own.fileno(), os.dup(own.fileno())
@@ -171,7 +170,7 @@ class Keeper:
                 os.close(writes)
         finally:
             own.close()
-        self._bodies[message.key] = body
+        self._processes[message.key] = body
         if (descriptor := end_of(body.pid)) is not None:
             self._ends[message.key] = descriptor
         port = free_port(self.address)
@@ -182,46 +181,46 @@ class Keeper:
         self.line.send(Ended(key=key, outcome=outcome, reason=reason, said=said))
 
     def _forget(self, key: int) -> str:
-        """The last words of one that is over."""
+        """The end of the log of a worker that has ended."""
         if (descriptor := self._ends.pop(key, None)) is not None:
             os.close(descriptor)
-        log = self._bodies.pop(key).log
+        log = self._processes.pop(key).log
         said = last_words(log)
         log.unlink(missing_ok=True)
         return said
 
     def _live(self) -> None:
-        """Tell each second that we are there: whoever waits for an answer looks for that."""
+        """A heartbeat each second: the parent looks for it while it waits for an answer."""
         with contextlib.suppress(OSError):
             while not self._over.wait(ALIVE_SECONDS):
                 self.line.send(Alive(free_bytes=available_bytes()))
 
 
 def main() -> int:
-    """The exit code: 0 once the parent has said goodbye or is gone, 1 where it does not want us."""
+    """The exit code: 0 once the parent has said goodbye or is gone, 1 if it refuses this agent."""
     environment = dict(os.environ)
     for name in environment:
         if name.startswith(ENGINES):
             del os.environ[name]
-    try:  # no worker gets to see them
+    try:  # workers must not see them
         token = os.environ.pop(handshake.TOKEN)
         places = handshake.split(os.environ.pop(handshake.PARENT))
     except KeyError as error:
-        return refused(f"{error} is not set: mbench starts keepers, with what they need to know")
+        return refused(f"{error} is not set; agents are started by mbench, which sets it")
     try:
         line = handshake.dial(places, token)
-        keeper = Keeper(line, places, token)
-        line.send(keeper.here(environment))
+        agent = NodeAgent(line, places, token)
+        line.send(agent.here(environment))
         line.receive(Accepted, seconds=ACCEPT_SECONDS)
     except (OSError, EOFError, Malformed, handshake.NotOurs) as error:
         return refused(error)
     with scratch(), contextlib.suppress(OSError, EOFError, Malformed):
-        keeper.keep()
+        agent.keep()
     return 0
 
 
 def refused(reason: object) -> int:
-    print(f"mbench's keeper on {socket.gethostname()}: {reason}", file=sys.stderr)
+    print(f"mbench's agent on {socket.gethostname()}: {reason}", file=sys.stderr)
     return 1
 
 

@@ -1,4 +1,4 @@
-"""All keepers of one command: where they dial in, who has, and the job that started them."""
+"""The agents of one command: listens for them, greets them, and runs the job that starts them."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING
 import mbench
 from mbench.contract.reading import Malformed
 from mbench.engine import handshake
-from mbench.engine.agent_protocol import Accepted, Here, Line, Refused
+from mbench.engine.agent_protocol import Accepted, Here, Refused
 from mbench.engine.command import Command
 from mbench.engine.jobs import look
 from mbench.engine.node import Node
+from mbench.engine.transport import Connection
 from mbench.errors import MbenchError, reason_of
 
 if TYPE_CHECKING:
@@ -26,37 +27,37 @@ if TYPE_CHECKING:
 
     from mbench.engine.command import Engine
 
-__all__ = ["Keepers", "passed"]
+__all__ = ["Agents", "passed"]
 
 DIAL_IN_SECONDS = 60.0
-"""Of all keepers, from the engine's start on."""
+"""Until all agents have connected, from the engine's start on."""
 AT_ONCE = 64
-"""Connections that are being greeted: whoever says nothing is in nobody's way for long."""
+"""Connections that are greeted at the same time: a silent one blocks others only briefly."""
 TICK_SECONDS = 0.1
 
 
-class Keepers:
-    """Started when they are first needed, and anew once one is lost."""
+class Agents:
+    """Starts agents when they are first needed, and again after one is lost."""
 
     def __init__(self, engine: Engine, count: int) -> None:
         self.engine, self.count = engine, count
         self._token = secrets.token_hex(32)
         self._nodes: dict[int, Node] = {}
-        self._lines: dict[int, Line] = {}
-        """Of workers who were not taken yet, by key."""
+        self._lines: dict[int, Connection] = {}
+        """Connections of workers that have not been taken yet, by key."""
         self._awaited: set[int] = set()
         self._keys = itertools.count(1)
         self._listeners: list[socket.socket] = []
         self._job: Command | None = None
         self._refused = ""
-        self._knocks: list[str] = []
-        """Who else came, and what was wrong with it."""
+        self._rejected: list[str] = []
+        """Connections that were rejected, and why."""
         self._changed = threading.Condition()
         self._starting = threading.Lock()
         self._greeting = threading.Semaphore(AT_ONCE)
 
     def nodes(self) -> Sequence[Node]:
-        """By number, all of them there; raises MbenchError."""
+        """All nodes, by number; raises MbenchError."""
         with self._starting:
             there = [self._nodes[at] for at in sorted(self._nodes)]
             for node in there:
@@ -72,7 +73,7 @@ class Keepers:
             return there
 
     def trouble(self, nodes: Sequence[Node]) -> str:
-        """Why these are of no use any more, in words; empty where they are."""
+        """Why these nodes cannot be used any more; empty if they can."""
         lost = [node.trouble for node in nodes if node.trouble]
         job = self._job
         ended = job.ended() if job else ""
@@ -104,16 +105,16 @@ class Keepers:
                 self._changed.wait(TICK_SECONDS)
             ended = self._job.ended()
             if ended and not self._refused:
-                raise MbenchError(f"{self._who_came()}: {ended}")
+                raise MbenchError(f"{self._connected()}: {ended}")
             if time.monotonic() > deadline:
-                raise MbenchError(f"{self._who_came()} within {DIAL_IN_SECONDS:g} s")
+                raise MbenchError(f"{self._connected()} within {DIAL_IN_SECONDS:g} s")
             look()
 
-    def _who_came(self) -> str:
+    def _connected(self) -> str:
         came = ", ".join(node.host for node in self._nodes.values())
-        said = f"{len(self._nodes)} of {self.count} keepers dialled in"
-        said += f" (of {came})" if came else ""
-        return said + (f"; {self._knocks[-1]}" if self._knocks else "")
+        said = f"{len(self._nodes)} of {self.count} agents connected"
+        said += f" (from {came})" if came else ""
+        return said + (f"; {self._rejected[-1]}" if self._rejected else "")
 
     def _admit(self, listener: socket.socket) -> None:
         """Greet whoever connects, until the listener is closed."""
@@ -127,7 +128,7 @@ class Keepers:
 
     def _greet(self, connection: socket.socket, address: str) -> None:
         try:
-            line = Line(connection)
+            line = Connection(connection)
         except OSError:
             connection.close()
             self._greeting.release()
@@ -136,52 +137,52 @@ class Keepers:
             try:
                 key = handshake.challenged(line, self._token)
             finally:
-                self._greeting.release()  # whoever knows the token may take its time
+                self._greeting.release()  # one that knows the token may take its time
             if key:
                 self._worker(key, line)
             else:
-                self._keeper(line)
+                self._agent(line)
         except (handshake.NotOurs, Malformed, OSError, EOFError) as error:
             line.close()
             with self._changed:
-                self._knocks.append(f"{address} knocked, and {error}")
+                self._rejected.append(f"rejected connection from {address}: {error}")
                 self._changed.notify_all()
 
-    def _worker(self, key: int, line: Line) -> None:
+    def _worker(self, key: int, line: Connection) -> None:
         with self._changed:
             if key not in self._awaited:
-                raise handshake.NotOurs("is a worker that nobody awaits")
+                raise handshake.NotOurs("unexpected worker")
             self._awaited.discard(key)
             self._lines[key] = line
             self._changed.notify_all()
 
-    def _keeper(self, line: Line) -> None:
-        here = line.receive(Here, seconds=DIAL_IN_SECONDS)  # it is ours, and may be busy
+    def _agent(self, line: Connection) -> None:
+        here = line.receive(Here, seconds=DIAL_IN_SECONDS)  # it is ours, but may be busy
         with self._changed:
             number = len(self._nodes) if here.number is None else here.number
             wrong = unlike(here)
             if number in self._nodes or number >= self.count:
-                wrong = f"{here.host} is node {number}, of which there is one already"
+                wrong = f"{here.host} has the number {number}, which another node has"
             if wrong:
                 self._refused = wrong
                 line.send(Refused(reason=wrong))
                 line.close()
             else:
-                line.controls()
+                line.expect_prompt_receipt()
                 line.send(Accepted())
                 self._nodes[number] = Node(line, here, number)
-                name_apart(list(self._nodes.values()))
+                give_distinct_names(list(self._nodes.values()))
             self._changed.notify_all()
 
     def await_worker(self) -> int:
-        """The key of a worker who is about to dial in."""
+        """The key of a worker that is about to connect."""
         with self._changed:
             key = next(self._keys)
             self._awaited.add(key)
         return key
 
-    def taken(self, key: int) -> socket.socket | None:
-        """The line of a worker, once it has one; waits a moment for it."""
+    def take(self, key: int) -> socket.socket | None:
+        """The connection of a worker, once there is one; waits briefly for it."""
         with self._changed:
             if key not in self._lines:
                 self._changed.wait(TICK_SECONDS)
@@ -195,9 +196,9 @@ class Keepers:
                 line.close()
 
     def close(self) -> None:
-        """Send all keepers away, and end the engine's job. May be called more than once."""
+        """Dismiss all agents and end the engine's job. May be called more than once."""
         for listener in self._listeners:
-            with contextlib.suppress(OSError):  # what waits for a connection hears of it
+            with contextlib.suppress(OSError):  # wakes the thread that waits for connections
                 listener.shutdown(socket.SHUT_RDWR)
             listener.close()
         for node in self._nodes.values():
@@ -207,19 +208,19 @@ class Keepers:
         if self._job:
             self._job.close()
         self._listeners, self._job, self._refused = [], None, ""
-        self._nodes, self._lines, self._knocks = {}, {}, []
+        self._nodes, self._lines, self._rejected = {}, {}, []
 
 
 def passed(variables: Iterable[str]) -> list[str]:
-    """Names of what a process of ours needs on a node: `variables`, and those around mbench that
-    say where our own things lie.
+    """Names of the variables that our processes need on a node: `variables`, and those of mbench's
+    own process that say where its files are.
     """
     around = ("PYTHONPATH", "MBENCH_ENVIRONMENTS")
     return [*variables, *(name for name in around if name in os.environ)]
 
 
 def listening(address: str) -> socket.socket:
-    """At a port that the system picks; raises MbenchError where there is none."""
+    """A socket at a port that the system picks; raises MbenchError if there is none."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     try:
         return socket.create_server((address, 0), family=family, backlog=256)
@@ -229,7 +230,7 @@ def listening(address: str) -> socket.socket:
 
 
 def unlike(here: Here) -> str:
-    """How the mbench of a node differs from ours, in words; empty where it is the same."""
+    """How a node's mbench differs from ours; empty if it does not."""
     ours, theirs = (
         f"{version} ({digest})"
         for version, digest in (
@@ -240,13 +241,13 @@ def unlike(here: Here) -> str:
     if ours == theirs:
         return ""
     return (
-        f"{here.host} ({here.address}) has mbench {theirs}, and here is {ours}: install the same, "
-        "or put it on a shared path"
+        f"{here.host} ({here.address}) has mbench {theirs}, but this machine has {ours}: install "
+        "the same version, or put it on a shared path"
     )
 
 
-def name_apart(nodes: Sequence[Node]) -> None:
-    """By their addresses, where they have the same name; by their numbers, where those are too."""
+def give_distinct_names(nodes: Sequence[Node]) -> None:
+    """Add addresses to host names that are not unique, and numbers where those are not, either."""
     places = [(node.here.host, node.here.address) for node in nodes]
     for node, place in zip(nodes, places, strict=True):
         said = [node.here.address] if [host for host, _ in places].count(place[0]) > 1 else []

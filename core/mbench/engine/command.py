@@ -1,4 +1,4 @@
-"""The command by which a cluster's engine starts keepers, as a process that does not outlive us."""
+"""The command with which a cluster's engine starts agents; its process does not outlive ours."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import signal
 import subprocess
 from typing import TYPE_CHECKING, Protocol
 
-from mbench.engine.scratch import Folder
+from mbench.engine.isolation import TemporaryFolder
 from mbench.machine.process_end import bound, ending, last_words
 from mbench.machine.process_tree import VARIABLE, ProcessTree
 
@@ -19,30 +19,30 @@ __all__ = ["Command", "Engine", "gist"]
 
 LEAVE_SECONDS = 3.0
 LONGEST = 300
-OURS = "mbench's keeper on "
+OURS = "mbench's agent on "
 
 
 class Engine(Protocol):
-    """A cluster's own means to start one process on each of some nodes."""
+    """A cluster's own way to start one process on each of several nodes."""
 
     name: str
-    """Of what runs here, in words."""
+    """The name of its program, for messages."""
 
-    def command(self, nodes: int, keeper: Sequence[str], named: Sequence[str]) -> Sequence[str]:
-        """The words that start `keeper` on each node; it needs our variables of these names."""
+    def command(self, nodes: int, agent: Sequence[str], named: Sequence[str]) -> Sequence[str]:
+        """The command line that starts `agent` on each node with our variables of these names."""
 
 
 class Command:
-    """What an engine was told to do. It is ended with its children; who was started elsewhere ends
-    as it finds its parent gone.
+    """A running command of an engine. It is ended with its children; processes on other machines
+    end when they find their parent gone.
     """
 
     def __init__(self, name: str, words: Sequence[str], variables: Mapping[str, str]) -> None:
         """Raises OSError."""
         self.name = name
-        self._folder = Folder()
+        self._folder = TemporaryFolder()
         self.log = self._folder.path / "engine.log"
-        self._kin = ProcessTree()
+        self._tree = ProcessTree()
         held_by_watcher, self._leash = os.pipe()
         try:
             with self.log.open("ab") as output:
@@ -51,10 +51,10 @@ class Command:
                     stdin=subprocess.DEVNULL,
                     stdout=output,
                     stderr=output,
-                    env={**os.environ, **variables, VARIABLE: self._kin.mark},
-                    start_new_session=True,  # Ctrl-C is ours to hear
+                    env={**os.environ, **variables, VARIABLE: self._tree.mark},
+                    start_new_session=True,  # we handle Ctrl-C
                 )
-            self._watcher = self._kin.watcher(self.process.pid, held_by_watcher)
+            self._watcher = self._tree.watcher(self.process.pid, held_by_watcher)
         except BaseException:
             os.close(self._leash)
             self._folder.close()
@@ -63,7 +63,7 @@ class Command:
             os.close(held_by_watcher)
 
     def ended(self) -> str:
-        """How it ended, in words; empty while it runs."""
+        """How it ended; empty while it runs."""
         bound(self.log)
         code = self.process.poll()
         if code is None:
@@ -72,7 +72,7 @@ class Command:
         return f"{self.name} {ending(code)}" + (f", saying: {said}" if said else "")
 
     def close(self) -> None:
-        """Let it end by itself, in a moment, or end it. May be called more than once."""
+        """Wait briefly for it to end, then end it. May be called more than once."""
         if self._leash < 0:
             return
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -86,7 +86,7 @@ class Command:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             if self.process.poll() is None:
                 os.killpg(self.process.pid, signal.SIGKILL)
-        self._kin.kill()
+        self._tree.kill()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(LEAVE_SECONDS)
         os.close(self._leash)
@@ -95,9 +95,9 @@ class Command:
 
 
 def gist(said: str) -> str:
-    """What matters of an engine's words, in one line: a keeper's own, else those that came first.
+    """The relevant part of an engine's output, in one line: an agent's message, else the beginning.
 
-    Engines draw boxes around what they say, and tell what they did then.
+    Engines draw boxes around messages, and add what they did afterwards.
     """
     lines = [line.strip() for line in said.splitlines() if line.strip(" -=*")]
     if ours := next((line for line in lines if OURS in line), ""):

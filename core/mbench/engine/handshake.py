@@ -1,4 +1,4 @@
-"""How a keeper reaches its parent, and both prove to each other that they know the token."""
+"""How an agent reaches its parent, and how both prove that they know the token."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ import psutil
 
 import mbench
 from mbench.contract.reading import Malformed
-from mbench.engine.agent_protocol import Answer, Challenge, Line, Welcome
+from mbench.engine.agent_protocol import Answer, Challenge, Welcome
+from mbench.engine.transport import Connection
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -24,7 +25,7 @@ __all__ = ["PARENT", "TOKEN", "NotOurs", "addresses", "answered", "challenged", 
            "join", "our_digest", "split"]  # fmt: skip
 
 PARENT, TOKEN = "MBENCH_PARENT", "MBENCH_TOKEN"
-"""The variables by which a keeper is told where its parent listens, and the token."""
+"""Variables that tell an agent where its parent listens, and the token."""
 HANDSHAKE_SECONDS = 5.0
 CONNECT_SECONDS = 3.0
 AGAIN_SECONDS = 0.2
@@ -32,7 +33,7 @@ DIAL_SECONDS = 20.0
 
 
 class NotOurs(Exception):
-    """Whoever is at the other end is not who it should be; says what was seen."""
+    """The other end is not what it should be; says what was seen."""
 
 
 def proof(token: str, *words: object) -> str:
@@ -41,52 +42,52 @@ def proof(token: str, *words: object) -> str:
     return hmac.new(bytes.fromhex(token), said, hashlib.sha256).hexdigest()
 
 
-def challenged(line: Line, token: str, *, seconds: float = HANDSHAKE_SECONDS) -> int:
-    """The parent's side: the key of the worker whose line this is, or 0; raises NotOurs."""
+def challenged(line: Connection, token: str, *, seconds: float = HANDSHAKE_SECONDS) -> int:
+    """The parent's side: the key of the worker that connects, or 0; raises NotOurs."""
     nonce = secrets.token_hex(16)
     try:
         line.send(Challenge(nonce=nonce))
         answer = line.receive(Answer, seconds=seconds)
-        wanted = proof(token, "keeper", nonce, answer.nonce, answer.key)
+        wanted = proof(token, "agent", nonce, answer.nonce, answer.key)
         if not hmac.compare_digest(wanted.encode(), answer.proof.encode()):
             raise NotOurs("it does not know this command's token")
         line.send(Welcome(proof=proof(token, "parent", nonce, answer.nonce)))
     except (OSError, EOFError, Malformed) as error:
-        raise NotOurs(f"it is no keeper: {error}") from None
+        raise NotOurs(f"it is not an agent: {error}") from None
     return answer.key
 
 
-def answered(line: Line, token: str, *, key: int, seconds: float = HANDSHAKE_SECONDS) -> None:
-    """The keeper's side; raises NotOurs, or OSError."""
+def answered(line: Connection, token: str, *, key: int, seconds: float = HANDSHAKE_SECONDS) -> None:
+    """The agent's side; raises NotOurs, or OSError."""
     nonce = secrets.token_hex(16)
     try:
         asked = line.receive(Challenge, seconds=seconds)
         line.send(
-            Answer(nonce=nonce, key=key, proof=proof(token, "keeper", asked.nonce, nonce, key))
+            Answer(nonce=nonce, key=key, proof=proof(token, "agent", asked.nonce, nonce, key))
         )
         welcome = line.receive(Welcome, seconds=seconds)
     except EOFError:
-        raise NotOurs("the parent hung up: it has another token") from None
+        raise NotOurs("the parent closed the connection: it has another token") from None
     except Malformed as error:
-        raise NotOurs(f"what listens there is no mbench: {error}") from None
+        raise NotOurs(f"the process that listens there is not mbench: {error}") from None
     wanted = proof(token, "parent", asked.nonce, nonce)
     if not hmac.compare_digest(wanted.encode(), welcome.proof.encode()):
-        raise NotOurs("what listens there does not know the token")
+        raise NotOurs("the process that listens there does not know the token")
 
 
 def dial(
     places: Sequence[tuple[str, int]], token: str, *, key: int = 0, seconds: float = DIAL_SECONDS
-) -> Line:
-    """A line to the parent, which listens at one of `places`; raises NotOurs or OSError.
+) -> Connection:
+    """A connection to the parent, which listens at one of `places`; raises NotOurs or OSError.
 
-    A network may need a moment to come up; and one of those addresses may be somebody else's here.
+    A network may need a moment to come up, and one of the addresses may be another machine's here.
     """
     deadline = time.monotonic() + seconds
     while True:
         seen: list[Exception] = []
         for place in places:
             try:
-                line = Line(socket.create_connection(place, timeout=CONNECT_SECONDS))
+                line = Connection(socket.create_connection(place, timeout=CONNECT_SECONDS))
             except OSError as error:
                 seen.append(OSError(f"{join(place)}: {error.strerror or error}"))
                 continue
@@ -103,7 +104,7 @@ def dial(
 
 
 def addresses() -> list[str]:
-    """Those of this machine by which others may reach it, IPv4 first; its loopback where there is
+    """Addresses by which other machines may reach this one, IPv4 first; its loopback if there are
     none.
     """
     found: dict[socket.AddressFamily, list[str]] = {socket.AF_INET: [], socket.AF_INET6: []}
@@ -116,7 +117,7 @@ def addresses() -> list[str]:
 
 
 def local(address: str) -> bool:
-    """Whether it means nothing on another machine."""
+    """Whether it has no meaning on another machine."""
     return address.startswith(("127.", "169.254.", "fe80:")) or address == "::1"
 
 
@@ -131,7 +132,7 @@ def split(text: str) -> list[tuple[str, int]]:
 
 
 def digest(files: Iterable[Path]) -> str:
-    """Of what the files of Python hold, by name within their folder."""
+    """Of the contents of Python files, by name within their folder."""
     found = hashlib.sha256()
     for file in sorted(files):
         of_one = file.parent if file.name == "__init__.py" else file

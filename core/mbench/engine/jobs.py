@@ -1,4 +1,4 @@
-"""Jobs done side by side, in threads that end together: who waits for a worker looks here."""
+"""A thread pool whose jobs all end when its block does, even while they wait for a worker."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _thread = threading.local()
 
 
 class Jobs:
-    """What is done side by side; of one name, once."""
+    """Jobs that run side by side; of each name, once."""
 
     def __init__(self, pool: ThreadPoolExecutor) -> None:
         self._pool = pool
         self._begun: dict[str, Future[Any]] = {}
 
     def once(self, name: str, job: Callable[[], T]) -> Future[T]:
-        """What comes of `job`, or of the one that had this name before."""
+        """The future of `job`, or of the one that had this name before."""
         if name not in self._begun:
             self._begun[name] = self._pool.submit(job)
         return self._begun[name]
@@ -34,9 +34,9 @@ class Jobs:
 
 @contextmanager
 def together(most: int) -> Iterator[Jobs]:
-    """Does jobs, so many at once, the first ones first. When the block ends, so do those that run.
+    """Runs up to `most` jobs at once, in order. When the block ends, running jobs end, too.
 
-    Ctrl-C reaches the main thread alone; a worker that a job waits for ends with the job.
+    Ctrl-C reaches the main thread only; a worker that a job waits for ends with the job.
     """
     over = threading.Event()
     pool = ThreadPoolExecutor(most, initializer=_enter, initargs=(over,))

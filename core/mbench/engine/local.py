@@ -1,47 +1,171 @@
-"""Processes of this machine, each in a group of its own, behind a private pipe."""
+"""Workers on this machine: each process in its own group, behind private pipes."""
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import random
+import signal
 import socket
+import subprocess
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mbench.engine.channel import Channel
-from mbench.engine.descriptors import OF_LOCAL, allow
+from mbench.contract.device import HOST
+from mbench.contract.outcome import speaks_of_memory
+from mbench.engine import isolation, single
+from mbench.engine.isolation import OF_LOCAL, allow_open_files, own_cores
 from mbench.engine.jobs import look
-from mbench.engine.process import WorkerProcess
+from mbench.engine.outcome import CaseEnded
 from mbench.engine.single import SingleWorker
-from mbench.engine.worker import Process
+from mbench.engine.transport import Channel
 from mbench.engine.worker_group import WorkerGroup
 from mbench.errors import MbenchError
-from mbench.machine.process_end import bound, end_of
+from mbench.machine.devices import kind
+from mbench.machine.memory_layout import steadily
+from mbench.machine.process_end import bound, end_of, ending, has_ended, last_line
+from mbench.machine.process_tree import VARIABLE, ProcessTree
+from mbench.plugins.launcher import Process
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from mbench.contract.rank import RankInfo
-    from mbench.engine.outcome import CaseEnded
-    from mbench.engine.program import Program
-    from mbench.engine.worker import Worker
+    from mbench.plugins.launcher import Program, Worker
 
-__all__ = ["LocalWorker", "start"]
+__all__ = ["LocalWorker", "WorkerProcess", "start"]
+
+
+KILL_SECONDS = 10.0
+"""Longest wait for a process that cannot be killed while it hangs in the kernel."""
+
+
+class WorkerProcess:
+    """One process. Its id stays reserved until `kill` waits for it.
+
+    However our own process ends, this one ends, too, with its children.
+    """
+
+    def __init__(self, program: Program, place: RankInfo, *, reads: int, writes: int) -> None:
+        """Start it with its ends of the pipes; raises CaseEnded."""
+        self.log, self.device = program.log, program.device
+        self._tree = ProcessTree()
+        self._stopped = False
+        program.log.parent.mkdir(parents=True, exist_ok=True)
+        held_by_watcher, self._leash = os.pipe()
+        try:
+            threads = program.steady_threads
+            with contextlib.ExitStack() as stack:
+                output = stack.enter_context(program.log.open("ab"))
+                # Otherwise ranks are not pinned, as with launchers of frameworks: the exchange of
+                # gradients has threads of its own, which on one core would alternate with the
+                # computation in small pieces (JAX: 1.1 s a step instead of 0.8 s).
+                if threads:
+                    stack.enter_context(own_cores(place))
+                    stack.enter_context(steadily(threads))
+                self.process = subprocess.Popen(
+                    program.command(str(os.getpid()), str(reads), str(writes)),
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=output,
+                    pass_fds=(reads, writes),
+                    env={
+                        **os.environ,
+                        **isolation.scratch_variables(),
+                        **program.variables,
+                        **own_device(program.device, place),
+                        VARIABLE: self._tree.mark,
+                    },
+                )
+            self._watcher = self._tree.watcher(self.process.pid, held_by_watcher)
+        except BaseException as error:  # Ctrl-C too must leave no pipe open
+            os.close(self._leash)
+            if not isinstance(error, OSError):
+                raise
+            reason = f"{program.python} does not start: {error}"
+            raise CaseEnded("failed", reason, log=self.log) from None
+        finally:
+            os.close(held_by_watcher)
+        self.pid = self.process.pid
+
+    def stop(self) -> None:
+        if not self._stopped:
+            self.signal(signal.SIGSTOP)
+            self._tree.signal(signal.SIGSTOP)
+            self._stopped = True
+
+    def resume(self) -> None:
+        if self._stopped:
+            self._tree.signal(signal.SIGCONT)
+            self.signal(signal.SIGCONT)
+            self._stopped = False
+
+    def kill(self) -> None:
+        """Kill it and its children at once. May be called more than once."""
+        self._watcher.kill()  # it knows only ids, which another process may soon get
+        self._watcher.wait()
+        self.signal(signal.SIGKILL)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(KILL_SECONDS)
+        self._tree.kill()
+        if self._leash >= 0:
+            os.close(self._leash)
+            self._leash = -1
+        bound(self.log)
+
+    def signal(self, number: signal.Signals) -> None:
+        """To the group, and to the process, which may not have created it yet, or have left it."""
+        if self.process.returncode is None:
+            for send in (os.killpg, os.kill):
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    send(self.pid, number)
+
+    def leaves(self) -> bool:
+        """Whether it ends on its own in a moment; it is not reaped."""
+        deadline = time.monotonic() + single.GOODBYE_SECONDS
+        while not has_ended(self.pid):
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.01)
+        return True
+
+    def end(self) -> tuple[str, str]:
+        """Outcome and reason of one that has ended on its own; kills what it left behind.
+
+        It gets a moment first: a process that we kill has no exit status of its own.
+        """
+        if not self.leaves():
+            self.kill()
+            return "failed", "the worker closed its pipe but did not end"
+        self.kill()
+        reason = f"the worker {ending(self.process.returncode)}"
+        if said := last_line(self.log):
+            reason += f"; its last words: {said}"
+        return "oom" if speaks_of_memory(said) else "crashed", reason
+
+
+def own_device(device: str, place: RankInfo) -> Mapping[str, str]:
+    """The variables that let one of several processes see only its own device."""
+    if device == HOST or place.ranks == 1:
+        return {}
+    return kind(device).visible(place.local_rank)
+
 
 LOOPBACK = "127.0.0.1"
 GIVEN_PORTS = Path("/proc/sys/net/ipv4/ip_local_port_range")
 IANA_DYNAMIC = 49152
 LOWEST_PORT = 10240
-"""Services have theirs below it, most of them."""
+"""Most services have theirs below it."""
 PORTS_TRIED = 32
 
 
 def start(program: Program, places: Sequence[RankInfo], /) -> Worker:
-    """The launcher "local": all places are on this machine; raises CaseEnded."""
+    """The launcher "local": all processes run on this machine; raises CaseEnded."""
     if places[-1].local_ranks != len(places):
-        raise MbenchError("the launcher local starts processes of this machine only")
-    allow(len(places), each=OF_LOCAL)
+        raise MbenchError("the launcher local starts processes on this machine only")
+    allow_open_files(len(places), each=OF_LOCAL)
     workers: list[SingleWorker] = []
     try:
         for place in places:
@@ -59,7 +183,7 @@ class LocalWorker(SingleWorker):
     """One process behind a pipe each way."""
 
     def __init__(self, program: Program, place: RankInfo) -> None:
-        """Start `program`, which is still to be greeted; raises CaseEnded."""
+        """Start `program`; `greet` must follow. Raises CaseEnded."""
         self.log = program.log
         self.place = place
         self.address = f"{LOOPBACK}:{free_port()}" if place.ranks > 1 else ""
@@ -67,7 +191,7 @@ class LocalWorker(SingleWorker):
         worker_reads, requests = os.pipe()
         replies, worker_writes = os.pipe()
         try:
-            self.body = WorkerProcess(program, place, reads=worker_reads, writes=worker_writes)
+            self._body = WorkerProcess(program, place, reads=worker_reads, writes=worker_writes)
         except BaseException:  # Ctrl-C too must leave no pipe open
             os.close(requests)
             os.close(replies)
@@ -75,44 +199,44 @@ class LocalWorker(SingleWorker):
         finally:
             os.close(worker_reads)
             os.close(worker_writes)
-        self.process = self.body.process
+        self.process = self._body.process
         self._channel = Channel(
-            sends=requests, receives=replies, ends=end_of(self.body.pid), meanwhile=self.meanwhile
+            sends=requests, receives=replies, ends=end_of(self._body.pid), meanwhile=self.meanwhile
         )
-        self.processes = (Process(pid=self.body.pid),)
+        self.processes = (Process(pid=self._body.pid),)
 
     def meanwhile(self) -> None:
         bound(self.log)
         look()
 
     def _gone(self) -> CaseEnded:
-        outcome, reason = self.body.end()
+        outcome, reason = self._body.end()
         return self._end(outcome, reason)
 
     def stop(self) -> None:
-        self.body.stop()
+        self._body.stop()
         self._stopped = True
 
     def resume(self) -> None:
-        self.body.resume()
+        self._body.resume()
         self._stopped = False
 
     def kill(self) -> None:
-        self.body.kill()
+        self._body.kill()
         self._channel.close()
 
     def _leaves(self) -> bool:
-        return self.body.leaves()
+        return self._body.leaves()
 
 
 def free_port(address: str = LOOPBACK) -> int:
-    """One that nobody listens on there now; it is not kept from others until it is used.
+    """A port that nobody listens on there now; it is not reserved. Raises OSError.
 
-    The system hands out the ports of its own range to any connection: one of those may be taken
-    before it is used. Raises OSError.
+    It is outside the range from which the system assigns ports to connections, where it might be
+    taken before it is used.
     """
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    for port in (*random.sample(apart_from_given(), PORTS_TRIED), 0):
+    for port in (*random.sample(unassigned_ports(), PORTS_TRIED), 0):
         try:
             with socket.create_server((address, port), family=family) as taken:
                 found: int = taken.getsockname()[1]
@@ -124,8 +248,8 @@ def free_port(address: str = LOOPBACK) -> int:
     raise OSError(errno.EADDRINUSE, f"no port of {address} is free")
 
 
-def apart_from_given() -> range:
-    """The ports below those that the system hands out by itself."""
+def unassigned_ports() -> range:
+    """The ports below those that the system assigns on its own."""
     try:
         first = int(GIVEN_PORTS.read_text().split()[0])
     except (OSError, ValueError, IndexError):

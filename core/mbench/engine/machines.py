@@ -1,4 +1,4 @@
-"""The machines on which a launcher starts processes: what is asked for must be there, not here."""
+"""The machines on which a launcher starts processes."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from mbench.machine.system import describe_system, hardware_threads
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mbench.engine.worker import Launcher
+    from mbench.plugins.launcher import Launcher
 
 __all__ = ["describe_machine", "machines"]
 
 
 def machines(launcher: Launcher) -> Mapping[str, Machine]:
-    """By host, which is empty for this machine; raises MbenchError where one cannot be reached.
+    """By host, which is empty for this machine; raises MbenchError if one cannot be reached.
 
-    A launcher without a word on it starts processes here.
+    A launcher without `machines` starts processes here.
     """
     asked = getattr(launcher, "machines", None)
     return {"": describe_machine()} if asked is None else asked()
 
 
 def describe_machine() -> Machine:
-    """This machine, as a process that is started here finds it."""
+    """This machine, as a process on it sees it."""
     devices = []
     for name, kind in kinds().items():
         if seen := kind.seen():

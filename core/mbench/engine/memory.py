@@ -1,4 +1,4 @@
-"""What workers may take of the memory, and a watch that ends who takes more."""
+"""What workers may take of memory, on machines and devices; a watch ends those that take more."""
 
 from __future__ import annotations
 
@@ -6,37 +6,57 @@ import contextlib
 import os
 import signal
 import threading
+from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import psutil
 
+from mbench.contract.device import HOST
+from mbench.engine.machines import machines
+from mbench.machine.devices import accelerator
 from mbench.machine.memory import available_bytes
+from mbench.machine.sampler import family
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from types import TracebackType
 
-__all__ = ["SHARE", "MemoryWatch", "mib", "resident_bytes", "worker_limit_bytes"]
+    from mbench.contract.case import Case
+    from mbench.contract.device import Accelerator
+    from mbench.plugins.launcher import Launcher
+
+__all__ = [
+    "SHARE",
+    "DeviceMemory",
+    "MemoryWatch",
+    "allocator_bytes",
+    "device_memory_of",
+    "mib",
+    "resident_bytes",
+    "watch",
+    "worker_limit_bytes",
+]
+
 
 SHARE = 0.9
-"""Of the memory that is free, what workers may take."""
+"""The part of free memory that workers may take."""
 RESERVE = 0.04
-"""Of all memory, what must stay free; below it the machine would swap or kill."""
+"""The part of all memory that must stay free; with less, the machine would swap or kill."""
 SECONDS = 0.02
 
 
 def worker_limit_bytes(asked: int | None, *, workers: int = 1, held: int = 0) -> int:
-    """What one of `workers` that live side by side may hold on the CPU, if it has `held` now."""
+    """The limit on the CPU of one of `workers` that run side by side and holds `held` now."""
     free = int(available_bytes() * SHARE / workers) + held
     return free if asked is None else min(asked, free)
 
 
 class MemoryWatch:
-    """Kills a worker's process groups before they take what the machine cannot give.
+    """Kills a worker's process groups before they exhaust the machine's memory.
 
-    A limit on allocations is not enough: memory that is shared or mapped from files escapes it.
-    The watch looks every 20 ms from a thread of ours, so it is for workers that are tried, not
-    for those that are timed.
+    A limit on allocations is not enough: it misses memory that is shared or mapped from files. The
+    watch runs every 20 ms in a thread of ours, so it is for trials, not for timed workers.
     """
 
     def __init__(
@@ -46,9 +66,9 @@ class MemoryWatch:
         limit_bytes: int | None,
         besides: Callable[[], str] = lambda: "",
     ) -> None:
-        """`limit_bytes`: most resident memory; without it, only the machine's reserve is kept.
+        """`limit_bytes`: most resident memory; without it, only the machine's reserve is protected.
 
-        `besides` says why else they are to end, in words; empty where they are not.
+        `besides` returns another reason to end them; empty if there is none.
         """
         self.groups = groups
         self.limit_bytes = limit_bytes
@@ -78,19 +98,17 @@ class MemoryWatch:
             self.look()
 
     def look(self) -> None:
-        """Once now, and kill if it has to be: for what is over sooner than the thread looks."""
+        """Check once now: for workers that end before the thread looks."""
         with self._lock:
             if self.reason:
                 return
             used, free = sum(map(resident_bytes, self.groups)), available_bytes()
             self.largest_bytes = max(self.largest_bytes, used)
             if self.limit_bytes is not None and used > self.limit_bytes:
-                self.reason = (
-                    f"it held {mib(used)} of memory, and {mib(self.limit_bytes)} is its limit"
-                )
+                self.reason = f"it held {mib(used)} of memory; its limit is {mib(self.limit_bytes)}"
             elif free < self.reserve_bytes:
                 self.reason = (
-                    f"it held {mib(used)} of memory, and {mib(free)} was left for all others"
+                    f"it held {mib(used)} of memory, which left {mib(free)} for all others"
                 )
             else:
                 self.reason = self.besides()
@@ -101,7 +119,7 @@ class MemoryWatch:
 
 
 def resident_bytes(pid: int) -> int:
-    """Resident memory of a process and its children; 0 where it is gone."""
+    """Resident memory of a process and its children; 0 if it has ended."""
     total = 0
     with contextlib.suppress(psutil.Error):
         process = psutil.Process(pid)
@@ -113,3 +131,85 @@ def resident_bytes(pid: int) -> int:
 
 def mib(count: int) -> str:
     return f"{count / 2**20:,.0f} MiB"
+
+
+CONTEXT_BYTES = 512 * 2**20
+"""Taken by driver and libraries for a process, before the framework's allocator."""
+LEAST_BYTES = 64 * 2**20
+
+
+@dataclass(frozen=True)
+class DeviceMemory:
+    """Free memory of a case's fullest device before any worker started.
+
+    A batch size is searched and measured with the same share of it.
+    """
+
+    free_bytes: int
+    for_one: bool
+    """Whether a device allows a single process only."""
+    gpu: Accelerator | None = None
+    """The devices of this machine; None if workers run on others: their use cannot be seen from
+    here, and only the framework enforces their share.
+    """
+
+    def limit_bytes(self, asked: int | None, *, workers: int) -> int:
+        """The limit of each of `workers`."""
+        share = int(self.free_bytes * SHARE / workers)
+        return share if asked is None else min(asked, share)
+
+    def free_now(self) -> int:
+        memory = self.gpu.memory() if self.gpu else None
+        return memory[0] if memory else self.free_bytes
+
+    def excess(self, pids: Sequence[int], limit_bytes: int, *, free_before: int) -> str:
+        """Why processes hold too much; empty if they do not, or if it is unknown.
+
+        Not all memory is the allocator's, so a tenth more than the limit is allowed. Where the
+        driver hides processes, as in containers, all that was taken since `free_before` counts as
+        theirs.
+        """
+        if self.gpu is None:
+            return ""
+        ours = [process.pid for pid in pids for process in family(pid)]
+        held = self.gpu.held_bytes(ours)
+        if held is None:
+            held = free_before - self.free_now()
+        if held <= limit_bytes / SHARE:
+            return ""
+        return f"it held {mib(held)} of the GPU's memory; its share is {mib(limit_bytes)}"
+
+
+def device_memory_of(case: Case, launcher: Launcher) -> DeviceMemory | None:
+    """Of the devices that are visible to a case's processes; None on the CPU and if the driver does
+    not report it. Raises MbenchError if a machine cannot be reached.
+    """
+    if case.device == HOST:
+        return None
+    ranks = case.places.devices_per_node
+    there = dict(islice(machines(launcher).items(), case.places.nodes))
+    seen = [found for machine in there.values() if (found := machine.device(case.device))]
+    free = [count for found in seen for count in found.free_bytes[:ranks]]
+    if not free:
+        return None
+    gpu = accelerator(case.device, ranks=ranks) if "" in there else None
+    return DeviceMemory(min(free), any(found.for_one for found in seen), gpu)
+
+
+def watch(
+    groups: Sequence[int], *, limit_bytes: int | None, memory: DeviceMemory | None
+) -> MemoryWatch:
+    """For trials: `limit_bytes` is a limit of the device's memory if `memory` is given."""
+    if memory is None or limit_bytes is None:
+        return MemoryWatch(groups, limit_bytes=limit_bytes)
+    free_before = memory.free_now()
+    return MemoryWatch(
+        groups,
+        limit_bytes=None,
+        besides=lambda: memory.excess(groups, limit_bytes, free_before=free_before),
+    )
+
+
+def allocator_bytes(limit_bytes: int) -> int:
+    """The part of a worker's share that is left for the framework's own allocator."""
+    return max(LEAST_BYTES, limit_bytes - CONTEXT_BYTES)

@@ -1,4 +1,4 @@
-"""The launcher "mpi": keepers on hosts that mpirun reaches, by ssh or as it is set up to."""
+"""The launcher "mpi": agents on hosts that mpirun reaches, by ssh or as it is configured."""
 
 from __future__ import annotations
 
@@ -28,27 +28,27 @@ class Mpi:
     hosts: Sequence[str]
     name = "mpirun"
 
-    def command(self, nodes: int, keeper: Sequence[str], named: Sequence[str]) -> Sequence[str]:
+    def command(self, nodes: int, agent: Sequence[str], named: Sequence[str]) -> Sequence[str]:
         where = ",".join(f"{host}:1" for host in self.hosts[:nodes])
         passed = [word for name in named for word in ("-x", name)]
         return ["mpirun", "--host", where, "-n", str(nodes), "--map-by", "ppr:1:node",
-                "--bind-to", "none", *passed, *keeper]  # fmt: skip
+                "--bind-to", "none", *passed, *agent]  # fmt: skip
 
 
 def open(*, nodes: int, hosts: str, accelerators: int) -> Cluster:  # noqa: A001
-    """A launcher for so many nodes; raises UsageError where there are not."""
+    """A launcher for `nodes` nodes; raises UsageError if there are fewer."""
     names = hosts_in(hosts) if hosts else ()
     if not names:
         raise UsageError(
-            "--launcher mpi takes the hosts: --hosts a,b, or --hosts @FILE", option="--hosts"
+            "--launcher mpi needs the hosts: --hosts a,b or --hosts @FILE", option="--hosts"
         )
     if len(names) < nodes:
         raise UsageError(
-            f"--hosts names {len(names)}, and {nodes} nodes are asked for", option="--hosts"
+            f"--hosts names {len(names)}, but {nodes} nodes are requested", option="--hosts"
         )
     if not shutil.which("mpirun"):
         raise UsageError(
-            "--launcher mpi runs Open MPI's mpirun, which is not on the PATH: install Open MPI, on "
+            "--launcher mpi needs Open MPI's mpirun, which is not on the PATH: install Open MPI on "
             "all hosts",
             option="--launcher",
         )
@@ -62,14 +62,14 @@ def open(*, nodes: int, hosts: str, accelerators: int) -> Cluster:  # noqa: A001
     first = next(iter(asked.stdout.splitlines()), "nothing")
     if OURS not in asked.stdout:
         raise UsageError(
-            f"--launcher mpi knows Open MPI's mpirun, and this one says {first!r:.60}",
+            f"--launcher mpi needs Open MPI's mpirun, but this one reports {first!r:.60}",
             option="--launcher",
         )
     return Cluster(Mpi(names), nodes)
 
 
 def hosts_in(text: str) -> tuple[str, ...]:
-    """Of "a,b,c", or "@FILE" with a host in each line, as mpirun reads them; raises UsageError."""
+    """Of "a,b,c", or of "@FILE" with a host per line as for mpirun; raises UsageError."""
     if not text.startswith("@"):
         found = [part.strip() for part in text.split(",")]
     else:
@@ -80,10 +80,10 @@ def hosts_in(text: str) -> tuple[str, ...]:
             raise UsageError(f"--hosts {text}: {told}", option="--hosts") from None
         words = [line.partition("#")[0].split() for line in lines]
         found = [first for first, *_ in filter(None, words)]
-    # What begins with a sign would be an option of mpirun's; slots are a process of each of ours.
+    # A name that begins with a sign would be an option of mpirun; slots do not matter here.
     wrong = [host for host in found if not host or not host[0].isalnum() or not host.isprintable()]
     if wrong or not found:
-        raise UsageError(f"--hosts {text}: {(wrong or [''])[0]!r} is no host", option="--hosts")
+        raise UsageError(f"--hosts {text}: {(wrong or [''])[0]!r} is not a host", option="--hosts")
     names = tuple(host.partition(":")[0] if host.count(":") == 1 else host for host in found)
     if len(set(names)) < len(names):
         raise UsageError(f"--hosts {text} names a host twice", option="--hosts")

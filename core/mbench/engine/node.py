@@ -1,4 +1,4 @@
-"""A node as the parent sees it: by its keeper, who is told what to do and heard every second."""
+"""A node as the parent sees it: sends requests to its agent and follows its heartbeat."""
 
 from __future__ import annotations
 
@@ -26,28 +26,29 @@ from mbench.machine import sampler
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mbench.engine.agent_protocol import Here, Line
+    from mbench.engine.agent_protocol import Here
+    from mbench.engine.transport import Connection
 
 __all__ = ["OBEY_SECONDS", "Node"]
 
 SILENT_SECONDS = 5.0
-"""Of a keeper, after which its node is given up."""
+"""Without a heartbeat, after which a node is given up."""
 AWAY_SECONDS = 2.0
-"""Who has not looked for so long cannot tell silence from words that it did not hear."""
+"""After so long without reading, missing heartbeats prove nothing: we may have been stopped."""
 RARELY_SECONDS = 0.02
 OBEY_SECONDS = 5.0
 
 
 class Node:
-    """One keeper's end of the line that is ours. Once in trouble, it stays so."""
+    """Our end of one agent's connection. Once it is in trouble, it stays so."""
 
-    def __init__(self, line: Line, here: Here, number: int) -> None:
+    def __init__(self, line: Connection, here: Here, number: int) -> None:
         self.here, self.number = here, number
         self.host = here.host
         self.free_bytes = here.free_bytes
-        """Of memory, a second ago or less."""
+        """Free memory, up to a second ago."""
         self.trouble = ""
-        """Why nothing can be had of it any more, in words."""
+        """Why it cannot be used any more; empty if it can."""
         self._line = line
         self._lock = threading.RLock()
         self._numbers = count(1)
@@ -58,7 +59,7 @@ class Node:
         self._heard = self._looked = time.monotonic()
 
     def look(self, *, now: bool = False) -> None:
-        """Take what has been said; without `now`, not more often than is of use."""
+        """Read pending messages; without `now`, only if the last time was a while ago."""
         with self._lock:
             at = time.monotonic()
             if self.trouble or (at - self._looked < RARELY_SECONDS and not now):
@@ -71,14 +72,14 @@ class Node:
                     self._heard = at
                     self._take(message)
             except Malformed as error:
-                self.lose(f"its keeper speaks nonsense: {error}")
+                self.lose(f"its agent sent nonsense: {error}")
             except EOFError:
-                self.lose("its keeper is gone")
+                self.lose("its agent is gone")
             except OSError as error:
-                self.lose(f"the connection to its keeper broke: {error.strerror or error}")
+                self.lose(f"the connection to its agent broke: {error.strerror or error}")
             else:
                 if at - self._heard > SILENT_SECONDS:
-                    self.lose(f"its keeper was not heard for {SILENT_SECONDS:g} s")
+                    self.lose(f"no heartbeat from its agent for {SILENT_SECONDS:g} s")
 
     def _take(self, message: object) -> None:
         if isinstance(message, Alive):
@@ -97,7 +98,7 @@ class Node:
         return self._launched.get(key)
 
     def ended(self, key: int) -> Ended | None:
-        """How a worker ended by itself, as far as that was heard."""
+        """How a worker ended on its own, if that was reported."""
         return self._ended.get(key)
 
     def forget(self, key: int) -> None:
@@ -105,28 +106,28 @@ class Node:
         self._ended.pop(key, None)
 
     def send(self, message: object) -> None:
-        """If it cannot be sent, the node is in trouble."""
+        """The node is in trouble if it cannot be sent."""
         if self.trouble:
             return
         try:
             self._line.send(message)
         except OSError as error:
-            self.lose(f"the connection to its keeper broke: {error.strerror or error}")
+            self.lose(f"the connection to its agent broke: {error.strerror or error}")
 
     def tell(self, key: int, what: str) -> int:
-        """Let it stop, resume or kill a worker; the number by which `done` waits for that."""
+        """Request that a worker be stopped, resumed or killed; returns the number for `done`."""
         number = next(self._numbers)
         self.send(Signal(number=number, key=key, what=what))
         return number
 
     def watch(self, keys: Sequence[int]) -> int:
-        """Let it sample its machine and these workers; the number for `done`, as in `tell`."""
+        """Request samples of its machine and these workers; returns the number for `done`."""
         number = next(self._numbers)
         self.send(Watch(number=number, keys=list(keys)))
         return number
 
     def unwatch(self) -> int:
-        """No more; once that is done, `sampled` gives what it saw."""
+        """Stop that; once it is done, `sampled` returns the samples."""
         number = next(self._numbers)
         self.send(Unwatch(number=number))
         return number
@@ -135,20 +136,20 @@ class Node:
         return self._sampled.pop(number, sampler.Watch(cores=0, host=self.host))
 
     def time_paces(self) -> int:
-        """Let it time its core and its memory; what is done tells them."""
+        """Request the paces of its core and memory, which `done` returns."""
         number = next(self._numbers)
         self.send(Time(number=number))
         return number
 
     def done(self, number: int, what: str, *, seconds: float = OBEY_SECONDS) -> Done:
-        """Wait until it has done `what`, in words. A node in trouble does nothing."""
+        """Wait until it has done `what`, a phrase for messages. A node in trouble does nothing."""
         deadline = time.monotonic() + seconds
         while not self.trouble:
             self.look(now=True)
             if (done := self._done.pop(number, None)) is not None:
                 return done
             if time.monotonic() > deadline:
-                self.lose(f"its keeper did not {what} within {seconds:g} s")
+                self.lose(f"its agent did not {what} within {seconds:g} s")
             elif not self.trouble:
                 self._wait(0.05)
         return Done(number=number)
@@ -159,7 +160,7 @@ class Node:
         poll.poll(1e3 * seconds)
 
     def lose(self, trouble: str) -> None:
-        """Give it up. Its keeper ends all that it has, once it finds that it was hung up on."""
+        """Give it up. Its agent ends its workers once it finds the connection closed."""
         with self._lock:
             if not self.trouble:
                 self.trouble = trouble
@@ -167,4 +168,4 @@ class Node:
 
     def close(self) -> None:
         self.send(Goodbye())
-        self.lose("it was told goodbye")
+        self.lose("it was dismissed")

@@ -1,4 +1,4 @@
-"""How a case ends when it does not end well."""
+"""How a case ends when it fails."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["CaseEnded"]
 
 
 class CaseEnded(Exception):
-    """A case is over: its typed outcome, the reason in one line, and the log that tells more."""
+    """A case is over: its outcome, the reason in one line, and the log with details."""
 
     def __init__(self, outcome: str, reason: str, *, log: Path | None = None) -> None:
         assert outcome in OUTCOMES, outcome
@@ -27,5 +27,5 @@ class CaseEnded(Exception):
 
     @classmethod
     def of(cls, error: CaseEnded | MbenchError | Malformed) -> CaseEnded:
-        """`error` as the end of a case: what mbench refuses is a failure of that case."""
+        """`error` as the end of a case: a refusal by mbench is a failure of that case."""
         return error if isinstance(error, CaseEnded) else cls("failed", str(error))

@@ -1,7 +1,14 @@
-"""The launcher "ray": keepers on the nodes of a Ray cluster, each in a bundle of its own."""
+"""The launcher "ray": an agent in a task on each of several nodes of a Ray cluster.
+
+The tasks are held by a process of its own:
+
+Usage: python -m mbench.engine.ray count ACCELERATORS
+       python -m mbench.engine.ray keep NODES ACCELERATORS VARIABLE,... COMMAND...
+"""
 
 from __future__ import annotations
 
+import logging
 import os
 import subprocess
 import sys
@@ -14,33 +21,118 @@ from mbench.engine.command import gist
 from mbench.errors import UsageError, lacking
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 __all__ = ["Ray", "open"]
 
-MODULE = "mbench.engine.on_ray"
+
+PLACE_SECONDS = 30.0
+
+
+def bundle(accelerators: int) -> dict[str, float]:
+    """The resources of an agent: Ray hides devices from tasks that request none."""
+    return {"CPU": 1.0, **({"GPU": float(accelerators)} if accelerators else {})}
+
+
+def count(accelerators: int) -> int:
+    """The nodes that have the resources of an agent."""
+    import ray
+
+    wanted = bundle(accelerators)
+    return sum(
+        node["Alive"]
+        and all(node["Resources"].get(name, 0.0) >= least for name, least in wanted.items())
+        for node in ray.nodes()
+    )
+
+
+def task(number: int, words: Sequence[str], variables: Mapping[str, str]) -> int:
+    """Runs the agent within Ray's worker on a node; returns its exit code."""
+    import subprocess
+
+    environment = {**os.environ, **variables, "MBENCH_NODE": str(number)}
+    return subprocess.run(words, env=environment, stdin=subprocess.DEVNULL, check=False).returncode
+
+
+def keep(nodes: int, accelerators: int, words: Sequence[str], variables: Mapping[str, str]) -> str:
+    """Run a command on each node until all have ended or one has failed; returns the error."""
+    import ray
+    from ray.util.placement_group import placement_group, remove_placement_group
+    from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
+
+    wanted = bundle(accelerators)
+    group = placement_group([wanted] * nodes, strategy="STRICT_SPREAD")
+    try:
+        if not group.wait(PLACE_SECONDS):
+            free = f"{nodes} nodes that have {wanted} free"
+            return f"Ray found no {free} within {PLACE_SECONDS:g} s"
+        held = [
+            ray.remote(task)
+            .options(
+                num_cpus=wanted["CPU"],
+                num_gpus=wanted.get("GPU", 0),
+                max_retries=0,
+                scheduling_strategy=PlacementGroupSchedulingStrategy(
+                    placement_group=group, placement_group_bundle_index=number
+                ),
+            )
+            .remote(number, list(words), dict(variables))
+            for number in range(nodes)
+        ]
+        while held:
+            (first,), held = ray.wait(held, num_returns=1)
+            if code := ray.get(first):
+                ray.wait(held, num_returns=len(held), timeout=2.0)  # the others, if they end, too
+                return f"the command on a node exited with code {code}"
+        return ""
+    finally:
+        remove_placement_group(group)
+
+
+def main() -> int:
+    import ray
+
+    what, *rest = sys.argv[1:]
+    quiet = {"logging_level": logging.ERROR, "log_to_driver": what == "keep"}
+    ray.init(address=os.environ["RAY_ADDRESS"], namespace="mbench", **quiet)
+    if what == "count":
+        print(count(int(rest[0])))
+        return 0
+    nodes, accelerators, named, *words = rest
+    variables = {name: os.environ[name] for name in named.split(",") if name in os.environ}
+    if wrong := keep(int(nodes), int(accelerators), words, variables):
+        print(wrong, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
+
+
+MODULE = "mbench.engine.ray"
 ASK_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
 class Ray:
-    """A process of ours that asks Ray for the nodes: Ray's own threads stay out of mbench."""
+    """A driver in a separate process: Ray starts threads in it, and ends its tasks when it ends."""
 
     accelerators: int
     name = "Ray's driver"
 
-    def command(self, nodes: int, keeper: Sequence[str], named: Sequence[str]) -> Sequence[str]:
+    def command(self, nodes: int, agent: Sequence[str], named: Sequence[str]) -> Sequence[str]:
         return [sys.executable, "-m", MODULE, "keep", str(nodes), str(self.accelerators),
-                ",".join(named), *keeper]  # fmt: skip
+                ",".join(named), *agent]  # fmt: skip
 
 
 def open(*, nodes: int, hosts: str, accelerators: int) -> Cluster:  # noqa: A001
-    """A launcher for so many nodes; raises UsageError where Ray has fewer, or is not there."""
+    """A launcher for `nodes` nodes; raises UsageError if Ray has fewer or is not installed."""
     if find_spec("ray") is None:
         raise UsageError(f"--launcher ray: {lacking('Ray', extra='ray')}", option="--launcher")
     if not os.environ.get("RAY_ADDRESS"):
         raise UsageError(
-            "--launcher ray takes RAY_ADDRESS, the address of the cluster's head: host:6379",
+            "--launcher ray needs RAY_ADDRESS, the address of the cluster's head: host:6379",
             option="--launcher",
         )
     words = [sys.executable, "-m", MODULE, "count", str(accelerators)]
@@ -64,7 +156,7 @@ def open(*, nodes: int, hosts: str, accelerators: int) -> Cluster:  # noqa: A001
     if int(there) < nodes:
         having = f" with {accelerators} GPUs" if accelerators else ""
         raise UsageError(
-            f"this cluster of Ray has {there} nodes{having}, and {nodes} are asked for",
+            f"this Ray cluster has {there} nodes{having}, but {nodes} are requested",
             option="--scale",
         )
     return Cluster(Ray(accelerators), nodes)

@@ -1,4 +1,4 @@
-"""What holds for a worker of one process, wherever it runs: questions, answers, and its end."""
+"""A worker of one process, wherever it runs: questions, answers, and its end."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from mbench.contract import wire
 from mbench.contract.adapter import FrameworkInfo
 from mbench.contract.reading import Malformed
 from mbench.engine.outcome import CaseEnded
-from mbench.engine.worker import Worker
+from mbench.engine.worker import WorkerBase
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from mbench.contract.rank import RankInfo
-    from mbench.engine.channel import Channel
+    from mbench.engine.transport import Channel
 
 __all__ = ["SingleWorker"]
 
@@ -27,21 +27,21 @@ GOODBYE_SECONDS = 2.0
 T = TypeVar("T")
 
 
-class SingleWorker(Worker):
-    """One process behind a channel. Where it runs is for its heirs to say."""
+class SingleWorker(WorkerBase):
+    """One process behind a channel; subclasses say where it runs."""
 
     place: RankInfo
     address: str
     """Where its framework may listen for others, "address:port"."""
     _channel: Channel
     timeout: float
-    """Bounds each answer, unless a question says otherwise."""
+    """Longest wait for an answer, unless a question sets its own."""
     _stopped = False
     _leaving = False
-    """Whether it was told to leave: that it ends is no surprise."""
+    """Whether it was asked to end."""
 
     def greet(self) -> None:
-        """Wait for its first words; raises CaseEnded. Whatever ends the wait ends the process."""
+        """Wait for its first message; an interrupted wait ends the process. Raises CaseEnded."""
         try:
             with self._answering(self.timeout):
                 self._channel.receive(wire.Hello, seconds=self.timeout)
@@ -50,17 +50,17 @@ class SingleWorker(Worker):
             raise
 
     def tell(self, message: object, *, timeout: float | None = None) -> None:
-        """Send, and do not wait for the answer, which `hear` gives; raises CaseEnded."""
+        """Send without waiting for the answer, which `hear` returns; raises CaseEnded."""
         assert not self._stopped, "a stopped worker cannot answer"
-        if self.over:  # with what it was asked before, and there is more to ask
-            raise CaseEnded("failed", "its worker has ended before", log=self.log)
+        if self.over:  # in answer to an earlier question
+            raise CaseEnded("failed", "its worker has already ended", log=self.log)
         self._leaving = isinstance(message, wire.Close)
         limit = self.timeout if timeout is None else timeout
         with self._answering(limit):
             self._channel.send(message, seconds=limit)
 
     def hear(self, answer: type[T], *, timeout: float | None = None) -> T:
-        """The answer to what was told last; raises CaseEnded."""
+        """The answer to the last message; raises CaseEnded."""
         limit = self.timeout if timeout is None else timeout
         with self._answering(limit):
             reply = self._channel.receive(answer, seconds=limit)
@@ -88,7 +88,7 @@ class SingleWorker(Worker):
         return elapsed
 
     def check(self, elapsed: wire.Elapsed, *, due: int, waited: int) -> None:
-        """Raises CaseEnded, and ends the worker, where its times cannot be."""
+        """Raises CaseEnded and ends the worker if its times are impossible."""
         times = elapsed.nanoseconds
         if len(times) != due:
             raise self._nonsense(f"{len(times)} durations, where {due} are due")
@@ -102,17 +102,17 @@ class SingleWorker(Worker):
 
     @property
     def lost(self) -> bool:
-        """Whether its machine is, by which it ended before others could say that they miss it."""
+        """Whether its machine is lost, which may be why other workers failed."""
         return False
 
     @property
     def awaited(self) -> Collection[int]:
-        """Descriptors that are readable once it has answered, or ended."""
+        """Descriptors that are readable once it has answered or ended."""
         return self._channel.awaited
 
     @contextlib.contextmanager
     def _answering(self, limit: float) -> Iterator[None]:
-        """What goes wrong on the channel ends the worker, by a typed outcome."""
+        """Errors of the channel end the worker with an outcome."""
         try:
             yield
         except TimeoutError:
@@ -131,19 +131,19 @@ class SingleWorker(Worker):
 
     @abstractmethod
     def _gone(self) -> CaseEnded:
-        """How it ended, which is over by itself."""
+        """How it ended on its own."""
 
-    def foretell(self, what: str) -> None:
-        """Say that `stop`, `resume` or `kill` comes next, where that takes its time: of several
-        workers, all are told before one is waited for.
+    def announce(self, what: str) -> None:
+        """Announce `stop`, `resume` or `kill` where that takes time: all of several workers are
+        told before one is waited for.
         """
 
     def meanwhile(self) -> None:
-        """What is done now and then while an answer is awaited."""
+        """Called now and then while an answer is awaited."""
 
     @abstractmethod
     def _leaves(self) -> bool:
-        """Whether it ends by itself, in a moment."""
+        """Whether it ends on its own in a moment."""
 
     def close(self) -> None:
         try:
@@ -152,5 +152,5 @@ class SingleWorker(Worker):
                 with contextlib.suppress(CaseEnded):
                     self.ask(wire.Close(), wire.Closed, timeout=GOODBYE_SECONDS)
                     self._leaves()
-        finally:  # whoever presses Ctrl-C again wants no goodbyes
+        finally:  # a second Ctrl-C must not wait
             self.kill()

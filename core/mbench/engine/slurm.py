@@ -1,4 +1,4 @@
-"""The launcher "slurm": keepers on the nodes of the job that mbench runs in, started by srun."""
+"""The launcher "slurm": agents on the nodes of the surrounding job, started by srun."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ __all__ = ["Slurm", "open"]
 
 @dataclass(frozen=True)
 class Slurm:
-    """A step of one task on each node, which may use all of the node that the job has."""
+    """A step of one task per node, which may use all that the job has of the node."""
 
     name = "srun"
 
-    def command(self, nodes: int, keeper: Sequence[str], named: Sequence[str]) -> Sequence[str]:
-        # srun passes its own environment on; what a job step would inherit of srun's options from
-        # there, such as a limit of memory or of cores for a task, is the user's.
+    def command(self, nodes: int, agent: Sequence[str], named: Sequence[str]) -> Sequence[str]:
+        # srun passes its environment on; options of srun that a job step inherits from there, such
+        # as a limit of memory or cores per task, are the user's.
         return ["srun", f"--nodes={nodes}", f"--ntasks={nodes}", "--ntasks-per-node=1", "--overlap",
                 "--cpu-bind=none", "--kill-on-bad-exit=1", "--input=none", "--export=ALL",
-                *keeper]  # fmt: skip
+                *agent]  # fmt: skip
 
 
 def open(*, nodes: int, hosts: str, accelerators: int) -> Cluster:  # noqa: A001
-    """A launcher for so many nodes; raises UsageError where the job has fewer, or there is none."""
+    """A launcher for `nodes` nodes; raises UsageError if the job has fewer or there is no job."""
     if not shutil.which("srun"):
         raise UsageError(
-            "--launcher slurm runs Slurm's srun, which is not on the PATH", option="--launcher"
+            "--launcher slurm needs Slurm's srun, which is not on the PATH", option="--launcher"
         )
     if not os.environ.get("SLURM_JOB_ID"):
         raise UsageError(
@@ -45,8 +45,7 @@ def open(*, nodes: int, hosts: str, accelerators: int) -> Cluster:  # noqa: A001
     there = os.environ.get("SLURM_JOB_NUM_NODES", os.environ.get("SLURM_NNODES", ""))
     if there.isdecimal() and int(there) < nodes:
         raise UsageError(
-            f"this job of Slurm has {there} nodes, and {nodes} are asked for: salloc "
-            f"--nodes={nodes}",
+            f"this Slurm job has {there} nodes, but {nodes} are requested: salloc --nodes={nodes}",
             option="--scale",
         )
     return Cluster(Slurm(), nodes)

@@ -1,4 +1,4 @@
-"""Every machine is sampled where it is: this one from here, others by their keepers, alike."""
+"""Samples each machine on the machine itself: this one here, others by their agents."""
 
 from __future__ import annotations
 
@@ -6,30 +6,31 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from mbench.contract.device import HOST
-from mbench.engine.worker import pids_here
+from mbench.engine.worker import nodes_of
 from mbench.machine.devices import accelerator
 from mbench.machine.sampler import Sampler, Watch
+from mbench.plugins.launcher import pids_here
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from mbench.engine.worker import Worker
     from mbench.machine.pace import Paces
+    from mbench.plugins.launcher import Worker
 
 __all__ = ["Watcher", "paces", "watching"]
 
 
 class Watcher:
-    """A keeper's part: it looks at its machine as the parent does, from one word to the next."""
+    """An agent's side: samples its machine as the parent does its own, from `begin` to `end`."""
 
     def __init__(self) -> None:
         self._samplers: dict[tuple[str, int], Sampler] = {}
-        """By kind and number of devices: counters of energy go on from block to block."""
+        """By kind and number of devices: energy counters continue from block to block."""
         self._open = ExitStack()
         self._watch: Watch | None = None
 
     def begin(self, pids: Sequence[int], device: str = HOST) -> None:
-        """Whatever was watched before is over."""
+        """Begin to sample, instead of what was sampled before."""
         self.end()
         of_what = device, len(pids)
         if of_what not in self._samplers:
@@ -37,7 +38,7 @@ class Watcher:
         self._watch = self._open.enter_context(self._samplers[of_what].watching(pids))
 
     def end(self) -> Watch:
-        """What was seen, the last look included."""
+        """The samples, including a last one now."""
         self._open.close()
         seen, self._watch = self._watch, None
         return seen or Watch(cores=0)
@@ -45,31 +46,31 @@ class Watcher:
 
 @contextmanager
 def watching(worker: Worker, sampler: Sampler) -> Iterator[list[Watch]]:
-    """Sample all machines of a worker; at the end there is a Watch of each that was heard."""
+    """Sample all machines of a worker; at the end the list has a Watch of each that answered."""
     seen: list[Watch] = []
-    if not worker.kept:
+    if not nodes_of(worker):
         with sampler.watching(pids_here(worker)) as watch:
             yield seen
         seen.append(watch)
         return
-    begun = [(node, node.watch(keys)) for node, keys in worker.kept.items()]
+    begun = [(node, node.watch(keys)) for node, keys in nodes_of(worker).items()]
     try:
         for node, number in begun:
             node.done(number, "watch its workers")
         yield seen
     finally:
-        ended = [(node, node.unwatch()) for node in worker.kept]
+        ended = [(node, node.unwatch()) for node in nodes_of(worker)]
     for node, number in ended:
-        node.done(number, "tell what it saw")
+        node.done(number, "return its samples")
         watch = node.sampled(number)
         if len(watch.samples) > 1:  # or it was lost meanwhile
             seen.append(watch)
 
 
 def paces(worker: Worker, sampler: Sampler) -> Mapping[str, Paces]:
-    """How fast each machine of a worker is now, by host. None may run meanwhile."""
-    if not worker.kept:
+    """How fast each machine of a worker is now, by host. No worker may run meanwhile."""
+    if not nodes_of(worker):
         return {"": sampler.paces()}
-    asked = [(node, node.time_paces()) for node in worker.kept]
+    asked = [(node, node.time_paces()) for node in nodes_of(worker)]
     told = [(node, node.done(number, "time its paces")) for node, number in asked]
     return {node.host: done.paces for node, done in told if done.paces is not None}

@@ -1,4 +1,4 @@
-"""Several processes that act as one worker: what is asked is asked of all, and all must answer."""
+"""Several processes that act as one worker: all are asked, and all must answer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mbench.contract.adapter import FrameworkInfo
 from mbench.engine import single
 from mbench.engine.jobs import look
 from mbench.engine.outcome import CaseEnded
-from mbench.engine.worker import Worker
+from mbench.engine.worker import WorkerBase
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -25,13 +25,13 @@ __all__ = ["WorkerGroup", "named"]
 
 LOOK_SECONDS = 0.3
 GRACE_SECONDS = 5.0
-"""Of the others, once one has failed: what it was to exchange with them may never come."""
+"""For the others once one has failed: they may wait for it in vain."""
 
 T = TypeVar("T")
 
 
-class WorkerGroup(Worker):
-    """The processes of one case, by rank. The first of them that falls short ends them all."""
+class WorkerGroup(WorkerBase):
+    """The processes of one case, by rank. The first that fails ends them all."""
 
     def __init__(self, workers: Sequence[SingleWorker]) -> None:
         self.workers = workers
@@ -46,7 +46,7 @@ class WorkerGroup(Worker):
         return self._exchange(lambda _: message, answer, timeout)
 
     def start(self, message: wire.Start) -> FrameworkInfo:
-        """The framework as the first has it; all must have the same, wherever they run."""
+        """The description by the first; all must have the same versions."""
         peers = [one.address for one in self.workers]
 
         def told(worker: SingleWorker) -> wire.Start:
@@ -62,7 +62,7 @@ class WorkerGroup(Worker):
     def run(
         self, count: int, *, each: bool = False, lead: int = 0, timeout: float | None = None
     ) -> wire.Elapsed:
-        """The slowest one's times; with `each`, of every step the slowest's."""
+        """The slowest process's times; with `each`, the slowest one's of every step."""
         begin = time.perf_counter_ns()
         message = wire.TimeSteps(count=count, each=each, lead=lead)
         found = self.ask_all(message, wire.Elapsed, timeout=timeout)
@@ -76,16 +76,16 @@ class WorkerGroup(Worker):
                     raise
         times = [elapsed.nanoseconds for elapsed in found]
         slowest = [max(of_step) for of_step in zip(*times, strict=True)]
-        # Machines' clocks have nothing to do with each other; ours is the one that is written down.
+        # Clocks of machines are unrelated; ours is the one that is stored.
         start = found[0].start_nanoseconds if not self.processes[0].host else begin
         return wire.Elapsed(start_nanoseconds=start, nanoseconds=slowest, ranks=times)
 
     def _exchange(
         self, message: Callable[[SingleWorker], object], answer: type[T], timeout: float | None
     ) -> list[T]:
-        """Tell each, and hear all.
+        """Ask each and wait for all.
 
-        Raises CaseEnded by the first that falls short. Unless all have answered, all are ended.
+        Raises CaseEnded for the first that fails. Unless all have answered, all are ended.
         """
         limit = self._timeout if timeout is None else timeout
         answered = False
@@ -107,7 +107,7 @@ class WorkerGroup(Worker):
     def _hear(
         self, answer: type[T], limit: float
     ) -> tuple[dict[int, T], list[tuple[SingleWorker, CaseEnded]]]:
-        """Answers by rank, and what those say who failed and go on, the first to fail first."""
+        """Answers by rank, and the failures of those that go on, in order of time."""
         found: dict[int, T] = {}
         failed: list[tuple[SingleWorker, CaseEnded]] = []
         deadline = time.monotonic() + limit
@@ -141,35 +141,35 @@ class WorkerGroup(Worker):
 
     def _late(self, unheard: Collection[int], limit: float) -> CaseEnded:
         first = self.workers[min(unheard)]
-        who = "no rank" if len(unheard) == len(self.workers) else f"not {title(first)}"
-        reason = f"no answer within {limit:g} s: {who} has answered"
+        who = "any rank" if len(unheard) == len(self.workers) else title(first)
+        reason = f"no answer from {who} within {limit:g} s"
         return CaseEnded("timeout", reason, log=first.log)
 
     @property
-    def kept(self) -> Mapping[Node, Sequence[int]]:
+    def nodes(self) -> Mapping[Node, Sequence[int]]:
         found: dict[Node, list[int]] = {}
         for worker in self.workers:
-            for node, keys in worker.kept.items():
+            for node, keys in worker.nodes.items():
                 found.setdefault(node, []).extend(keys)
         return found
 
-    def room_bytes(self) -> int:
-        """On the machine that has least for each."""
+    def allowed_bytes(self) -> int:
+        """By the machine with the least for each."""
         if not any(process.host for process in self.processes):
-            return super().room_bytes()
-        least = min(worker.room_bytes() for worker in self.workers)
+            return super().allowed_bytes()
+        least = min(worker.allowed_bytes() for worker in self.workers)
         asked = self.memory_limit_bytes
         return least if asked is None else min(asked, least)
 
     def stop(self) -> None:
         for worker in self.workers:
-            worker.foretell("stop")
+            worker.announce("stop")
         for worker in self.workers:
             worker.stop()
 
     def resume(self) -> None:
         for worker in self.workers:
-            worker.foretell("resume")
+            worker.announce("resume")
         for worker in self.workers:
             worker.resume()
 
@@ -179,19 +179,19 @@ class WorkerGroup(Worker):
             if not any(worker.over for worker in self.workers):
                 with suppress(CaseEnded):
                     self.ask_all(wire.Close(), wire.Closed, timeout=single.GOODBYE_SECONDS)
-        finally:  # whoever presses Ctrl-C again wants no goodbyes
+        finally:  # a second Ctrl-C must not wait
             self.kill()
 
     def kill(self) -> None:
         for worker in self.workers:
-            worker.foretell("kill")
+            worker.announce("kill")
         for worker in self.workers:
             worker.kill()
 
 
 @contextmanager
 def named(worker: SingleWorker) -> Iterator[None]:
-    """Whatever ends it within tells which rank it was."""
+    """A failure within it says which rank it was."""
     try:
         yield
     except CaseEnded as end:
@@ -199,7 +199,7 @@ def named(worker: SingleWorker) -> Iterator[None]:
 
 
 def of(worker: SingleWorker, end: CaseEnded) -> CaseEnded:
-    """The same, with who it was."""
+    """The same, with its rank."""
     if worker.place.ranks == 1:
         return end
     who = f"rank {worker.place.rank} of {worker.place.ranks}"
@@ -207,16 +207,17 @@ def of(worker: SingleWorker, end: CaseEnded) -> CaseEnded:
 
 
 def title(worker: SingleWorker, who: str = "") -> str:
-    """Which rank it is, and on which machine, where that is another."""
+    """Its rank, and its machine if that is another."""
     host = worker.processes[0].host
     return (who or f"rank {worker.place.rank}") + (f" on {host}" if host else "")
 
 
 def unlike(one: FrameworkInfo, other: FrameworkInfo) -> str:
-    """What another process has of another version; empty where all is the same."""
+    """The first difference in versions; empty if there is none."""
     versions, others = ({"the framework": i.version, **i.versions} for i in (one, other))
     for name in {**versions, **others}:
         first, second = versions.get(name, "none"), others.get(name, "none")
         if first != second:
-            return f"it has {second} of {name}, and rank 0 has {first}; install the same on both"
+            here = f"it has {second} of {name}, but rank 0 has {first}"
+            return f"{here}; install the same version on both"
     return ""

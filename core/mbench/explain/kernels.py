@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from mbench.contract.device import HOST
+from mbench.engine.isolation import scratch
 from mbench.engine.outcome import CaseEnded
-from mbench.engine.scratch import scratch
 from mbench.explain.observe import Evidence, observe
 from mbench.measure.activity import PhaseBegan
 from mbench.measure.environment_pool import EnvironmentPool

@@ -10,8 +10,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
-from mbench.engine.device_memory import room_on
 from mbench.engine.jobs import together
+from mbench.engine.memory import device_memory_of
 from mbench.measure.activity import ComparisonBegan, RunPlanned
 from mbench.measure.execute import announce, environments_for
 from mbench.measure.rounds import Interleaved
@@ -40,7 +40,7 @@ def measure_breakdown(plan: Plan, comparisons: Sequence[Comparison], bench: RunC
     missing = announce(comparisons, bench)
     if not missing:
         return
-    bench = replace(bench, room=room_on(missing[0].entries[0].case, bench.launcher))
+    bench = replace(bench, room=device_memory_of(missing[0].entries[0].case, bench.launcher))
     protocol = bench.protocol
     assert isinstance(protocol, Adaptive)  # see check_protocol
     bench.listener.hear(RunPlanned(tuple(seconds_of_parts(protocol, len(missing)))))

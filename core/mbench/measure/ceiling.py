@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mbench.contract.case import Case
-    from mbench.engine.worker import Worker
     from mbench.environments.environment import Environment
     from mbench.measure.activity import Listener
+    from mbench.plugins.launcher import Worker
     from mbench.proofs.prove import Verifier
     from mbench.results.store import RunWriter
     from mbench.spec.planning import Entry

@@ -9,23 +9,23 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from mbench.contract import wire
-from mbench.engine.device_memory import watch
 from mbench.engine.launch import launch
+from mbench.engine.memory import watch
 from mbench.engine.outcome import CaseEnded
-from mbench.engine.worker import pids_here
 from mbench.measure.activity import PhaseBegan
 from mbench.measure.order import next_round
 from mbench.measure.trial import most
 from mbench.measure.warmup import warm_up
+from mbench.plugins.launcher import pids_here
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from mbench.contract.case import Case
-    from mbench.engine.worker import Worker
     from mbench.environments.environment import Environment
     from mbench.measure.run_context import RunContext
+    from mbench.plugins.launcher import Worker
     from mbench.spec.adaptive import Adaptive
     from mbench.spec.planning import Entry
 
@@ -141,7 +141,7 @@ class Contest:
             launcher=self.bench.launcher,
         )
         stack.callback(worker.close)
-        watched = watch(pids_here(worker), limit_bytes=self.limit_bytes, room=self.bench.room)
+        watched = watch(pids_here(worker), limit_bytes=self.limit_bytes, memory=self.bench.room)
         try:
             with watched:
                 worker.prepare(case)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mbench.contract.reading import Malformed
 from mbench.contract.tier import BEST
-from mbench.engine.device_memory import room_on
+from mbench.engine.memory import device_memory_of
 from mbench.engine.outcome import CaseEnded
 from mbench.errors import MbenchError
 from mbench.measure import facts
@@ -62,7 +62,7 @@ def announce(comparisons: Sequence[Comparison], bench: RunContext) -> list[Compa
 
 def measure(comparison: Comparison, bench: RunContext) -> None:
     """One comparison, once what it leaves open is found."""
-    bench = replace(bench, room=room_on(comparison.entries[0].case, bench.launcher))
+    bench = replace(bench, room=device_memory_of(comparison.entries[0].case, bench.launcher))
     labels = tuple(entry.label for entry in comparison.entries)
     bench.listener.hear(ComparisonBegan(comparison.title, labels))
     ended: Mapping[str, CaseEnded] = {}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from mbench.contract.axes import BACKWARD, FORWARD
 from mbench.contract.precision import PRECISIONS
+from mbench.engine.worker import nodes_of
 from mbench.proofs.tolerances import (
     CHANGED,
     DROPPED,
@@ -28,9 +29,9 @@ if TYPE_CHECKING:
     from mbench.contract.adapter import FrameworkInfo
     from mbench.contract.case import Case
     from mbench.engine.outcome import CaseEnded
-    from mbench.engine.worker import Worker
     from mbench.environments.environment import Environment
     from mbench.machine.records import System
+    from mbench.plugins.launcher import Worker
     from mbench.spec.planning import Comparison, Entry
 
 __all__ = ["cases", "draws_masks", "environment", "framework", "gates", "nodes", "outcome"]
@@ -115,7 +116,7 @@ def framework(entry: Entry, info: FrameworkInfo, system: System) -> Iterator[eve
 
 def nodes(entry: Entry, worker: Worker) -> Iterator[events.Node]:
     """The machines of a case, where they are not this one."""
-    for node in worker.kept:
+    for node in nodes_of(worker):
         ranks = [at for at, one in enumerate(worker.processes) if one.host == node.host]
         system = node.here.machine.system
         yield events.Node(case=entry.number, host=node.host, ranks=ranks, system=system)

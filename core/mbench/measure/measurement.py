@@ -14,13 +14,13 @@ from mbench.contract.reading import Malformed
 from mbench.engine.launch import launch
 from mbench.engine.outcome import CaseEnded
 from mbench.engine.watching import watching
-from mbench.engine.worker import pids_here
 from mbench.machine.devices import accelerator
 from mbench.measure import facts
 from mbench.measure.activity import CaseStopped, PhaseBegan
 from mbench.measure.evidence_collector import EvidenceCollector
 from mbench.measure.rounding import STEPS, ask_rounding, unexplained
 from mbench.measure.trial import most
+from mbench.plugins.launcher import pids_here
 from mbench.results import events
 
 if TYPE_CHECKING:
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from contextlib import ExitStack
 
     from mbench.contract.adapter import FrameworkInfo
-    from mbench.engine.worker import Worker
     from mbench.environments.environment import Environment
     from mbench.machine.pace import Paces
     from mbench.measure.run_context import RunContext
     from mbench.measure.warmup import Warmup
+    from mbench.plugins.launcher import Worker
     from mbench.spec.planning import Comparison, Entry
     from mbench.spec.protocol import Protocol
 

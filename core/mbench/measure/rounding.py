@@ -18,7 +18,7 @@ from mbench.results.validity import doubts, fewness
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from mbench.engine.worker import Worker
+    from mbench.plugins.launcher import Worker
     from mbench.results.records import Run
     from mbench.spec.planning import Entry
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from mbench.engine.isolation import inherited_variables, scratch
 from mbench.engine.machines import machines
-from mbench.engine.scratch import scratch
-from mbench.engine.variables import inherited
 from mbench.errors import MbenchError, reason_of
 from mbench.machine.sampler import Sampler
 from mbench.machine.system import describe_system
@@ -132,4 +131,4 @@ def found_before(
 def system_of(order: Order) -> System:
     """This machine, with what its workers would inherit."""
     adapters = [entry.adapter for comparison in order.comparisons for entry in comparison.entries]
-    return describe_system(inherited(adapters))
+    return describe_system(inherited_variables(adapters))

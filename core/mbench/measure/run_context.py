@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from mbench.engine.device_memory import DeviceMemory
-    from mbench.engine.worker import Launcher
+    from mbench.engine.memory import DeviceMemory
     from mbench.machine.sampler import Sampler
     from mbench.measure.activity import Listener
     from mbench.measure.ceiling import Ceilings
     from mbench.measure.environment_pool import EnvironmentPool
+    from mbench.plugins.launcher import Launcher
     from mbench.results.records import Run
     from mbench.results.store import RunWriter
     from mbench.spec import protocol

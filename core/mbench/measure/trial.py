@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mbench.contract import wire
-from mbench.engine.device_memory import watch
 from mbench.engine.launch import launch
+from mbench.engine.memory import watch
 from mbench.engine.outcome import CaseEnded
-from mbench.engine.worker import pids_here
+from mbench.plugins.launcher import pids_here
 from mbench.results.search_attempts import Tried
 
 if TYPE_CHECKING:
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mbench.contract.case import Case
-    from mbench.engine.device_memory import DeviceMemory
-    from mbench.engine.worker import Launcher
+    from mbench.engine.memory import DeviceMemory
     from mbench.environments.environment import Environment
+    from mbench.plugins.launcher import Launcher
     from mbench.spec.planning import Entry
 
 __all__ = ["most", "said", "try_case"]
@@ -73,7 +73,7 @@ def try_case(
     except CaseEnded as end:
         return Tried(value=value, outcome=end.outcome, reason=end.reason)
     try:
-        with watch(pids_here(worker), limit_bytes=limit_bytes, room=room) as watched:
+        with watch(pids_here(worker), limit_bytes=limit_bytes, memory=room) as watched:
             worker.prepare(case)
             seconds = []
             for _ in range(STEPS):

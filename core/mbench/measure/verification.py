@@ -7,9 +7,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mbench.engine import local
+from mbench.engine.isolation import scratch, temporary_folder
 from mbench.engine.machines import machines
 from mbench.engine.outcome import CaseEnded
-from mbench.engine.scratch import folder, scratch
 from mbench.errors import MbenchError
 from mbench.machine.process_end import last_words
 from mbench.measure.activity import (
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from mbench.engine.worker import Launcher
     from mbench.environments.environment import Environment
     from mbench.measure.activity import Listener
     from mbench.measure.run_context import RunContext
+    from mbench.plugins.launcher import Launcher
     from mbench.results.store import RunWriter
     from mbench.spec.planning import Comparison, Entry
 
@@ -164,7 +164,7 @@ def verify(
     results: dict[int, CaseProof] = {}
     interrupted = False
     with (
-        folder() as logs,
+        temporary_folder() as logs,
         scratch(),
         Verifier(launcher, timeout=timeout, fresh=fresh, quick=quick) as verifier,
     ):
@@ -230,7 +230,7 @@ class CaseVerification:
         label = proven.entry.label
         if proven.outcome != "ok":
             return Located(f"not located: {label} is not proven itself")
-        with folder() as logs:
+        with temporary_folder() as logs:
             sides = [
                 (one.adapter, self.environments.of(one), one.case, logs / f"{one.number}.log")
                 for one in (result.entry, proven.entry)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from mbench.contract.adapter import Adapter
     from mbench.contract.device import Device
-    from mbench.engine.worker import Launcher
+    from mbench.plugins.launcher import Launcher
     from mbench.reports.exporters.exporter import Exporter
     from mbench.reports.report import Report
 

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 from mbench import workloads
 from mbench.contract.reading import read_fields
 from mbench.contract.tier import tier_of
-from mbench.engine.program import package_files
-from mbench.engine.variables import inherited
+from mbench.engine.isolation import inherited_variables
 from mbench.machine.devices import accelerator
 from mbench.machine.system import cpu_model
+from mbench.plugins.launcher import package_files
 from mbench.results.proof import RememberedProof
 from mbench.results.runfile import small_text
 
@@ -56,7 +56,7 @@ def key(adapter: Adapter, environment: Environment, case: Case) -> str:
         adapter.name,
         str(environment.python),
         sorted(environment.packages.items()),
-        inherited([adapter]),
+        inherited_variables([adapter]),
         cpu_model(),
         device_and_driver(case.device),
         code_digest(adapter, case.workload, case.model, case.resolve().family),

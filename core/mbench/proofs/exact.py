@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mbench.contract.case import Case
-    from mbench.engine.worker import Worker
+    from mbench.plugins.launcher import Worker
     from mbench.proofs.observer import Observer
 
 __all__ = ["exact_pass"]

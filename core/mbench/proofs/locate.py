@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from mbench.contract.adapter import Adapter
     from mbench.contract.case import Case
-    from mbench.engine.worker import Launcher, Worker
     from mbench.environments.environment import Environment
+    from mbench.plugins.launcher import Launcher, Worker
     from mbench.workloads.workload import Tensor
 
     Side = tuple[Adapter, Environment, Case, Path]

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from mbench.contract.adapter import Adapter
     from mbench.contract.case import Case
-    from mbench.engine.worker import Launcher, Worker
     from mbench.environments.environment import Environment
+    from mbench.plugins.launcher import Launcher, Worker
     from mbench.proofs.judge import CheckResult
     from mbench.proofs.worker_pool import Idle
     from mbench.workloads.workload import Workload

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from mbench.contract.reading import Malformed
 from mbench.engine import local
-from mbench.engine.device_memory import room_on
 from mbench.engine.jobs import together
-from mbench.engine.memory import worker_limit_bytes
+from mbench.engine.memory import device_memory_of, worker_limit_bytes
 from mbench.engine.outcome import CaseEnded
 from mbench.errors import MbenchError
 from mbench.machine.system import hardware_threads
@@ -28,10 +27,10 @@ if TYPE_CHECKING:
 
     from mbench.contract.adapter import Adapter
     from mbench.contract.case import Case
-    from mbench.engine.device_memory import DeviceMemory
     from mbench.engine.jobs import Jobs
-    from mbench.engine.worker import Launcher
+    from mbench.engine.memory import DeviceMemory
     from mbench.environments.environment import Environment
+    from mbench.plugins.launcher import Launcher
     from mbench.proofs.judge import CheckResult
 
 __all__ = ["Verifier", "prove"]
@@ -85,7 +84,7 @@ class Verifier:
                 known[request] = replace(remembered, remembered=True)
             else:
                 provers[request] = prover
-        memory = room_on(requests[0].case, self.launcher) if requests else None
+        memory = device_memory_of(requests[0].case, self.launcher) if requests else None
         workers = at_once(provers.values(), memory)
         if memory is not None:
             for prover in provers.values():

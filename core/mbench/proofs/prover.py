@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from mbench.contract.case import Case
     from mbench.engine.jobs import Jobs
-    from mbench.engine.worker import Launcher
+    from mbench.plugins.launcher import Launcher
     from mbench.proofs.observer import ProofRequest, Proving
     from mbench.proofs.worker_pool import Idle
 

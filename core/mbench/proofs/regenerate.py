@@ -36,7 +36,7 @@ from mbench.spec.selection import load_workload, reference_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mbench.engine.worker import Worker
+    from mbench.plugins.launcher import Worker
 
 __all__ = ["main"]
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mbench.contract import wire
-    from mbench.engine.worker import Worker
+    from mbench.plugins.launcher import Worker
     from mbench.proofs.observer import Observer
     from mbench.workloads.given import GivenWorkload
 

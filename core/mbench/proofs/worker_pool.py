@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator
 
     from mbench.contract.adapter import FrameworkInfo
-    from mbench.engine.worker import Worker
+    from mbench.plugins.launcher import Worker
 
     Launched: TypeAlias = tuple[Worker, FrameworkInfo]
 

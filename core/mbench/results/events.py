@@ -223,7 +223,7 @@ class Node(OfCase):
     ranks: list[Number]
     """Those that run there."""
     system: System
-    """What its keeper found there."""
+    """What its agent found there."""
 
 
 @dataclass(frozen=True, kw_only=True)

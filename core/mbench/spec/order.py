@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mbench.engine.worker import Launcher
+    from mbench.plugins.launcher import Launcher
     from mbench.spec.planning import Comparison
     from mbench.spec.protocol import Protocol
 

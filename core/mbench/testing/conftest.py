@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mbench.engine.scratch import scratch
+from mbench.engine.isolation import scratch
 from mbench.environments.locate import find
 from mbench.errors import MbenchError
 from mbench.machine.devices import usual
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mbench.contract.adapter import Adapter
-    from mbench.engine.worker import Worker
+    from mbench.plugins.launcher import Worker
     from mbench.spec.framework import FrameworkSpec
 
 PLUGINS = pytest.StashKey[Plugins]()

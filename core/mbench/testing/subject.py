@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from mbench.contract.adapter import Adapter
     from mbench.contract.case import Case
-    from mbench.engine.worker import Worker
     from mbench.environments.environment import Environment
+    from mbench.plugins.launcher import Worker
 
 __all__ = ["Subject", "ended", "observe"]
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mbench.contract.case import Case
-    from mbench.engine.worker import Worker
+    from mbench.plugins.launcher import Worker
     from mbench.testing.subject import Subject
 
 REPEATS = 7

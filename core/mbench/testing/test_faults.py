@@ -14,7 +14,7 @@ from mbench.testing.tampered import tampered
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mbench.engine.worker import Worker
+    from mbench.plugins.launcher import Worker
     from mbench.testing.subject import Subject
 
 

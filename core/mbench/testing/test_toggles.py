@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from mbench.contract.case import Case
-    from mbench.engine.worker import Worker
+    from mbench.plugins.launcher import Worker
     from mbench.testing.subject import Subject
 
 LEAST_EFFECT = {"fp64": 0.0, "fp32": 1e-9, "tf32": 1e-6}

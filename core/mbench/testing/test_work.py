@@ -16,7 +16,7 @@ from mbench.testing.tampered import PARAMETERS, tampered
 
 if TYPE_CHECKING:
     from mbench.contract.wire import Observation
-    from mbench.engine.worker import Worker
+    from mbench.plugins.launcher import Worker
     from mbench.testing.subject import Subject
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from mbench.cli.builtin import mbench_workloads
-from mbench.engine.scratch import scratch
+from mbench.engine.isolation import scratch
 from mbench.environments.locate import find
 from mbench.errors import EnvironmentUnavailable
 from mbench.spec.framework import parse

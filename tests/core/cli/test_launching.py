@@ -49,20 +49,20 @@ def mpirun(tmp_path):
 @pytest.mark.parametrize("scale", ["1x1", "1x8"])
 def test_one_node_is_this_machine(launcher, scale, monkeypatch):
     monkeypatch.setenv("SLURM_JOB_ID", "7")
-    assert not hasattr(launcher(scale), "keepers")
+    assert not hasattr(launcher(scale), "agents")
 
 
 def test_several_nodes_are_hosts_that_are_named(launcher, mpirun):
     mpirun("mpirun (Open MPI) 4.1.4")
     found = launcher("2x4", hosts="a,b")
     assert isinstance(found, Cluster)
-    words = found.keepers.engine.command(2, ["python"], ["MBENCH_TOKEN"])
+    words = found.agents.engine.command(2, ["python"], ["MBENCH_TOKEN"])
     assert words[:4] == ["mpirun", "--host", "a:1,b:1", "-n"]
     assert words[-3:] == ["-x", "MBENCH_TOKEN", "python"]
-    assert launcher("1x1", hosts="a").keepers.count == 1  # that machine, and not this one
+    assert launcher("1x1", hosts="a").agents.count == 1  # that machine, and not this one
 
 
-def test_keepers_of_a_command_are_started_once(launcher, mpirun):
+def test_agents_of_a_command_are_started_once(launcher, mpirun):
     mpirun("mpirun (Open MPI) 4.1.4")
     found = launcher("2x4", hosts="a,b")
     assert launcher("2x4", hosts="a,b") is found
@@ -75,8 +75,8 @@ def test_several_nodes_are_those_of_a_job_of_slurm(launcher, tmp_path, monkeypat
     monkeypatch.setenv("SLURM_JOB_ID", "7")
     monkeypatch.setenv("SLURM_JOB_NUM_NODES", "2")
     found = launcher("2x4")
-    assert found.keepers.engine.command(2, ["python"], [])[0] == "srun"
-    with pytest.raises(UsageError, match="has 2 nodes, and 3 are asked for: salloc --nodes=3"):
+    assert found.agents.engine.command(2, ["python"], [])[0] == "srun"
+    with pytest.raises(UsageError, match="has 2 nodes, but 3 are requested: salloc --nodes=3"):
         launcher("3x4")
 
 
@@ -104,8 +104,8 @@ def test_several_nodes_are_those_of_ray(launcher, monkeypatch):
         ("2x1", "local", None, "2 nodes are asked for; give another launcher, or 1 node"),
         ("2x1", "slurm", "a,b", "--hosts goes with --launcher mpi, not slurm"),
         ("1x1", "local", "a", "--hosts goes with --launcher mpi, not local"),
-        ("2x1", "mpi", None, "takes the hosts: --hosts a,b, or --hosts @FILE"),
-        ("3x1", "mpi", "a,b", "--hosts names 2, and 3 nodes are asked for"),
+        ("2x1", "mpi", None, "needs the hosts: --hosts a,b or --hosts @FILE"),
+        ("3x1", "mpi", "a,b", "--hosts names 2, but 3 nodes are requested"),
         ("2x1", "mpi", "a,b", "mpirun, which is not on the PATH"),
         ("2x1", "slurm", None, "srun, which is not on the PATH"),
         ("2x1", "made-up", None, "unknown launcher 'made-up'"),
@@ -118,7 +118,7 @@ def test_what_cannot_be_had_is_told_in_one_line(launcher, scale, name, hosts, sa
 
 def test_another_mpi_is_told(launcher, mpirun):
     mpirun("HYDRA build details:")
-    with pytest.raises(UsageError, match="knows Open MPI's mpirun, and this one says 'HYDRA"):
+    with pytest.raises(UsageError, match="needs Open MPI's mpirun, but this one reports 'HYDRA"):
         launcher("2x1", hosts="a,b")
 
 
@@ -137,8 +137,8 @@ def test_hosts_in_a_file(tmp_path):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("a,,b", "'' is no host"),
-        ("a,--x", "'--x' is no host"),
+        ("a,,b", "'' is not a host"),
+        ("a,--x", "'--x' is not a host"),
         ("a,a:2", "names a host twice"),
         ("@/no/such", "--hosts @/no/such: /no/such: No such file"),
         ("@", "Is a directory"),

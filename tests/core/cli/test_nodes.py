@@ -29,11 +29,11 @@ if words == ["--version"]:
 names = words[words.index("--host") + 1].replace(":1", "").split(",")
 nodes = []
 for at, name in enumerate(names):
-    keeper = [sys.executable, "-c", os.environ["KEEPER"], name]
-    nodes.append(subprocess.Popen(keeper, env={{**os.environ, "OMPI_COMM_WORLD_RANK": str(at)}}))
+    agent = [sys.executable, "-c", os.environ["AGENT"], name]
+    nodes.append(subprocess.Popen(agent, env={{**os.environ, "OMPI_COMM_WORLD_RANK": str(at)}}))
 sys.exit(max(abs(node.wait()) for node in nodes))
 """
-KEEPER = """
+AGENT = """
 import runpy, socket, sys, time
 name = sys.argv.pop()
 socket.gethostname = lambda: name
@@ -52,7 +52,7 @@ system.usable_cores = system.hardware_threads = lambda: {"a": 6, "b": 4}[name]
 
 @pytest.fixture
 def hosts(surroundings, monkeypatch):
-    """Makes an mpirun that starts keepers here, in each of which is done what is said."""
+    """Makes an mpirun that starts agents here, in each of which is done what is said."""
     mpirun = surroundings / "bin" / "mpirun"
     mpirun.parent.mkdir()
     mpirun.write_text(MPIRUN)
@@ -60,7 +60,7 @@ def hosts(surroundings, monkeypatch):
     monkeypatch.setenv("PATH", str(mpirun.parent), prepend=":")
 
     def hosts(more=""):
-        monkeypatch.setenv("KEEPER", KEEPER.replace("{more}", more))
+        monkeypatch.setenv("AGENT", AGENT.replace("{more}", more))
 
     return hosts
 
@@ -126,7 +126,7 @@ def runs():
 
 
 def test_what_was_finished_before_a_kill_is_kept_and_the_rest_is_measured(hosts, surroundings):
-    """Of the command itself: keepers notice, and the run goes on where it was."""
+    """Of the command itself: agents notice, and the run goes on where it was."""
     hosts()
     words = ["tiny", "flaky", *NODES, "--processes", "3", "--rounds", "3"]
     run = start(*words, "-v")
@@ -151,14 +151,14 @@ def test_what_was_finished_before_a_kill_is_kept_and_the_rest_is_measured(hosts,
     }
 
 
-def test_a_keeper_that_is_killed_ends_its_case_and_the_next_has_new_ones(hosts):
+def test_an_agent_that_is_killed_ends_its_case_and_the_next_has_new_ones(hosts):
     hosts()
     words = ["tiny", *NODES, "--batch-size", "4,8", "--processes", "1", "--rounds", "40"]
     run = subprocess.Popen([*MBENCH, "run", *words])
     eventually(lambda: sum(map(is_block, texts())) > 1, "timed")
-    keeper = next(one for one in psutil.Process(run.pid).children(recursive=True)
+    agent = next(one for one in psutil.Process(run.pid).children(recursive=True)
                   if one.environ().get("OMPI_COMM_WORLD_RANK") == "1")  # fmt: skip
-    keeper.kill()
+    agent.kill()
     assert run.wait(120) == 1
     outcomes = [event for event in runs() if event["event"] == "outcome"]
     assert [(one["case"], one["outcome"]) for one in outcomes] == [(0, "crashed")]

@@ -15,7 +15,7 @@ from mbench.contract.rank import SINGLE
 from mbench.engine import local
 from mbench.engine.cluster import Cluster
 from mbench.engine.local import LocalWorker
-from mbench.engine.program import Program
+from mbench.plugins.launcher import Program
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,4 +1,4 @@
-"""An "engine" that starts keepers as plain children of this machine, which dial in by loopback."""
+"""An "engine" that starts agents as plain children of this machine, which dial in by loopback."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import mbench_tiny
 
 import mbench
 from mbench.contract.rank import RankInfo
-from mbench.engine.program import Program
+from mbench.plugins.launcher import Program
 
 HERE = Path(__file__).parent
 TESTS = HERE.parents[1]
@@ -32,13 +32,13 @@ class Here:
     def __init__(self, script=SPREAD):
         self.script = script
 
-    def command(self, nodes, keeper, named):
+    def command(self, nodes, agent, named):
         self.named = named
-        return [sys.executable, "-c", self.script, str(nodes), *keeper]
+        return [sys.executable, "-c", self.script, str(nodes), *agent]
 
 
 def importable():
-    """PYTHONPATH as keepers need it, to find what these tests find, and no other copy.
+    """PYTHONPATH as agents need it, to find what these tests find, and no other copy.
 
     What is installed they find by themselves. Workers inherit it, whose packages are others.
     """

@@ -1,4 +1,4 @@
-"""Keepers that are children of this machine: workers behind them are like others."""
+"""Agents that are children of this machine: workers behind them are like others."""
 
 from __future__ import annotations
 
@@ -16,9 +16,11 @@ from alive import gone
 from workers import INFERENCE, NOTICE, PATIENCE, ended, eventually, framework, is_stopped
 
 from mbench.contract import wire
-from mbench.engine import agents, handshake, node, remote
-from mbench.engine.agent_protocol import Answer, Challenge, Line, Welcome
+from mbench.engine import agents, handshake, node
+from mbench.engine import cluster as cluster_module
+from mbench.engine.agent_protocol import Answer, Challenge, Welcome
 from mbench.engine.outcome import CaseEnded
+from mbench.engine.transport import Connection
 from mbench.errors import MbenchError
 
 
@@ -38,9 +40,9 @@ def test_workers_answer_stop_wake_and_leave(start):
     assert worker.run(2).nanoseconds
     worker.close()
     eventually(lambda: gone(*pids), "gone")
-    keeping = [one.here.pid for one in made.keepers.nodes()]
+    keeping = [one.here.pid for one in made.agents.nodes()]
     again = made(hosts.program(worker.log), hosts.places(2, 1))
-    assert [one.here.pid for one in made.keepers.nodes()] == keeping
+    assert [one.here.pid for one in made.agents.nodes()] == keeping
     again.kill()
     made.close()
     eventually(lambda: gone(*keeping), "gone")
@@ -62,7 +64,7 @@ def test_what_it_printed_comes_when_it_ends(start):
     worker.close()
     said = worker.log.read_text()
     assert "W0000 cannot find something" in said
-    assert said.startswith(f"[mbench: the end of what it wrote on {socket.gethostname()}]")
+    assert said.startswith(f"[mbench: the end of its log on {socket.gethostname()}]")
 
 
 @pytest.mark.parametrize(
@@ -98,30 +100,32 @@ def test_a_rank_that_hangs(start):
     _, worker = start(2, 1, FLAKY="hang@2")
     end = ended(worker, lambda: worker.run(3, timeout=0.5))
     assert (end.outcome, end.reason) == (
-        "timeout", "no answer within 0.5 s: no rank has answered",
+        "timeout", "no answer from any rank within 0.5 s",
     )  # fmt: skip
 
 
-def test_a_keeper_that_is_killed_takes_its_workers_with_it(start):
+def test_an_agent_that_is_killed_takes_its_workers_with_it(start):
     made, worker = start(2, 1)
     worker.stop()  # who is stopped dies too
     worker.resume()
-    os.kill(made.keepers.nodes()[1].here.pid, signal.SIGKILL)
+    os.kill(made.agents.nodes()[1].here.pid, signal.SIGKILL)
     end = ended(worker, lambda: worker.run(10**7))
     assert end.outcome == "crashed"
     assert f"rank 1 of 2 on {worker.processes[1].host}: " in end.reason
-    assert "its keeper is gone" in end.reason
+    assert "its agent is gone" in end.reason
     again = made(hosts.program(worker.log), hosts.places(2, 1))  # by new ones
     again.kill()
 
 
-def test_a_keeper_that_is_silent(start, monkeypatch):
+def test_an_agent_that_is_silent(start, monkeypatch):
     monkeypatch.setattr(node, "SILENT_SECONDS", 2.0)
     made, worker = start(2, 1)
-    pid = made.keepers.nodes()[0].here.pid
+    pid = made.agents.nodes()[0].here.pid
     os.kill(pid, signal.SIGSTOP)
     try:
-        with pytest.raises(CaseEnded, match=r"rank 0 of 2 on .*: its keeper was not heard for 2 s"):
+        with pytest.raises(
+            CaseEnded, match=r"rank 0 of 2 on .*: no heartbeat from its agent for 2 s"
+        ):
             worker.run(10**7)
     finally:
         os.kill(pid, signal.SIGCONT)
@@ -131,7 +135,7 @@ def test_a_keeper_that_is_silent(start, monkeypatch):
 def test_an_engine_that_is_killed(start):
     made, worker = start(2, 1)
     worker.stop()
-    made.keepers._job.process.kill()
+    made.agents._job.process.kill()
     worker.resume()
     end = ended(worker, lambda: worker.run(10**7))
     assert end.outcome == "crashed"
@@ -147,8 +151,8 @@ from mbench.engine.cluster import Cluster
 cluster = Cluster(hosts.Here(), 2)
 worker = cluster(hosts.program(Path(sys.argv[2])), hosts.places(2, 1))
 worker.stop()
-keepers = [node.here.pid for node in cluster.keepers.nodes()]
-print(*keepers, *(p.pid for p in worker.processes), flush=True)
+agents = [node.here.pid for node in cluster.agents.nodes()]
+print(*agents, *(p.pid for p in worker.processes), flush=True)
 time.sleep(3600)
 """
 
@@ -168,7 +172,7 @@ def test_nothing_outlives_a_killed_parent(tmp_path, monkeypatch):
 def test_who_never_dials_in(cluster, tmp_path, monkeypatch):
     monkeypatch.setattr(agents, "DIAL_IN_SECONDS", 1.0)
     one = cluster(2, script="import time; time.sleep(3600)")
-    with pytest.raises(MbenchError, match="0 of 2 keepers dialled in within 1 s"):
+    with pytest.raises(MbenchError, match="0 of 2 agents connected within 1 s"):
         one(hosts.program(tmp_path / "log"), hosts.places(2, 1))
 
 
@@ -177,9 +181,9 @@ def test_a_node_may_take_its_time_to_describe_itself(cluster, tmp_path, monkeypa
     monkeypatch.setattr(agents.handshake, "HANDSHAKE_SECONDS", 0.2)
     monkeypatch.setattr(agents, "AT_ONCE", 1)
     slow = (
-        "import sys, time; from mbench.engine import keeper; honest = keeper.describe_machine; "
-        "keeper.dialling.answered.__kwdefaults__['seconds'] = 1.5; "
-        "keeper.describe_machine = lambda: time.sleep(3) or honest(); sys.exit(keeper.main())"
+        "import sys, time; from mbench.engine import agent; honest = agent.describe_machine; "
+        "agent.handshake.answered.__kwdefaults__['seconds'] = 1.5; "
+        "agent.describe_machine = lambda: time.sleep(3) or honest(); sys.exit(agent.main())"
     )
     script = hosts.SPREAD.replace("sys.argv[2:]", f"[sys.executable, '-c', {slow!r}]")
     worker = cluster(2, script=script)(hosts.program(tmp_path / "log"), hosts.places(2, 1))
@@ -187,10 +191,10 @@ def test_a_node_may_take_its_time_to_describe_itself(cluster, tmp_path, monkeypa
 
 
 def test_a_worker_that_never_dials_in(cluster, tmp_path, monkeypatch):
-    monkeypatch.setattr(remote, "CONNECT_SECONDS", 1.0)
+    monkeypatch.setattr(cluster_module, "CONNECT_SECONDS", 1.0)
     lost = []
-    monkeypatch.setattr(agents.Keepers, "_worker", lambda self, key, line: lost.append(line))
-    with pytest.raises(CaseEnded, match=r"rank 0 of 2 on .*did not dial in within 1 s") as caught:
+    monkeypatch.setattr(agents.Agents, "_worker", lambda self, key, line: lost.append(line))
+    with pytest.raises(CaseEnded, match=r"rank 0 of 2 on .*did not connect within 1 s") as caught:
         cluster(2)(hosts.program(tmp_path / "log"), hosts.places(2, 1))
     assert caught.value.outcome == "timeout"
     for line in lost:
@@ -201,7 +205,7 @@ def test_an_engine_that_ends_at_once_says_why(cluster, tmp_path):
     one = cluster(2, script="import sys; sys.exit('-----\\nno such host: b\\n-----')")
     with pytest.raises(MbenchError) as caught:
         one(hosts.program(tmp_path / "log"), hosts.places(2, 1))
-    assert "0 of 2 keepers dialled in" in str(caught.value)
+    assert "0 of 2 agents connected" in str(caught.value)
     assert "exited with code 1, saying: no such host: b" in str(caught.value)
 
 
@@ -210,16 +214,14 @@ def test_another_mbench_is_refused_by_name(cluster, tmp_path, monkeypatch):
     with pytest.raises(MbenchError) as caught:
         cluster(2)(hosts.program(tmp_path / "log"), hosts.places(2, 1))
     assert socket.gethostname() in str(caught.value)
-    assert "and here is 9.9 (" in str(caught.value)
-    assert "install the same" in str(caught.value)
+    assert "but this machine has 9.9 (" in str(caught.value)
+    assert "install the same version" in str(caught.value)
 
 
 def test_another_adapter_is_refused_by_name(cluster, tmp_path, monkeypatch):
-    monkeypatch.setattr(remote.handshake, "digest", lambda files: "0" * 16)
+    monkeypatch.setattr(cluster_module.handshake, "digest", lambda files: "0" * 16)
     one = cluster(1)
-    with pytest.raises(
-        CaseEnded, match=r"mbench_tiny.py is not what the parent has of mbench_tiny"
-    ):
+    with pytest.raises(CaseEnded, match=r"mbench_tiny.py differs from the parent's mbench_tiny"):
         one(hosts.program(tmp_path / "log"), hosts.places(1, 1))
 
 
@@ -227,23 +229,23 @@ def test_another_token_is_refused(cluster, tmp_path):
     lying = hosts.SPREAD.replace('"MBENCH_NODE"', '"MBENCH_TOKEN": "00" * 32, "MBENCH_NODE"')
     with pytest.raises(MbenchError) as caught:
         cluster(2, script=lying)(hosts.program(tmp_path / "log"), hosts.places(2, 1))
-    assert "knocked, and it does not know this command's token" in str(caught.value)
-    assert f"mbench's keeper on {socket.gethostname()}: " in str(caught.value)
+    assert "it does not know this command's token" in str(caught.value)
+    assert f"mbench's agent on {socket.gethostname()}: " in str(caught.value)
     assert "it has another token" in str(caught.value)
 
 
 def test_strangers_do_no_harm_and_learn_nothing(start):
     made, worker = start(2, 1)
-    place = made.keepers._listeners[0].getsockname()
+    place = made.agents._listeners[0].getsockname()
     silent = socket.create_connection(place)
     rude = socket.create_connection(place)
     rude.sendall(b"GET / HTTP/1.1\r\n\r\n")
-    liar = Line(socket.create_connection(place))
+    liar = Connection(socket.create_connection(place))
     asked = liar.receive(Challenge, seconds=PATIENCE)
     liar.send(Answer(nonce=asked.nonce, key=0, proof=asked.nonce))
     with pytest.raises(EOFError, match="the other end hung up"):
         liar.receive(Challenge, seconds=PATIENCE)
-    waiting = Line(silent)
+    waiting = Connection(silent)
     waiting.receive(Challenge, seconds=PATIENCE)
     with pytest.raises(TimeoutError, match=r"nothing came within 0\.1 s"):
         waiting.receive(Welcome, seconds=0.1)
@@ -252,24 +254,24 @@ def test_strangers_do_no_harm_and_learn_nothing(start):
         one.close()
 
 
-def test_a_keeper_does_not_trust_whoever_listens():
+def test_an_agent_does_not_trust_whoever_listens():
     token = "ab" * 32
     with socket.create_server(("127.0.0.1", 0)) as listener:
         ours = socket.create_connection(listener.getsockname())
-        parent = Line(listener.accept()[0])
+        parent = Connection(listener.accept()[0])
         parent.send(Challenge(nonce="00"))
         parent.send(handshake.Welcome(proof="00"))
         with pytest.raises(handshake.NotOurs, match="does not know the token"):
-            handshake.answered(Line(ours), token, key=0)
+            handshake.answered(Connection(ours), token, key=0)
         parent.close()
         ours.close()
 
 
 def test_the_token_is_in_no_command_line_and_no_workers_environment(start):
     made, worker = start(1, 1)
-    token = made.keepers._token
+    token = made.agents._token
     assert len(bytes.fromhex(token)) == 32
-    (one,) = made.keepers.nodes()
+    (one,) = made.agents.nodes()
     for process in psutil.Process().children(recursive=True):
         assert token not in " ".join(process.cmdline())
     pid = worker.processes[0].pid

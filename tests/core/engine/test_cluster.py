@@ -1,4 +1,4 @@
-"""A command that is run on each node, without keepers."""
+"""A command that is run on each node, without agents."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_where_one_fails_that_is_told(cluster):
 
 
 def test_an_engine_that_is_not_there(cluster, monkeypatch):
-    monkeypatch.setattr(cluster.keepers.engine, "command", lambda *_: ["/no/such/engine"])
+    monkeypatch.setattr(cluster.agents.engine, "command", lambda *_: ["/no/such/engine"])
     with pytest.raises(
         MbenchError, match="spread does not start: /no/such/engine: No such file or directory"
     ):

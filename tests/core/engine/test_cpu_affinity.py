@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from mbench.contract.rank import SINGLE, RankInfo
-from mbench.engine.cpu_affinity import apart, cores_of
+from mbench.engine.isolation import cores_of, own_cores
 
 
 def place(local_rank, local_ranks):
@@ -30,8 +30,8 @@ def test_where_there_are_too_few_some_share_one():
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux binds processes to cores")
 def test_only_what_is_started_within_is_bound():
     usable = os.sched_getaffinity(0)
-    with apart(place(0, len(usable) + 1)):
+    with own_cores(place(0, len(usable) + 1)):
         assert len(os.sched_getaffinity(0)) == 1
     assert os.sched_getaffinity(0) == usable
-    with apart(SINGLE):
+    with own_cores(SINGLE):
         assert os.sched_getaffinity(0) == usable

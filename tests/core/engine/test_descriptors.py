@@ -9,8 +9,8 @@ import sys
 
 import pytest
 
-from mbench.engine import descriptors
-from mbench.engine.descriptors import OF_LOCAL, OF_REMOTE, allow
+from mbench.engine import isolation
+from mbench.engine.isolation import OF_LOCAL, OF_REMOTE, allow_open_files
 from mbench.errors import MbenchError
 
 
@@ -25,32 +25,32 @@ def limits(monkeypatch):
         found[:] = wanted
 
     monkeypatch.setattr(resource, "setrlimit", setrlimit)
-    monkeypatch.setattr(descriptors.os, "listdir", lambda path: ["0"] * 100)
+    monkeypatch.setattr(isolation.os, "listdir", lambda path: ["0"] * 100)
     return found
 
 
 def test_few_ranks_leave_the_limit_alone(limits):
-    allow(64, each=OF_LOCAL)
+    allow_open_files(64, each=OF_LOCAL)
     assert limits == [1024, 4096]
 
 
 def test_many_ranks_raise_the_soft_limit_as_far_as_they_need(limits):
-    allow(1000, each=OF_REMOTE)
-    assert limits == [100 + 1000 + descriptors.SPARE, 4096]
+    allow_open_files(1000, each=OF_REMOTE)
+    assert limits == [100 + 1000 + isolation.SPARE, 4096]
 
 
 def test_more_than_is_allowed_is_told_in_one_line(limits):
-    with pytest.raises(MbenchError, match="1000 more processes take about 4228 open files"):
-        allow(1000, each=OF_LOCAL)
+    with pytest.raises(MbenchError, match="1000 more processes need about 4228 open files"):
+        allow_open_files(1000, each=OF_LOCAL)
     assert limits == [1024, 4096]
 
 
 def test_no_limit_is_no_limit(limits):
     limits[:] = [1024, resource.RLIM_INFINITY]
-    allow(10**6, each=OF_LOCAL)
+    allow_open_files(10**6, each=OF_LOCAL)
     assert limits[0] > 10**6
     limits[:] = [resource.RLIM_INFINITY] * 2
-    allow(10**9, each=OF_LOCAL)
+    allow_open_files(10**9, each=OF_LOCAL)
     assert limits == [resource.RLIM_INFINITY] * 2
 
 
@@ -78,4 +78,4 @@ def test_real_ranks_by_real_limits(tmp_path, hard, raised):
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.stdout.strip() == ("True" if raised else ""), done.stderr
-    assert ("and 100 is the most that is allowed here" in done.stderr) is not raised
+    assert ("but 100 are allowed here" in done.stderr) is not raised

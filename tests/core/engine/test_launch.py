@@ -14,7 +14,7 @@ from mbench.contract.adapter import FrameworkInfo
 from mbench.contract.rank import SINGLE
 from mbench.engine.launch import launch
 from mbench.engine.outcome import CaseEnded
-from mbench.engine.program import Program
+from mbench.plugins.launcher import Program
 from mbench.plugins.manager import Plugins
 
 CASE = make_case(threads=3)

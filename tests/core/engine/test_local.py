@@ -26,10 +26,10 @@ from workers import (
 from mbench.contract import wire
 from mbench.contract.rank import places_of
 from mbench.contract.scale import Scale
-from mbench.engine import local, process
+from mbench.engine import local
 from mbench.engine.outcome import CaseEnded
-from mbench.engine.program import Program
 from mbench.machine.memory_layout import lack
+from mbench.plugins.launcher import Program
 
 
 def test_a_worker_answers(start):
@@ -128,7 +128,7 @@ def test_a_worker_that_left_its_group_stops_and_ends_all_the_same(start):
 
 def test_each_of_several_sees_a_device_of_its_own(tmp_path, monkeypatch):
     asked = SimpleNamespace(visible=lambda local_rank: {"ONLY": str(local_rank)})
-    monkeypatch.setattr(process, "kind", lambda name: asked)
+    monkeypatch.setattr(local, "kind", lambda name: asked)
     program = Program(
         python=PYTHON, modules=["mbench_tiny"], variables={}, log=tmp_path / "log",
         timeout_seconds=PATIENCE, device="oven",

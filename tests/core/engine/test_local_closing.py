@@ -14,14 +14,14 @@ from workers import PATIENCE, eventually, is_stopped, living, prepared
 
 from mbench.contract import wire
 from mbench.contract.adapter import FrameworkInfo
-from mbench.engine import process, single
+from mbench.engine import local, single
 
 
 def test_ending_a_worker_does_not_wait_for_ever(start, monkeypatch):
-    monkeypatch.setattr(process, "KILL_SECONDS", 0.2)
+    monkeypatch.setattr(local, "KILL_SECONDS", 0.2)
     worker = start()
     with monkeypatch.context() as deaf:
-        deaf.setattr(worker.body, "signal", lambda number: None)
+        deaf.setattr(worker._body, "signal", lambda number: None)
         deaf.setattr(single, "GOODBYE_SECONDS", 0.2)
         deaf.setattr(worker, "ask", lambda *arguments, **named: None)
         worker.close()
@@ -61,7 +61,7 @@ sys.path[:0] = {path!r}
 from mbench.contract import wire
 from mbench.contract.rank import SINGLE
 from mbench.engine import local
-from mbench.engine.program import Program
+from mbench.plugins.launcher import Program
 program = Program(python=Path(sys.executable), modules=["mbench_tiny", "rogues"],
                   variables={{"CHILD": {child!r}}}, log=Path({log!r}), timeout_seconds=60)
 worker = local.start(program, [SINGLE])

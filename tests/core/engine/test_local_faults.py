@@ -12,7 +12,7 @@ from alive import lives
 from workers import CASE, PATIENCE, end_of, framework, living, prepared
 
 from mbench.contract import wire
-from mbench.engine import channel, single
+from mbench.engine import single, transport
 from mbench.engine.outcome import CaseEnded
 
 
@@ -34,7 +34,7 @@ def test_who_asks_more_of_a_worker_that_has_ended_is_told_so(start):
     worker = prepared(start(FLAKY="kill@2"))
     end_of(worker, lambda: worker.run(5))
     again = end_of(worker, lambda: worker.prepare(CASE))
-    assert (again.outcome, again.reason) == ("failed", "its worker has ended before")
+    assert (again.outcome, again.reason) == ("failed", "its worker has already ended")
     worker.resume()
     worker.stop()
 
@@ -69,7 +69,7 @@ def test_no_answer_in_time_ends_the_workers_children_too(with_child):
     ("babble", "outcome", "reason"),
     [
         ("warming up...\n", "failed", "the worker answered nonsense: not JSON: b'warming up...'"),
-        ('{"message":"Walk"}\n', "failed", "nonsense: not a message of ours"),
+        ('{"message":"Walk"}\n', "failed", "nonsense: unknown message"),
         ('{"message":"MemoryUsed"}\n', "failed", "nonsense: MemoryUsed lacks 'peak_bytes'"),
         ('{"message":"Closed"}\n', "failed", "nonsense: Closed, where FrameworkInfo is due"),
         ('{"message":"Failure","outcome":"tired","reason":"x"}\n', "failed", "nonsense"),
@@ -106,7 +106,7 @@ def test_times_that_cannot_be_end_the_worker(start, times, reason):
     ("fault", "outcome", "reason"),
     [
         ("real_time_signal", "crashed", "the worker was killed by signal 40"),
-        ("mute", "failed", "the worker closed its pipe, and did not end"),
+        ("mute", "failed", "the worker closed its pipe but did not end"),
         ("exit", "crashed", "the worker exited with code 0"),
         ("interrupt", "crashed", "killed by SIGINT; its last words: KeyboardInterrupt"),
         ("own", "crashed", "exited with code 1; its last words: rogues.Stumbler.own.<locals>.En"),
@@ -133,7 +133,7 @@ def test_a_death_is_seen_though_a_child_holds_the_pipe(start):
 
 
 def test_an_answer_without_end_ends_the_worker(start, monkeypatch):
-    monkeypatch.setattr(channel, "LONGEST_LINE", 2**20)
+    monkeypatch.setattr(transport, "LONGEST_ANSWER", 2**20)
     worker = start()
     end = end_of(worker, lambda: worker.start(framework("rogues:Flood")))
     assert (end.outcome, end.reason) == (

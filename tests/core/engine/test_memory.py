@@ -49,7 +49,7 @@ def test_a_worker_is_killed_at_its_limit_with_the_reason(hog):
     process = hog(400 * 2**20)
     with MemoryWatch([process.pid], limit_bytes=100 * 2**20) as watch:
         assert process.wait(60) == -9
-    assert "and 100 MiB is its limit" in watch.reason
+    assert "its limit is 100 MiB" in watch.reason
     assert 100 * 2**20 < watch.largest_bytes < 250 * 2**20
 
 
@@ -59,7 +59,7 @@ def test_a_worker_is_killed_before_the_machine_has_nothing_left(hog, monkeypatch
     monkeypatch.setattr(memory, "available_bytes", lambda: next(free, 2**20))
     with MemoryWatch([process.pid], limit_bytes=None) as watch:
         assert process.wait(60) == -9
-    assert "1 MiB was left for all others" in watch.reason
+    assert "which left 1 MiB for all others" in watch.reason
 
 
 def test_a_worker_within_its_limit_is_left_alone(hog):

@@ -27,7 +27,7 @@ def test_one_rank_that_hangs(start_ranks):
     end = ended(worker, lambda: worker.run(3, timeout=0.7))
     host = worker.processes[1].host
     assert (end.outcome, end.reason) == (
-        "timeout", f"no answer within 0.7 s: not rank 1 on {host} has answered"
+        "timeout", f"no answer from rank 1 on {host} within 0.7 s"
     )  # fmt: skip
 
 
@@ -44,8 +44,8 @@ def test_a_rank_with_another_version(cluster, tmp_path):
     end = ended(worker, lambda: worker.start(framework("rogues:Another")))
     assert end.outcome == "failed"
     assert end.reason == (
-        f"rank 1 of 2 on {worker.processes[1].host}: it has 1.1 of the framework, and rank 0 has "
-        "1.0; install the same on both"
+        f"rank 1 of 2 on {worker.processes[1].host}: it has 1.1 of the framework, but rank 0 has "
+        "1.0; install the same version on both"
     )
 
 
@@ -70,17 +70,17 @@ def test_no_port_to_listen_at(cluster, tmp_path, monkeypatch):
         cluster(2)(hosts.program(tmp_path / "log"), hosts.places(2, 1))
 
 
-def test_what_a_killed_keeper_left_goes_with_the_next(start_ranks, tmp_path, monkeypatch):
+def test_what_a_killed_agent_left_goes_with_the_next(start_ranks, tmp_path, monkeypatch):
     folders = tmp_path / "tmp"
     folders.mkdir()
     monkeypatch.setenv("TMPDIR", str(folders))
     made, worker = start_ranks(2, 1)
-    of_keepers = set(folders.iterdir())
-    os.kill(made.keepers.nodes()[1].here.pid, signal.SIGKILL)
+    of_agents = set(folders.iterdir())
+    os.kill(made.agents.nodes()[1].here.pid, signal.SIGKILL)
     ended(worker, lambda: worker.run(10**7))
-    assert of_keepers <= set(folders.iterdir())
+    assert of_agents <= set(folders.iterdir())
     again = made(hosts.program(worker.log), hosts.places(2, 1))
-    assert not of_keepers & set(folders.iterdir())
+    assert not of_agents & set(folders.iterdir())
     again.kill()
     made.close()
     eventually(lambda: not list(folders.iterdir()), "gone")
@@ -96,7 +96,7 @@ runpy.run_module("mbench.engine.agent", run_name="__main__")
 """
 
 
-def test_a_keeper_whose_clocks_are_others(cluster, tmp_path):
+def test_an_agent_whose_clocks_are_others(cluster, tmp_path):
     from mbench.engine.watching import watching
     from mbench.machine.usage import usage
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from mbench.engine.program import package_files
+from mbench.plugins.launcher import package_files
 
 
 def test_modules_are_found_by_their_top_level_package():

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from mbench.engine import scratch
+from mbench.engine import isolation
 
 
 def folder_of(worker) -> Path:
@@ -21,18 +21,18 @@ def folder_of(worker) -> Path:
 
 def test_workers_of_one_command_share_a_folder_that_goes_with_it(start, tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    with scratch.scratch():
+    with isolation.scratch():
         one, other = folder_of(start()), folder_of(start())
         assert one == other
         (one / "kernel.so").write_text("half of i")
     assert not one.exists()
-    with scratch.scratch():
+    with isolation.scratch():
         assert folder_of(start()) != one
     assert folder_of(start()) == tmp_path, "as it is around mbench"
 
 
 def test_the_users_own_folder_wins(start, tmp_path):
-    with scratch.scratch():
+    with isolation.scratch():
         assert folder_of(start(TMPDIR=str(tmp_path))) == tmp_path
 
 
@@ -40,21 +40,21 @@ def test_it_goes_after_a_failure_too():
     seen = []
 
     def fail():
-        with scratch.scratch():
-            seen.append(Path(scratch.variables()["TMPDIR"]))
+        with isolation.scratch():
+            seen.append(Path(isolation.scratch_variables()["TMPDIR"]))
             assert seen[0].is_dir()
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         fail()
     assert not seen[0].exists()
-    assert scratch.variables() == {}
+    assert isolation.scratch_variables() == {}
 
 
 KILLED = """
 import os, signal
-from mbench.engine import scratch
-print(scratch.Folder().path, flush=True)
+from mbench.engine import isolation
+print(isolation.TemporaryFolder().path, flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
 """
 
@@ -73,7 +73,7 @@ def test_what_a_killed_owner_left_goes_with_the_next(tmp_path, monkeypatch):
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / ".owner").touch()
     (tmp_path / "mbench-a-link").symlink_to(tmp_path / "elsewhere")
-    with scratch.folder() as one, scratch.folder() as other:
+    with isolation.temporary_folder() as one, isolation.temporary_folder() as other:
         assert not left.exists()
         assert one.is_dir()
         assert other.is_dir()

@@ -8,12 +8,13 @@ import pytest
 from cases import make_case
 
 from mbench.engine import memory
-from mbench.engine.worker import Process, Worker
+from mbench.engine.worker import WorkerBase
+from mbench.plugins.launcher import Process
 
 GIB = 2**30
 
 
-class Asked(Worker):
+class Asked(WorkerBase):
     """Notes what it is asked, and has a process that holds some memory."""
 
     processes = (Process(pid=os.getpid()),)

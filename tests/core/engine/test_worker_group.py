@@ -16,8 +16,8 @@ from mbench.contract.rank import RankInfo, places_of
 from mbench.contract.scale import parse_scale
 from mbench.engine import local, worker_group
 from mbench.engine.outcome import CaseEnded
-from mbench.engine.program import Program
 from mbench.errors import MbenchError
+from mbench.plugins.launcher import Program
 
 CASE = make_case(scale="1x3")
 
@@ -131,7 +131,7 @@ def test_one_that_says_nothing_in_time_ends_all(start):
     os.kill(worker.processes[1].pid, signal.SIGSTOP)
     end = ended(worker, lambda: worker.run(1, timeout=0.7))
     assert end.outcome == "timeout"
-    assert end.reason == "no answer within 0.7 s: no rank has answered"
+    assert end.reason == "no answer from any rank within 0.7 s"
 
 
 def test_other_versions_are_refused_with_the_difference(start, monkeypatch):
@@ -145,13 +145,13 @@ def test_other_versions_are_refused_with_the_difference(start, monkeypatch):
 
     monkeypatch.setattr(last, "hear", other)
     end = ended(worker, lambda: worker.start(framework()))
-    assert end.reason.startswith("rank 2 of 3: it has 0.1 of numpy, and rank 0 has ")
+    assert end.reason.startswith("rank 2 of 3: it has 0.1 of numpy, but rank 0 has ")
 
 
 def test_places_elsewhere_are_not_for_this_launcher(tmp_path):
     program = Program(python=PYTHON, modules=[], variables={}, log=tmp_path / "log",
                       timeout_seconds=1.0)  # fmt: skip
-    with pytest.raises(MbenchError, match="processes of this machine only"):
+    with pytest.raises(MbenchError, match="processes on this machine only"):
         local.start(program, places_of(parse_scale("2x2")))
 
 

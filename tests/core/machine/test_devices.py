@@ -12,7 +12,7 @@ from mbench_tiny_gpu import Settings
 
 import mbench
 from mbench.contract.device import HOST
-from mbench.engine.variables import of_worker
+from mbench.engine.isolation import worker_variables
 from mbench.errors import PluginFailed, UsageError
 from mbench.machine import devices, nvml
 from mbench.machine.doctor.check import ok
@@ -123,9 +123,9 @@ def test_doctor_looks_at_it(bring, tmp_path):
 def test_its_variables_reach_workers_unless_they_are_set(bring, monkeypatch):
     found = bring(Ovens(Oven()))
     case = SimpleNamespace(device="oven", threads=1, tier="default")
-    assert of_worker(found.adapter("tiny"), case)["OVEN_DOOR"] == "shut"
+    assert worker_variables(found.adapter("tiny"), case)["OVEN_DOOR"] == "shut"
     monkeypatch.setenv("OVEN_DOOR", "open")
-    assert "OVEN_DOOR" not in of_worker(found.adapter("tiny"), case)
+    assert "OVEN_DOOR" not in worker_variables(found.adapter("tiny"), case)
 
 
 def test_it_is_named_in_results_and_its_case_is_watched(bring, monkeypatch, tmp_path):

@@ -14,7 +14,6 @@ from mbench.contract import wire
 from mbench.contract.adapter import FrameworkInfo
 from mbench.contract.rank import SINGLE
 from mbench.engine.outcome import CaseEnded
-from mbench.engine.worker import pids_here
 from mbench.environments.environment import Environment
 from mbench.machine.pace import Paces
 from mbench.machine.sample import Sample
@@ -23,6 +22,7 @@ from mbench.measure import rounds
 from mbench.measure.execute import measurement_of
 from mbench.measure.facts import cases
 from mbench.measure.run_context import RunContext
+from mbench.plugins.launcher import pids_here
 from mbench.results import events
 from mbench.results.encoding import decode, encode
 from mbench.results.records import CaseRecord, Run

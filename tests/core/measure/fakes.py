@@ -6,8 +6,9 @@ import inspect
 from contextlib import nullcontext
 from pathlib import Path
 
-from mbench.engine.worker import Process, Worker
+from mbench.engine.worker import WorkerBase
 from mbench.measure import activity
+from mbench.plugins.launcher import Process
 
 
 def calls(kind):
@@ -19,7 +20,7 @@ def calls(kind):
     }
 
 
-class SilentWorker(Worker):
+class SilentWorker(WorkerBase):
     """Answers nothing; fakes say what they answer."""
 
     log = Path("none")

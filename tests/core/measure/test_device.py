@@ -97,7 +97,7 @@ def test_a_framework_without_a_limit_of_its_own_is_watched(gpu):
     size = result.document["cases"][0]["batch_size"]
     assert 10 * size + 50 + 100 <= 2_000 < 10 * size * (1 + 1 / COARSE) + 50 + 100
     tried = [one for search in result.document["searches"] for one in search["tried"]]
-    assert any("of the GPU's memory, and 1,800 MiB is its share" in one["reason"] for one in tried)
+    assert any("of the GPU's memory; its share is 1,800 MiB" in one["reason"] for one in tried)
 
 
 def test_a_case_beyond_its_share_ends_by_name_and_the_other_goes_on(gpu):
@@ -105,7 +105,7 @@ def test_a_case_beyond_its_share_ends_by_name_and_the_other_goes_on(gpu):
     result = mbench.compare(["tiny", "flaky"], **{**QUICK, "batch_size": 600}, verify=False)
     ends = {label: (case["outcome"], case["reason"]) for label, case in cases(result).items()}
     assert ends["tiny"][0] == ends["flaky"][0] == "oom"
-    assert "6,150 MiB of the GPU's memory, and 4,500 MiB is its share" in ends["tiny"][1]
+    assert "6,150 MiB of the GPU's memory; its share is 4,500 MiB" in ends["tiny"][1]
     alone = mbench.run("tiny", **{**QUICK, "batch_size": 600}, verify=False)
     assert alone.ok, alone
 

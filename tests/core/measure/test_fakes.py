@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fakes import NotedActivity, SilentWorker, calls
 
-from mbench.engine.worker import Worker
+from mbench.engine.worker import WorkerBase
 from mbench.machine.sampler import Sampler
 from mbench.measure.activity import Listener
 from mbench.results.store import RunWriter
@@ -12,8 +12,8 @@ from mbench.results.store import RunWriter
 
 def test_a_fake_worker_takes_what_a_worker_takes(measure, world):
     measure()
-    assert calls(SilentWorker) == calls(Worker)
-    for name, parameters in calls(Worker).items():
+    assert calls(SilentWorker) == calls(WorkerBase)
+    for name, parameters in calls(WorkerBase).items():
         assert calls(type(world.workers[0]))[name] == parameters
 
 

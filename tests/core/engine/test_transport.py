@@ -12,8 +12,8 @@ import pytest
 
 from mbench.contract import wire
 from mbench.contract.reading import Malformed
-from mbench.engine import channel as channel_module
-from mbench.engine.channel import Channel
+from mbench.engine import transport
+from mbench.engine.transport import Channel
 
 LOSS = wire.encode(wire.Seen(step=1, batch=0, loss=0.5))
 
@@ -151,7 +151,7 @@ def test_an_answer_in_drops_has_the_same_time_limit(make):
 
 
 def test_who_waits_long_looks_around(make, monkeypatch):
-    monkeypatch.setattr(channel_module, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(transport, "LOOK_SECONDS", 0.01)
     ends, looks = make(), []
     ends.channel._meanwhile = lambda: looks.append(1) or os.write(ends.writes, LOSS)
     assert ends.channel.receive(wire.Seen, seconds=9).loss == 0.5

@@ -1,0 +1,154 @@
+"""What a launcher implements: it starts the processes of a worker, here or on other machines."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from abc import abstractmethod
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+import mbench
+from mbench.contract.device import HOST
+from mbench.errors import MbenchError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from mbench.contract import wire
+    from mbench.contract.adapter import FrameworkInfo
+    from mbench.contract.case import Case
+    from mbench.contract.rank import RankInfo
+
+__all__ = ["Launcher", "Process", "Program", "Worker", "package_files", "pids_here"]
+
+T = TypeVar("T")
+
+BOOTSTRAP = Path(mbench.__file__).parent / "worker" / "bootstrap.py"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Program:
+    """What to start: a framework's interpreter with our bootstrap."""
+
+    python: Path
+    modules: Sequence[str]
+    """Modules beside mbench that it must be able to import."""
+    variables: Mapping[str, str]
+    """Environment variables, in addition to those of mbench's own process."""
+    log: Path
+    """Its output is appended to this file."""
+    steady_threads: int = 0
+    """Threads of a worker whose addresses and cores are the same in every process; 0: not fixed."""
+    device: str = HOST
+    """The kind of device that it computes on: each of several processes sees its own."""
+    around: Mapping[str, str] = field(default_factory=dict)
+    """Variables of mbench's own process that affect figures: processes on other machines get them,
+    too."""
+    timeout_seconds: float
+    """Longest wait for an answer, unless a question sets its own."""
+
+    def of(self, place: RankInfo) -> Program:
+        """For one of several processes, each of which has its own log."""
+        if place.ranks == 1:
+            return self
+        log = self.log.with_stem(f"{self.log.stem}-rank{place.rank}")
+        return replace(self, log=log)
+
+    def command(self, *arguments: str) -> list[str]:
+        """The command line; `arguments` say how the bootstrap is connected."""
+        files = json.dumps(package_files(["mbench", *self.modules]))
+        return [str(self.python), str(BOOTSTRAP), *arguments, files]
+
+
+def package_files(modules: Iterable[str]) -> dict[str, str]:
+    """The file of each module's top-level package, for the bootstrap.
+
+    Raises MbenchError for a module that is not installed.
+    """
+    files = {}
+    for module in modules:
+        top = module.partition(".")[0]
+        found = importlib.util.find_spec(top)
+        if found is None or found.origin is None:
+            raise MbenchError(f"a plugin names the module {top!r}, which is not installed")
+        files[top] = found.origin
+    return files
+
+
+@dataclass(frozen=True, kw_only=True)
+class Process:
+    """One process of a worker; it leads a group that holds its children, too."""
+
+    pid: int
+    host: str = ""
+    """Empty for this machine."""
+
+
+class Worker(Protocol):
+    """One framework in one process, or in several that act as one.
+
+    Questions raise CaseEnded if the worker fails. A failed case leaves it alive.
+    """
+
+    log: Path
+    """The framework's output."""
+    processes: Sequence[Process]
+    """By rank."""
+    memory_limit_bytes: int | None = None
+    """Most memory of each on the CPU; None: nearly all that is free."""
+
+    @abstractmethod
+    def ask(self, message: object, answer: type[T], *, timeout: float | None = None) -> T:
+        """Send `message` to all processes; the answer of the first, once all have answered."""
+
+    @abstractmethod
+    def ask_all(self, message: object, answer: type[T], *, timeout: float | None = None) -> list[T]:
+        """The same, but all answers, by rank."""
+
+    @abstractmethod
+    def start(self, message: wire.Start) -> FrameworkInfo:
+        """Import the framework; each process gets its own rank."""
+
+    @abstractmethod
+    def prepare(self, case: Case, *, load: bool = True) -> wire.Prepared:
+        """Build a case; see wire.Prepare."""
+
+    @abstractmethod
+    def run(
+        self, count: int, *, each: bool = False, lead: int = 0, timeout: float | None = None
+    ) -> wire.Elapsed:
+        """Time `count` steps after `lead` others; of several processes, the slowest one's times."""
+
+    @abstractmethod
+    def stop(self) -> None:
+        """Freeze all processes and their children: they use no processor until resumed."""
+
+    @abstractmethod
+    def resume(self) -> None:
+        """Let them continue."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Ask the worker to end, wait a moment, then kill what is left of it."""
+
+    @abstractmethod
+    def kill(self) -> None:
+        """End all processes and their children at once. May be called more than once."""
+
+
+class Launcher(Protocol):
+    """A way to start processes: on this machine, or by a cluster's own means.
+
+    One for several nodes has `open(*, nodes, hosts, accelerators)` in addition, which returns a
+    launcher with a `close()`, or raises UsageError if so many nodes are not available.
+    """
+
+    def __call__(self, program: Program, places: Sequence[RankInfo], /) -> Worker:
+        """A process at each place, all of which have said hello; raises CaseEnded."""
+
+
+def pids_here(worker: Worker) -> list[int]:
+    """The process ids of a worker on this machine."""
+    return [process.pid for process in worker.processes if not process.host]
