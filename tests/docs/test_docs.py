@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import configparser
 import re
 import shlex
@@ -123,6 +124,25 @@ def test_the_gates_are_the_documented_ones(pages):
         assert precision == "fp64" or f"| {said} |" in pages["docs/equal-work.md"], precision
     assert tolerances.DRIFT == 0.1, "the text says so"
     assert tolerances.UPDATE_FLOOR == 0.01, "the text says so"
+
+
+TIER_FILES = sorted(CORE.parents[1].glob("adapters/*/mbench_*/tiers.py"))
+
+
+@pytest.mark.parametrize("file", TIER_FILES, ids=lambda file: file.parent.name)
+def test_the_sources_of_every_tier_are_documented(file, pages):
+    """In docs/fairness.md, by the titles that the tier names."""
+    sources = [
+        ast.literal_eval(keyword.value)
+        for call in ast.walk(ast.parse(file.read_text()))
+        if isinstance(call, ast.Call)
+        for keyword in call.keywords
+        if keyword.arg == "source"
+    ]
+    page = " ".join(pages["docs/fairness.md"].split())
+    assert len(sources) >= 2
+    for title in re.findall('"(.+?)"', " ".join(sources)):
+        assert title in page, f"add {title!r} to docs/fairness.md"
 
 
 def test_every_variable_is_documented(pages):
