@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from surroundings import QUICK, eventually
 
-from mbench.environments import managed, record
+from mbench.environments import managed
 from mbench.environments.choice import running
 
 if TYPE_CHECKING:
@@ -49,11 +49,11 @@ def keep(around: Surroundings, **pythons: str) -> dict[str, Path]:
         (folder / "bin").mkdir(parents=True)
         managed.python_in(folder).write_text(script)
         managed.python_in(folder).chmod(0o755)
-        about = record.Record(
+        about = managed.Record(
             adapter=name, requirements=pins, python=f"{running()}.0", packages={},
             created="2026-01-01T00:00:00+00:00", mbench="1.0",
         )  # fmt: skip
-        record.write(about, folder=folder)
+        managed.write_record(about, folder=folder)
         folders[name] = folder
     return folders
 
@@ -70,7 +70,7 @@ def test_what_is_damaged_is_named_with_its_mend(around):
         "lacks_a_library": "failed", "babbles": "failed", "quits": "crashed", "gone": "failed",
     }  # fmt: skip
     for label, (_, reason) in done.ends.items():
-        mend = f"mbench env remove {folders[label].name} lets it be built anew"
+        mend = f"mbench env remove {folders[label].name} has it rebuilt"
         assert mend in reason
     assert "libpython3.so: no such file" in done.ends["quits"][1]
 
@@ -96,7 +96,7 @@ def test_what_is_used_is_not_removed(around):
     eventually(go.with_suffix(".waiting").exists, "waiting")
     refused = around.mbench("env", "remove", folder.name)
     assert refused.code == 1
-    assert f"{folder.name} is in use right now" in refused.err
+    assert f"{folder.name} is in use" in refused.err
     go.touch()
     assert around.finish(process).code == 0
     assert around.mbench("env", "remove", folder.name).code == 0
@@ -121,7 +121,7 @@ DEEP = "[" * 100_000
 @pytest.fixture
 def signed() -> str:
     """A record of wrong types that matches its digest."""
-    wrong = record.Record(
+    wrong = managed.Record(
         adapter="none",
         requirements=["none==1.0"],
         python="3.11.0",
@@ -159,5 +159,5 @@ def test_a_program_that_floods_is_no_python(around):
     flood.chmod(0o755)
     done = around.compare("tiny", f"tiny@{flood}")
     assert done.code != 0
-    assert "is no Python that runs: it did not answer as a Python does" in done.err
+    assert "does not run as Python: it does not behave as a Python interpreter" in done.err
     assert "Traceback" not in done.err

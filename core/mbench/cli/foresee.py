@@ -17,7 +17,7 @@ def foresee(order: Order) -> None:
     if not order.comparisons:
         say("nothing is left to measure")
         return
-    from mbench.environments.locate import homes
+    from mbench.environments.locate import describe_locations
     from mbench.measure.estimate import foreseen
 
     entries = [entry for comparison in order.comparisons for entry in comparison.entries]
@@ -34,7 +34,7 @@ def foresee(order: Order) -> None:
             if not entry.support.supported:
                 say(f"  {entry.label}: unsupported: {entry.support.reason}")
     needed = {e.spec.text: (e.spec, e.adapter) for e in entries if e.support.supported}
-    for text, where in homes(needed.values(), accelerator=order.device).items():
+    for text, where in describe_locations(needed.values(), accelerator=order.device).items():
         say(f"{text} runs {where}")
     lacking = sum(not entry.support.supported for entry in entries)
     said = f"{counted(len(order.comparisons), 'comparison')}, {counted(len(entries), 'case')}"

@@ -80,7 +80,7 @@ def show(
 
 def frameworks(found: Plugins) -> tuple[list[list[str]], list[str]]:
     """Name, title, where it would run, compilers; and what is wrong with some."""
-    from mbench.environments.locate import home
+    from mbench.environments.locate import describe_location
     from mbench.errors import MbenchError
     from mbench.machine.devices import usual
 
@@ -88,7 +88,7 @@ def frameworks(found: Plugins) -> tuple[list[list[str]], list[str]]:
     rows, broken = [], []
     for name, adapter in sorted(found.adapters.unique().items()):
         try:
-            where = home(adapter, accelerator=device)
+            where = describe_location(adapter, accelerator=device)
         except MbenchError as error:
             where = "nowhere"
             broken.append(str(error))

@@ -85,6 +85,6 @@ def launch(
 
 def with_hint(end: CaseEnded, environment: Environment) -> CaseEnded:
     """The end of a worker that did not start, with a hint what may help."""
-    if end.outcome not in ("crashed", "failed") or not (mend := environment.mend()):
+    if end.outcome not in ("crashed", "failed") or not (hint := environment.hint()):
         return end
-    return CaseEnded(end.outcome, f"{end.reason} ({mend})", log=end.log)
+    return CaseEnded(end.outcome, f"{end.reason} ({hint})", log=end.log)

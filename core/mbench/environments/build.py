@@ -1,33 +1,37 @@
-"""Builds managed environments: out of sight, under a lock, renamed into place when whole."""
+"""Builds managed environments: hidden, under a lock, and renamed into place when complete."""
 
 from __future__ import annotations
 
 import os
+import re
+import signal
 import subprocess
 from datetime import datetime, timezone
+from itertools import zip_longest
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 import mbench
-from mbench.environments import interpreters, managed, pip, record
+from mbench.environments import interpreters, managed, orphanless
 from mbench.environments.environment import MANAGED_VARIABLES
-from mbench.environments.lock import locked
+from mbench.environments.managed import locked
 from mbench.errors import EnvironmentUnavailable
 from mbench.plugins.adapter_metadata import size
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import IO
 
     from mbench.contract.adapter import Adapter
     from mbench.environments.interpreters import Interpreter
 
-__all__ = ["create"]
+__all__ = ["PipFailed", "create", "install"]
 
 
 VIRTUALENV_SERVES = [3, 9]
-"""The oldest Python for which virtualenv 21 brings pip."""
+"""The oldest Python for which virtualenv 21 includes pip."""
 
 
 class _BuildFailed(Exception):
@@ -49,19 +53,19 @@ def create(
         managed.root().mkdir(parents=True, exist_ok=True)
         with locked(
             managed.lock_file(name),
-            busy=lambda: report(f"waiting for another mbench that builds {name}"),
+            busy=lambda: report(f"waiting for another mbench to build {name}"),
         ):
             if managed.entry(name).record is not None:
                 return
             much = size(adapter, accelerator)
-            log.unlink(missing_ok=True)  # it may be somebody's link
+            log.unlink(missing_ok=True)  # it may be a link
             report(f"Building {name} for {adapter.title}, on Python {interpreter.version}"
                    + (f"; {much}" if much else ""))  # fmt: skip
             for leftover in managed.entries():
                 if leftover.name.startswith(name):
                     managed.discard(leftover.folder)
             with (
-                # What cannot be deleted now, since something killed still holds it, goes next time.
+                # What a killed process still holds cannot be deleted now; it is deleted next time.
                 TemporaryDirectory(
                     prefix=f"{name}.tmp-", dir=managed.root(), ignore_cleanup_errors=True
                 ) as temporary,
@@ -71,21 +75,21 @@ def create(
                 _make(folder, interpreter=interpreter)
                 _fill(folder, adapter=adapter, requirements=requirements, log=output, report=report)
                 os.rename(folder, managed.root() / name)
-    except (OSError, pip.PipFailed, interpreters.DoesNotRun, _BuildFailed) as error:
-        found_nothing = isinstance(error, pip.PipFailed) and error.found_nothing
+    except (OSError, PipFailed, interpreters.DoesNotRun, _BuildFailed) as error:
+        found_nothing = isinstance(error, PipFailed) and error.found_nothing
         hint = adapter.index_hint(accelerator) if found_nothing else ""
         raise EnvironmentUnavailable(
-            f"{name} could not be built: {error}{hint and f'; {hint}'}. Mend that and try again, "
-            f"or give a Python that has {adapter.title} as {adapter.name}@/path/to/python. All "
+            f"{name} could not be built: {error}{hint and f'; {hint}'}. Fix that and try again, "
+            f"or name a Python that has {adapter.title} as {adapter.name}@/path/to/python. All "
             f"output: {log}",
             outcome="failed",
         ) from error
 
 
 def _make(folder: Path, *, interpreter: Interpreter) -> None:
-    """Make a virtual environment with nothing but pip, taken from virtualenv's own copy.
+    """Make a virtual environment with nothing but pip, from virtualenv's own copy.
 
-    A Python that virtualenv has none for any more makes its own, with the setuptools of its time.
+    A Python that virtualenv no longer supports makes its own, with the setuptools of its time.
     """
     import virtualenv
 
@@ -95,16 +99,18 @@ def _make(folder: Path, *, interpreter: Interpreter) -> None:
     arguments = [
         f"--python={interpreter.path}",
         "--no-download",
-        "--no-periodic-update",  # it would ask an index in the background
+        "--no-periodic-update",  # it would query an index in the background
         "--no-setuptools",
         "--activators=",
         str(folder),
     ]
-    own = {"VIRTUALENV_SYSTEM_SITE_PACKAGES": "0"}  # may be a user's default, but never ours
+    own = {"VIRTUALENV_SYSTEM_SITE_PACKAGES": "0"}  # may be the user's default, but not ours
     try:
         virtualenv.cli_run(arguments, setup_logging=False, env={**os.environ, **own})
     except RuntimeError as error:
-        raise _BuildFailed(f"{interpreter.path} makes no virtual environment: {error}") from error
+        raise _BuildFailed(
+            f"{interpreter.path} cannot make a virtual environment: {error}"
+        ) from error
 
 
 def _run(command: Sequence[str]) -> None:
@@ -112,7 +118,7 @@ def _run(command: Sequence[str]) -> None:
     if done.returncode:
         said = (done.stderr or done.stdout).strip().splitlines()
         reason = said[-1] if said else f"exit code {done.returncode}"
-        raise _BuildFailed(f"{command[0]} makes no virtual environment: {reason}")
+        raise _BuildFailed(f"{command[0]} cannot make a virtual environment: {reason}")
 
 
 def _fill(
@@ -123,18 +129,130 @@ def _fill(
     log: IO[str],
     report: Callable[[str], None],
 ) -> None:
-    """Install the requirements, see that they bring what the adapter imports, and write it down."""
+    """Install the requirements, check the adapter's imports, and write the record."""
     python = managed.python_in(folder)
-    pip.install(python, requirements, variables=MANAGED_VARIABLES, log=log, report=report)
-    holdings = interpreters.ask(python, adapter.imports, variables=MANAGED_VARIABLES)
-    if holdings.missing:
-        raise _BuildFailed(f"its requirements bring no module {', '.join(holdings.missing)}")
-    whole = record.Record(
+    install(python, requirements, variables=MANAGED_VARIABLES, log=log, report=report)
+    contents = interpreters.ask(python, adapter.imports, variables=MANAGED_VARIABLES)
+    if contents.missing:
+        raise _BuildFailed(f"its requirements do not provide {', '.join(contents.missing)}")
+    whole = managed.Record(
         adapter=adapter.name,
         requirements=list(requirements),
-        python=holdings.python,
-        packages=dict(holdings.packages),
+        python=contents.python,
+        packages=dict(contents.packages),
         created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         mbench=mbench.__version__,
     )
-    record.write(whole, folder=folder)
+    managed.write_record(whole, folder=folder)
+
+
+_OPTIONS = (
+    "--no-input",
+    "--disable-pip-version-check",
+    "--no-user",
+    "--progress-bar=off",
+)
+
+_COLLECTING = re.compile(r"Collecting ([A-Za-z0-9._-]+)")
+_FILE = re.compile(r"(Downloading|Using cached|Processing) (\S+\.(?:whl|tar\.gz|zip))( \(\d.*\))?")
+_BUILDING = re.compile(r"Building wheel for (\S+) .*: started")
+_INSTALLING = re.compile(r"Installing collected packages: (.+)")
+
+# Marks of the problem, and of its subject on the next line, in pip's newer errors.
+_PROBLEM = "\N{MULTIPLICATION SIGN} "
+_SUBJECT = "\u2570\u2500> "
+
+_NOTHING = "No matching distribution"
+_UNREACHED = "the package index was not reached"
+_BROKEN = re.compile(r"""after connection broken by '\w+\(["']?(.*?)["']?\)'""")
+_WHERE = re.compile(r">: |port=\d+\): ")
+
+
+class PipFailed(Exception):
+    """pip could not install; has the most informative line of its output."""
+
+    @property
+    def found_nothing(self) -> bool:
+        """Whether the index was reached but lacks a distribution."""
+        said = str(self)
+        return said.startswith(_NOTHING) and _UNREACHED not in said
+
+
+def install(
+    python: Path,
+    requirements: Sequence[str],
+    *,
+    variables: Mapping[str, str],
+    log: IO[str],
+    report: Callable[[str], None],
+) -> None:
+    """Install `requirements` for `python`; pip's output goes to `log`."""
+    # -I: neither the current folder nor PYTHONPATH counts as installed.
+    command = [str(python), "-I", orphanless.__file__, str(os.getpid())]
+    command += ["pip", "install", *_OPTIONS, "--", *requirements]
+    lines = []
+    with subprocess.Popen(
+        command,
+        env={**os.environ, **variables},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        errors="replace",
+        start_new_session=True,
+    ) as process:
+        assert process.stdout is not None
+        try:
+            for line in process.stdout:
+                log.write(line)
+                lines.append(line.strip())
+                if news := progress(lines[-1]):
+                    report(news)
+            process.wait()
+        finally:
+            if process.poll() is None:  # interrupted: Ctrl-C does not reach its own group
+                os.killpg(process.pid, signal.SIGKILL)
+    if process.returncode != 0:
+        raise PipFailed(most_informative(lines) or f"pip ended with status {process.returncode}")
+
+
+def progress(line: str) -> str | None:
+    """The progress that a line of pip's output reports; None for most lines."""
+    if match := _COLLECTING.match(line):
+        return f"Collecting {match[1]}"
+    if match := _FILE.fullmatch(line.partition(" (from ")[0]):
+        return f"{match[1]} {_name_and_version(match[2])}{match[3] or ''}"
+    if match := _BUILDING.match(line):
+        return f"Building {match[1]}"
+    if match := _INSTALLING.match(line):
+        names = match[1].split(", ")
+        return f"Installing {names[0] if len(names) == 1 else f'{len(names)} packages'}"
+    return None
+
+
+def _name_and_version(url: str) -> str:
+    """ "name-1.0" of a wheel or source distribution, whatever its URL."""
+    file = unquote(url).rpartition("/")[2]
+    if file.endswith(".whl"):
+        return "-".join(file.split("-")[:2])
+    return file.removesuffix(".zip").removesuffix(".tar.gz")
+
+
+def most_informative(lines: Sequence[str]) -> str:
+    """The last error that pip states, without its marks; else the last line.
+
+    If the index was not reached, pip states only that it found nothing.
+    """
+    stated = ""
+    for line, following in zip_longest(lines, lines[1:], fillvalue=""):
+        # The last line of a conflict only points to a web page; the one before says more.
+        if line.startswith("ERROR: ") and "ResolutionImpossible" not in line:
+            stated = line.removeprefix("ERROR: ")
+        elif line.startswith(_PROBLEM):
+            stated = line.removeprefix(_PROBLEM).rstrip(".")
+            if following.startswith(_SUBJECT):
+                stated += f": {following.removeprefix(_SUBJECT)}"
+    broken = [match[1] for line in lines if (match := _BROKEN.search(line))]
+    if broken and stated.startswith(_NOTHING):
+        stated += f": {_UNREACHED}: {_WHERE.split(broken[-1])[-1]}"
+    return (stated or next((line for line in reversed(lines) if line), "")).rstrip(".")

@@ -1,4 +1,4 @@
-"""Chooses the Python of managed environments: one for all frameworks of a command, if it can be."""
+"""Chooses the Python of managed environments: the same for all frameworks if possible."""
 
 from __future__ import annotations
 
@@ -24,33 +24,33 @@ __all__ = ["Choice", "choose", "is_here", "of_one"]
 
 @dataclass(frozen=True, kw_only=True)
 class Choice:
-    """Where one framework lives, or would live."""
+    """Where one framework runs, or would run."""
 
     minor: str
     """Of its Python, "3.11"."""
     name: str | None = None
-    """Of the managed environment; None where this Python serves."""
+    """Of the managed environment; None for this Python."""
     requirements: Sequence[str] = ()
     accelerator: str = "cpu"
     """For which the requirements are."""
     interpreter: Interpreter | None = None
-    """From which the environment would be built; None where nothing is to be built."""
+    """From which the environment is built; None if it exists."""
 
 
 def choose(
     frameworks: Iterable[Wanted], *, accelerator: str, here: bool = True
 ) -> dict[str, Choice]:
-    """Where each framework lives, by its text; without those of a given Python or of none, and
-    without those whose plugin fails.
+    """Where each framework runs, by its text; without those with a given Python, without a suitable
+    one, or with a failing plugin.
 
-    Without `here`, the running Python serves none, whatever it holds. An environment that is there
-    is preferred to building one. Among several Pythons, it is the one that most of the frameworks
-    can have; among equals the one that runs mbench, else the newest.
+    Without `here`, the running Python is not considered. Existing environments are preferred. Of
+    several Pythons, the choice is the one that most frameworks can use, then the one that runs
+    mbench, then the newest.
     """
     wanted = {spec.text: (spec, adapter) for spec, adapter in frameworks if spec.python is None}
     open_to = {}
     for text, one in wanted.items():
-        with contextlib.suppress(PluginFailed):  # of one adapter, which harms no other
+        with contextlib.suppress(PluginFailed):  # of one adapter; the others go on
             open_to[text] = of_one(*one, accelerator=accelerator, here=here)
     if not all(running() in choices for choices in open_to.values()):
         for text, choices in open_to.items():
@@ -68,7 +68,7 @@ def choose(
 def of_one(
     spec: FrameworkSpec, adapter: Adapter, *, accelerator: str, here: bool = True
 ) -> dict[str, Choice]:
-    """What is there for a framework, by the Python; else what this Python would make."""
+    """Existing environments of a framework, by Python; else the one that this Python would make."""
     if here and is_here(adapter, version=spec.version):
         return {running(): Choice(minor=running())}
     requirements = adapter.requirements(spec.version, accelerator)
@@ -84,7 +84,7 @@ def of_one(
 def to_be_built(
     spec: FrameworkSpec, adapter: Adapter, *, accelerator: str, others: bool = True
 ) -> dict[str, Choice]:
-    """The environments that could be built, by the Python; to find `others` takes seconds."""
+    """The environments that could be built, by Python; finding `others` takes seconds."""
     from mbench.environments import interpreters
 
     requirements = adapter.requirements(spec.version, accelerator)
@@ -102,7 +102,7 @@ def to_be_built(
 
 
 def is_here(adapter: Adapter, *, version: str | None) -> bool:
-    """Whether the running interpreter can serve."""
+    """Whether the running interpreter has the framework."""
     if probe.missing(adapter.imports):
         return False
 
@@ -115,16 +115,16 @@ def is_here(adapter: Adapter, *, version: str | None) -> bool:
         return False
     if version is None:
         return True
-    # "==2.12.0" allows "2.12.0+cpu", but "==2.12.0+cpu" no other build.
+    # "==2.12.0" allows "2.12.0+cpu", but "==2.12.0+cpu" allows no other build.
     found = framework_version(adapter, probe.packages())
     return found is not None and allows(f"=={version}", found)
 
 
 def framework_version(adapter: Adapter, packages: Mapping[str, str]) -> str | None:
-    """The framework's version among `packages`; None where it is under a name unknown to us.
+    """The framework's version among `packages`; None if its distribution has an unknown name.
 
-    A framework may have distributions of several names, for CPU and for CUDA: each is the first
-    that the adapter requires.
+    A framework may have several distributions, for CPU and for CUDA: each is the first that the
+    adapter requires.
     """
     from packaging.requirements import Requirement
     from packaging.utils import canonicalize_name

@@ -1,4 +1,4 @@
-"""The interpreter in which a framework lives, and what is installed beside it."""
+"""The interpreter in which a framework runs, and the packages installed in it."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from mbench.environments.lock import Use
+    from mbench.environments.managed import Use
 
 __all__ = ["MANAGED_VARIABLES", "Environment"]
 
-# Packages of the user's account or of PYTHONPATH would shadow what a managed environment pins;
-# an empty PYTHONPATH counts as none.
+# Packages of the user's account or of PYTHONPATH would shadow those of a managed environment; an
+# empty PYTHONPATH is as good as none.
 MANAGED_VARIABLES = {"PYTHONNOUSERSITE": "1", "PYTHONPATH": ""}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Environment:
-    """Where a worker of `label` starts.
+    """The environment in which a worker of `label` starts.
 
-    `digest` stands for requirements, Python and every resolved package of a managed environment;
-    None where the environment is the user's own. `packages` maps normalized distribution names
+    `digest` identifies requirements, Python and every resolved package of a managed environment;
+    None for the user's own. `packages` maps normalized distribution names
     to versions.
     """
 
@@ -40,9 +40,9 @@ class Environment:
         """Environment variables that every process in this environment needs."""
         return dict(MANAGED_VARIABLES) if self.managed else {}
 
-    def mend(self) -> str:
-        """What to say to who finds it damaged."""
+    def hint(self) -> str:
+        """What helps if it is damaged; empty for the user's own."""
         if not self.managed:
             return ""
         name = self.python.parent.parent.name
-        return f"if its environment is damaged, mbench env remove {name} lets it be built anew"
+        return f"if its environment is damaged, mbench env remove {name} has it rebuilt"

@@ -1,4 +1,4 @@
-"""Finds Python interpreters on this machine and asks them what they hold."""
+"""Finds Python interpreters on this machine, and queries what is installed in them."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import IO
 
-__all__ = ["DoesNotRun", "Holdings", "Interpreter", "ask", "satisfying"]
+__all__ = ["Contents", "DoesNotRun", "Interpreter", "ask", "satisfying"]
 
 _PROBE_SECONDS = 60
 _MOST_BYTES = 2**24
-"""Of what an interpreter says."""
+"""Of an interpreter's output."""
 
 # Where version managers keep interpreters: variable, usual root, folder of the versions.
 _VERSION_MANAGERS = (
@@ -53,21 +53,21 @@ class Interpreter:
 
     @property
     def age(self) -> list[int]:
-        """[3, 11, 7]: the older, the less."""
+        """[3, 11, 7], for ordering."""
         return [int(part) for part in self.version.split(".")]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Holdings:
-    """What an interpreter holds; `missing` are those of the asked modules that it lacks."""
+class Contents:
+    """What is installed for an interpreter; `missing` are requested modules that it lacks."""
 
     python: str
     missing: list[str]
     packages: dict[str, str]
 
 
-def ask(python: Path, imports: Sequence[str], *, variables: Mapping[str, str]) -> Holdings:
-    """Start `python` and let it look for `imports`, importing none of them."""
+def ask(python: Path, imports: Sequence[str], *, variables: Mapping[str, str]) -> Contents:
+    """Start `python` to look for `imports` without importing them; raises DoesNotRun."""
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         try:
             process = subprocess.Popen(
@@ -81,7 +81,7 @@ def ask(python: Path, imports: Sequence[str], *, variables: Mapping[str, str]) -
             raise DoesNotRun(error.strerror or str(error)) from error
         with process:
             try:
-                code = _patience(process, output, errors)
+                code = _exit_code(process, output, errors)
             finally:
                 process.kill()
         if code != 0:
@@ -89,22 +89,22 @@ def ask(python: Path, imports: Sequence[str], *, variables: Mapping[str, str]) -
             said = next((line for line in reversed(lines) if line.strip()), "")
             raise DoesNotRun(said or f"it ended with status {code}")
         try:
-            # Only the last line is ours: what starts with the interpreter may print as well.
+            # Only the last line is ours: code that runs at the interpreter's start may print, too.
             found = json.loads(_end(output).splitlines()[-1])
-            holdings: Holdings = read_fields(Holdings, found, where="answer")
+            contents: Contents = read_fields(Contents, found, where="answer")
         except (IndexError, ValueError, RecursionError) as error:
-            raise DoesNotRun("it did not answer as a Python does") from error
-        return holdings
+            raise DoesNotRun("it does not behave as a Python interpreter") from error
+        return contents
 
 
-def _patience(process: subprocess.Popen[bytes], *files: IO[bytes]) -> int:
-    """The exit code, once there is one; raises DoesNotRun for what neither ends nor says little."""
+def _exit_code(process: subprocess.Popen[bytes], *files: IO[bytes]) -> int:
+    """The exit code; raises DoesNotRun if it does not end, or prints too much."""
     deadline = time.monotonic() + _PROBE_SECONDS
     while time.monotonic() < deadline:
         with contextlib.suppress(subprocess.TimeoutExpired):
             return process.wait(0.1)
         if any(os.fstat(file.fileno()).st_size > _MOST_BYTES for file in files):
-            raise DoesNotRun("it did not answer as a Python does")
+            raise DoesNotRun("it does not behave as a Python interpreter")
     raise DoesNotRun(f"it did not answer within {_PROBE_SECONDS} s")
 
 
@@ -114,8 +114,8 @@ def _end(file: IO[bytes]) -> bytes:
 
 
 def satisfying(specifier: str, *, others: bool = True) -> list[Interpreter]:
-    """The newest of each minor version that `specifier` (">=3.10,<3.14") allows; of its own minor
-    version the running one. Without `others`, that one alone.
+    """The newest of each minor version that `specifier` (">=3.10,<3.14") allows; of the running
+    interpreter's, that one. Without `others`, only that one.
     """
     from packaging.specifiers import SpecifierSet
 
@@ -127,11 +127,11 @@ def satisfying(specifier: str, *, others: bool = True) -> list[Interpreter]:
 
 
 def _others() -> list[Interpreter]:
-    """Released CPythons with the GIL: what frameworks publish builds for."""
+    """Released CPythons with the GIL, for which frameworks publish builds."""
     import python_discovery
 
     root = managed.root()
-    writable = os.access(root, os.W_OK)  # not if a site keeps environments for its users
+    writable = os.access(root, os.W_OK)  # not if environments are shared by a site
     cache = python_discovery.DiskCache(root / ".interpreters") if writable else None
     found = python_discovery.iter_interpreters(
         "cpython", cache=cache, env={**os.environ, "PATH": os.pathsep.join(_folders())}
@@ -144,7 +144,7 @@ def _others() -> list[Interpreter]:
 
 
 def _folders() -> list[str]:
-    """PATH, with all versions of a version manager instead of shims for the active ones."""
+    """PATH, with all versions of version managers in place of their shims."""
     path = os.environ.get("PATH", os.defpath).split(os.pathsep)
     folders = [folder for folder in path if os.path.basename(folder) != "shims"]
     for variable, home, installs in _VERSION_MANAGERS:

@@ -1,7 +1,6 @@
-"""Finds the interpreter for a framework: the one given, the running one, or a managed one.
+"""Finds the interpreter for a framework: the given one, the running one, or a managed one.
 
-What it takes to ask interpreters and to build environments is imported where that is done: to list
-what is there takes neither.
+Modules for querying interpreters and building environments are imported where they are needed.
 """
 
 from __future__ import annotations
@@ -24,12 +23,20 @@ if TYPE_CHECKING:
 
     from mbench.contract.adapter import Adapter
     from mbench.environments.choice import Choice, Wanted
-    from mbench.environments.record import Record
+    from mbench.environments.managed import Record
     from mbench.spec.framework import FrameworkSpec
 
 NO_PROVISION = "--no-provision was given"
 
-__all__ = ["NO_PROVISION", "Environment", "find", "home", "homes", "present", "provide"]
+__all__ = [
+    "NO_PROVISION",
+    "Environment",
+    "available",
+    "describe_location",
+    "describe_locations",
+    "find",
+    "provide",
+]
 
 
 def find(
@@ -44,21 +51,21 @@ def find(
 ) -> Environment:
     """The environment in which workers of `spec` start; no framework is imported to find it.
 
-    `beside` are the frameworks of the same command, which run on the same Python if they can. A
-    managed environment is built on first use, with news of it going to `report`, or refused
-    without `provision`, and `why_not` is told. Raises EnvironmentUnavailable, or UsageError for a
-    Python that is none.
+    `beside` are the frameworks of the same command, which run on the same Python if possible. A
+    managed environment is built on first use, as `report` hears, or refused without `provision`
+    for the reason `why_not`. Raises EnvironmentUnavailable, or UsageError if a given Python does
+    not run.
     """
     if spec.python is not None:
         return _given(spec, spec.python, adapter)
     chosen = choose([(spec, adapter), *beside], accelerator=accelerator).get(spec.text)
     if chosen is None:
-        of_one(spec, adapter, accelerator=accelerator)  # raises where its plugin is the reason
+        of_one(spec, adapter, accelerator=accelerator)  # raises if its plugin is the reason
     elif chosen.name is None:
         return _this_python(spec.text)
     if chosen is not None and chosen.interpreter is not None and not provision:
         raise EnvironmentUnavailable(
-            f"{spec.text} is not installed here and has no environment yet, and none is built, as "
+            f"{spec.text} is not installed and has no environment, and none is built because "
             f"{why_not}: mbench env create {spec.text} builds it",
             outcome="failed",
         )
@@ -69,23 +76,23 @@ def _given(spec: FrameworkSpec, python: Path, adapter: Adapter) -> Environment:
     from mbench.environments import interpreters
 
     try:
-        holdings = interpreters.ask(python, adapter.imports, variables={})
+        contents = interpreters.ask(python, adapter.imports, variables={})
     except interpreters.DoesNotRun as error:
-        raise UsageError(f"{spec.text}: {python} is no Python that runs: {error}") from error
-    if holdings.missing:
+        raise UsageError(f"{spec.text}: {python} does not run as Python: {error}") from error
+    if contents.missing:
         raise EnvironmentUnavailable(
-            f"{spec.text}: {python} has no module {', '.join(holdings.missing)}. Install it there, "
-            f"or write {spec.name} alone for an environment of mbench's own",
+            f"{spec.text}: {python} has no module {', '.join(contents.missing)}. Install it there, "
+            f"or write only {spec.name} for a managed environment",
             outcome="failed",
         )
     return Environment(
-        label=spec.text, python=python, python_version=holdings.python, managed=False, digest=None,
-        packages=holdings.packages,
+        label=spec.text, python=python, python_version=contents.python, managed=False, digest=None,
+        packages=contents.packages,
     )  # fmt: skip
 
 
-def present(adapter: Adapter) -> list[Environment]:
-    """Where a framework could run at once, cheaply found: this Python and managed environments."""
+def available(adapter: Adapter) -> list[Environment]:
+    """Where a framework can run without building anything: this Python, managed environments."""
     found = []
     if is_here(adapter, version=None):
         found.append(_this_python(adapter.name))
@@ -95,8 +102,8 @@ def present(adapter: Adapter) -> list[Environment]:
     return found
 
 
-def home(adapter: Adapter, *, accelerator: str) -> str:
-    """Where a framework without version or path would run, in a few words, cheaply."""
+def describe_location(adapter: Adapter, *, accelerator: str) -> str:
+    """Where a framework without version or path would run, in words; starts no interpreter."""
     found = of_one(parse(adapter.name), adapter, accelerator=accelerator).values()
     if any(one.name is None for one in found):
         return "this Python"
@@ -106,16 +113,16 @@ def home(adapter: Adapter, *, accelerator: str) -> str:
     return ", ".join(filter(None, told))
 
 
-def homes(frameworks: Iterable[Wanted], *, accelerator: str) -> dict[str, str]:
-    """Where each framework of a command would run, in a few words, by its text."""
+def describe_locations(frameworks: Iterable[Wanted], *, accelerator: str) -> dict[str, str]:
+    """Where each framework of a command would run, in words, by its text."""
     wanted = {spec.text: (spec, adapter) for spec, adapter in frameworks}
     chosen = choose(wanted.values(), accelerator=accelerator)
     return {
-        text: in_words(chosen.get(text), spec, adapter) for text, (spec, adapter) in wanted.items()
+        text: describe(chosen.get(text), spec, adapter) for text, (spec, adapter) in wanted.items()
     }
 
 
-def in_words(chosen: Choice | None, spec: FrameworkSpec, adapter: Adapter) -> str:
+def describe(chosen: Choice | None, spec: FrameworkSpec, adapter: Adapter) -> str:
     if spec.python is not None:
         return f"in {spec.python}"
     if chosen is None:
@@ -124,7 +131,7 @@ def in_words(chosen: Choice | None, spec: FrameworkSpec, adapter: Adapter) -> st
         return "in the Python that runs mbench"
     if chosen.interpreter is None:
         return f"in {chosen.name}"
-    built = f"in {chosen.name}, built first on {chosen.interpreter.path}"
+    built = f"in {chosen.name}, to be built on {chosen.interpreter.path}"
     return ", ".join(filter(None, (built, size(adapter, chosen.accelerator))))
 
 
@@ -135,11 +142,11 @@ def provide(
     *,
     report: Callable[[str], None],
 ) -> Environment:
-    """The managed environment that was chosen; built unless it is there."""
+    """The chosen managed environment, built unless it exists."""
     if chosen is None:
         raise EnvironmentUnavailable(
-            f"{adapter.title} runs on Python {adapter.python(spec.version)}, and none was found on "
-            "this machine: install one and put it on PATH",
+            f"{adapter.title} needs Python {adapter.python(spec.version)}, which was not found on "
+            "this machine: install it and put it on PATH",
             outcome="unsupported",
         )
     assert chosen.name is not None, f"{spec.text} is of this Python"

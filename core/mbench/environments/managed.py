@@ -1,41 +1,61 @@
-"""The environments that mbench keeps: in the folder MBENCH_ENVIRONMENTS, else in the user's cache.
+"""The environments that mbench manages: in the folder MBENCH_ENVIRONMENTS, else the user's cache.
 
-torch-py3.11-0123456789ab/       an environment, whole, with its environment.json, which is held by
-                                 all who use it
-torch-py3.11-0123456789ab.log    what pip said when it was built
-torch-py3.11-0123456789ab.lock   held by whoever builds or removes it
+torch-py3.11-0123456789ab/       a complete environment, with its environment.json, which is locked
+                                 by all that use it
+torch-py3.11-0123456789ab.log    pip's output when it was built
+torch-py3.11-0123456789ab.lock   held by the process that builds or removes it
 torch-py3.11-0123456789ab.tmp-*  being built, or left behind by a build that was killed
 """
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import hashlib
 import json
 import os
 import re
 import shutil
 import sysconfig
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mbench.environments import lock, record
+from mbench.contract.reading import read_fields
 from mbench.errors import MbenchError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from mbench.environments.record import Record
+__all__ = [
+    "BrokenRecord",
+    "Entry",
+    "Record",
+    "Use",
+    "discard",
+    "entries",
+    "entry",
+    "key",
+    "lock_file",
+    "locked",
+    "python_in",
+    "read_record",
+    "record_file",
+    "remove",
+    "remove_record",
+    "root",
+    "unused",
+    "use",
+    "write_record",
+]
 
-__all__ = ["Entry", "discard", "entries", "entry", "key", "lock_file", "python_in", "remove",
-           "root", "use"]  # fmt: skip
 
 _NAME = re.compile(r"(?P<key>[\w.-]+-py\d+\.\d+-[0-9a-f]{12})(\.tmp-.+)?")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """One environment on disk. A broken one has no record but a reason, and can be removed."""
+    """One environment on disk. A broken one has a reason in place of a record."""
 
     name: str
     folder: Path
@@ -62,27 +82,27 @@ def root() -> Path:
 
 
 def key(adapter: str, *, requirements: Sequence[str], python: str) -> str:
-    """The name of an environment: one and the same for all who would build the same.
+    """The name of an environment: the same for all that would build the same.
 
     `python` is the minor version, "3.11".
     """
-    # The platform is for homes that machines of several kinds share.
+    # The platform, for home folders that machines of several kinds share.
     whole = [adapter, list(requirements), python, sysconfig.get_platform()]
     digest = hashlib.sha256(json.dumps(whole).encode()).hexdigest()
     return f"{adapter}-py{python}-{digest[:12]}"
 
 
 def python_in(folder: Path) -> Path:
-    """The interpreter of an environment; scripts beside it do not survive a renamed folder."""
+    """The interpreter of an environment; scripts beside it break when the folder is renamed."""
     return folder / "bin" / "python"
 
 
 def entry(name: str) -> Entry:
-    """The environment of that name as it is on disk, broken if it is not there."""
+    """The environment of that name on disk; broken if it does not exist."""
     folder = root() / name
     try:
-        found = record.read(folder)
-    except record.Malformed as error:
+        found = read_record(folder)
+    except BrokenRecord as error:
         return Entry(name=name, folder=folder, record=None, broken=str(error))
     if not python_in(folder).exists():
         return Entry(name=name, folder=folder, record=None, broken="the Python it uses is gone")
@@ -90,7 +110,7 @@ def entry(name: str) -> Entry:
 
 
 def entries() -> list[Entry]:
-    """All environments, and what killed builds have left behind."""
+    """All environments, including the remains of killed builds."""
     return [entry(name) for name in names()]
 
 
@@ -98,13 +118,13 @@ def names() -> list[str]:
     """Of all `entries`."""
     if not root().is_dir():
         return []
-    # Only names that are ours: the folder is the user's choice and may hold other things.
+    # Only our names: the user chose the folder, which may hold other files.
     found = sorted(path.name for path in root().iterdir() if path.is_dir())
     return [name for name in found if _NAME.fullmatch(name)]
 
 
 def remove(name: str) -> None:
-    """Delete one of the `entries`. Raises UsageError if there is none of that name."""
+    """Delete one of the `entries`; raises UsageError if no environment has that name."""
     names = [known.name for known in entries()]
     match = _NAME.fullmatch(name)
     if name not in names or match is None:
@@ -112,25 +132,25 @@ def remove(name: str) -> None:
         raise UsageError(f"no environment is named {name!r}: {known}")
 
     def refuse(why: str) -> None:
-        raise MbenchError(f"{name} is {why} right now: stop that, or try again later")
+        raise MbenchError(f"{name} is {why}: stop that, or try again later")
 
     with (
-        lock.locked(lock_file(match["key"]), busy=lambda: refuse("being built")),
-        lock.unused(record.file(root() / name), busy=lambda: refuse("in use")),
+        locked(lock_file(match["key"]), busy=lambda: refuse("being built")),
+        unused(record_file(root() / name), busy=lambda: refuse("in use")),
     ):
         discard(root() / name)
         (root() / f"{name}.log").unlink(missing_ok=True)
 
 
 def discard(folder: Path) -> None:
-    """Delete an environment, the record first: if we are killed, the rest counts as broken.
+    """Delete an environment, its record first: if we are killed, the rest counts as broken.
 
-    Of a link, what it points to is somebody else's.
+    Only the link itself is deleted if it is one.
     """
     if folder.is_symlink():
         folder.unlink()
         return
-    record.remove(folder)
+    remove_record(folder)
     shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -138,7 +158,116 @@ def lock_file(key: str) -> Path:
     return root() / f"{key}.lock"
 
 
-def use(name: str) -> tuple[Entry, lock.Use]:
-    """The environment of that name, which stays as it is while the second value lives."""
-    held = lock.Use(record.file(root() / name))
+def use(name: str) -> tuple[Entry, Use]:
+    """The environment of that name, which is not removed while the second value lives."""
+    held = Use(record_file(root() / name))
     return entry(name), held
+
+
+_RECORD = "environment.json"
+_SCHEMA = 1
+
+
+class BrokenRecord(Exception):
+    """A folder has no readable record; says why."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record:
+    """How a managed environment was built; `created` is ISO 8601 in UTC."""
+
+    adapter: str
+    requirements: list[str]
+    python: str
+    packages: dict[str, str]
+    created: str
+    mbench: str
+
+    @property
+    def digest(self) -> str:
+        """Equal for environments with the same contents."""
+        whole = [self.requirements, self.python, self.packages]
+        return hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()
+
+
+def write_record(record: Record, *, folder: Path) -> None:
+    content = {"schema": _SCHEMA, "digest": record.digest, **asdict(record)}
+    record_file(folder).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+
+
+def read_record(folder: Path) -> Record:
+    """Raises BrokenRecord unless `folder` has a complete, unchanged record."""
+    try:
+        content = json.loads(record_file(folder).read_text(encoding="utf-8"))
+        schema, digest = content.pop("schema"), content.pop("digest")
+        if schema != _SCHEMA:
+            raise BrokenRecord(f"{_RECORD} has the unknown schema {schema!r}")
+        record: Record = read_fields(Record, content, where=_RECORD)
+        same = record.digest == digest
+    except FileNotFoundError as error:
+        raise BrokenRecord(f"it has no {_RECORD}") from error
+    except (OSError, AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
+        raise BrokenRecord(f"{_RECORD} is not readable: {error}") from error
+    if not same:
+        raise BrokenRecord(f"{_RECORD} does not match its digest")
+    return record
+
+
+def record_file(folder: Path) -> Path:
+    return folder / _RECORD
+
+
+def remove_record(folder: Path) -> None:
+    record_file(folder).unlink(missing_ok=True)
+
+
+class Use:
+    """An environment in use: it is not removed while this object lives."""
+
+    def __init__(self, record: Path) -> None:
+        """`record` is the environment's own file, so its users need no write access."""
+        self._descriptor: int | None = None
+        with contextlib.suppress(OSError):  # it does not exist: the environment is broken
+            self._descriptor = os.open(record, os.O_RDONLY | os.O_CLOEXEC)
+            fcntl.flock(self._descriptor, fcntl.LOCK_SH)
+
+    def release(self) -> None:
+        """May be called more than once."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    __del__ = release
+
+
+@contextlib.contextmanager
+def unused(record: Path, *, busy: Callable[[], None]) -> Iterator[None]:
+    """Keep others from using an environment; `busy` is called if it is in use."""
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(FileNotFoundError):
+            file = stack.enter_context(record.open("rb+"))
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                busy()
+        yield
+
+
+@contextlib.contextmanager
+def locked(file: Path, *, busy: Callable[[], None]) -> Iterator[None]:
+    """Hold a lock exclusively; `busy` is called before waiting for another holder."""
+    try:
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        descriptor = os.open(file, flags, 0o666)
+    except OSError as error:  # the folder is not writable
+        raise MbenchError(f"cannot lock {file.stem}: {error.strerror}: {error.filename}") from None
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            busy()
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        # The file stays: if it were deleted, others that wait for it would lock another file.
+        os.close(descriptor)

@@ -1,4 +1,4 @@
-"""The script through which an environment's Python runs a module that must not outlive mbench.
+"""Runs a module in an environment's Python so that it does not outlive mbench.
 
 Usage: python orphanless.py PARENT_PID MODULE ARGUMENT...
 """

@@ -1,4 +1,4 @@
-"""Tells what an interpreter holds without importing it; as a script it serves any Python 3.7+.
+"""Lists what is installed for an interpreter without importing it; also a script for Python 3.7+.
 
 Usage: python probe.py MODULE...
 """
@@ -19,13 +19,13 @@ __all__ = ["missing", "packages"]
 
 
 def missing(imports: Iterable[str]) -> list[str]:
-    """Those of `imports` that are not installed, judged by their top-level package."""
+    """Those of `imports` whose top-level package is not installed."""
     return [name for name in imports if not _is_installed(name.partition(".")[0])]
 
 
 def _is_installed(package: str) -> bool:
     spec = importlib.util.find_spec(package)
-    # Without an origin it is a mere folder of that name, such as a checkout lying around.
+    # Without an origin it is only a folder of that name, such as a checkout.
     return spec is not None and spec.origin is not None
 
 
@@ -33,7 +33,7 @@ def packages() -> dict[str, str]:
     """Versions of the installed distributions by normalized name."""
     found: dict[str, str] = {}
     for name, version in installed():
-        if name:  # what an interrupted uninstall leaves behind has none
+        if name:  # remains of an interrupted uninstall have none
             # The first one on sys.path is the one that is imported.
             found.setdefault(re.sub(r"[-_.]+", "-", name).lower(), version)
     return dict(sorted(found.items()))
@@ -54,7 +54,7 @@ def installed() -> Iterator[tuple[str, str]]:
 
 
 if __name__ == "__main__":
-    sys.path.pop(0)  # this script's folder holds modules of ours, not top-level ones
+    sys.path.pop(0)  # this script's folder holds our modules, which are not top-level
     answer = {
         "python": platform.python_version(),
         "missing": missing(sys.argv[1:]),

@@ -7,7 +7,7 @@ from functools import cache as once
 from functools import partial
 from typing import TYPE_CHECKING
 
-from mbench.environments.locate import present
+from mbench.environments.locate import available
 from mbench.machine.devices import usual
 from mbench.machine.system import usable_cores
 from mbench.proofs import cache
@@ -46,7 +46,7 @@ def standings(plugins: Plugins, models: Sequence[str]) -> dict[tuple[str, str], 
         device=usual(),
         threads=usable_cores(),
     )
-    homes = {name: once(partial(present, adapter)) for name, adapter in adapters.items()}
+    homes = {name: once(partial(available, adapter)) for name, adapter in adapters.items()}
     return {
         (entry.case.model, entry.spec.name): standing(entry, homes[entry.spec.name])
         for comparison in plan(sweep, plugins)

@@ -91,7 +91,7 @@ def test_built_once_and_used_again(root: Path, monkeypatch: pytest.MonkeyPatch) 
         ({"pins": ["toy==99"]}, "No matching distribution found for toy==99"),
         ({"pins": ["toy=="]}, "Invalid requirement"),
         ({"pins": ["--help"]}, "Invalid requirement"),
-        ({"imports": ["toylib", "more"]}, "bring no module more"),
+        ({"imports": ["toylib", "more"]}, "do not provide more"),
     ],
 )
 @pytest.mark.usefixtures("toy")
@@ -118,14 +118,14 @@ def test_where_pip_finds_nothing_the_adapter_says_who_has_it() -> None:
     """In the same line, before what else can be done."""
     with pytest.raises(EnvironmentUnavailable) as caught:
         find(parse("toy"), ToyAdapter(), accelerator="cuda", provision=True, report=print)
-    said = "No matching distribution found for toy-cuda==1.0; Toy for cuda is in the toy shop. Mend"
+    said = "No matching distribution found for toy-cuda==1.0; Toy for cuda is in the toy shop. Fix"
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
 @pytest.mark.usefixtures("toy")
 def test_what_is_no_want_of_a_distribution_has_no_such_hint() -> None:
-    with pytest.raises(EnvironmentUnavailable, match="bring no module more") as caught:
+    with pytest.raises(EnvironmentUnavailable, match="do not provide more") as caught:
         provide(imports=["toylib", "more"])
     assert "toy shop" not in str(caught.value)
 
@@ -178,7 +178,7 @@ def test_two_at_once_build_one(links: Path, children: list[subprocess.Popen[str]
     time.sleep(0.5)
     gate.touch()
     first, second = sorted((child.communicate(timeout=60)[0] for child in children), key=len)
-    assert first.startswith("waiting for another mbench that builds toy-py")
+    assert first.startswith("waiting for another mbench to build toy-py")
     assert second.startswith("Building toy-py")
     assert first.splitlines()[-1] == second.splitlines()[-1] != "digest None"
     assert len(started.read_text().splitlines()) == 1

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from toy import ToyAdapter
 
-from mbench.environments import managed, record
+from mbench.environments import managed
 from mbench.environments.choice import choose
 from mbench.environments.locate import find
 from mbench.errors import EnvironmentUnavailable
@@ -43,10 +43,10 @@ def built(adapter: ToyAdapter, python: str) -> None:
     folder = managed.root() / managed.key(adapter.name, requirements=pins, python=minor)
     (folder / "bin").mkdir(parents=True)
     managed.python_in(folder).symlink_to("/bin/sh")
-    whole = record.Record(
+    whole = managed.Record(
         adapter=adapter.name, requirements=pins, python=python, packages={}, created="", mbench=""
     )
-    record.write(whole, folder=folder)
+    managed.write_record(whole, folder=folder)
 
 
 def chosen(*adapters: ToyAdapter) -> dict[str, str]:
@@ -109,5 +109,5 @@ def test_an_environment_of_another_python_is_found_without_building(machine):
 def test_no_python_will_do(machine):
     machine("3.9.1")
     assert chosen(ANY) == {}
-    with pytest.raises(EnvironmentUnavailable, match=r"runs on Python >=3.10, and none was found"):
+    with pytest.raises(EnvironmentUnavailable, match=r"needs Python >=3.10, which was not found"):
         find(parse("any"), ANY, accelerator="cpu", provision=True, report=lambda _: None)

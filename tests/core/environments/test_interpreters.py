@@ -100,8 +100,8 @@ def test_ask_passes_over_what_else_is_printed(tmp_path: Path) -> None:
         (lambda path: path, "Permission denied"),
         (lambda path: script(path / "python", "echo broken >&2; exit 3"), "broken"),
         (lambda path: script(path / "python", "exit 3"), "status 3"),
-        (lambda path: script(path / "python", "echo hello"), "does not|did not answer"),
-        (lambda path: script(path / "python", "exit 0"), "did not answer"),
+        (lambda path: script(path / "python", "echo hello"), "does not"),
+        (lambda path: script(path / "python", "exit 0"), "does not behave"),
     ],
 )
 def test_ask_says_why_an_interpreter_does_not_run(

@@ -12,7 +12,7 @@ import pytest
 from toy import ToyAdapter, installed
 
 from mbench.environments import managed
-from mbench.environments.locate import find, home, present
+from mbench.environments.locate import available, describe_location, find
 from mbench.errors import EnvironmentUnavailable, UsageError
 from mbench.spec.framework import parse
 
@@ -45,7 +45,7 @@ def test_this_python_serves(text: str) -> None:
     assert environment.digest is None
     assert environment.packages["toy"] == "1.5+cpu"
     assert environment.variables() == {}
-    assert home(ToyAdapter(), accelerator="cpu") == "this Python"
+    assert describe_location(ToyAdapter(), accelerator="cpu") == "this Python"
 
 
 @pytest.mark.usefixtures("here")
@@ -72,14 +72,14 @@ def test_without_provision_the_mend_is_told(root: Path) -> None:
     assert caught.value.outcome == "failed"
     assert "--no-provision was given: mbench env create toy==1.0 builds it" in str(caught.value)
     assert not root.exists()
-    assert home(ToyAdapter(), accelerator="cpu") == "own environment, built on first use"
+    assert (
+        describe_location(ToyAdapter(), accelerator="cpu") == "own environment, built on first use"
+    )
 
 
 @pytest.mark.usefixtures("here")
 def test_no_python_of_this_machine_will_do() -> None:
-    with pytest.raises(
-        EnvironmentUnavailable, match=r"Toy runs on Python >=99,<100.*PATH"
-    ) as caught:
+    with pytest.raises(EnvironmentUnavailable, match=r"Toy needs Python >=99,<100.*PATH") as caught:
         locate("toy", provision=True, pythons=">=99,<100")
     assert caught.value.outcome == "unsupported"
 
@@ -116,7 +116,7 @@ def test_a_given_python_lacks_a_module() -> None:
 
 @pytest.mark.parametrize("path", ["/no/such/python", os.devnull])
 def test_a_given_python_does_not_run(path: str) -> None:
-    with pytest.raises(UsageError, match=f"toy@{path}: {path} is no Python that runs"):
+    with pytest.raises(UsageError, match=f"toy@{path}: {path} does not run as Python"):
         locate(f"toy@{path}")
 
 
@@ -127,15 +127,15 @@ def test_versions_have_environments_of_their_own() -> None:
     assert one.digest != two.digest
     assert locate("toy") == one
     assert len(managed.entries()) == 2
-    assert home(ToyAdapter(), accelerator="cpu") == f"own environment, Python {MINOR}"
+    assert describe_location(ToyAdapter(), accelerator="cpu") == f"own environment, Python {MINOR}"
 
 
 def test_nothing_is_present_before_anything_is_built() -> None:
-    assert present(ToyAdapter()) == []
+    assert available(ToyAdapter()) == []
 
 
 @pytest.mark.usefixtures("here")
 def test_this_python_is_present() -> None:
-    (found,) = present(ToyAdapter())
+    (found,) = available(ToyAdapter())
     assert found.python == Path(sys.executable)
     assert found.packages == locate("toy").packages

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mbench.environments.pip import PipFailed, most_telling, progress
+from mbench.environments.build import PipFailed, most_informative, progress
 
 
 @pytest.mark.parametrize(
@@ -112,8 +112,8 @@ def test_progress(line: str, news: str | None) -> None:
         ([], ""),
     ],
 )
-def test_most_telling(lines: list[str], line: str) -> None:
-    assert most_telling(lines) == line
+def test_most_informative(lines: list[str], line: str) -> None:
+    assert most_informative(lines) == line
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,7 @@ def installed(folder: Path, *, version: str, name: str = "toy") -> None:
 
 
 def gated(folder: Path) -> tuple[Path, Path]:
-    """Put a source distribution into `folder` that builds once the second file returned exists.
+    """Put a source distribution into `folder` to build once the second file returned exists.
 
     The first one appears when building has begun; each time adds the process ids of builder and
     pip.
