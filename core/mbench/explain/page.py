@@ -34,7 +34,7 @@ def page(found: Explanation) -> str:
     title, *answer = headline(found)
     grids = all_tables(found, most=None)
     style = Path(html.__file__).parent / "style.css"
-    return html.template("waterfall.html").render(
+    return html.template("page.html", folder=Path(__file__).parent).render(
         title=title,
         sentences=answer,
         falls=[figure for pair in found.differences for figure in waterfalls(pair)],

@@ -80,12 +80,12 @@ def fragment(document: dict[str, Any], /) -> str:
     )  # fmt: skip
 
 
-def template(name: str) -> Template:
-    """A template whose values are text, whatever they hold."""
+def template(name: str, *, folder: Path = HERE) -> Template:
+    """A template in `folder`, which may use those here; its values are escaped."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
-        loader=FileSystemLoader(HERE),
+        loader=FileSystemLoader([folder, HERE]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
