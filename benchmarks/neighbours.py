@@ -17,10 +17,10 @@ import time
 from statistics import quantiles
 from typing import TYPE_CHECKING
 
+from mbench.machine.doctor.pace import unevenness
 from scipy.stats import spearmanr
 from workers import ask_for_case, turn, warm_worker_of_each
 
-from mbench.machine.doctor.pace import unevenness
 from mbench.machine.pace import core_pace, memory_pace
 from mbench.measure.order import next_round
 

@@ -13,8 +13,7 @@ import pytest
 from fake_fio import install
 
 from mbench.contract.reading import read_fields
-from mbench.machine.records import System
-from mbench.machine.sample import Sample
+from mbench.machine.records import Sample, System
 from mbench.measure import facts
 from mbench.plugins.manager import Plugins
 from mbench.results import events

@@ -29,7 +29,7 @@ from mbench.contract.adapter import FrameworkInfo
 from mbench.contract.reading import Malformed
 from mbench.engine.transport import Channel
 from mbench.errors import MbenchError
-from mbench.machine.sample import Sample
+from mbench.machine.records import Sample
 from mbench.machine.system import describe_system
 from mbench.proofs import cache as proofs
 from mbench.reports import html

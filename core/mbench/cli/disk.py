@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rich.console import RenderableType
+
+    from mbench.machine.disk.measure import DiskSummary, JobSummary
+    from mbench.reports.grid import Cell
 
 __all__ = ["command"]
 
@@ -41,7 +45,7 @@ COLUMNS = (
 def known(_: click.Context, __: click.Parameter, chosen: tuple[str, ...]) -> tuple[str, ...]:
     for name in chosen:
         if name not in JOBS:
-            raise UsageError(f"there is no job {name!r}; there are {', '.join(JOBS)}",
+            raise UsageError(f"unknown job {name!r}; the jobs are {', '.join(JOBS)}",
                              option="--jobs")  # fmt: skip
     return tuple(dict.fromkeys(chosen))
 
@@ -52,28 +56,28 @@ def known(_: click.Context, __: click.Parameter, chosen: tuple[str, ...]) -> tup
               show_default="all", shell_complete=completer(lambda _: JOBS, many=True),
               help=f"What to measure: {', '.join(JOBS)}.")  # fmt: skip
 @click.option("--size", type=MEMORY, default="4GiB", show_default=True,
-              help="Size of the file that is read and written.")  # fmt: skip
+              help="Size of the test file.")  # fmt: skip
 @click.option("--seconds", type=SECONDS, default=5.0, show_default=True,
-              help="Timed part of a job in a round; a sixth of it goes before.")  # fmt: skip
+              help="Timed part of a job in a round; an untimed sixth precedes it.")  # fmt: skip
 @click.option("--rounds", type=SIZE, default=5, show_default=True,
-              help="Rounds of all jobs; an interval takes three.")  # fmt: skip
+              help="Rounds of all jobs; an interval needs at least three.")  # fmt: skip
 @click.option("--buffered", is_flag=True,
-              help="Go through the page cache, which is passed by otherwise.")  # fmt: skip
+              help="Use the page cache, which is bypassed otherwise.")  # fmt: skip
 @format_options("table", "json", "jsonl")
 @click.option("--layout", type=click.Choice(["superbench"]), default=None,
-              help="Give the figures SuperBench's names: as a table, a baseline (json), or a line "
+              help="Use SuperBench's names of figures: in a table, a baseline (json), or a line "
                    "of results-summary.jsonl.")  # fmt: skip
 @color_option
-@click.option("-q", "--quiet", is_flag=True, help="Show the report and nothing on the way.")
+@click.option("-q", "--quiet", is_flag=True, help="Show only the report.")
 @click.pass_context
 def command(
     context: click.Context, folder: Path, jobs: tuple[str, ...], size: int, seconds: float,
     rounds: int, buffered: bool, format_: str, output: Path | None, layout: str | None, quiet: bool,
 ) -> None:  # fmt: skip
-    """Measure the disk that a folder lies on, by fio: bandwidth, IOPS and latencies.
+    """Measure the disk of a folder with fio: bandwidth, IOPS and latencies.
 
-    A file is made in the folder, read and written past the page cache, sequentially and at random.
-    It has no name, and is gone with the command, however that ends.
+    A test file in the folder is read and written without the page cache, sequentially and at
+    random. The file has no name and disappears with the command, however the command ends.
 
     \b
     Examples:
@@ -86,76 +90,73 @@ def command(
 
     check_writable(output)
     if layout is None and format_ == "jsonl":
-        raise UsageError("jsonl is written with --layout superbench alone", option="--format")
+        raise UsageError("the format jsonl needs --layout superbench", option="--format")
     if layout and buffered:
-        raise UsageError(f"{layout} has no names for what memory does: leave out --buffered")
-    document = measure(folder, jobs, size=size, seconds=seconds, rounds=rounds,
-                       direct=not buffered, report=quietly if quiet else tell)  # fmt: skip
-    deliver(written(document, layout=layout, format_=format_), output)
-    if document["status"] == "interrupted":
-        tell("interrupted; shown are the rounds that were whole")
+        raise UsageError(f"{layout} has no names for figures of memory: leave out --buffered",
+                         option="--buffered")  # fmt: skip
+    summary = measure(folder, jobs, size=size, seconds=seconds, rounds=rounds,
+                      direct=not buffered, report=quietly if quiet else tell)  # fmt: skip
+    deliver(render(summary, layout=layout, format_=format_), output)
+    if summary.status == "interrupted":
+        tell("interrupted; showing completed rounds only")
         context.exit(130)
-    context.exit(1 if any(job["outcome"] != "ok" for job in document["jobs"]) else 0)
+    context.exit(1 if any(job.outcome != "ok" for job in summary.jobs) else 0)
 
 
-def written(document: dict[str, Any], *, layout: str | None, format_: str) -> RenderableType:
-    """The document in a format, by mbench's own names or a layout's.
+def render(summary: DiskSummary, *, layout: str | None, format_: str) -> RenderableType:
+    """The summary in a format, by mbench's own names or a layout's.
 
     Raises MbenchError for figures of memory, for which a layout has no names.
     """
     if layout is not None:
-        from mbench.machine.disk.test_file import OF_MEMORY
         from mbench.reports.compat_formats import superbench, superbench_disk
 
-        if document["mount"] and document["mount"]["kind"] in OF_MEMORY:
+        if summary.mount and summary.mount.is_memory:
             raise MbenchError(
                 f"{layout} has no names for figures of memory: name a folder on a disk"
             )
-        node = document["system"]["hostname"]
-        return superbench.written(superbench_disk.metrics(document), node=node, format_=format_)
-    return json.dumps(document, indent=2) + "\n" if format_ == "json" else table_of(document)
+        node = summary.system.hostname
+        return superbench.written(superbench_disk.metrics(summary), node=node, format_=format_)
+    return json.dumps(asdict(summary), indent=2) + "\n" if format_ == "json" else table_of(summary)
 
 
 def quietly(_: str) -> None:
     pass
 
 
-def table_of(document: dict[str, Any]) -> RenderableType:
-    """The document as a table, and what there is to say of it."""
+def table_of(summary: DiskSummary) -> RenderableType:
     from mbench.reports.grid import Grid
 
-    mount = document["mount"] or {"kind": "unknown", "device": "unknown"}
-    said = [f"{job['name']}: {job['outcome']}, {job['reason']}"
-            for job in document["jobs"] if job["outcome"] != "ok"]  # fmt: skip
+    kind, device = (
+        (summary.mount.kind, summary.mount.device) if summary.mount else ("unknown", "unknown")
+    )
+    failures = [f"{job.name}: {job.outcome}, {job.reason}"
+                for job in summary.jobs if job.outcome != "ok"]  # fmt: skip
     return Grid(
-        f"{document['folder']} on {mount['kind']} of {mount['device']}: a file of "
-        f"{document['size_bytes'] / 2**20:,.0f} MiB, by {document['tool']}",
+        f"{summary.folder} on {kind} of {device}: a file of {summary.size_bytes / 2**20:,.0f} MiB, "
+        f"by {summary.tool}",
         COLUMNS,
-        [row for job in document["jobs"] for row in rows(job)],
+        [row for job in summary.jobs for row in rows(job)],
         numeric=frozenset({"95 % interval"}),
         spare=("p95 ms", "p50 ms", "p99.9 ms"),
         all_in="--format json",
-        notes=[*said, *document["remarks"]],
+        notes=[*failures, *summary.remarks],
     )
 
 
-def rows(job: dict[str, Any]) -> Iterator[list[Any]]:
-    """A row for each direction; one that says how the job ended where it has no figures."""
+def rows(job: JobSummary) -> Iterator[list[Cell]]:
+    """A row for each direction; a job without figures has one with its outcome."""
     from mbench.reports.text import interval
 
-    for direction, found in job["figures"].items():
-        rate = found["bytes_per_second"]
-        ends = (end and end / 1e6 for end in (rate["low"], rate["high"]))
-        waits = (found["latency_nanoseconds"].get(name) for name in ("p50", "p95", "p99", "p99.9"))
+    for direction, found in job.figures.items():
+        rate = found.bytes_per_second
+        ends = (end and end / 1e6 for end in (rate.low, rate.high))
+        waits = (found.latency_nanoseconds.get(name) for name in ("p50", "p95", "p99", "p99.9"))
         yield [
-            job["name"], direction, rate["value"] / 1e6, interval(*ends),
-            round(found["operations_per_second"]["value"]),
-            *(wait and wait["value"] / 1e6 for wait in waits), rate["replicates"],
+            job.name, direction, rate.value / 1e6, interval(*ends),
+            round(found.operations_per_second.value),
+            *(None if wait is None else wait.value / 1e6 for wait in waits), rate.replicates,
         ]  # fmt: skip
-    if not job["figures"]:
-        yield [
-            job["name"],
-            "-" if job["outcome"] == "ok" else job["outcome"],
-            *[None] * (len(COLUMNS) - 3),
-            0,
-        ]
+    if not job.figures:
+        outcome = "-" if job.outcome == "ok" else job.outcome
+        yield [job.name, outcome, *[None] * (len(COLUMNS) - 3), 0]

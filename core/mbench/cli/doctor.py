@@ -11,13 +11,14 @@ import click
 from mbench.cli.options import results_option
 from mbench.cli.output import print_table
 from mbench.cli.screen import color_option
+from mbench.contract.check import FAIL, WARN
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = ["command"]
 
-STYLES = {"warn": "disturbed", "fail": "failed"}
+STYLES = {WARN: "disturbed", FAIL: "failed"}
 
 
 @click.command("doctor")
@@ -27,10 +28,10 @@ STYLES = {"warn": "disturbed", "fail": "failed"}
 @color_option
 @click.pass_context
 def command(context: click.Context, results: Path, format_: str) -> None:
-    """Examine the machine: what disturbs measurements here, and what to mend.
+    """Check whether this machine is fit for measurements, and how to improve it.
 
-    Clock, other load, limits, threads, memory, GPU. Nothing is changed. The exit code is 0 unless
-    something prevents measuring at all.
+    Looks at clocks, other load, limits, threads, memory and GPUs, and changes nothing. The exit
+    code is 0 unless something prevents measurements.
 
     \b
     Examples:
@@ -46,8 +47,8 @@ def command(context: click.Context, results: Path, format_: str) -> None:
         from rich.text import Text
 
         rows = [
-            (Text(c.status, STYLES.get(c.status, "")), c.name, c.found, c.mend and f"-> {c.mend}")
+            (Text(c.status, STYLES.get(c.status, "")), c.name, c.found, c.hint and f"-> {c.hint}")
             for c in checks
         ]
         print_table(("state", "check", "found", "what to do"), rows)
-    context.exit(1 if any(check.status == "fail" for check in checks) else 0)
+    context.exit(1 if any(check.status == FAIL for check in checks) else 0)

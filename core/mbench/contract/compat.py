@@ -18,7 +18,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["CHECKS", "Protocol", "hints_of", "prod", "runtime_checkable", "version_of", "zipped"]
+__all__ = [
+    "CHECKS",
+    "Annotated",
+    "Protocol",
+    "hints_of",
+    "prod",
+    "runtime_checkable",
+    "version_of",
+    "zipped",
+]
 
 CHECKS = sys.version_info >= (3, 10)
 """Whether annotations can be read as types. Where they cannot, data is taken as its types say: a
@@ -35,6 +44,15 @@ else:
 
     def runtime_checkable(kind: type) -> type:
         return kind
+
+
+if TYPE_CHECKING or sys.version_info >= (3, 9):
+    from typing import Annotated
+else:
+
+    class Annotated:
+        def __class_getitem__(cls, item: tuple[type, Any]) -> type:
+            return item[0]
 
 
 if TYPE_CHECKING:

@@ -2,34 +2,59 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mbench.contract.compat import Protocol
+from mbench.contract.quantities import Bytes, Celsius, Joules, Megahertz, Number, Share, Watts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from mbench.machine.doctor.check import Check
-    from mbench.machine.sample import GpuSample
+    from mbench.contract.check import Check
 
-__all__ = ["HOST", "Accelerator", "Device"]
+__all__ = ["HOST", "Accelerator", "Device", "DeviceSample"]
 
 HOST = "cpu"
-"""The machine itself, which every run can compute on; the kernel tells of it."""
+"""The machine itself, on which every run can compute; it is sampled through the kernel."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeviceSample:
+    """A device at one moment. None for what its driver does not report, which is not written."""
+
+    utilization: Share | None = None
+    """Share of the last moments in which a kernel ran."""
+    power_watts: Watts | None = None
+    """Power drawn now."""
+    sm_mhz: Megahertz | None = None
+    """Clock of the multiprocessors."""
+    memory_mhz: Megahertz | None = None
+    """Clock of the memory."""
+    celsius: Celsius | None = None
+    """Temperature."""
+    slowed_by: Number | None = None
+    """Bit mask of NVML's reasons for a lower clock."""
+    joules: Joules | None = None
+    """Energy drawn so far."""
+    others: Number | None = None
+    """Processes that used it and were not mbench's."""
+    held_bytes: Bytes | None = None
+    """Memory that the worker held on it, including the driver's for the worker."""
 
 
 class Accelerator(Protocol):
-    """One device of this machine, looked at from the parent. What it does not tell is None, or an
-    empty text.
+    """One device of this machine, as the parent sees it. What the driver does not report is None,
+    or an empty text.
     """
 
     @property
     def name(self) -> str:
-        """What its maker calls it."""
+        """The maker's name of it."""
 
     @property
     def address(self) -> str:
-        """Its place on the bus, as workers tell it in FrameworkInfo.device_address."""
+        """Its place on the bus, as workers report it in FrameworkInfo.device_address."""
 
     @property
     def driver(self) -> str:
@@ -41,47 +66,46 @@ class Accelerator(Protocol):
 
     @property
     def for_one(self) -> bool:
-        """Whether it lets no second process in."""
+        """Whether only one process may use it at a time."""
 
-    def sample(self, pids: Sequence[int] = ()) -> GpuSample:
+    def sample(self, pids: Sequence[int] = ()) -> DeviceSample:
         """Its clocks, power, energy and so on now; `pids` are the worker's processes."""
 
     def memory(self) -> tuple[int, int] | None:
-        """Bytes that are free, and all."""
+        """Free and total bytes."""
 
     def held_bytes(self, pids: Sequence[int]) -> int | None:
-        """What these processes hold of its memory."""
+        """How much of its memory these processes hold."""
 
     def facts(self) -> Mapping[str, str]:
-        """What tells it from another, by names of its own, as text."""
+        """What identifies it, as text, by names of its own."""
 
 
 class Device(Protocol):
-    """A kind of device. Its module is imported by every command, so it imports no library early."""
+    """A kind of device. Every command imports its module, so it must not import libraries early."""
 
     name: str
     """What users type: "cuda". Adapters name it in `devices`."""
     title: str
-    """What it is called in a sentence: "NVIDIA GPU"."""
-    mend: str
+    """Its name in a sentence: "NVIDIA GPU"."""
+    hint: str
     """What to do where none is found, as the end of a sentence."""
-
     sharing: str
-    """The command that lets several processes in, where one was let in alone."""
+    """The command that lets several processes use a device that is set to one."""
 
     def all(self) -> Sequence[Accelerator]:
         """Those of this machine, in its driver's order; none without a driver."""
 
     def seen(self) -> Sequence[Accelerator]:
-        """Those that workers get to see, in their order: see `visible`."""
+        """Those that workers can see, in their order: see `visible`."""
 
     def variables(self) -> Mapping[str, str]:
         """What every worker on it gets, unless the user has set it."""
 
     def visible(self, local_rank: int) -> Mapping[str, str]:
-        """What lets the process of that number on its machine see a device of its own, and no
-        other's: it finds it as the first.
+        """Variables by which the process of that number on its machine sees one device, which no
+        other process sees. The process finds it as the first.
         """
 
     def examine(self) -> Iterable[Check]:
-        """What `mbench doctor` says of it; nothing where there is none."""
+        """Its part of `mbench doctor`; nothing where there is none."""

@@ -41,7 +41,7 @@ from mbench.engine.machines import describe_machine
 from mbench.engine.outcome import CaseEnded
 from mbench.engine.watching import Watcher
 from mbench.errors import MbenchError
-from mbench.machine.memory import available_bytes
+from mbench.machine.limits import available_bytes
 from mbench.machine.pace import paces
 from mbench.machine.process_end import bound, end_of, has_ended, last_words
 from mbench.plugins.launcher import Program, package_files

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from mbench.contract import wire
 from mbench.contract.rank import RankInfo
 from mbench.machine.pace import Paces
-from mbench.machine.records import Machine
-from mbench.machine.sample import Sample
+from mbench.machine.records import Machine, Sample
 
 __all__ = [
     "Accepted",

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mbench.machine.device_group import Several
-from mbench.machine.devices import kinds
-from mbench.machine.memory_layout import lack
+from mbench.machine.devices import DeviceGroup, kinds
+from mbench.machine.memory_layout import limitation
 from mbench.machine.records import DeviceSeen, Machine
 from mbench.machine.system import describe_system, hardware_threads
 
@@ -32,11 +31,14 @@ def describe_machine() -> Machine:
     devices = []
     for name, kind in kinds().items():
         if seen := kind.seen():
-            found = Several(seen)
+            found = DeviceGroup(seen)
             free = [memory[0] for one in seen if (memory := one.memory()) is not None]
             devices.append(
                 DeviceSeen(kind=name, mode=found.mode, for_one=found.for_one, free_bytes=free)
             )
     return Machine(
-        system=describe_system({}), threads=hardware_threads(), devices=devices, unsteady=lack()
+        system=describe_system({}),
+        threads=hardware_threads(),
+        devices=devices,
+        unsteady=limitation(),
     )

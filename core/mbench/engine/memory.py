@@ -15,7 +15,7 @@ import psutil
 from mbench.contract.device import HOST
 from mbench.engine.machines import machines
 from mbench.machine.devices import accelerator
-from mbench.machine.memory import available_bytes
+from mbench.machine.limits import available_bytes
 from mbench.machine.sampler import family
 
 if TYPE_CHECKING:

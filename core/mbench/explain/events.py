@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mbench.machine.quantities import Count, Number
+from mbench.contract.quantities import Count, Number
 from mbench.results.events import Event
 
 __all__ = ["KINDS", "Breakdown", "PartCount"]

@@ -1,16 +1,17 @@
-"""NVIDIA GPUs as a kind of device, looked at through NVML."""
+"""NVIDIA GPUs as a kind of device, observed through NVML."""
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING
 
+from mbench.console import counted
 from mbench.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mbench.machine.doctor.check import Check
+    from mbench.contract.check import Check
     from mbench.machine.nvml import Gpu
 
 __all__ = ["Cuda"]
@@ -21,8 +22,7 @@ class Cuda:
 
     name = "cuda"
     title = "NVIDIA GPU"
-    mend = "load its driver, see what CUDA_VISIBLE_DEVICES names"
-
+    hint = "load its driver, or check CUDA_VISIBLE_DEVICES"
     sharing = "sudo nvidia-smi -c 0"
 
     def all(self) -> list[Gpu]:
@@ -36,19 +36,19 @@ class Cuda:
         return nvml.seen_gpus()
 
     def variables(self) -> dict[str, str]:
-        """As NVML counts them, so that numbers name the same GPU."""
+        """Number GPUs as NVML does."""
         return {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
 
     def visible(self, local_rank: int) -> dict[str, str]:
-        """Of those that are to be seen now, which whoever started mbench may have chosen."""
+        """One of the GPUs that mbench itself can see: the user may have restricted them."""
         chosen = os.environ.get("CUDA_VISIBLE_DEVICES")
         if chosen is None:
             return {"CUDA_VISIBLE_DEVICES": str(local_rank)}
         there = [one.strip() for one in chosen.split(",") if one.strip()]
         if local_rank >= len(there):
             raise UsageError(
-                f"CUDA_VISIBLE_DEVICES shows {len(there)} GPUs, and process {local_rank} of this "
-                "machine takes one more"
+                f"CUDA_VISIBLE_DEVICES names {counted(len(there), 'GPU')}, but this machine needs "
+                f"{local_rank + 1} for its processes"
             )
         return {"CUDA_VISIBLE_DEVICES": there[local_rank]}
 

@@ -1,7 +1,7 @@
-"""What makers' data sheets say that a GPU does at most, for whoever compares with their numbers.
+"""Peak rates of GPUs by their makers' data sheets, to compare with published numbers.
 
-Dense products, without the doubled figures for sparse matrices, at boost clocks. Sources: NVIDIA's
-data sheets of each product ("Tesla V100", "T4", "A10", "A30", "A100 80GB", "L4", "L40S", "H100",
+Of dense products at boost clocks, not the doubled figures for sparse matrices. Sources: NVIDIA's
+data sheet of each product ("Tesla V100", "T4", "A10", "A30", "A100 80GB", "L4", "L40S", "H100",
 "H200", "DGX B200").
 """
 
@@ -13,7 +13,7 @@ TERA = 1e12
 TYPES = ("float64", "float32", "tf32", "float16", "bfloat16")
 HOPPER = (67, 67, 494, 989, 989)
 SHEETS = (
-    # How the name begins, as the driver writes it; TFLOP/s of products in each of TYPES.
+    # Beginning of the driver's name; TFLOP/s of products in each of TYPES.
     ("Tesla V100-SXM2", (7.8, 15.7, None, 125, None)),
     ("Tesla V100-PCIE", (7, 14, None, 112, None)),
     ("Tesla T4", (None, 8.1, None, 65, None)),
@@ -28,12 +28,12 @@ SHEETS = (
 
 
 def peak_flops(name: str, products: str) -> float | None:
-    """FLOPs per second of products in a type; None for a device or a type that is not listed.
+    """FLOP/s of products in a type; None for a device or a type that is not listed.
 
     `products` is a neutral name of a type, or "tf32".
     """
     for begins, peaks in SHEETS:
-        # An "A30" is no "A3000".
+        # "A30" must not match "A3000".
         if name.startswith(begins) and not name[len(begins) : len(begins) + 1].isalnum():
             found = dict(zip(TYPES, peaks, strict=True)).get(products)
             return None if found is None else found * TERA

@@ -1,36 +1,37 @@
-"""The kinds of device that plugins bring, and what this machine has of them."""
+"""The kinds of device that plugins bring, and the devices of this machine."""
 
 from __future__ import annotations
 
-from functools import cache
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from functools import cache, reduce
+from operator import or_
+from typing import TYPE_CHECKING, TypeVar
 
 from mbench.contract.device import HOST
 from mbench.errors import UsageError
-from mbench.machine.device_group import Several
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from mbench.contract.device import Accelerator, Device
+    from mbench.contract.device import Accelerator, Device, DeviceSample
     from mbench.machine.records import Machine
     from mbench.plugins.manager import Plugins
 
-__all__ = ["accelerator", "kind", "kinds", "names", "use", "usual"]
+__all__ = ["DeviceGroup", "accelerator", "kind", "kinds", "names", "use", "usual"]
 
-
+T = TypeVar("T")
 _known: list[Plugins] = []
 
 
 def use(plugins: Plugins | None) -> None:
-    """Take kinds from these plugins; from None on, from all that are installed."""
+    """Take kinds from these plugins; None: from all that are installed."""
     _known[:] = [] if plugins is None else [plugins]
     kinds.cache_clear()
 
 
 @cache
 def kinds() -> Mapping[str, Device]:
-    """By name, the machine itself left out."""
+    """By name, without the machine itself."""
     from mbench.plugins.manager import Plugins
 
     found: dict[str, Device] = (_known[0] if _known else Plugins()).devices.unique()
@@ -38,12 +39,12 @@ def kinds() -> Mapping[str, Device]:
 
 
 def names() -> list[str]:
-    """What `--device` takes, beside "auto"."""
+    """The values of `--device`, besides "auto"."""
     return [HOST, *kinds()]
 
 
 def kind(name: str) -> Device:
-    """Raises UsageError for a name that no plugin has."""
+    """Raises UsageError for an unknown name."""
     from mbench.plugins.manager import nearest
 
     if name not in kinds():
@@ -52,10 +53,10 @@ def kind(name: str) -> Device:
 
 
 def accelerator(name: str, address: str = "", *, ranks: int = 1) -> Accelerator | None:
-    """The device of that kind that a worker gets to see first, or the one at an address.
+    """The first device of that kind that workers see, or the one at an address.
 
-    Of several `ranks` on this machine, each of which has one of its own, all of these as one. None
-    for the machine itself, and where there is none.
+    With several `ranks` on this machine, each of which has its own device, all of these as one.
+    None for the machine itself, and where there is none.
     """
     if name == HOST:
         return None
@@ -63,16 +64,88 @@ def accelerator(name: str, address: str = "", *, ranks: int = 1) -> Accelerator 
         there = [*kind(name).seen(), *kind(name).all()]
         return next((one for one in there if one.address == address), None)
     seen = kind(name).seen()[:ranks]
-    return Several(seen) if len(seen) > 1 else next(iter(seen), None)
+    return DeviceGroup(seen) if len(seen) > 1 else next(iter(seen), None)
 
 
 def usual(elsewhere: Sequence[Machine] = ()) -> str:
-    """The kind where none is asked for: the first of which there is one, else the host.
+    """The default kind: the first of which this machine has a device, else the host.
 
-    On machines `elsewhere`, the first that all of them have.
+    With machines `elsewhere`, the first that all of them have.
     """
 
     def there(name: str, device: Device) -> bool:
         return all(one.device(name) for one in elsewhere) if elsewhere else bool(device.seen())
 
     return next((name for name, device in kinds().items() if there(name, device)), HOST)
+
+
+class DeviceGroup:
+    """The devices of a case's ranks on one machine, as one Accelerator.
+
+    Name, address and facts are those of the first. Ranks wait for the slowest, so clocks are the
+    lowest, temperatures the highest, and memory is that of the device with the least left.
+    """
+
+    def __init__(self, devices: Sequence[Accelerator]) -> None:
+        self.devices = devices
+
+    @property
+    def name(self) -> str:
+        return self.devices[0].name
+
+    @property
+    def address(self) -> str:
+        return self.devices[0].address
+
+    @property
+    def driver(self) -> str:
+        return self.devices[0].driver
+
+    @property
+    def mode(self) -> str:
+        """That of the first that only one process may use, if any."""
+        return next((one for one in self.devices if one.for_one), self.devices[0]).mode
+
+    @property
+    def for_one(self) -> bool:
+        return any(one.for_one for one in self.devices)
+
+    def sample(self, pids: Sequence[int] = ()) -> DeviceSample:
+        found = [one.sample(pids) for one in self.devices]
+
+        def of(
+            join: Callable[[Iterable[T]], T], read: Callable[[DeviceSample], T | None]
+        ) -> T | None:
+            """Of all that report it."""
+            known = [value for one in found if (value := read(one)) is not None]
+            return join(known) if known else None
+
+        def whole(read: Callable[[DeviceSample], float | None]) -> float | None:
+            """The sum, None unless all report it."""
+            values = [value for one in found if (value := read(one)) is not None]
+            return sum(values) if len(values) == len(found) else None
+
+        return replace(
+            found[0],
+            utilization=of(min, lambda one: one.utilization),
+            power_watts=whole(lambda one: one.power_watts),
+            sm_mhz=of(min, lambda one: one.sm_mhz),
+            memory_mhz=of(min, lambda one: one.memory_mhz),
+            celsius=of(max, lambda one: one.celsius),
+            slowed_by=of(lambda masks: reduce(or_, masks), lambda one: one.slowed_by),
+            joules=whole(lambda one: one.joules),
+            others=of(max, lambda one: one.others),
+            held_bytes=of(max, lambda one: one.held_bytes),
+        )
+
+    def memory(self) -> tuple[int, int] | None:
+        known = [found for one in self.devices if (found := one.memory()) is not None]
+        return min(known, default=None)
+
+    def held_bytes(self, pids: Sequence[int]) -> int | None:
+        """How much they hold on the device where they hold most."""
+        known = [held for one in self.devices if (held := one.held_bytes(pids)) is not None]
+        return max(known, default=None)
+
+    def facts(self) -> Mapping[str, str]:
+        return self.devices[0].facts()

@@ -1,4 +1,4 @@
-"""Says what disturbed a measurement, by thresholds that docs/methodology.md gives reasons for."""
+"""Finds what disturbed a measurement. docs/methodology.md gives reasons for the thresholds."""
 
 from __future__ import annotations
 
@@ -15,55 +15,55 @@ if TYPE_CHECKING:
 
     from mbench.machine.usage import Usage
 
-    RankInfo = tuple[int, int]  # of a process and its round
+    Turn = tuple[int, int]
+    """A process, and a round of it."""
     Round = Sequence[Usage]
-    Rounds = Mapping[RankInfo, Round]
+    Rounds = Mapping[Turn, Round]
     Read = Callable[[Usage], float | None]
 
 __all__ = ["Disturbance", "find_disturbances", "pace_changes"]
 
 LEAST_ROUNDS = 0.1
-"""Share of the rounds from which on a disturbance is told."""
+"""Share of the rounds from which on a disturbance is reported."""
 OTHER_CORES = 0.1
-"""Cores that others may use beside those that are to spare; also what may be stolen."""
+"""Cores that others may use besides spare ones; also how many may be stolen."""
 SPARE_SHARE = 0.5
-"""Share of the spare cores that others may use as well."""
+"""Share of the spare cores that others may use."""
 THROTTLED = 0.01
-"""Share of the time for which a cgroup's limit may hold the worker up."""
+"""Share of the time for which a cgroup's limit may stop the worker."""
 MEMORY_STALLED = 0.01
 """Share of the time for which processes may wait for memory."""
 SWAPPED_BYTES = 2**20
 """Per block."""
 CLOCK_CHANGE = 0.05
-"""How far a round's clock may lie from that of the median round."""
+"""Relative difference of a round's clock from the median round's."""
 HARMLESS_SLOWDOWNS = {"power cap"}
-"""A GPU that works hard is at its power limit: that is its speed, not a disturbance."""
+"""A GPU under full load is at its power limit: that is its speed, not a disturbance."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Disturbance:
-    """`kind` is a word for machines, `text` a sentence for people.
-
-    `share` is that of the rounds in which it could be seen: clocks are not looked at in all.
-    """
+    """Something that disturbed a measurement."""
 
     kind: str
     share: float
+    """Of the rounds in which it could be observed: clocks are not sampled in all."""
     text: str
+    """A sentence."""
     rounds: frozenset[tuple[int, int]] = frozenset()
-    """By process and round; none where it is not of single rounds."""
+    """The disturbed ones, by process and round; empty if it is not about single rounds."""
     host: str = ""
-    """Of the machine that it happened on; empty for the one that ran mbench."""
+    """The machine; empty for the one that ran mbench."""
 
     def on(self, host: str) -> Disturbance:
-        """The same, by the name of its machine."""
+        """The same on a named machine."""
         return replace(self, host=host, text=f"on {host}: {self.text}") if host else self
 
 
 def find_disturbances(rounds: Rounds, *, cores: int, spare_cores: int) -> list[Disturbance]:
     """What disturbed at least a tenth of `rounds`, each a sequence of blocks.
 
-    `cores` are the logical ones that the worker may use; `spare_cores` are the physical ones that
+    `cores` counts the logical cores that the worker may use, `spare_cores` the physical ones that
     it leaves to others.
     """
     found = []
@@ -73,9 +73,9 @@ def find_disturbances(rounds: Rounds, *, cores: int, spare_cores: int) -> list[D
         found.append(disturbance("other-load", loads, len(rounds), text))
     for kind, limit, read, text in (
         ("stolen-cpu", OTHER_CORES, lambda block: block.stolen_cores,
-         f"the hypervisor took {{:.1f}} of {there} away"),
+         f"the hypervisor took {{:.1f}} of {there}"),
         ("cpu-limit", THROTTLED, lambda block: block.throttled,
-         "the cgroup's CPU limit held processes up for {:.2f} of the time"),
+         "the cgroup's CPU limit stopped processes for {:.2f} of the time"),
         ("memory", MEMORY_STALLED, lambda block: block.memory_stalled,
          "processes waited for memory for {:.2f} of the time"),
         ("swap", SWAPPED_BYTES, lambda block: block.swapped_bytes,
@@ -99,12 +99,12 @@ def find_disturbances(rounds: Rounds, *, cores: int, spare_cores: int) -> list[D
     return [disturbance for disturbance in found if disturbance.share >= LEAST_ROUNDS]
 
 
-def loads_above(rounds: Rounds, limit: float) -> dict[RankInfo, float]:
+def loads_above(rounds: Rounds, limit: float) -> dict[Turn, float]:
     """The load of others in each round that it disturbed.
 
-    A small load that stays is within the slack of short blocks. So the rounds of a process that are
-    not above the limit by themselves are added up, which takes the slack off once, and count if
-    they are above it together.
+    A small constant load is within the error of short blocks. So those rounds of a process that are
+    below the limit are added up, which subtracts the error only once, and all of them count if
+    their sum is above the limit.
     """
     loads = {at: max(block.other_cores for block in one) for at, one in rounds.items()}
     above = {at: load for at, load in loads.items() if load > limit}
@@ -118,15 +118,15 @@ def loads_above(rounds: Rounds, limit: float) -> dict[RankInfo, float]:
     return above
 
 
-def disturbance(kind: str, hit: Collection[RankInfo], seen: int, text: str) -> Disturbance:
-    """One that was found in the rounds `hit`, of those in which it could be seen."""
+def disturbance(kind: str, hit: Collection[Turn], seen: int, text: str) -> Disturbance:
+    """One that occurred in the rounds `hit`, of `seen` in which it could be observed."""
     share = len(hit) / seen
     text = f"{text} in {100 * share:.0f} % of the rounds"
     return Disturbance(kind=kind, share=share, text=text, rounds=frozenset(hit))
 
 
 def clock_changes(kind: str, whose: str, rounds: Rounds, read: Read) -> Iterator[Disturbance]:
-    """Rounds whose clock lies apart from the median round's."""
+    """Rounds whose clock differs from the median round's."""
     clocks = {at: clock for at, clock in known(rounds, read).items() if clock}
     middle = median(clocks.values()) if clocks else 0.0
     changes = {
@@ -136,45 +136,45 @@ def clock_changes(kind: str, whose: str, rounds: Rounds, read: Read) -> Iterator
     }
     if changes:
         most = 100 * max(changes.values())
-        text = f"the {whose}'s clock was at worst {most:.0f} % off its {middle:,.0f} MHz"
+        text = f"the {whose}'s clock was up to {most:.0f} % off its median of {middle:,.0f} MHz"
         yield disturbance(kind, changes, len(clocks), text)
 
 
 PACES = {
-    "pace": (UNEVEN, "the cores' pace, by an empty loop"),
-    "memory-pace": (MEMORY_UNEVEN, "memory's pace, by a copy"),
+    "pace": (UNEVEN, "the speed of the cores, by an empty loop"),
+    "memory-pace": (MEMORY_UNEVEN, "the speed of memory, by a copy"),
 }
-"""By kind: how many times off the usual one a pace may be, and what it is."""
+"""By kind: the factor by which it may be off the usual one, and its name."""
 
 
-def pace_changes(kind: str, paces: Mapping[RankInfo, float], *, usual: float) -> list[Disturbance]:
-    """Rounds before which the core, or memory, was slower or faster than it `usual`ly is.
+def pace_changes(kind: str, paces: Mapping[Turn, float], *, usual: float) -> list[Disturbance]:
+    """Rounds before which the core, or memory, was slower or faster than its `usual` pace.
 
-    No counter of a virtual machine shows what neighbours on the core's other hardware thread
-    take, or of memory's bandwidth.
+    No counter of a virtual machine shows how much neighbours use of the core's other hardware
+    thread, or of memory bandwidth.
     """
     limit, whose = PACES[kind]
     off = {at: max(one / usual, usual / one) for at, one in paces.items()}
     hit = {at: times for at, times in off.items() if times > limit}
     if not hit:
         return []
-    text = f"{whose} before each turn, was at worst {max(hit.values()):.1f} times off the usual one"
+    text = f"{whose} before each turn, was up to {max(hit.values()):.1f} times off the usual one"
     found = disturbance(kind, hit, len(paces), text)
     return [found] if found.share >= LEAST_ROUNDS else []
 
 
 def unforced_mhz(block: Usage) -> float | None:
-    """The GPU's clock, but where its power limit sets it: that wanders while nothing is wrong."""
+    """The GPU's clock, unless its power limit sets it, under which it varies normally."""
     return None if HARMLESS_SLOWDOWNS & set(block.gpu_slowed_by or ()) else block.gpu_mhz
 
 
 def slowdowns(one: Round) -> set[str] | None:
-    """Why the GPU was slower in a round than it could be; None where nobody looked."""
+    """Why the GPU slowed down in a round; None where it was not sampled."""
     seen = [block.gpu_slowed_by for block in one if block.gpu_slowed_by is not None]
     return {reason for reasons in seen for reason in reasons} - HARMLESS_SLOWDOWNS if seen else None
 
 
-def known(rounds: Rounds, read: Read) -> dict[RankInfo, float]:
+def known(rounds: Rounds, read: Read) -> dict[Turn, float]:
     """The largest value of each round's blocks, of the rounds that have one."""
     values = {
         at: [value for block in one if (value := read(block)) is not None]

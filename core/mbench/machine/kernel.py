@@ -1,4 +1,4 @@
-"""Reads the kernel's counters and gauges from /proc and /sys; None where it has none."""
+"""Reads counters and gauges of the kernel from /proc and /sys; None where there are none."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def read(path: Path) -> str | None:
 
 
 def cores_of(pid: int) -> list[int]:
-    """The logical cores that a process may use; all where nothing binds it."""
+    """The logical cores that a process may use; all unless it is bound."""
     if hasattr(os, "sched_getaffinity"):
         try:
             return sorted(os.sched_getaffinity(pid))
@@ -43,9 +43,9 @@ def cores_of(pid: int) -> list[int]:
 
 
 def core_seconds(cores: Iterable[int]) -> tuple[float, float]:
-    """How long `cores` were busy since the machine started, and how long stolen from it.
+    """How long `cores` were busy since the machine started, and how long they were stolen.
 
-    Time of guests is part of the user's, and waiting for disks is idleness.
+    Guests' time is part of the user's, and waiting for disks counts as idle.
     """
     times = psutil.cpu_times(percpu=True)
     used = [times[core] for core in cores if core < len(times)]
@@ -55,21 +55,21 @@ def core_seconds(cores: Iterable[int]) -> tuple[float, float]:
 
 
 def stalled_seconds(resource: str) -> float | None:
-    """For how long some process has waited for "cpu", "memory" or "io"."""
+    """How long some process has waited for "cpu", "memory" or "io"."""
     some = re.search(r"^some .*total=(\d+)", read(PRESSURE / resource) or "", re.MULTILINE)
     return int(some[1]) / 1e6 if some else None
 
 
 def swapped_bytes() -> int | None:
-    """All that was ever swapped in or out."""
+    """Bytes swapped in or out since the machine started."""
     pages = re.findall(r"^pswp(?:in|out) (\d+)$", read(VMSTAT) or "", re.MULTILINE)
     return sum(map(int, pages)) * os.sysconf("SC_PAGE_SIZE") if pages else None
 
 
 def page_faults(pids: Iterable[int]) -> int | None:
-    """Pages that processes and their ended children had from the kernel so far, without the disk.
+    """Page faults of processes and their ended children that needed no disk.
 
-    They are the fields minflt and cminflt of proc(5).
+    These are the fields minflt and cminflt of proc(5).
     """
     found = [read(Path(f"/proc/{pid}/stat")) for pid in pids]
     counts = [text.rpartition(")")[2].split()[7:9] for text in found if text]
@@ -94,7 +94,7 @@ def clock_mhz(cores: Iterable[int]) -> float | None:
 class Joules:
     """Energy of all processor packages (Intel's and AMD's RAPL), where it may be read.
 
-    The kernel's counters begin anew at `max_energy_range_uj`; this one only grows.
+    The kernel's counters wrap around at `max_energy_range_uj`; this one does not.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Workers whose memory and threads lie alike in every process: what steadiness "steady" means."""
+"""Workers with the same addresses, pages and cores in every process: steadiness "steady"."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from mbench.machine.kernel import CPUS, HUGE_PAGES, read
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-__all__ = ["lack", "steadily", "variables"]
+__all__ = ["limitation", "steadily", "variables"]
 
 TUNABLES = {
     "glibc.malloc.hugetlb": "1",  # large blocks come in huge pages, by madvise
-    # Freed blocks stay with the process; by default large ones go back to the kernel at each step
-    # and come again as other pages.
+    # Freed blocks stay with the process. By default large ones return to the kernel at each step
+    # and are replaced by other pages.
     "glibc.malloc.mmap_threshold": "4294967296",
     "glibc.malloc.trim_threshold": "68719476736",
 }
 GLIBC = (2, 35)
-"""The first that has the tunable of huge pages."""
+"""The first version with the tunable for huge pages."""
 ADDR_NO_RANDOMIZE = 0x0040000  # of <sys/personality.h>
 ASK = 0xFFFFFFFF
 
 
 def variables() -> dict[str, str]:
-    """Of a worker; what the user has set stays as it is, each tunable by itself."""
+    """Of a worker. Each tunable that the user has set is kept."""
     theirs = os.environ.get("GLIBC_TUNABLES", "")
     given = dict(item.split("=", 1) for item in theirs.split(":") if "=" in item)
     return {
@@ -40,10 +40,10 @@ def variables() -> dict[str, str]:
 
 @contextmanager
 def steadily(threads: int) -> Iterator[None]:
-    """What this thread starts within it gets the same addresses each time, and the same cores.
+    """Processes that this thread starts within it have the same addresses and cores each time.
 
-    A process inherits both from the thread that starts it, so that nothing has to be told to it.
-    Raises OSError where addresses cannot be fixed.
+    A process inherits both from the thread that starts it. Raises OSError where addresses cannot be
+    fixed.
     """
     personality = ctypes.CDLL(None, use_errno=True).personality
     before, usable = personality(ASK), os.sched_getaffinity(0)
@@ -59,10 +59,10 @@ def steadily(threads: int) -> Iterator[None]:
 
 
 def cores_for(threads: int, usable: Collection[int]) -> set[int]:
-    """A core for each thread, always the same: hardware threads of their own where there are.
+    """A core for each thread, always the same, and different physical cores as far as possible.
 
-    OpenMP's own binding is no way to it: not every framework heeds it, and where it binds the first
-    thread, pools of others are born on that one core.
+    OpenMP's own binding does not achieve this: some frameworks ignore it, and if it binds the first
+    thread, other thread pools inherit that single core.
     """
     together: dict[str, list[int]] = {}
     for core in sorted(usable):
@@ -72,14 +72,14 @@ def cores_for(threads: int, usable: Collection[int]) -> set[int]:
     return {core for _, core in ranked[:threads]}
 
 
-def lack() -> str:
-    """Why this machine cannot start such workers, with the mend; empty if it can."""
+def limitation() -> str:
+    """Why this machine cannot start such workers, and what to do; empty if it can."""
     if sys.platform != "linux":
-        return "fixed addresses and huge pages are Linux's"
+        return "fixed addresses and huge pages need Linux"
     name, version = platform.libc_ver()
     if name != "glibc" or tuple(map(int, version.split(".")[:2])) < GLIBC:
         here = f"{name or 'another C library'} {version}".strip()
-        return f"huge pages take glibc {'.'.join(map(str, GLIBC))} or newer, and this is {here}"
+        return f"huge pages need glibc {'.'.join(map(str, GLIBC))} or newer, and this is {here}"
     pages = read(HUGE_PAGES)
     if pages is None or "[never]" in pages:
         return f"transparent huge pages are off: echo madvise | sudo tee {HUGE_PAGES}"
@@ -87,4 +87,4 @@ def lack() -> str:
         with steadily(1):
             return ""
     except OSError as error:
-        return f"{error.strerror}; in a container, give it --security-opt seccomp=unconfined"
+        return f"{error.strerror}; run a container with --security-opt seccomp=unconfined"

@@ -1,18 +1,18 @@
-"""NVIDIA GPUs through NVML, by NVIDIA's own bindings; where there is no driver, there are none."""
+"""NVIDIA GPUs through NVML, by NVIDIA's own bindings; none without a driver."""
 
 from __future__ import annotations
 
 import ctypes
 import os
-from itertools import takewhile
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import psutil
 
-from mbench.machine.sample import GpuSample
+from mbench.contract.device import DeviceSample
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from types import ModuleType
 
     Processes: TypeAlias = dict[int, int | None]
 
@@ -20,7 +20,7 @@ __all__ = ["SLOWDOWNS", "Gpu", "all_gpus", "has_driver", "seen_gpus"]
 
 LIBRARY = "libnvidia-ml.so.1"
 
-# nvml.h, nvmlClocksEventReasons: those that lower the clock of a GPU that has work to do.
+# nvml.h, nvmlClocksEventReasons: those that lower the clock of a GPU under load.
 SLOWDOWNS = {
     0x04: "power cap",
     0x08: "hardware slowdown",
@@ -34,23 +34,23 @@ MODES = {0: "shared", 1: "exclusive to a thread", 2: "prohibited", 3: "exclusive
 """nvml.h, nvmlComputeMode_t, in words."""
 SHARED = 0
 OF_PARTS = ("GetMemoryInfo", "GetComputeRunningProcesses")
-"""What a MIG instance answers for itself (NVML's manual, "Multi Instance GPU Management")."""
+"""Queries that a MIG instance answers itself (NVML's manual, "Multi Instance GPU Management")."""
 
 
 class Gpu:
     """One GPU."""
 
-    def __init__(self, nvml: Any, handle: Any, part: Any = None) -> None:
-        """`nvml` is the pynvml module, initialised; `part` the MIG instance that is used of it."""
+    def __init__(self, nvml: ModuleType, handle: object, part: object = None) -> None:
+        """`nvml` is the initialised module pynvml; `part` the MIG instance that is used."""
         self.nvml = nvml
         self.handle = handle
         self.part = part
         self._ours: dict[int, bool | None] = {}
 
-    def ask(self, name: str, *arguments: Any) -> Any:
-        """The answer of nvmlDevice`name`; None where this GPU, driver or binding has none.
+    def ask(self, name: str, *arguments: object) -> Any:
+        """The answer of nvmlDevice`name`; None if this GPU, driver or binding does not support it.
 
-        Memory and processes are an instance's own, clocks and power the whole GPU's.
+        Memory and processes are those of an instance, clocks and power those of the whole GPU.
         """
         function: Callable[..., Any] | None = getattr(self.nvml, f"nvmlDevice{name}", None)
         if function is None:
@@ -61,27 +61,27 @@ class Gpu:
         except self.nvml.NVMLError:
             return None
 
-    def sample(self, pids: Sequence[int] = ()) -> GpuSample:
+    def sample(self, pids: Sequence[int] = ()) -> DeviceSample:
         """As it is now; `pids` are the worker's."""
         there = self.processes()
         used = self.ask("GetUtilizationRates")
         millijoules = self.ask("GetTotalEnergyConsumption")
-        return GpuSample(
+        return DeviceSample(
             utilization=None if used is None else used.gpu / 100,
             power_watts=self.power_watts(),
             sm_mhz=self.ask("GetClockInfo", self.nvml.NVML_CLOCK_SM),
             memory_mhz=self.ask("GetClockInfo", self.nvml.NVML_CLOCK_MEM),
             celsius=self.ask("GetTemperature", self.nvml.NVML_TEMPERATURE_GPU),
-            # The older of its two names, which all drivers know.
+            # The older of its two names, which all drivers support.
             slowed_by=self.ask("GetCurrentClocksThrottleReasons"),
             joules=None if millijoules is None else millijoules / 1e3,
-            others=self.strangers(there),
+            others=self.foreign(there),
             held_bytes=held(there, pids),
         )
 
     def power_watts(self) -> float | None:
-        """Drawn now. What most GPUs call their power is its mean over a second (NVML's manual,
-        nvmlDeviceGetPowerUsage), in which others had their turns.
+        """Drawn now. The power of most GPUs is a mean over a second (NVML's manual,
+        nvmlDeviceGetPowerUsage), in which other workers had turns.
         """
         field = self.nvml.NVML_FI_DEV_POWER_INSTANT
         for value in self.ask("GetFieldValues", [field]) or ():
@@ -100,14 +100,14 @@ class Gpu:
         return f"{domain[-4:]}:{rest}"
 
     def memory(self) -> tuple[int, int] | None:
-        """Bytes that are free, and all."""
+        """Free and total bytes."""
         found = self.ask("GetMemoryInfo")
         return None if found is None else (int(found.free), int(found.total))
 
     def processes(self) -> Processes | None:
-        """Memory that each process holds on it, by pid; None for what is not told.
+        """The memory of each process on it, by pid; None for what NVML does not report.
 
-        Where mbench runs in a container, pids may be those of the machine around it.
+        In a container, pids may be those of the host.
         """
         found = self.ask("GetComputeRunningProcesses")
         if found is None:
@@ -115,22 +115,22 @@ class Gpu:
         return {one.pid: one.usedGpuMemory for one in found}
 
     def held_bytes(self, pids: Sequence[int]) -> int | None:
-        """What these processes hold on it together; None where that is not told."""
+        """How much memory these processes hold on it in all; None if it is not known."""
         return held(self.processes(), pids)
 
     def others(self) -> int | None:
-        """How many processes use it that are not mbench's; None where it cannot be told."""
-        return self.strangers(self.processes())
+        """How many processes other than mbench's use it; None if it is not known."""
+        return self.foreign(self.processes())
 
-    def strangers(self, there: Processes | None) -> int | None:
-        """How many of these are not mbench's."""
+    def foreign(self, there: Processes | None) -> int | None:
+        """How many of these are not mbench's; None if it is not known."""
         if there is None:
             return None
         ours = [self.is_ours(pid) for pid in there]
         return None if None in ours else ours.count(False)
 
     def is_ours(self, pid: int) -> bool | None:
-        """Whether a process comes from this one; None where it is not seen from here."""
+        """Whether a process descends from this one; None if it is not visible."""
         if self._ours.get(pid) is None:
             try:
                 above = {one.pid for one in psutil.Process(pid).parents()}
@@ -147,7 +147,7 @@ class Gpu:
 
     @property
     def for_one(self) -> bool:
-        """Whether it lets no second process in."""
+        """Whether only one process may use it at a time."""
         return self.ask("GetComputeMode") not in (None, SHARED)
 
     @property
@@ -165,7 +165,7 @@ class Gpu:
         return text(self.nvml.nvmlSystemGetDriverVersion())
 
     def facts(self) -> dict[str, str]:
-        """What tells it from another: by names of ours, as text."""
+        """What identifies it, as text."""
         memory = self.memory()
         limit = self.ask("GetEnforcedPowerLimit")
         ecc = self.ask("GetEccMode")
@@ -182,21 +182,21 @@ class Gpu:
             "mig": "on" if self.is_parted else "",
             "compute_mode": self.mode,
         }
-        return {name: said for name, said in found.items() if said}
+        return {name: text for name, text in found.items() if text}
 
 
 def held(there: Processes | None, pids: Sequence[int]) -> int | None:
-    """What processes hold together; None where none of them is told of."""
-    known = [there[pid] for pid in pids if pid in there] if there else []
-    told = [count for count in known if count is not None]
-    return sum(told) if told else None
+    """How much memory processes hold in all; None if it is known of none."""
+    found = [there[pid] for pid in pids if pid in there] if there else []
+    known = [count for count in found if count is not None]
+    return sum(known) if known else None
 
 
-def text(value: Any) -> str:
-    """Bindings of some versions give bytes."""
+def text(value: str | bytes | None) -> str:
+    """Some versions of the bindings return bytes."""
     if value is None:
         return ""
-    return value.decode() if isinstance(value, bytes) else str(value)
+    return value.decode() if isinstance(value, bytes) else value
 
 
 def mhz(value: int | None) -> str:
@@ -204,7 +204,7 @@ def mhz(value: int | None) -> str:
 
 
 def has_driver() -> bool:
-    """Whether NVML's library can be loaded, which takes no Python of its own."""
+    """Whether NVML's library can be loaded. This does not need the bindings."""
     try:
         ctypes.CDLL(LIBRARY)
     except OSError:
@@ -212,22 +212,23 @@ def has_driver() -> bool:
     return True
 
 
-def begun() -> Any | None:
-    """The bindings, initialised; None without a driver, or where it does not answer."""
+def initialised() -> ModuleType | None:
+    """The bindings; None without a driver that answers."""
     if not has_driver():
         return None
     import pynvml
 
+    bindings: ModuleType = pynvml
     try:
-        pynvml.nvmlInit()
-    except pynvml.NVMLError:
+        bindings.nvmlInit()
+    except bindings.NVMLError:
         return None
-    return pynvml
+    return bindings
 
 
 def all_gpus() -> list[Gpu]:
     """Those of this machine, in NVML's order."""
-    nvml = begun()
+    nvml = initialised()
     if nvml is None:
         return []
     try:
@@ -238,29 +239,34 @@ def all_gpus() -> list[Gpu]:
 
 
 def seen_gpus() -> list[Gpu]:
-    """Those that CUDA_VISIBLE_DEVICES lets workers see: CUDA stops at the first that is none."""
+    """Those that CUDA_VISIBLE_DEVICES shows to workers: CUDA stops at the first unknown name."""
     gpus = all_gpus()
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     if visible is None:
         return gpus
-    found = (named(word.strip(), gpus) for word in visible.split(","))
-    return list(takewhile(lambda gpu: gpu is not None, found))  # type: ignore[arg-type]
+    found = []
+    for word in visible.split(","):
+        gpu = named(word.strip(), gpus)
+        if gpu is None:
+            break
+        found.append(gpu)
+    return found
 
 
 def named(word: str, gpus: Sequence[Gpu]) -> Gpu | None:
-    """The GPU that a word of CUDA_VISIBLE_DEVICES means."""
+    """The GPU that a word of CUDA_VISIBLE_DEVICES names."""
     if word.isdecimal():
         return gpus[int(word)] if int(word) < len(gpus) else None
     if word.startswith("MIG-"):
         return of_instance(word)
-    if word.startswith("GPU-"):  # CUDA takes the beginning of a UUID too
+    if word.startswith("GPU-"):  # CUDA accepts the beginning of a UUID, too
         return next((gpu for gpu in gpus if text(gpu.ask("GetUUID")).startswith(word)), None)
     return None
 
 
 def of_instance(uuid: str) -> Gpu | None:
-    """The GPU of which a MIG instance is a part."""
-    nvml = begun()
+    """The GPU of a MIG instance."""
+    nvml = initialised()
     if nvml is None:
         return None
     try:

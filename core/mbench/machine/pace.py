@@ -1,4 +1,4 @@
-"""How fast the machine is now, by work of our own: no counter of a virtual machine tells."""
+"""The current speed of the machine, by small benchmarks: virtual machines have no counter of it."""
 
 from __future__ import annotations
 
@@ -11,35 +11,35 @@ __all__ = ["MEMORY_UNEVEN", "UNEVEN", "Paces", "core_pace", "loop_nanoseconds", 
            "paces"]  # fmt: skip
 
 TURNS = 5_000
-"""Of an empty loop, a tenth of a millisecond: no memory, no kernel, nothing but the core."""
+"""Of an empty loop, a tenth of a millisecond, which uses nothing but the core."""
 LOOPS = 20
-"""Of which the middle one counts: the core may have to wake up first."""
+"""Of which the median counts: the core may have to wake up first."""
 UNEVEN = 1.1
-"""How many times as long as at other times equal loops may take where the machine is fit."""
+"""By how much equal loops may differ in time on a machine that is fit for measurements."""
 COPIED_BYTES = 2**25
-"""More than most caches hold, together with its copy; some 3 ms."""
+"""Larger with its copy than most caches; takes about 3 ms."""
 COPIES = 3
-"""Of which the fastest counts: what holds one up is no matter of memory."""
+"""Of which the fastest counts: delays of single copies are not due to memory."""
 MEMORY_UNEVEN = 1.15
-"""The same for copies: after one that was so much slower, steps took 5 to 10 % longer
+"""The same for copies: after a copy that was this much slower, steps took 5 to 10 % longer
 (docs/measured/two-cores.md)."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Paces:
-    """Nanoseconds of the same two pieces of work as ever."""
+    """Nanoseconds of two fixed pieces of work."""
 
     core: int
     memory: int
 
 
 def paces() -> Paces:
-    """Of the core that we are on and of memory; it takes some ten milliseconds to find out."""
+    """Of the current core and of memory; measuring takes about ten milliseconds."""
     return Paces(core=core_pace(), memory=memory_pace())
 
 
 def loop_nanoseconds() -> int:
-    """Processor time of one empty loop: other programs' turns on the core do not count."""
+    """Processor time of one empty loop, which excludes other programs' time on the core."""
     begin = time.thread_time_ns()
     for _ in range(TURNS):
         pass
@@ -47,13 +47,13 @@ def loop_nanoseconds() -> int:
 
 
 def core_pace() -> int:
-    """Nanoseconds of a usual loop; it takes two milliseconds to find out."""
+    """Median nanoseconds of a loop; measuring takes two milliseconds."""
     return round(median(loop_nanoseconds() for _ in range(LOOPS)))
 
 
 def memory_pace() -> int:
     """Nanoseconds of a copy through memory, the fastest of a few."""
-    source, target = room()
+    source, target = buffers()
     return min(copy_nanoseconds(source, target) for _ in range(COPIES))
 
 
@@ -64,9 +64,9 @@ def copy_nanoseconds(source: bytearray, target: bytearray) -> int:
 
 
 @cache
-def room() -> tuple[bytearray, bytearray]:
-    """What is copied, and whereto: always the same pages, which are all there from the start."""
+def buffers() -> tuple[bytearray, bytearray]:
+    """Source and target of copies: always the same pages, all of them allocated at once."""
     source, target = bytearray(COPIED_BYTES), bytearray(COPIED_BYTES)
-    source[:] = target  # until it is written, memory of zeros is one page, read again and again
+    source[:] = target  # unwritten memory is a single page of zeros
     target[:] = source
     return source, target

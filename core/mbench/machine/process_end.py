@@ -1,4 +1,4 @@
-"""How a process of this machine ends: when, by what, and with which last words."""
+"""How a process of this machine ended: when, why, and the end of its log."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ __all__ = ["CUT", "bound", "end_of", "ending", "has_ended", "last_line", "last_w
 LAST_BYTES = 4096
 LAST_LINE = 200
 MOST_BYTES = 2**26
-"""Of one log. Who writes as fast as it can gets some hundred MiB further between two looks."""
+"""Of one log. A process that only writes adds some hundred MiB between two checks."""
 KEPT_BYTES = 2**20
-CUT = "\n[mbench: the log was flooded, and what stood here is left out]\n"
+CUT = "\n[mbench: the log was too long; its middle was removed]\n"
 
 
 def end_of(pid: int) -> int | None:
-    """A descriptor that tells when a process ends, where the system has such a thing."""
+    """A descriptor that becomes readable when a process ends, on systems that support it."""
     with contextlib.suppress(AttributeError, OSError):
         return os.pidfd_open(pid)
     return None
@@ -37,19 +37,19 @@ def has_ended(pid: int) -> bool:
 
 
 def ending(code: int) -> str:
-    """How a process ended, by what its parent was told."""
+    """How a process ended, by its exit code."""
     if code >= 0:
         return f"exited with code {code}"
     try:
         name = signal.Signals(-code).name
-    except ValueError:  # those of real time have none
+    except ValueError:  # real-time signals have no names
         name = f"signal {-code}"
-    by = ", perhaps by the system for want of memory" if code == -signal.SIGKILL else ""
+    by = ", perhaps by the system for lack of memory" if code == -signal.SIGKILL else ""
     return f"was killed by {name}{by}"
 
 
 def last_words(log: Path) -> str:
-    """The end of a log, which may be longer than memory; empty where there is none."""
+    """The end of a log, which may be longer than memory; empty if there is no log."""
     with contextlib.suppress(OSError), log.open("rb") as file:
         file.seek(max(0, os.fstat(file.fileno()).st_size - LAST_BYTES))
         return file.read(LAST_BYTES).decode(errors="replace")
@@ -57,17 +57,17 @@ def last_words(log: Path) -> str:
 
 
 def last_line(log: Path) -> str:
-    """The last line that a worker wrote, its middle left out if it is long; empty for none."""
+    """The last line of a log, without its middle if it is long; empty if there is no line."""
     lines = last_words(log).strip().splitlines()
     line = lines[-1].strip() if lines else ""
     return line if len(line) <= LAST_LINE else f"{line[:-100][: LAST_LINE - 105]} ... {line[-100:]}"
 
 
 def bound(log: Path) -> None:
-    """Cut out the middle of a log that is flooded: how it began and its last words stay."""
+    """Remove the middle of a log that is too long, and keep its beginning and its end."""
     with contextlib.suppress(OSError):
         if log.stat().st_size > MOST_BYTES:
-            said = last_words(log)
+            end = last_words(log)
             os.truncate(log, KEPT_BYTES)
-            with log.open("ab") as file:  # as its writers do: what they say goes on after it
-                file.write(f"{CUT}{said}".encode())
+            with log.open("ab") as file:  # as its writers do, who continue after it
+                file.write(f"{CUT}{end}".encode())

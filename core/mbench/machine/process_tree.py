@@ -1,8 +1,8 @@
-"""All processes of a worker, also those that left its group: found by a variable they inherit.
+"""All processes of a worker, including those that left its group: they inherit a variable.
 
-As a script it is the watcher, which ends them when mbench is gone, whatever ended it.
+As a script it is the watcher, which ends them when mbench has ended, for whatever reason.
 
-Usage: python kin.py GROUP MARK READ_FD
+Usage: python process_tree.py GROUP MARK READ_FD
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ __all__ = ["VARIABLE", "ProcessTree"]
 VARIABLE = "MBENCH_WORKER"
 PROCESSES = "/proc"
 KILL_SECONDS = 2.0
-"""Of killing what forks faster than it is found."""
+"""At most, for processes that fork faster than they are found."""
 
 
 class ProcessTree:
-    """The processes that hold one worker's mark, in whatever group or session they are.
+    """The processes with one worker's mark, in any group or session.
 
-    A process escapes only by leaving the group and throwing its variables away, or where the system
-    does not show variables.
+    A process escapes only if it leaves the group and clears its environment, or if the system does
+    not show environments.
     """
 
     def __init__(self, mark: str = "") -> None:
@@ -39,7 +39,7 @@ class ProcessTree:
         self._strangers: set[str] = set()
 
     def living(self) -> list[int]:
-        """Looks at processes that are new since the last time, which takes 10 us each."""
+        """Their pids. Only processes that are new since the last call are read, at 10 us each."""
         there = os.listdir(PROCESSES) if os.path.isdir(PROCESSES) else []
         names = {name for name in there if name.isdigit()}
         ours = {name for name in names - self._strangers if self._is_ours(name)}
@@ -57,9 +57,9 @@ class ProcessTree:
                 os.kill(pid, number)
 
     def kill(self) -> None:
-        """End them all, those included that come to be meanwhile."""
+        """End them all, including those that start meanwhile."""
         deadline = time.monotonic() + KILL_SECONDS
-        self._strangers = set()  # a number may be another process's by now
+        self._strangers = set()  # a pid may belong to another process by now
         while self.living() and time.monotonic() < deadline:
             self.signal(signal.SIGKILL)
             time.sleep(0.001)
@@ -67,9 +67,9 @@ class ProcessTree:
     def watcher(self, group: int, read_fd: int) -> subprocess.Popen[bytes]:
         """A process that ends them, and the group, once the other end of the pipe is closed.
 
-        It is in no group of theirs or of the terminal's: what stops those does not stop it.
+        It has a session of its own, so signals to their group or the terminal's do not reach it.
         """
-        import subprocess  # which the watcher itself does without
+        import subprocess  # not needed by the watcher itself
 
         return subprocess.Popen(
             [sys.executable, "-I", "-S", __file__, str(group), self.mark, str(read_fd)],
@@ -81,13 +81,13 @@ class ProcessTree:
         )
 
 
-def watch(group: int, kin: ProcessTree, read_fd: int) -> None:
+def watch(group: int, tree: ProcessTree, read_fd: int) -> None:
     hung_up = select.poll()
     hung_up.register(read_fd, 0)
     hung_up.poll()
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(group, signal.SIGKILL)
-    kin.kill()
+    tree.kill()
 
 
 if __name__ == "__main__":

@@ -1,17 +1,26 @@
-"""What a machine tells of itself: the one that runs mbench, and each on which its processes run."""
+"""What is recorded of a machine: its description, and samples of it during blocks."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mbench.machine.quantities import Bytes, Count, Megahertz
+from mbench.contract.device import DeviceSample
+from mbench.contract.quantities import (
+    Bytes,
+    Count,
+    Instant,
+    Joules,
+    Megahertz,
+    Number,
+    Seconds,
+)
 
-__all__ = ["DeviceSeen", "Machine", "System"]
+__all__ = ["DeviceSeen", "Machine", "Sample", "System"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class System:
-    """The machine, before a run began. None for what it does not tell."""
+    """The machine, before a run began. None for what it does not report."""
 
     hostname: str
     """Name of the machine."""
@@ -38,35 +47,72 @@ class System:
     load_average: list[float]
     """Load over 1, 5 and 15 minutes."""
     gpus: list[dict[str, str]]
-    """What drivers say of each GPU, and of other devices, as text."""
+    """Each GPU, and each other device, as its driver describes it."""
     variables: dict[str, str]
-    """Variables around mbench that tune what workers do, which inherit them."""
+    """Environment variables that tune workers, which inherit them."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class DeviceSeen:
-    """The devices of a kind that processes on a machine get to see."""
+    """The devices of one kind that processes on a machine can see."""
 
     kind: str
     mode: str
     """Who may compute on them, in words."""
     for_one: bool
-    """Whether one of them lets no second process in."""
+    """Whether one of them can be used by one process only."""
     free_bytes: list[Bytes]
-    """Of the memory of each that tells, in their order."""
+    """Free memory of each that reports it, in their order."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Machine:
-    """One on which processes are to be started, and what they find there."""
+    """A machine on which processes are to be started."""
 
     system: System
     threads: Count
-    """That run at once."""
+    """Hardware threads that processes may use there."""
     devices: list[DeviceSeen]
-    """Of each kind that there is, beside the machine itself."""
+    """Of each kind that it has, besides the machine itself."""
     unsteady: str
-    """Why workers cannot be steady there, with the mend; empty where they can."""
+    """Why workers cannot have a fixed layout there, and what to do; empty where they can."""
 
     def device(self, kind: str) -> DeviceSeen | None:
         return next((one for one in self.devices if one.kind == kind), None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sample:
+    """The machine at one moment. None for what the kernel does not report, which is not written.
+
+    All but `available_bytes` and `mhz` are counters: only differences of samples have a meaning.
+    """
+
+    at_nanoseconds: Instant
+    """When, on the clock of the blocks."""
+    busy_seconds: Seconds
+    """Processor time of the cores that the worker may use, whoever used it."""
+    stolen_seconds: Seconds
+    """Time of the same cores that the hypervisor gave to others."""
+    worker_seconds: Seconds
+    """Processor time of the worker and its children."""
+    available_bytes: Bytes
+    """Memory that is available without swapping."""
+    throttled_seconds: Seconds | None = None
+    """How long the limit of a cgroup stopped its processes."""
+    cpu_stalled_seconds: Seconds | None = None
+    """How long some process waited for a core (PSI)."""
+    memory_stalled_seconds: Seconds | None = None
+    """The same, for memory."""
+    io_stalled_seconds: Seconds | None = None
+    """The same, for a disk."""
+    swapped_bytes: Bytes | None = None
+    """Swapped in or out."""
+    page_faults: Number | None = None
+    """Page faults of the worker and its children that needed no disk."""
+    mhz: Megahertz | None = None
+    """Mean clock of the worker's cores."""
+    joules: Joules | None = None
+    """Energy of all processor packages (RAPL)."""
+    gpu: DeviceSample | None = None
+    """The GPU on which frameworks compute."""

@@ -1,4 +1,4 @@
-"""Samples the machine before, after and once a second during a block, from the parent's side."""
+"""Samples the machine before and after a block, and once a second during it, from the parent."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import psutil
 
-from mbench.machine import cgroup, kernel
+from mbench.machine import kernel, limits
 from mbench.machine.pace import Paces, paces
-from mbench.machine.sample import Sample
+from mbench.machine.records import Sample
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,32 +27,31 @@ EVERY_SECONDS = 1.0
 
 @dataclass
 class Watch:
-    """What was seen of one machine during one block: `cores` that the worker may use, and the
-    samples.
-    """
+    """The samples of one machine during one block."""
 
     cores: int
+    """That the worker may use."""
     host: str = ""
     """Empty for this machine."""
     samples: list[Sample] = field(default_factory=list)
 
 
 class Sampler:
-    """Looks at the machine; one look costs the parent half a millisecond to one.
+    """Takes samples; each costs the parent half a millisecond to one.
 
-    The counters are read before the worker is asked for its block and after it has answered, so
-    that most looks fall outside of what is timed. A thread looks in between, for the gauges: the
-    clock of a machine that idles, before and after, says nothing of the block. That is once a
-    second, however many blocks there are in it.
+    Counters are read before the worker is asked for its block and after it has answered, so most
+    samples are outside the timed interval. Gauges have to be read during the block, by a thread:
+    the clock of an idle machine before and after it is meaningless. The thread samples once a
+    second, however many blocks that second contains.
     """
 
     def __init__(self, *, gpu: Accelerator | None = None) -> None:
         self.gpu = gpu
         self._joules = kernel.Joules()
-        self._due = 0.0  # when the next look within a block is
+        self._due = 0.0  # when the next sample within a block is
 
     def paces(self) -> Paces:
-        """Of our core and of memory. No worker may run meanwhile."""
+        """Of the current core and of memory. No worker may run meanwhile."""
         return paces()
 
     @contextmanager
@@ -66,14 +65,14 @@ class Sampler:
         def look() -> None:
             watch.samples.append(self.sample(processes, cores))
 
-        def go_on() -> None:
+        def keep_looking() -> None:
             wait = max(FIRST_SECONDS, self._due - time.monotonic())
             while not over.wait(wait):
                 look()
                 wait = EVERY_SECONDS
                 self._due = time.monotonic() + wait
 
-        thread = threading.Thread(target=go_on, name="telemetry", daemon=True)
+        thread = threading.Thread(target=keep_looking, name="telemetry", daemon=True)
         look()
         thread.start()
         try:
@@ -92,7 +91,7 @@ class Sampler:
             stolen_seconds=round(stolen, 3),
             worker_seconds=round(processor_seconds(processes), 3),
             available_bytes=psutil.virtual_memory().available,
-            throttled_seconds=cgroup.throttled_seconds(),
+            throttled_seconds=limits.throttled_seconds(),
             cpu_stalled_seconds=kernel.stalled_seconds("cpu"),
             memory_stalled_seconds=kernel.stalled_seconds("memory"),
             io_stalled_seconds=kernel.stalled_seconds("io"),
@@ -114,12 +113,12 @@ def family(pid: int) -> list[psutil.Process]:
 
 
 def processor_seconds(processes: list[psutil.Process]) -> float:
-    """Processor time of `processes`, and of children of theirs that have ended."""
+    """Processor time of `processes`, and of their children that have ended."""
     total = 0.0
     for process in processes:
         try:
             times = process.cpu_times()
         except psutil.Error:
-            continue  # it has ended, and its time is among its parent's
+            continue  # it has ended; its parent's time includes its own
         total += times.user + times.system + times.children_user + times.children_system
     return total

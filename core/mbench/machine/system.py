@@ -1,4 +1,4 @@
-"""Describes the machine: what a reader must know to believe a number made on it."""
+"""Describes the machine, as far as it matters for numbers measured on it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CPUINFO = Path("/proc/cpuinfo")
 KINDS = {"cpu family": "family", "model": "model"}
 SETS = {"avx2": "AVX2", "avx_vnni": "AVX-VNNI", "avx512f": "AVX-512", "avx512_vnni": "AVX512-VNNI",
         "avx512_bf16": "AVX512-BF16", "amx_tile": "AMX", "asimd": "NEON", "sve": "SVE"}  # fmt: skip
-"""Flags of the kernel, and what their makers call the instruction sets."""
+"""Flags of the kernel, and the makers' names of the instruction sets."""
 
 
 def usable_cores() -> int:
@@ -29,7 +29,7 @@ def usable_cores() -> int:
 
 
 def hardware_threads() -> int:
-    """How many threads this process can have running at once."""
+    """How many threads of this process can run at once."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -57,14 +57,14 @@ def describe_system(variables: dict[str, str]) -> System:
 
 
 def cpu_model(path: Path = CPUINFO) -> str:
-    """Its name, which of its kind it is, and the instruction sets that frameworks choose kernels
-    by: machines that are rented out share one name.
+    """The processor's name, family, model and the instruction sets by which frameworks choose
+    kernels: cloud machines with different processors share one name.
     """
     first = (read(path) or "").partition("\n\n")[0].splitlines()
-    told = {
+    fields = {
         name.strip(): value.strip() for name, _, value in (line.partition(":") for line in first)
     }
-    called = told.get("model name") or platform.processor() or platform.machine()
-    flags = (told.get("flags") or told.get("Features") or "").split()
-    words = [f"{word} {told[name]}" for name, word in KINDS.items() if name in told]
-    return ", ".join([called, *words, *(said for flag, said in SETS.items() if flag in flags)])
+    title = fields.get("model name") or platform.processor() or platform.machine()
+    flags = (fields.get("flags") or fields.get("Features") or "").split()
+    words = [f"{word} {fields[name]}" for name, word in KINDS.items() if name in fields]
+    return ", ".join([title, *words, *(name for flag, name in SETS.items() if flag in flags)])

@@ -1,4 +1,4 @@
-"""What happened to the machine during one block, from its samples."""
+"""What a machine did during one block, from its samples."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ from mbench.machine.nvml import SLOWDOWNS
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from mbench.machine.sample import GpuSample, Sample
+    from mbench.contract.device import DeviceSample
+from mbench.machine.records import Sample
 
 __all__ = ["SLACK_SECONDS", "Usage", "usage"]
 
 TICK_SECONDS = 0.01
-"""The kernel's resolution of processor time, USER_HZ, on every platform that mbench runs on."""
+"""The kernel's resolution of processor time, USER_HZ, on every supported platform."""
 SLACK_SECONDS = 3 * TICK_SECONDS
-"""What the difference of three counters may be off by."""
+"""Largest error of a difference of three counters."""
 UTILIZATION_SECONDS = 1.0
-"""Over which NVML takes the mean of a GPU's utilization, at most (its manual,
-nvmlDeviceGetUtilizationRates): in a shorter block it is others' as well."""
+"""NVML's utilization of a GPU is a mean over up to this time (its manual,
+nvmlDeviceGetUtilizationRates): in a shorter block it includes others' utilization."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Usage:
     """One block. Cores are mean numbers of cores in use, shares are of the block's time.
 
-    None for what the machine does not tell, and for clocks where the block was too short to look
-    at them while it ran.
+    None for what the machine does not report, and for clocks if the block was too short to sample
+    them while it ran.
     """
 
     seconds: float
     worker_cores: float
     other_seconds: float
-    """What the cores were busy with beyond the worker, as the counters have it, give or take their
-    slack."""
+    """Busy time of the cores without the worker's, by counters, within their error."""
     other_cores: float
-    """The same by time, less the slack, so that an idle machine is not said to be loaded in a short
+    """The same by time, less the error, so that an idle machine does not appear loaded in a short
     block."""
     stolen_cores: float
     available_bytes: int
@@ -64,7 +64,7 @@ class Usage:
 
 
 def usage(samples: Sequence[Sample]) -> Usage | None:
-    """The block between the first sample and the last; None where no time lies between them."""
+    """The block between the first and the last sample; None if they were taken at the same time."""
     first, last = samples[0], samples[-1]
     seconds = (last.at_nanoseconds - first.at_nanoseconds) / 1e9
     if seconds <= 0:
@@ -87,7 +87,7 @@ def usage(samples: Sequence[Sample]) -> Usage | None:
         values = [value for sample in samples if (value := read(sample)) is not None]
         return median(values) if values else None
 
-    def of_gpu(read: Callable[[GpuSample], float | None]) -> Callable[[Sample], float | None]:
+    def of_gpu(read: Callable[[DeviceSample], float | None]) -> Callable[[Sample], float | None]:
         return lambda sample: None if sample.gpu is None else read(sample.gpu)
 
     worker = last.worker_seconds - first.worker_seconds

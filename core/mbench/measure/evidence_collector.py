@@ -14,8 +14,8 @@ from mbench.results import events
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from mbench.machine.quantities import Sketch
     from mbench.plugins.launcher import Worker
+    from mbench.results.evidence import Sketch
     from mbench.results.store import RunWriter
     from mbench.spec.planning import Entry
 

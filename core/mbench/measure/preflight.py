@@ -40,7 +40,7 @@ def check_device(device: str, there: Mapping[str, Machine]) -> None:
             asked = kind(device)
             raise UsageError(
                 f"--device {device}: no {asked.title} is to be seen on {host or 'this machine'}; "
-                f"{asked.mend}, or give --device {HOST}",
+                f"{asked.hint}, or give --device {HOST}",
                 option="--device",
             )
 

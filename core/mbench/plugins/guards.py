@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from mbench.contract.adapter import Adapter
     from mbench.contract.case import Case
+    from mbench.contract.check import Check
     from mbench.contract.device import Accelerator, Device
-    from mbench.machine.doctor.check import Check
 
 __all__ = ["GuardedAdapter", "GuardedDevice", "checked_name", "guard", "guarded"]
 
@@ -215,7 +215,7 @@ class GuardedDevice:
         """Raises TypeError for a fact that is none."""
         self._device, self._plugin = device, plugin
         self.name, self.title = checked_name(device.name), text(device.title)
-        self.mend, self.sharing = text(device.mend), text(device.sharing)
+        self.hint, self.sharing = text(device.hint), text(device.sharing)
 
     def _ask(self, method: str, read: Callable[[Any], T], *given: Any) -> T:
         with guard(self._plugin, f"{self.name}'s {method}():", passing=(MbenchError,)):

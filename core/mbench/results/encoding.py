@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
+from mbench.contract.device import DeviceSample
 from mbench.contract.reading import Malformed, printable, read_fields
-from mbench.machine.sample import GpuSample, Sample
+from mbench.machine.records import Sample
 from mbench.results.events import EVENTS
 from mbench.spec.arm import Arm
 
@@ -43,7 +44,7 @@ def plain(value: Any) -> Any:
         return printable(value.text)
     if is_dataclass(value):
         found = {f.name: plain(getattr(value, f.name)) for f in fields(value)}
-        sparse = isinstance(value, Sample | GpuSample)
+        sparse = isinstance(value, Sample | DeviceSample)
         return {name: v for name, v in found.items() if v is not None or not sparse}
     if isinstance(value, Mapping):
         return {printable(name): plain(inner) for name, inner in value.items()}

@@ -8,9 +8,7 @@ from typing import Annotated, Any, ClassVar
 
 from mbench.contract import case as contract
 from mbench.contract.adapter import FrameworkInfo
-from mbench.contract.reading import Malformed
-from mbench.contract.scale import parse_scale
-from mbench.machine.quantities import (
+from mbench.contract.quantities import (
     Bytes,
     Count,
     Flops,
@@ -22,8 +20,9 @@ from mbench.machine.quantities import (
     Share,
     Steps,
 )
-from mbench.machine.records import System
-from mbench.machine.sample import Sample
+from mbench.contract.reading import Malformed
+from mbench.contract.scale import parse_scale
+from mbench.machine.records import Sample, System
 from mbench.results import calibration, evidence
 from mbench.results.proof import ProofRecord
 from mbench.results.search_attempts import Tried

@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields, replace
 from typing import Annotated, Any
 
+from mbench.contract.quantities import Nanoseconds, Number, Real, Share, Steps
 from mbench.contract.reading import Quantity
-from mbench.machine.quantities import Nanoseconds, Number, Real, Share, Sketch, Steps
 
-__all__ = ["Changes", "Evidence", "Gates", "Rounding"]
+__all__ = ["Changes", "Evidence", "Gates", "Rounding", "Sketch"]
+
+Sketch = tuple[Real, Real, Real, Real, Real, Real]
+"""Of a tensor: its norm and five signed sums, see contract/sketch.py."""
 
 ROUNDINGS = 4.0
 """Times as far as parameters that begin a unit in the last place apart carry the first steps, which

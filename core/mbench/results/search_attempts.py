@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from mbench.contract.quantities import Bytes, Seconds
 from mbench.contract.reading import Malformed
-from mbench.machine.quantities import Bytes, Seconds
 
 __all__ = ["Tried"]
 

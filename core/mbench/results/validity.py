@@ -23,9 +23,8 @@ from mbench.results.update_norm import BEGUN, unlike_growth
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mbench.machine.quantities import Sketch
     from mbench.results.events import Changes, Evidence
-    from mbench.results.evidence import Gates, Rounding
+    from mbench.results.evidence import Gates, Rounding, Sketch
     from mbench.results.records import CaseRecord, Run
 
 __all__ = ["blurred", "doubts", "fewness", "implausible"]

@@ -21,7 +21,7 @@ def made_up_gpu(monkeypatch):
     """What a program of ours prints on a machine with a GPU."""
 
     def printed(module, capsys, *arguments):
-        monkeypatch.setattr(nvml, "begun", lambda: FakeNvml(FakeGpu()))
+        monkeypatch.setattr(nvml, "initialised", lambda: FakeNvml(FakeGpu()))
         monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
         monkeypatch.setattr(sys, "argv", [module.__name__, *arguments])
         module.main()

@@ -111,7 +111,7 @@ def test_every_option_that_steps_give_is_one_of_the_command(setting):
 
 
 def test_what_is_measured_on_a_gpu_can_be_planned(setting, monkeypatch, tmp_path):
-    monkeypatch.setattr(nvml, "begun", lambda: FakeNvml(FakeGpu()))
+    monkeypatch.setattr(nvml, "initialised", lambda: FakeNvml(FakeGpu()))
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     monkeypatch.chdir(tmp_path)
     planned = 0

@@ -18,14 +18,14 @@ from workers import eventually
 from mbench.cli.main import group
 from mbench.errors import MbenchError, UsageError
 from mbench.machine.disk.jobs import JOBS
-from mbench.machine.disk.test_file import Mount, laid
+from mbench.machine.disk.test_file import Mount, temporary_file
 from mbench.machine.process_end import has_ended
 
 
 @contextmanager
 def in_memory(folder, *, size, direct):
     """What a disk would do, where the folder of a test may not pass by the page cache."""
-    with laid(folder, size=size, direct=False) as descriptor:
+    with temporary_file(folder, size=size, direct=False) as descriptor:
         yield descriptor
 
 
@@ -69,13 +69,13 @@ def test_the_table_has_a_row_for_each_direction(tmp_path, faked):
     rows = [line.split()[:3] for line in result.stdout.splitlines()[3:6]]
     assert rows == [["rand_read", "read", "8.19"], ["seq_readwrite", "read", "8.19"],
                     ["seq_readwrite", "write", "3.00"]]  # fmt: skip
-    assert "page cache was not passed by" in result.stdout
+    assert "page cache was not bypassed" in result.stdout
     assert "round 2 of 2" in result.stderr
 
 
 def test_superbench_has_names_for_what_no_memory_did(tmp_path, faked, monkeypatch):
     monkeypatch.setattr("mbench.machine.disk.measure.mount_of", lambda _: DISK)
-    monkeypatch.setattr("mbench.machine.disk.measure.laid", in_memory)
+    monkeypatch.setattr("mbench.machine.disk.measure.temporary_file", in_memory)
     given = ("--size", "16MiB", "--seconds", "0.1", "--rounds", "1", "--layout", "superbench")
     result = disk(tmp_path, *given, "--jobs", "rand_read", "--output", tmp_path / "line.jsonl")
     assert result.exit_code == 0, result.output
@@ -99,7 +99,7 @@ def test_superbench_has_names_for_what_no_memory_did(tmp_path, faked, monkeypatc
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--format", "jsonl"], "jsonl is written with --layout superbench alone"),
+        (["--format", "jsonl"], "jsonl needs --layout superbench"),
         (["--layout", "superbench", "--buffered"], "leave out --buffered"),
     ],
 )
@@ -118,7 +118,7 @@ def test_a_job_that_failed_is_named_and_the_code_is_1(tmp_path, fake_fio):
     fake_fio("sys.exit('broken')")
     result = disk(tmp_path, *FAST, "--jobs", "seq_read")
     assert result.exit_code == 1
-    assert "seq_read: failed, fio exited with code 1, saying: broken" in result.stdout
+    assert "seq_read: failed, fio exited with code 1: broken" in result.stdout
 
 
 def test_without_fio_nothing_is_written(tmp_path, monkeypatch):
@@ -133,7 +133,7 @@ def test_without_fio_nothing_is_written(tmp_path, monkeypatch):
 def test_a_job_that_is_none_is_refused(tmp_path):
     result = disk(tmp_path, "--jobs", "seq_read,seq_raed")
     assert isinstance(result.exception, UsageError)
-    assert "no job 'seq_raed'; there are seq_read" in str(result.exception)
+    assert "unknown job 'seq_raed'; the jobs are seq_read" in str(result.exception)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])

@@ -23,7 +23,7 @@ ON_GPU = make_case(device="cuda")
 def device(monkeypatch):
     """Of 80 GiB, 70 of which are free; gives its answers, to be changed."""
     gpu = FakeGpu()
-    monkeypatch.setattr(nvml, "begun", lambda: FakeNvml(gpu))
+    monkeypatch.setattr(nvml, "initialised", lambda: FakeNvml(gpu))
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     return gpu.answers
 
@@ -69,7 +69,7 @@ def test_the_room_of_an_instance_is_its_own(monkeypatch):
     made = FakeNvml(whole)
     made.instances["MIG-1"] = whole
     made.parts["MIG-1"] = instance
-    monkeypatch.setattr(nvml, "begun", lambda: made)
+    monkeypatch.setattr(nvml, "initialised", lambda: made)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "MIG-1")
     found = device_memory_of(ON_GPU, local.start)
     assert isinstance(found, DeviceMemory)
@@ -85,7 +85,7 @@ def gpu_with(free):
 def test_of_several_the_fullest_counts(monkeypatch):
     """And those that the case does not use, do not."""
     made = FakeNvml(gpu_with(70), gpu_with(20), gpu_with(3))
-    monkeypatch.setattr(nvml, "begun", lambda: made)
+    monkeypatch.setattr(nvml, "initialised", lambda: made)
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     for scale, free in (("1x1", 70), ("1x2", 20), ("1x3", 3)):
         found = device_memory_of(make_case(device="cuda", scale=scale), local.start)

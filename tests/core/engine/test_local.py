@@ -28,7 +28,7 @@ from mbench.contract.rank import places_of
 from mbench.contract.scale import Scale
 from mbench.engine import local
 from mbench.engine.outcome import CaseEnded
-from mbench.machine.memory_layout import lack
+from mbench.machine.memory_layout import limitation
 from mbench.plugins.launcher import Program
 
 
@@ -146,8 +146,8 @@ def test_each_of_several_sees_a_device_of_its_own(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("threads", [0, 1])
 def test_ranks_have_cores_of_their_own_only_where_they_are_steady(tmp_path, threads):
-    if lack():
-        pytest.skip(lack())
+    if limitation():
+        pytest.skip(limitation())
     program = Program(
         python=PYTHON, modules=["mbench_tiny"], variables={}, log=tmp_path / "log",
         timeout_seconds=PATIENCE, device="cpu", steady_threads=threads,

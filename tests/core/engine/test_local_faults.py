@@ -27,7 +27,7 @@ def test_a_killed_worker_crashed_by_name(start, number, stopped):
     end = end_of(worker, lambda: worker.run(1))
     assert end.outcome == "crashed"
     assert f"killed by {number.name}" in end.reason
-    assert ("want of memory" in end.reason) is (number == signal.SIGKILL)
+    assert ("lack of memory" in end.reason) is (number == signal.SIGKILL)
 
 
 def test_who_asks_more_of_a_worker_that_has_ended_is_told_so(start):

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mbench.machine import cgroup, kernel
-from mbench.machine.sample import GpuSample, Sample
+from mbench.contract.device import DeviceSample
+from mbench.machine import kernel, limits
+from mbench.machine.records import Sample
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,8 +23,8 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (kernel, "CPUINFO", "cpuinfo"),
         (kernel, "CPUS", "cpus"),
         (kernel, "POWERCAP", "powercap"),
-        (cgroup, "SELF", "cgroup"),
-        (cgroup, "MOUNT", "groups"),
+        (limits, "SELF", "cgroup"),
+        (limits, "MOUNT", "groups"),
     ):
         monkeypatch.setattr(module, name, tmp_path / path)
     return tmp_path
@@ -50,7 +51,7 @@ def sample():
                  "available_bytes": 2**30}  # fmt: skip
         return Sample(
             at_nanoseconds=round(at * 1e9),
-            gpu=GpuSample(**gpu) if gpu else None,
+            gpu=DeviceSample(**gpu) if gpu else None,
             **{**usual, **known},
         )
 

@@ -21,5 +21,5 @@ def test_each_process_of_a_machine_sees_a_gpu_of_its_own(monkeypatch, chosen, ra
 
 def test_more_processes_than_gpus_are_refused(monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "2")
-    with pytest.raises(UsageError, match="shows 1 GPUs, and process 1 of this machine takes one"):
+    with pytest.raises(UsageError, match="names 1 GPU, but this machine needs 2"):
         Cuda().visible(1)

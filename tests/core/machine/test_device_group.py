@@ -1,16 +1,16 @@
-"""Several devices, looked at as one."""
+"""Several devices as one."""
 
 from __future__ import annotations
 
 from fake_nvml import FakeGpu, FakeNvml, process
 
-from mbench.machine.device_group import Several
+from mbench.machine.devices import DeviceGroup
 from mbench.machine.nvml import Gpu
 
 
 def made(*answers):
     driver = FakeNvml(*(FakeGpu(at, **one) for at, one in enumerate(answers)))
-    return Several([Gpu(driver, gpu) for gpu in driver.gpus])
+    return DeviceGroup([Gpu(driver, gpu) for gpu in driver.gpus])
 
 
 def test_the_slowest_the_hottest_and_all_that_is_drawn():

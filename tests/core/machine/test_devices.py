@@ -11,13 +11,12 @@ import pytest
 from mbench_tiny_gpu import Settings
 
 import mbench
-from mbench.contract.device import HOST
+from mbench.contract.check import ok
+from mbench.contract.device import HOST, DeviceSample
 from mbench.engine.isolation import worker_variables
 from mbench.errors import PluginFailed, UsageError
 from mbench.machine import devices, nvml
-from mbench.machine.doctor.check import ok
 from mbench.machine.doctor.examine import examine
-from mbench.machine.sample import GpuSample
 from mbench.plugins.hooks import hookimpl
 from mbench.plugins.manager import Plugins
 
@@ -38,7 +37,7 @@ class Oven:
 
     def sample(self, pids=()):
         self.looks += 1
-        return GpuSample(
+        return DeviceSample(
             sm_mhz=900, celsius=self.celsius, held_bytes=2**20 if pids else None,
             joules=self.looks * self.joules,
         )  # fmt: skip
@@ -57,7 +56,7 @@ class Ovens:
     """The kind."""
 
     name, title = "oven", "oven"
-    mend, sharing = "switch it on", "open its door"
+    hint, sharing = "switch it on", "open its door"
 
     def __init__(self, *there):
         self.there = there
@@ -91,7 +90,7 @@ def bring(monkeypatch):
         devices.use(found)
         return found
 
-    monkeypatch.setattr(nvml, "begun", lambda: None)
+    monkeypatch.setattr(nvml, "initialised", lambda: None)
     yield bring
     devices.use(None)
 
@@ -196,7 +195,7 @@ def test_a_framework_refuses_a_device_that_it_does_not_name(bring):
     [
         (
             SimpleNamespace(name="stove", title="stove"),
-            "SimpleNamespace lacks all, examine, mend",
+            "SimpleNamespace lacks all, examine, hint",
         ),
         (type("Host", (Ovens,), {"name": HOST})(), "'cpu' is the machine itself"),
         (type("Odd", (Ovens,), {"title": 3})(), "mbench_devices answered wrongly: TypeError"),

@@ -67,8 +67,8 @@ def test_half_of_the_spare_cores_are_free_to_be_used(block):
 @pytest.mark.parametrize(
     ("grown", "kind", "said"),
     [
-        ({"stolen_seconds": 0.3}, "stolen-cpu", "the hypervisor took 0.3 of 2 cores away"),
-        ({"throttled_seconds": 0.25}, "cpu-limit", "held processes up for 0.25 of the time"),
+        ({"stolen_seconds": 0.3}, "stolen-cpu", "the hypervisor took 0.3 of 2 cores"),
+        ({"throttled_seconds": 0.25}, "cpu-limit", "stopped processes for 0.25 of the time"),
         ({"memory_stalled_seconds": 0.5}, "memory", "waited for memory for 0.50 of the time"),
         ({"swapped_bytes": 5_000_000}, "swap", "5,000,000 bytes were swapped"),
     ],
@@ -87,7 +87,7 @@ def test_a_clock_that_changes_is_told_and_a_low_one_is_not(block):
     (found,) = find([*steady, [block(mhz=720.0)]])
     assert found.kind == "cpu-clock"
     assert found.text == (
-        "the processor's clock was at worst 10 % off its 800 MHz in 10 % of the rounds"
+        "the processor's clock was up to 10 % off its median of 800 MHz in 10 % of the rounds"
     )
     gpu = [[block(gpu={"sm_mhz": mhz})] for mhz in (1700, 1700, 1500)]
     assert kinds(gpu) == ["gpu-clock"]

@@ -15,10 +15,16 @@ from cases import make_case
 from mbench.engine.launch import launch
 from mbench.engine.outcome import CaseEnded
 from mbench.machine import memory_layout
-from mbench.machine.memory_layout import ADDR_NO_RANDOMIZE, cores_for, lack, steadily, variables
+from mbench.machine.memory_layout import (
+    ADDR_NO_RANDOMIZE,
+    cores_for,
+    limitation,
+    steadily,
+    variables,
+)
 
 allowed = pytest.mark.skipif(
-    "addresses" in lack(), reason="this machine does not let addresses be fixed"
+    "addresses" in limitation(), reason="this machine does not let addresses be fixed"
 )
 TUNABLES = (
     "glibc.malloc.hugetlb=1:glibc.malloc.mmap_threshold=4294967296:"
@@ -48,8 +54,8 @@ def test_where_addresses_cannot_be_fixed_the_reason_is_one_line(monkeypatch):
     refusing = SimpleNamespace(personality=lambda asked: 0 if asked == memory_layout.ASK else -1)
     monkeypatch.setattr(memory_layout.ctypes, "CDLL", lambda *_, **__: refusing)
     monkeypatch.setattr(memory_layout.ctypes, "get_errno", lambda: 1)
-    assert lack() == (
-        "addresses cannot be fixed here: Operation not permitted; in a container, give it "
+    assert limitation() == (
+        "addresses cannot be fixed here: Operation not permitted; run a container with "
         "--security-opt seccomp=unconfined"
     )
 
@@ -66,7 +72,7 @@ def test_where_addresses_cannot_be_fixed_the_reason_is_one_line(monkeypatch):
 def test_a_machine_without_huge_pages_for_malloc(monkeypatch, libc, pages, said):
     monkeypatch.setattr(platform, "libc_ver", lambda: libc)
     monkeypatch.setattr(memory_layout, "read", lambda path: pages)
-    assert said in lack()
+    assert said in limitation()
 
 
 def test_what_the_user_has_set_stays(monkeypatch):

@@ -8,9 +8,9 @@ import pynvml
 import pytest
 from fake_nvml import FakeGpu, FakeNvml, process
 
+from mbench.contract.device import DeviceSample
 from mbench.machine import nvml
 from mbench.machine.devices import accelerator
-from mbench.machine.sample import GpuSample
 
 
 def first():
@@ -21,14 +21,14 @@ def first():
 def driver(monkeypatch):
     """A driver with two GPUs."""
     made = FakeNvml()
-    monkeypatch.setattr(nvml, "begun", lambda: made)
+    monkeypatch.setattr(nvml, "initialised", lambda: made)
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     return made
 
 
 def test_units_are_watts_joules_and_shares(driver):
     driver.gpus[0].answers["GetCurrentClocksThrottleReasons"] = 0x24
-    assert first().sample() == GpuSample(
+    assert first().sample() == DeviceSample(
         utilization=0.87, power_watts=412.5, sm_mhz=1755, memory_mhz=2619, celsius=61,
         slowed_by=0x24, joules=3000.5, others=0,
     )  # fmt: skip
@@ -41,7 +41,7 @@ def test_power_of_this_moment_comes_before_its_mean(driver):
 
 def test_what_a_gpu_does_not_tell_is_none(driver):
     driver.gpus[0].answers.clear()
-    assert first().sample() == GpuSample()
+    assert first().sample() == DeviceSample()
     assert first().memory() is None
     assert first().address == ""
     assert first().mode == ""

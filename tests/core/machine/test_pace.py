@@ -12,11 +12,11 @@ from mbench.machine.pace import (
     COPIES,
     LOOPS,
     Paces,
+    buffers,
     core_pace,
     loop_nanoseconds,
     memory_pace,
     paces,
-    room,
 )
 
 
@@ -41,9 +41,9 @@ def test_it_is_the_fastest_copy(monkeypatch):
 
 
 def test_as_many_bytes_are_copied_as_the_docs_say():
-    source, target = room()
+    source, target = buffers()
     assert len(source) == len(target) == COPIED_BYTES == 32 * 2**20
-    assert room()[0] is source, "always the same pages"
+    assert buffers()[0] is source, "always the same pages"
     source[5] = 7
     try:
         assert module.copy_nanoseconds(source, target) > 0
@@ -54,7 +54,7 @@ def test_as_many_bytes_are_copied_as_the_docs_say():
 
 @pytest.mark.parametrize("look", [core_pace, memory_pace])
 def test_it_takes_some_milliseconds_and_no_more(look):
-    room()
+    buffers()
     begin = time.thread_time()
     assert look() > 0
     assert 0.0002 < time.thread_time() - begin < 0.2

@@ -42,7 +42,7 @@ def test_usable_cores_are_physical_and_allowed(monkeypatch, affinity, physical, 
 )
 def test_the_device_is_a_gpu_that_workers_may_see(monkeypatch, gpus, visible, device):
     made = FakeNvml(*map(FakeGpu, range(gpus))) if gpus else None
-    monkeypatch.setattr(nvml, "begun", lambda: made)
+    monkeypatch.setattr(nvml, "initialised", lambda: made)
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     if visible is not None:
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
@@ -50,7 +50,7 @@ def test_the_device_is_a_gpu_that_workers_may_see(monkeypatch, gpus, visible, de
 
 
 def test_gpus_by_name(monkeypatch):
-    monkeypatch.setattr(nvml, "begun", FakeNvml)
+    monkeypatch.setattr(nvml, "initialised", FakeNvml)
     described = system.describe_system({})
     assert [gpu["address"] for gpu in described.gpus] == ["0000:3b:00.0", "0000:3c:00.0"]
     assert described.gpus[0]["name"] == "NVIDIA Made-Up 100"

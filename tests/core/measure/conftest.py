@@ -16,7 +16,7 @@ from mbench.contract.rank import SINGLE
 from mbench.engine.outcome import CaseEnded
 from mbench.environments.environment import Environment
 from mbench.machine.pace import Paces
-from mbench.machine.sample import Sample
+from mbench.machine.records import Sample
 from mbench.machine.sampler import Watch
 from mbench.measure import rounds
 from mbench.measure.execute import measurement_of

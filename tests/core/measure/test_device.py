@@ -36,7 +36,7 @@ def gpu(tmp_path, monkeypatch):
         folder.mkdir(exist_ok=True)
         Settings(**settings).write(folder)
         monkeypatch.setenv("TINY_GPU", str(folder))
-        monkeypatch.setattr(nvml, "begun", lambda: FakeNvml(FolderGpu(folder)))
+        monkeypatch.setattr(nvml, "initialised", lambda: FakeNvml(FolderGpu(folder)))
         monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
         monkeypatch.setattr(search, "RESOLUTION", COARSE)  # which takes fewer workers
         return folder

@@ -66,11 +66,11 @@ def test_more_threads_than_run_at_once_are_told(order, monkeypatch):
 
 
 def test_cuda_without_a_driver_ends_before_anything_begins(order, monkeypatch):
-    monkeypatch.setattr(nvml, "begun", lambda: None)
+    monkeypatch.setattr(nvml, "initialised", lambda: None)
     with pytest.raises(UsageError, match="no NVIDIA GPU is to be seen") as caught:
         check(order(device="cuda"))
     assert caught.value.option == "--device"
-    monkeypatch.setattr(nvml, "begun", FakeNvml)
+    monkeypatch.setattr(nvml, "initialised", FakeNvml)
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     assert check(order(device="cuda")) == []
 
@@ -89,7 +89,7 @@ def test_steady_workers_are_refused_where_they_cannot_be(order, monkeypatch):
 
 
 def test_frameworks_cannot_stand_side_by_side_on_a_gpu_for_one(monkeypatch):
-    monkeypatch.setattr(nvml, "begun", lambda: FakeNvml(FakeGpu(0, GetComputeMode=3)))
+    monkeypatch.setattr(nvml, "initialised", lambda: FakeNvml(FakeGpu(0, GetComputeMode=3)))
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     there = {"b": machines.describe_machine()}
     preflight.check_room("cuda", 1, there, side_by_side=True)

@@ -9,8 +9,9 @@ import pytest
 from cases import GATES, make_case
 
 from mbench.contract.adapter import FrameworkInfo
+from mbench.contract.device import DeviceSample
 from mbench.contract.reading import Malformed
-from mbench.machine.sample import GpuSample, Sample
+from mbench.machine.records import Sample
 from mbench.results import events
 from mbench.results.encoding import decode, encode
 from mbench.results.events import EVENTS
@@ -111,7 +112,7 @@ def test_events_are_called_in_a_file_what_they_are_called_in_code():
 
 
 def test_of_a_sample_what_is_not_known_is_not_written():
-    seen = replace(SAMPLE, gpu=GpuSample(celsius=50))
+    seen = replace(SAMPLE, gpu=DeviceSample(celsius=50))
     line = encode(events.Telemetry(**OF_BLOCK, each=False, cores=2, samples=[SAMPLE, seen]))
     first, second = json.loads(line)["samples"]
     assert set(first) == {"at_nanoseconds", "busy_seconds", "stolen_seconds", "worker_seconds",

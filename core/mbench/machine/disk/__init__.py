@@ -1,1 +1,1 @@
-"""Measures a disk with fio: in interleaved rounds, on a file that leaves nothing behind."""
+"""Measures a disk with fio, in interleaved rounds."""

@@ -1,4 +1,4 @@
-"""Calls fio for one round of a job, and reads what it says."""
+"""Runs fio for one round of a job, and parses its results."""
 
 from __future__ import annotations
 
@@ -6,37 +6,36 @@ import json
 import resource
 import shutil
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mbench.contract.reading import Malformed, read_fields
-from mbench.machine.disk.call import called
-from mbench.machine.disk.jobs import words
-from mbench.machine.disk.outcome import DiskEnded
+from mbench.machine.disk.call import DiskEnded, output_of
+from mbench.machine.disk.jobs import options_of
 from mbench.stats import steps_for
 
 if TYPE_CHECKING:
     from mbench.machine.disk.jobs import Job
 
-__all__ = ["Fio", "Flow", "Round", "find"]
+__all__ = ["RANKS", "Fio", "Flow", "Round", "find"]
 
 SPARE_SECONDS = 60.0
-"""For fio to begin and to end, and for a disk to answer what was asked of it last."""
+"""For fio to start and to end, and for the disk to complete pending operations."""
 RANKS = {"p50": 50.0, "p95": 95.0, "p99": 99.0, "p99.9": 99.9}
 BLOCK_BYTES = 512
-"""In which the kernel counts what a process made it read."""
+"""The unit of the kernel's count of blocks that a process read."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Flow:
-    """What was read, or written, in one round."""
+    """What one round read, or wrote."""
 
     bytes: int
     operations: int
     bytes_per_second: int
     operations_per_second: float
     latency_nanoseconds: dict[str, int]
-    """From submission to completion, by percentile: p50, p95, p99, p99.9; none that so few
-    operations do not support."""
+    """From submission to completion, by percentile: p50, p95, p99, p99.9. Those that need more
+    operations are absent."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +45,10 @@ class Round:
     flows: dict[str, Flow]
     storage_read_bytes: int
     """What the kernel fetched from storage for fio, the untimed part included: less than was read
-    where memory answered."""
+    if some of it came from memory."""
+
+
+# A part of fio's JSON, by its names.
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ class Direction:
 
 
 @dataclass(frozen=True)
-class Told:
+class JobResult:
     error: int
     read: Direction
     write: Direction
@@ -81,54 +83,55 @@ class Fio:
         self, job: Job, descriptor: int, *, size: int, seconds: float, seed: int, direct: bool
     ) -> Round:
         """One round of `job` in the file of an open descriptor; raises DiskEnded."""
-        options = words(job, size=size, seconds=seconds, seed=seed, direct=direct)
+        options = options_of(job, size=size, seconds=seconds, seed=seed, direct=direct)
         before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_inblock
-        said = called(
+        output = output_of(
             [self.path, f"--filename=/proc/self/fd/{descriptor}", *options],
             limit=2 * seconds + SPARE_SECONDS,
             descriptors=(descriptor,),
         )
         blocks = resource.getrusage(resource.RUSAGE_CHILDREN).ru_inblock - before
-        return Round(flows=parse(said, job), storage_read_bytes=blocks * BLOCK_BYTES)
+        return Round(flows=parse(output, job), storage_read_bytes=blocks * BLOCK_BYTES)
 
 
 def find() -> Fio:
-    """fio as it is installed; raises DiskEnded where it is not."""
+    """The installed fio; raises DiskEnded where there is none."""
     path = shutil.which("fio")
     if path is None:
         raise DiskEnded("unsupported", "fio is not installed: apt-get install fio")
-    return Fio(path=path, version=called([path, "--version"], limit=SPARE_SECONDS).strip())
+    return Fio(path=path, version=output_of([path, "--version"], limit=SPARE_SECONDS).strip())
 
 
-def parse(said: str, job: Job) -> dict[str, Flow]:
-    """The flows of one job of fio's JSON, before which it may print notes; raises DiskEnded."""
+def parse(output: str, job: Job) -> dict[str, Flow]:
+    """The flows of one job from fio's JSON, which may follow notes; raises DiskEnded."""
     try:
-        body: Any = json.loads(said[said.index("{") :])["jobs"][0]
-        told: Told = read_fields(Told, body, where="job", lenient=True)
-        if told.error:
-            raise DiskEnded("failed", f"fio met error {told.error} in {job.name}")
-        return {name: flow(getattr(told, name), f"{job.name}, {name}") for name in job.directions}
+        body = json.loads(output[output.index("{") :])["jobs"][0]
+        result: JobResult = read_fields(JobResult, body, where="job", lenient=True)
+        if result.error:
+            raise DiskEnded("failed", f"fio reported error {result.error} in {job.name}")
+        both = {"read": result.read, "write": result.write}
+        return {name: flow_of(both[name], f"{job.name}, {name}") for name in job.directions}
     except (Malformed, ValueError, LookupError, TypeError, RecursionError) as error:
-        raise DiskEnded("failed", f"fio answered what is no result: {error}") from None
+        raise DiskEnded("failed", f"cannot parse the output of fio: {error}") from None
 
 
-def flow(told: Direction, where: str) -> Flow:
-    if told.short_ios or told.drop_ios:
-        lost = told.short_ios + told.drop_ios
+def flow_of(found: Direction, where: str) -> Flow:
+    """Raises DiskEnded for incomplete operations."""
+    if lost := found.short_ios + found.drop_ios:
         raise DiskEnded("failed", f"{lost} operations were cut short or dropped in {where}")
-    if not (told.total_ios > 0 and told.bw_bytes > 0 and told.iops > 0):
+    if not (found.total_ios > 0 and found.bw_bytes > 0 and found.iops > 0):
         raise DiskEnded("failed", f"no operation was completed in {where}: give more --seconds")
-    found = {
-        round(float(rank), 3): nanoseconds for rank, nanoseconds in told.lat_ns.percentile.items()
+    percentiles = {
+        round(float(rank), 3): nanoseconds for rank, nanoseconds in found.lat_ns.percentile.items()
     }
     return Flow(
-        bytes=told.io_bytes,
-        operations=told.total_ios,
-        bytes_per_second=told.bw_bytes,
-        operations_per_second=told.iops,
+        bytes=found.io_bytes,
+        operations=found.total_ios,
+        bytes_per_second=found.bw_bytes,
+        operations_per_second=found.iops,
         latency_nanoseconds={
-            name: found[rank]
+            name: percentiles[rank]
             for name, rank in RANKS.items()
-            if rank in found and told.total_ios >= steps_for(rank)
+            if rank in percentiles and found.total_ios >= steps_for(rank)
         },
     )

@@ -1,4 +1,4 @@
-"""The jobs that fio is given, and the words for each of them."""
+"""The jobs that fio runs, and its options for each of them."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["JOBS", "Job", "words"]
+__all__ = ["JOBS", "Job", "options_of"]
 
 DEPTH = 64
 RAMP = 1 / 6
-"""Untimed part before each job, of what is timed: 10 s before 60 s."""
+"""The untimed part before a job, relative to the timed one: 10 s before 60 s."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """What is read and written how. Names and numbers are those of SuperBench's disk benchmark
+    """A pattern of reads and writes. Names and numbers are those of SuperBench's disk benchmark
     (superbench/benchmarks/micro_benchmarks/disk_performance.py), so that figures can be compared.
     """
 
     name: str
     pattern: str
-    """As fio calls it."""
+    """fio's name of it."""
     block_bytes: int
     threads: int
     directions: Sequence[str]
     read_percent: int | None = None
     depth: int = DEPTH
-    """Operations under way at once in each thread."""
+    """Pending operations of each thread."""
 
 
 def jobs_of(pattern: str, prefix: str, *, block_bytes: int, threads: int) -> list[Job]:
@@ -53,11 +53,11 @@ JOBS = {
 }
 
 
-def words(job: Job, *, size: int, seconds: float, seed: int, direct: bool) -> list[str]:
+def options_of(job: Job, *, size: int, seconds: float, seed: int, direct: bool) -> list[str]:
     """fio's options for one round of a job, in a file of `size` bytes.
 
-    They are SuperBench's, but for the `seed`, which each round has of its own: the places of an
-    earlier round may lie in the drive's cache.
+    They are SuperBench's, except for the `seed`, which differs between rounds: the drive's cache
+    may hold the places of an earlier round.
     """
     found = {
         "name": job.name,
@@ -72,7 +72,7 @@ def words(job: Job, *, size: int, seconds: float, seed: int, direct: bool) -> li
         "ramp_time": f"{max(1, round(1000 * seconds * RAMP))}ms",
         "runtime": f"{max(1, round(1000 * seconds))}ms",
         "thread": 1,
-        "randrepeat": 0,  # with 1, the seed counts for nothing
+        "randrepeat": 0,  # with 1, the seed is ignored
         "randseed": seed,
         "norandommap": 1,
         "lat_percentiles": 1,

@@ -1,41 +1,87 @@
-"""Conducts the rounds of all jobs, and makes the document that reports show."""
+"""Runs all jobs in interleaved rounds, and summarises them."""
 
 from __future__ import annotations
 
 import random
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from mbench import stats
+from mbench.machine.disk.call import DiskEnded
 from mbench.machine.disk.fio import RANKS, find
 from mbench.machine.disk.jobs import JOBS
-from mbench.machine.disk.outcome import DiskEnded
-from mbench.machine.disk.test_file import check, laid, mount_of
+from mbench.machine.disk.test_file import check, mount_of, temporary_file
 from mbench.machine.system import describe_system
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from mbench.machine.disk.fio import Round
     from mbench.machine.disk.jobs import Job
     from mbench.machine.disk.test_file import Mount
+    from mbench.machine.records import System
 
-__all__ = ["SCHEMA", "measure"]
+__all__ = ["SCHEMA", "DiskSummary", "Figures", "JobSummary", "measure"]
 
 SCHEMA = 1
 FROM_MEMORY = 0.9
-"""Below this share of the bytes that were read, something other than storage answered."""
+"""If less than this share of the bytes read came from storage, memory answered the rest."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figures:
+    """Means over rounds, with their intervals."""
+
+    bytes_per_second: stats.Interval
+    operations_per_second: stats.Interval
+    latency_nanoseconds: dict[str, stats.Interval]
+    """By percentile."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobSummary:
+    name: str
+    block_bytes: int
+    threads: int
+    depth: int
+    read_percent: int | None
+    outcome: str
+    reason: str | None
+    figures: dict[str, Figures]
+    """By direction."""
+    rounds: Sequence[Round]
+    """Raw values."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiskSummary:
+    schema: int
+    status: str
+    """ "complete" or "interrupted"."""
+    folder: str
+    mount: Mount | None
+    tool: str
+    """The version of fio."""
+    direct: bool
+    """Whether the page cache was bypassed."""
+    size_bytes: int
+    """Of the test file."""
+    seconds: float
+    """Timed, of each job in each round."""
+    jobs: Sequence[JobSummary]
+    remarks: Sequence[str]
+    system: System
 
 
 def measure(
     folder: Path, jobs: Sequence[str], *, size: int, seconds: float, rounds: int, direct: bool,
     report: Callable[[str], None],
-) -> dict[str, Any]:  # fmt: skip
-    """The document of a disk: raw values of each round, and figures over them.
+) -> DiskSummary:  # fmt: skip
+    """Measure the disk on which `folder` lies, by jobs of these names.
 
-    A job that falls short is not tried again, and the others go on. Ctrl-C ends it with the rounds
-    that there are. Raises MbenchError where nothing can be measured.
+    A job that fails is not repeated; the others continue. Ctrl-C keeps the complete rounds. Raises
+    MbenchError where nothing can be measured.
     """
     check(folder, size=size)
     fio, mount, system = find(), mount_of(folder), describe_system({})
@@ -44,7 +90,7 @@ def measure(
     status = "complete"
     report(f"writing a file of {size / 2**20:,.0f} MiB in {folder}")
     try:
-        with laid(folder, size=size, direct=direct) as descriptor:
+        with temporary_file(folder, size=size, direct=direct) as descriptor:
             for number in range(rounds):
                 report(f"round {number + 1} of {rounds}")
                 for name in random.Random(number).sample(jobs, len(jobs)):
@@ -62,70 +108,69 @@ def measure(
         if not any(found.values()):
             raise
         status = "interrupted"
-    return {
-        "schema": SCHEMA,
-        "status": status,
-        "folder": str(folder.resolve()),
-        "mount": asdict(mount) if mount else None,
-        "tool": fio.version,
-        "direct": direct,
-        "size_bytes": size,
-        "seconds": seconds,
-        "jobs": [tell_job(JOBS[name], rounds, ends.get(name)) for name, rounds in found.items()],
-        "remarks": remarks(mount, found, direct=direct),
-        "system": asdict(system),
-    }
+    return DiskSummary(
+        schema=SCHEMA,
+        status=status,
+        folder=str(folder.resolve()),
+        mount=mount,
+        tool=fio.version,
+        direct=direct,
+        size_bytes=size,
+        seconds=seconds,
+        jobs=[summarize(JOBS[name], rounds, ends.get(name)) for name, rounds in found.items()],
+        remarks=remarks(mount, found, direct=direct),
+        system=system,
+    )
 
 
-def tell_job(job: Job, rounds: Sequence[Round], end: DiskEnded | None) -> dict[str, Any]:
-    return {
-        "name": job.name,
-        "block_bytes": job.block_bytes,
-        "threads": job.threads,
-        "depth": job.depth,
-        "read_percent": job.read_percent,
-        "outcome": end.outcome if end else "ok",
-        "reason": end.reason if end else None,
-        "figures": {name: figures(rounds, name) for name in job.directions} if rounds else {},
-        "rounds": [asdict(one) for one in rounds],
-    }
+def summarize(job: Job, rounds: Sequence[Round], end: DiskEnded | None) -> JobSummary:
+    return JobSummary(
+        name=job.name,
+        block_bytes=job.block_bytes,
+        threads=job.threads,
+        depth=job.depth,
+        read_percent=job.read_percent,
+        outcome=end.outcome if end else "ok",
+        reason=end.reason if end else None,
+        figures={name: figures(rounds, name) for name in job.directions} if rounds else {},
+        rounds=rounds,
+    )
 
 
-def figures(rounds: Sequence[Round], direction: str) -> dict[str, Any]:
-    """Of each quantity the centre over rounds with its interval."""
+def figures(rounds: Sequence[Round], direction: str) -> Figures:
     flows = [one.flows[direction] for one in rounds]
     latencies = {
-        name: asdict(stats.geometric_interval(values))
+        name: stats.geometric_interval(values)
         for name in RANKS
         if (values := [at for flow in flows if (at := flow.latency_nanoseconds.get(name))])
     }
-    return {
-        "bytes_per_second": asdict(
-            stats.geometric_interval([float(flow.bytes_per_second) for flow in flows])
+    return Figures(
+        bytes_per_second=stats.geometric_interval([float(one.bytes_per_second) for one in flows]),
+        operations_per_second=stats.geometric_interval(
+            [one.operations_per_second for one in flows]
         ),
-        "operations_per_second": asdict(
-            stats.geometric_interval([flow.operations_per_second for flow in flows])
-        ),
-        "latency_nanoseconds": latencies,
-    }
+        latency_nanoseconds=latencies,
+    )
 
 
-def remarks(mount: Mount | None, found: dict[str, list[Round]], *, direct: bool) -> list[str]:
-    """What these figures are not."""
-    said = []
+def remarks(
+    mount: Mount | None, found: Mapping[str, Sequence[Round]], *, direct: bool
+) -> list[str]:
+    """What limits the figures."""
+    texts = []
     if mount and mount.is_memory:
-        said.append(f"{mount.point} is {mount.kind}: these are figures of memory, of no disk")
+        texts.append(f"{mount.point} is {mount.kind}: these are figures of memory, not of a disk")
     if not direct:
-        said.append("the page cache was not passed by: memory answers what it holds, and takes "
-                    "writes that reach the disk later")  # fmt: skip
+        texts.append("the page cache was not bypassed: memory answers reads of what it holds, and "
+                     "buffers writes")  # fmt: skip
     if (share := from_storage(found)) is not None and share < FROM_MEMORY:
-        said.append(f"the kernel fetched {100 * share:.0f} % of what was read from storage that it "
-                    "knows as such; the rest came from memory, or from over a network")  # fmt: skip
-    return said
+        texts.append(f"the kernel fetched {100 * share:.0f} % of what was read from local storage; "
+                     "the rest came from memory, or over a network")  # fmt: skip
+    return texts
 
 
-def from_storage(found: dict[str, list[Round]]) -> float | None:
-    """The least share in any round, 1 at most; None where nothing was read."""
+def from_storage(found: Mapping[str, Sequence[Round]]) -> float | None:
+    """The smallest share in any round, 1 at most; None where nothing was read."""
     shares = [
         min(1.0, one.storage_read_bytes / one.flows["read"].bytes)
         for rounds in found.values()

@@ -1,4 +1,4 @@
-"""The file that a disk is measured in: it has no name, so that nothing can leave it behind."""
+"""The file in which a disk is measured. It has no name, so it cannot be left behind."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from typing import TYPE_CHECKING
 import psutil
 
 from mbench.errors import MbenchError, UsageError, reason_of
-from mbench.machine.disk.outcome import DiskEnded
+from mbench.machine.disk.call import DiskEnded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import BinaryIO
 
-__all__ = ["Mount", "check", "laid", "mount_of"]
+__all__ = ["OF_MEMORY", "Mount", "check", "mount_of", "temporary_file"]
 
 CHUNK_BYTES = 2**22
 SPARE = 1.05
-"""File systems keep some room for themselves."""
+"""Times the size of the file: file systems reserve some space."""
 DESCRIPTORS = Path("/proc/self/fd")
 OF_MEMORY = ("ramfs", "tmpfs")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Mount:
-    """A file system, and what it lies on."""
+    """A mounted file system."""
 
     point: str
     kind: str
@@ -44,8 +44,8 @@ class Mount:
 
 
 def mount_of(folder: Path) -> Mount | None:
-    """That of `folder`; None where the system does not tell. The last of several at one place
-    hides the others.
+    """That of `folder`; None where it is not known. The last of several at one place hides the
+    others.
     """
     parts = {Path(part.mountpoint): part for part in psutil.disk_partitions(all=True)}
     whole = folder.resolve()
@@ -54,19 +54,19 @@ def mount_of(folder: Path) -> Mount | None:
 
 
 @contextlib.contextmanager
-def laid(folder: Path, *, size: int, direct: bool) -> Iterator[int]:
-    """The descriptor of a file of `size` bytes on the disk, all of them written: what was never
-    written is read without asking the disk.
+def temporary_file(folder: Path, *, size: int, direct: bool) -> Iterator[int]:
+    """The descriptor of a file of `size` bytes on the disk. All of it is written, as unwritten
+    parts would be read without accessing the disk.
 
-    Raises DiskEnded where there is no going past the page cache though `direct`, and MbenchError
-    where it cannot be written.
+    Raises DiskEnded if the page cache cannot be bypassed although `direct`, and MbenchError if the
+    file cannot be written.
     """
     try:
         with tempfile.TemporaryFile(dir=folder, buffering=0) as file:
             if direct and not takes_direct(file.fileno()):
                 raise DiskEnded(
                     "unsupported",
-                    f"the file system of {folder} does not let the page cache be passed by "
+                    f"the file system of {folder} does not support bypassing the page cache "
                     "(O_DIRECT); --buffered measures through it",
                 )
             fill(file, size)
@@ -76,7 +76,7 @@ def laid(folder: Path, *, size: int, direct: bool) -> Iterator[int]:
 
 
 def check(folder: Path, *, size: int) -> None:
-    """Raises UsageError for what is no folder, and MbenchError where there is no room in it."""
+    """Raises UsageError for anything but a folder, and MbenchError where it lacks space."""
     if not DESCRIPTORS.is_dir():
         raise DiskEnded("unsupported", "disks are measured on Linux only")
     try:
@@ -88,17 +88,17 @@ def check(folder: Path, *, size: int) -> None:
             f"{folder} is a block device, whose contents would be lost; name a folder on it"
         )
     if not stat.S_ISDIR(mode):
-        raise UsageError(f"{folder} is not a folder; name the one in which a file is to be made")
+        raise UsageError(f"{folder} is not a folder; name one in which a file can be created")
     free = shutil.disk_usage(folder).free
     if free < size * SPARE:
         raise MbenchError(
-            f"{free / 2**20:,.0f} MiB are free in {folder}, and the file needs "
+            f"{free / 2**20:,.0f} MiB are free in {folder}, but the file needs "
             f"{size * SPARE / 2**20:,.0f}; give a smaller --size"
         )
 
 
 def takes_direct(descriptor: int) -> bool:
-    """Whether the file can be opened so that the page cache is passed by."""
+    """Whether the file can be opened without the page cache."""
     try:
         os.close(os.open(DESCRIPTORS / str(descriptor), os.O_RDWR | os.O_DIRECT))
     except OSError as error:
@@ -109,7 +109,7 @@ def takes_direct(descriptor: int) -> bool:
 
 
 def fill(file: BinaryIO, size: int) -> None:
-    """With what neither compresses nor repeats, and let none of it stay in the page cache."""
+    """Fill the file with incompressible data, and drop it from the page cache."""
     left = size
     while left:
         left -= file.write(os.urandom(min(left, CHUNK_BYTES)))

@@ -1,1 +1,1 @@
-"""Examines whether this machine is fit to measure on, and says what to mend."""
+"""Checks whether this machine is fit for measurements, and how to improve it."""

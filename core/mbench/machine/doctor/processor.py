@@ -1,4 +1,4 @@
-"""Looks at the processor: its clock, who else uses it, and what limits us."""
+"""Checks the processor: its clock, other load, and limits."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import time
 from typing import TYPE_CHECKING
 
 from mbench.console import counted
-from mbench.machine import cgroup, kernel
+from mbench.contract.check import Check, ok, warn
+from mbench.machine import kernel, limits
 from mbench.machine.disturbances import OTHER_CORES
-from mbench.machine.doctor import pace
-from mbench.machine.doctor.check import Check, ok, warn
+from mbench.machine.doctor import speed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,31 +23,30 @@ THREAD_VARIABLES = ("OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY", "KMP_AFF
 
 
 def examine() -> Iterator[Check]:
-    """Everything about the processor that can be told here."""
     cores = kernel.cores_of(os.getpid())
     yield from governor(cores)
     yield from turbo()
     yield from load(cores)
-    yield from pace.examine(cores)
+    yield from speed.examine(cores)
     yield limit(cores)
     yield threads()
 
 
 def governor(cores: list[int]) -> Iterator[Check]:
-    """The rule by which the kernel sets the clock; there is none in most virtual machines."""
+    """The rule by which the kernel sets the clock. Most virtual machines have none."""
     paths = [kernel.CPUS / f"cpu{core}" / "cpufreq" / "scaling_governor" for core in cores]
     found = sorted({text for path in paths if (text := kernel.read(path))})
     if not found:
-        yield ok("governor", "not visible here; a virtual machine has the host's")
+        yield ok("governor", "not visible here; in a virtual machine the host sets it")
     elif found == ["performance"]:
         yield ok("governor", "performance")
     else:
-        mend = "the clock follows the load: sudo cpupower frequency-set -g performance"
-        yield warn("governor", ", ".join(found), mend)
+        hint = "the clock follows the load: sudo cpupower frequency-set -g performance"
+        yield warn("governor", ", ".join(found), hint)
 
 
 def turbo() -> Iterator[Check]:
-    """Whether cores may run above their nominal clock, as long as heat and neighbours permit."""
+    """Whether cores may run above their nominal clock, if heat and other cores permit."""
     for name, is_on, off in (
         ("intel_pstate/no_turbo", "0", "1"),
         ("cpufreq/boost", "1", "0"),
@@ -56,7 +55,7 @@ def turbo() -> Iterator[Check]:
         if (text := kernel.read(path)) is not None:
             if text == is_on:
                 yield warn("turbo", "on", "the clock depends on heat and on other cores: "
-                           f"echo {off} | sudo tee {path}, or keep it and say so")  # fmt: skip
+                           f"echo {off} | sudo tee {path}, or keep it and mention it")  # fmt: skip
             else:
                 yield ok("turbo", "off")
             return
@@ -64,37 +63,37 @@ def turbo() -> Iterator[Check]:
 
 
 def load(cores: list[int]) -> Iterator[Check]:
-    """What others use of the cores, during one second in which we use none."""
+    """Load by others, during one second in which mbench does nothing."""
     begin, before = time.monotonic(), kernel.core_seconds(cores)
     time.sleep(LOAD_SECONDS)
     seconds, after = time.monotonic() - begin, kernel.core_seconds(cores)
     used, stolen = ((b - a) / seconds for a, b in zip(before, after, strict=True))
     there = counted(len(cores), "core")
-    said = f"{used:.1f} of {there} in use"
+    found = f"{used:.1f} of {there} in use"
     if used > OTHER_CORES:
-        yield warn("other load", said, "end other programs; top shows them")
+        yield warn("other load", found, "end other programs; top lists them")
     else:
-        yield ok("other load", said)
+        yield ok("other load", found)
     if stolen > OTHER_CORES:
         yield warn("stolen time", f"{stolen:.1f} of {there}",
-                   "the host is shared: take a machine of your own, or another hour")  # fmt: skip
+                   "the host is shared: use a machine of your own, or another time")  # fmt: skip
     else:
         yield ok("stolen time", f"{stolen:.1f} of {there}")
 
 
 def limit(cores: list[int]) -> Check:
     """A cgroup's limit stops all threads for the rest of a period once the quota is used up."""
-    granted = cgroup.cpu_limit()
+    granted = limits.cpu_limit()
     if granted is None:
         return ok("CPU limit", f"none; {len(cores)} of {os.cpu_count()} logical cores may be used")
-    said = f"{granted:g} cores' time on {len(cores)} logical cores"
+    found = f"{granted:g} cores' time on {len(cores)} logical cores"
     if granted >= len(cores):
-        return ok("CPU limit", said)
-    mend = (
+        return ok("CPU limit", found)
+    hint = (
         "all threads stop for the rest of a period once its quota is used up: lift the limit "
         "(docker run without --cpus; --cpuset-cpus gives whole cores)"
     )
-    return warn("CPU limit", said, mend)
+    return warn("CPU limit", found, hint)
 
 
 def threads() -> Check:
@@ -102,5 +101,5 @@ def threads() -> Check:
     found = [f"{name}={os.environ[name]}" for name in THREAD_VARIABLES if name in os.environ]
     if found:
         return warn("thread settings", ", ".join(found),
-                    "they may hold for some frameworks and not for others: unset them")  # fmt: skip
-    return ok("thread settings", "none that bind threads; mbench sets their number alike for all")
+                    "they affect some frameworks and not others: unset them")  # fmt: skip
+    return ok("thread settings", "none that bind threads; mbench sets the same number for all")

@@ -93,7 +93,7 @@ def metrics(document: dict[str, Any]) -> dict[str, float | int]:
         rivals = [other for other, that in zip(cases, places, strict=True) if that == its]
         prefix = its.prefix(annotation(case, rivals))
         code = f"{prefix}return_code"
-        found[code] = max(found.get(code, OK), return_code(case))
+        found[code] = max(found.get(code, OK), return_code(case["outcome"]))
         for name, value in its.figures(case).items():
             found[prefix + "_".join(filter(None, (its.series, name)))] = value
     return found
@@ -182,11 +182,11 @@ def annotation(case: Case, rivals: list[Case]) -> str:
     return "-".join(words).translate({ord("/"): "-", ord(":"): "-"})
 
 
-def return_code(case: Case) -> int:
+def return_code(outcome: str) -> int:
     """By the outcome of a case, or of a job."""
-    if case["outcome"] == "ok":
+    if outcome == "ok":
         return OK
-    return TIMEOUT if case["outcome"] == "timeout" else EXCEPTION
+    return TIMEOUT if outcome == "timeout" else EXCEPTION
 
 
 def values(case: Case) -> dict[str, float]:

@@ -8,9 +8,9 @@ import pytest
 from fake_fio import direction, needs_fio, told
 
 from mbench.machine.disk import fio
+from mbench.machine.disk.call import DiskEnded
 from mbench.machine.disk.fio import Flow, find, parse
 from mbench.machine.disk.jobs import JOBS
-from mbench.machine.disk.outcome import DiskEnded
 
 READ, MIXED = JOBS["rand_read"], JOBS["rand_readwrite"]
 
@@ -48,12 +48,15 @@ def test_a_percentile_needs_an_operation_beyond_it(operations, last):
 @pytest.mark.parametrize(
     ("said", "reason"),
     [
-        ("", "no result"),
-        ("{", "no result"),
-        ('{"jobs": []}', "no result"),
-        ('{"jobs": [{"error": 0}]}', "no result"),
-        (told(read=direction(iops="many")), "no result"),
-        (told(read=direction(lat_ns={"percentile": {"most": 1}})), "no result"),
+        ("", "cannot parse the output of fio"),
+        ("{", "cannot parse the output of fio"),
+        ('{"jobs": []}', "cannot parse the output of fio"),
+        ('{"jobs": [{"error": 0}]}', "cannot parse the output of fio"),
+        (told(read=direction(iops="many")), "cannot parse the output of fio"),
+        (
+            told(read=direction(lat_ns={"percentile": {"most": 1}})),
+            "cannot parse the output of fio",
+        ),
         (told(), "no operation was completed"),
         (told(read=direction(short_ios=1, drop_ios=2)), "3 operations were cut short"),
         (told(error=28, read=direction()), "error 28"),
@@ -78,7 +81,7 @@ def run(descriptor=0):
 
 def test_its_last_words_are_the_reason(fake_fio):
     fake_fio('sys.exit("fio: engine libaio not loadable")')
-    with pytest.raises(DiskEnded, match="exited with code 1, saying: fio: engine libaio not load"):
+    with pytest.raises(DiskEnded, match="exited with code 1: fio: engine libaio not load"):
         run()
 
 

@@ -6,12 +6,12 @@ import subprocess
 
 from fake_fio import needs_fio
 
-from mbench.machine.disk.jobs import JOBS, words
+from mbench.machine.disk.jobs import JOBS, options_of
 
 
 def options(name, **changes):
     given = {"size": 2**20, "seconds": 6.0, "seed": 1, "direct": True, **changes}
-    return dict(word[2:].split("=") for word in words(JOBS[name], **given))
+    return dict(word[2:].split("=") for word in options_of(JOBS[name], **given))
 
 
 def test_names_are_those_of_superbench():
@@ -51,7 +51,7 @@ def test_rounds_of_the_real_one_read_other_places_and_each_can_be_made_again(tmp
 
     def places(seed):
         log = tmp_path / "log"
-        given = words(JOBS["rand_read"], size=2**20, seconds=0.1, seed=seed, direct=False)
+        given = options_of(JOBS["rand_read"], size=2**20, seconds=0.1, seed=seed, direct=False)
         told = [word for word in given if not word.startswith(("--time_based", "--numjobs"))]
         more = [f"--filename={tmp_path / 'file'}", f"--write_iolog={log}", "--number_ios=10"]
         subprocess.run(["fio", *told, *more], capture_output=True, check=True, timeout=60)

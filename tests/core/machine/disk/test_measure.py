@@ -27,21 +27,21 @@ def run(folder, jobs=("seq_read", "rand_read"), rounds=3, report=lambda _: None)
 
 def test_a_figure_is_the_centre_over_rounds_with_its_interval():
     found = figures([one(100, p50=10), one(110, p50=11), one(90, p50=12)], "read")
-    rate = found["bytes_per_second"]
-    assert rate["low"] < 90 < rate["value"] < 110 < rate["high"]
-    assert rate["replicates"] == 3
-    assert found["latency_nanoseconds"]["p50"]["value"] == pytest.approx(1320 ** (1 / 3))
+    rate = found.bytes_per_second
+    assert rate.low < 90 < rate.value < 110 < rate.high
+    assert rate.replicates == 3
+    assert found.latency_nanoseconds["p50"].value == pytest.approx(1320 ** (1 / 3))
 
 
 def test_two_rounds_have_no_interval():
-    rate = figures([one(100), one(110)], "read")["bytes_per_second"]
-    assert (rate["low"], rate["high"]) == (None, None)
+    rate = figures([one(100), one(110)], "read").bytes_per_second
+    assert (rate.low, rate.high) == (None, None)
 
 
 def test_a_percentile_counts_in_those_rounds_that_support_it():
-    waits = figures([one(100, p99=5), one(100)], "read")["latency_nanoseconds"]
+    waits = figures([one(100, p99=5), one(100)], "read").latency_nanoseconds
     assert list(waits) == ["p99"]
-    assert waits["p99"]["replicates"] == 1
+    assert waits["p99"].replicates == 1
 
 
 def test_jobs_take_turns_within_a_round(tmp_path, fake_fio):
@@ -50,14 +50,14 @@ def test_jobs_take_turns_within_a_round(tmp_path, fake_fio):
         f"name = [word for word in sys.argv if word.startswith('--name=')][0][7:]\n"
         f"open({str(log)!r}, 'a').write(name + '\\n')\nprint({told(read=direction())!r})"
     )
-    document = run(tmp_path, rounds=6)
+    summary = run(tmp_path, rounds=6)
     names = log.read_text().split()
     turns = list(zip(names[::2], names[1::2], strict=True))
     assert all(sorted(turn) == ["rand_read", "seq_read"] for turn in turns)
     assert len(set(turns)) == 2, "no job is always the first"
-    assert [len(job["rounds"]) for job in document["jobs"]] == [6, 6]
-    assert document["status"] == "complete"
-    assert document["tool"] == "fio-9"
+    assert [len(job.rounds) for job in summary.jobs] == [6, 6]
+    assert summary.status == "complete"
+    assert summary.tool == "fio-9"
 
 
 def test_a_job_that_fails_is_over_and_the_others_go_on(tmp_path, fake_fio):
@@ -65,11 +65,11 @@ def test_a_job_that_fails_is_over_and_the_others_go_on(tmp_path, fake_fio):
         f"if '--name=rand_read' in sys.argv: sys.exit('broken')\nprint({told(read=direction())!r})"
     )
     seen = []
-    document = run(tmp_path, report=seen.append)
-    sequential, random = document["jobs"]
-    assert (sequential["outcome"], len(sequential["rounds"])) == ("ok", 3)
-    assert (random["outcome"], random["rounds"], random["figures"]) == ("failed", [], {})
-    assert "broken" in random["reason"]
+    summary = run(tmp_path, report=seen.append)
+    sequential, random = summary.jobs
+    assert (sequential.outcome, len(sequential.rounds)) == ("ok", 3)
+    assert (random.outcome, random.rounds, random.figures) == ("failed", [], {})
+    assert "broken" in random.reason
     assert sum("broken" in line for line in seen) == 1
 
 
@@ -82,9 +82,9 @@ def test_what_was_whole_is_kept_where_it_is_interrupted(tmp_path, fake_fio, monk
         if line == "round 3 of 3":
             raise KeyboardInterrupt
 
-    document = run(tmp_path, report=report)
-    assert document["status"] == "interrupted"
-    assert [len(job["rounds"]) for job in document["jobs"]] == [2, 2]
+    summary = run(tmp_path, report=report)
+    assert summary.status == "interrupted"
+    assert [len(job.rounds) for job in summary.jobs] == [2, 2]
 
 
 def test_nothing_is_told_where_nothing_was_whole(tmp_path, fake_fio, monkeypatch):
@@ -93,7 +93,7 @@ def test_nothing_is_told_where_nothing_was_whole(tmp_path, fake_fio, monkeypatch
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(module, "laid", interrupted)
+    monkeypatch.setattr(module, "temporary_file", interrupted)
     with pytest.raises(KeyboardInterrupt):
         run(tmp_path)
 

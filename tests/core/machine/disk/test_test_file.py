@@ -12,12 +12,12 @@ import pytest
 
 from mbench.errors import MbenchError, UsageError
 from mbench.machine.disk import test_file
-from mbench.machine.disk.outcome import DiskEnded
-from mbench.machine.disk.test_file import check, laid, mount_of
+from mbench.machine.disk.call import DiskEnded
+from mbench.machine.disk.test_file import check, mount_of, temporary_file
 
 
 def test_the_file_is_whole_written_and_has_no_name(tmp_path):
-    with laid(tmp_path, size=5 * 2**20 + 1, direct=False) as descriptor:
+    with temporary_file(tmp_path, size=5 * 2**20 + 1, direct=False) as descriptor:
         assert os.fstat(descriptor).st_size == 5 * 2**20 + 1
         assert os.fstat(descriptor).st_blocks * 512 >= 5 * 2**20
         assert os.pread(descriptor, 2**20, 0) != os.pread(descriptor, 2**20, 2**20)
@@ -35,10 +35,13 @@ def test_a_file_system_that_refuses_o_direct_is_unsupported_unless_buffered(tmp_
         return before(path, flags, *rest, **more)
 
     monkeypatch.setattr(os, "open", refusing)
-    with pytest.raises(DiskEnded, match="--buffered") as end, laid(tmp_path, size=1, direct=True):
+    with (
+        pytest.raises(DiskEnded, match="--buffered") as end,
+        temporary_file(tmp_path, size=1, direct=True),
+    ):
         pass
     assert end.value.outcome == "unsupported"
-    with laid(tmp_path, size=1, direct=False) as descriptor:
+    with temporary_file(tmp_path, size=1, direct=False) as descriptor:
         assert os.fstat(descriptor).st_size == 1
 
 
@@ -47,7 +50,10 @@ def test_a_disk_that_is_full_after_all_is_one_line(tmp_path, monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(test_file, "fill", full)
-    with pytest.raises(MbenchError, match="No space left"), laid(tmp_path, size=1, direct=False):
+    with (
+        pytest.raises(MbenchError, match="No space left"),
+        temporary_file(tmp_path, size=1, direct=False),
+    ):
         pass
 
 

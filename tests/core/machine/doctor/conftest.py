@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
-from mbench.machine import cgroup, kernel
-from mbench.machine.doctor import gpu, memory, pace, processor
+from mbench.machine import kernel, limits
+from mbench.machine.doctor import gpu, memory, processor, speed
 
 
 @pytest.fixture
@@ -40,12 +40,12 @@ def machine(tmp_path, monkeypatch):
     )
     monkeypatch.setattr(processor, "time",
                         SimpleNamespace(monotonic=lambda: machine.now, sleep=sleep))  # fmt: skip
-    monkeypatch.setattr(pace, "loops_on", lambda core: machine.loops)
-    monkeypatch.setattr(pace, "copies", lambda: machine.copies)
-    monkeypatch.setattr(cgroup, "SELF", tmp_path / "cgroup")
-    monkeypatch.setattr(cgroup, "MOUNT", tmp_path / "groups")
+    monkeypatch.setattr(speed, "loops_on", lambda core: machine.loops)
+    monkeypatch.setattr(speed, "copies", lambda: machine.copies)
+    monkeypatch.setattr(limits, "SELF", tmp_path / "cgroup")
+    monkeypatch.setattr(limits, "MOUNT", tmp_path / "groups")
     monkeypatch.setattr(memory, "HUGE_PAGES", tmp_path / "huge")
-    monkeypatch.setattr(memory, "lack", lambda: "")
+    monkeypatch.setattr(memory, "limitation", lambda: "")
     monkeypatch.setattr(gpu, "has_driver", lambda: False)
     monkeypatch.delenv("CUDA_MPS_PIPE_DIRECTORY", raising=False)
     monkeypatch.setattr(gpu, "seen_gpus", list)

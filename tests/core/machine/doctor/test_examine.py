@@ -15,7 +15,7 @@ from fake_nvml import FakeGpu, FakeNvml, process
 
 from mbench.cli.main import group
 from mbench.machine import pace as loop
-from mbench.machine.doctor import gpu, memory, pace
+from mbench.machine.doctor import gpu, memory, speed
 from mbench.machine.doctor.examine import examine
 from mbench.machine.nvml import Gpu
 
@@ -25,7 +25,7 @@ def found(machine):
     checks = list(examine(results=machine.root / "results"))
     assert len({check.name for check in checks}) == len(checks)
     for check in checks:
-        assert bool(check.mend) is (check.status != "ok"), check
+        assert bool(check.hint) is (check.status != "ok"), check
     return {check.name: check for check in checks}
 
 
@@ -54,9 +54,9 @@ def test_settings_of_the_kernel(machine, path, text, name, said):
 
 def test_a_machine_without_steady_workers(machine, monkeypatch):
     assert found(machine)["steady workers"].status == "ok"
-    monkeypatch.setattr(memory, "lack", lambda: "addresses cannot be fixed here")
+    monkeypatch.setattr(memory, "limitation", lambda: "addresses cannot be fixed here")
     check = found(machine)["steady workers"]
-    assert (check.status, check.mend) == ("warn", "addresses cannot be fixed here")
+    assert (check.status, check.hint) == ("warn", "addresses cannot be fixed here")
 
 
 @pytest.mark.parametrize(("path", "text"), [("intel_pstate/no_turbo", "1"), ("cpufreq/boost", "0")])
@@ -104,17 +104,17 @@ def test_memory_of_two_speeds(machine, slow, times, status):
 
 def test_memory_is_looked_at_for_as_long_as_its_levels_last(monkeypatch):
     now = itertools.count()
-    monkeypatch.setattr(pace, "time", SimpleNamespace(monotonic=lambda: next(now) / 4))
-    monkeypatch.setattr(pace, "memory_pace", itertools.count().__next__)
-    assert pace.copies() == list(range(1, 19)), "5 s, without the first tenth"
+    monkeypatch.setattr(speed, "time", SimpleNamespace(monotonic=lambda: next(now) / 4))
+    monkeypatch.setattr(speed, "memory_pace", itertools.count().__next__)
+    assert speed.copies() == list(range(1, 19)), "5 s, without the first tenth"
 
 
 def test_loops_run_on_the_core_that_is_asked_for(monkeypatch):
     before = os.sched_getaffinity(0)
     bound_to = []
-    monkeypatch.setattr(pace, "SECONDS", 0.02)
+    monkeypatch.setattr(speed, "SECONDS", 0.02)
     monkeypatch.setattr(loop, "TURNS", Turns(lambda: bound_to.append(os.sched_getaffinity(0))))
-    taken = pace.loops_on(min(before))
+    taken = speed.loops_on(min(before))
     assert len(taken) > 1
     assert min(taken) > 0
     assert set(map(frozenset, bound_to)) == {frozenset({min(before)})}
@@ -123,10 +123,10 @@ def test_loops_run_on_the_core_that_is_asked_for(monkeypatch):
 
 def test_cores_are_looked_at_all_over_the_machine(machine, monkeypatch):
     seen = []
-    monkeypatch.setattr(pace, "loops_on", lambda core: seen.append(core) or [100] * 50)
+    monkeypatch.setattr(speed, "loops_on", lambda core: seen.append(core) or [100] * 50)
     for count, expected in ((1, [0]), (4, [0, 1, 2, 3]), (64, [0, 16, 32, 48]), (6, [0, 2, 4])):
         seen.clear()
-        pace.core_speed(range(count))
+        speed.core_speed(range(count))
         assert seen == expected
 
 
@@ -162,7 +162,7 @@ def test_a_results_folder_that_cannot_be_made(machine):
     machine.write("results", "a file")
     check = found(machine)["results folder"]
     assert check.status == "fail"
-    assert "--results" in check.mend
+    assert "--results" in check.hint
 
 
 def test_a_driver_that_does_not_answer(machine, monkeypatch):
@@ -215,7 +215,7 @@ def test_a_gpu_for_one_process_fails(machine, monkeypatch):
     see(monkeypatch, GetComputeMode=pynvml.NVML_COMPUTEMODE_EXCLUSIVE_PROCESS)
     check = found(machine)["GPU mode"]
     assert check.status == "fail"
-    assert check.mend == "sudo nvidia-smi -c 0"
+    assert check.hint == "sudo nvidia-smi -c 0"
 
 
 def test_the_command_shows_every_check_and_fails_only_where_measuring_would(machine):
@@ -234,4 +234,4 @@ def test_the_command_shows_every_check_and_fails_only_where_measuring_would(mach
     statuses = {check["name"]: check["status"] for check in document["checks"]}
     assert statuses["memory"] == "fail"
     assert statuses["other load"] == "warn"
-    assert all(set(check) == {"name", "status", "found", "mend"} for check in document["checks"])
+    assert all(set(check) == {"name", "status", "found", "hint"} for check in document["checks"])

@@ -1,22 +1,24 @@
-"""The control groups of Linux that hold this process, and what they allow it of the processor."""
+"""Limits of processor time and memory by the control groups of Linux that hold this process."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
+import psutil
+
 from mbench.machine.kernel import read
 
-__all__ = ["cpu_limit", "folders", "throttled_seconds"]
+__all__ = ["available_bytes", "cpu_limit", "folders", "throttled_seconds"]
 
 SELF = Path("/proc/self/cgroup")
 MOUNT = Path("/sys/fs/cgroup")
 
 
 def folders(controller: str = "cpu") -> list[Path]:
-    """The folders of our own group and of all above it, as far as they can be seen.
+    """The folders of our own group and of all groups above it that are visible.
 
-    `controller` picks the hierarchy where each has its own (version 1).
+    `controller` selects the hierarchy where each has its own (version 1).
     """
     found: list[Path] = []
     for line in (read(SELF) or "").splitlines():
@@ -33,7 +35,7 @@ def folders(controller: str = "cpu") -> list[Path]:
 
 
 def cpu_limit() -> float | None:
-    """How many cores' time the tightest group grants; None where nothing limits it."""
+    """How many cores' time the strictest group grants; None without a limit."""
     limits = []
     for folder in folders():
         quota, _, period = (read(folder / "cpu.max") or "").partition(" ")
@@ -45,7 +47,7 @@ def cpu_limit() -> float | None:
 
 
 def throttled_seconds() -> float | None:
-    """For how long the limits have held processes of the groups up; None without one."""
+    """How long limits have stopped processes of the groups; None without a limit."""
     total = None
     for folder in folders():
         text = read(folder / "cpu.stat") or ""
@@ -53,3 +55,18 @@ def throttled_seconds() -> float | None:
             if held := re.search(rf"^{name} (\d+)$", text, re.MULTILINE):
                 total = (total or 0.0) + int(held[1]) / scale
     return total
+
+
+def available_bytes() -> int:
+    """Memory that is available without swapping, within the groups' limits."""
+    available = [psutil.virtual_memory().available]
+    for folder in folders("memory"):
+        limit = read(folder / "memory.max") or read(folder / "memory.limit_in_bytes") or ""
+        used = read(folder / "memory.current") or read(folder / "memory.usage_in_bytes") or ""
+        if limit.isdecimal() and used.isdecimal():
+            statistics = dict(
+                line.split(" ", 1) for line in (read(folder / "memory.stat") or "").splitlines()
+            )
+            cache = statistics.get("total_inactive_file") or statistics.get("inactive_file") or "0"
+            available.append(int(limit) - int(used) + int(cache))
+    return max(0, min(available))
