@@ -20,12 +20,13 @@ from mbench.results import events
 from mbench.results.proof import SHOWN, ProofRecord
 from mbench.results.run import load_run
 from mbench.results.store import RunWriter
-from mbench.results.summary import summarize
+from mbench.results.summary import analyse
 from mbench.spec.adaptive import Adaptive
 from mbench.spec.planning import Sweep, plan
 
 if TYPE_CHECKING:
     from mbench.engine.outcome import CaseEnded
+    from mbench.results.summary import Summary
     from mbench.spec.protocol import Protocol
 
 WriteRun = Callable[..., Path]
@@ -189,9 +190,15 @@ def write_run(tmp_path: Path, plugins: Plugins, machine: Callable[..., System]) 
 
 
 @pytest.fixture
-def document(write_run: WriteRun) -> Callable[..., dict[str, Any]]:
+def summary(write_run: WriteRun) -> Callable[..., Summary]:
     """The summary of a run of made-up values."""
-    return lambda **made: summarize(load_run(write_run(**made)))
+    return lambda **made: analyse(load_run(write_run(**made)))
+
+
+@pytest.fixture
+def document(summary: Callable[..., Summary]) -> Callable[..., dict[str, Any]]:
+    """The same as plain data."""
+    return lambda **made: summary(**made).to_json()
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from mbench.results.encoding import encode
 from mbench.results.events import EVENTS
 from mbench.results.evidence import Rounding
 from mbench.results.run import load_run
-from mbench.results.summary import summarize
+from mbench.results.summary import analyse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -96,7 +96,7 @@ def run(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def document(run) -> dict[str, Any]:
-    return summarize(load_run(run))
+    return analyse(load_run(run)).to_json()
 
 
 def rows(page: str, *, beginning: str, heading: str) -> list[list[str]]:

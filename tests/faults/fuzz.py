@@ -37,7 +37,7 @@ from mbench.results import calibration, events
 from mbench.results.proof import FindingRecord, ProofRecord
 from mbench.results.run import load_run
 from mbench.results.store import RunWriter
-from mbench.results.summary import summarize
+from mbench.results.summary import analyse
 from mbench.spec.adaptive import Adaptive
 from mbench.spec.suite import find_suite
 
@@ -142,7 +142,7 @@ class Fuzz:
         (self.calibration,) = (folder / "kept").iterdir()
         self.whole = a_run(folder / "results")
         self.run.write_bytes(self.whole)
-        self.document = summarize(load_run(self.run))
+        self.document = analyse(load_run(self.run)).to_json()
         proof = json.dumps({"key": "name", "proof": asdict(PROOF)}).encode()
         kept = self.calibration.read_bytes().replace(b"\n", b"")
         messages = b"".join(map(wire.encode, MESSAGES))
@@ -156,7 +156,7 @@ class Fuzz:
 
     def read_run(self, raw: bytes) -> object:
         self.run.write_bytes(raw)
-        document = summarize(load_run(self.run))
+        document = analyse(load_run(self.run)).to_json()
         if (seen := repr(document)) not in self.shown:
             self.shown.add(seen)
             render_all(document)

@@ -181,7 +181,7 @@ def test_a_suite_that_is_none_is_one_line(mbench, tmp_path, content):
 
 
 def test_rounds_in_thousands_are_shown_as_fast_as_they_are_read(store):
-    from mbench.results.summary import summarize
+    from mbench.results.summary import analyse
 
     for number in range(1, 3000):
         store.append(
@@ -193,7 +193,7 @@ def test_rounds_in_thousands_are_shown_as_fast_as_they_are_read(store):
     store.end("complete")
     run = load_run(store.folder)
     begun = os.times().user
-    assert summarize(run)["cases"][0]["rounds"] == 3000
+    assert analyse(run).to_json()["cases"][0]["rounds"] == 3000
     assert os.times().user - begun < 5
 
 

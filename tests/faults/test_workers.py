@@ -19,7 +19,7 @@ from mbench.engine.outcome import CaseEnded
 from mbench.machine import process_end
 from mbench.plugins.launcher import Program
 from mbench.results.run import load_run
-from mbench.results.summary import summarize
+from mbench.results.summary import analyse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -97,7 +97,7 @@ def test_the_others_go_on(done):
 
 
 def test_each_end_is_in_the_log_and_takes_its_verdict_away(done):
-    document = summarize(load_run(done.run))
+    document = analyse(load_run(done.run)).to_json()
     cases = {case["label"]: case for case in document["cases"]}
     assert all(Path(cases[label]["log"]).exists() for label in done.ends)
     assert cases["tiny"]["outcome"] == "ok"

@@ -65,10 +65,10 @@ def read(run: str | PathLike[str] | None = None) -> Result:
     """
     from mbench.results.folder import default_folder
     from mbench.results.run import load_run, pick_run
-    from mbench.results.summary import summarize
+    from mbench.results.summary import analyse
 
     found = pick_run(default_folder(), None if run is None else str(run))
-    return Result(summarize(load_run(found)), found)
+    return Result(analyse(load_run(found)), found)
 
 
 def load(*runs: str | PathLike[str]) -> pd.DataFrame:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
     from rich.console import RenderableType
+
+    from mbench.results.summary import Summary
 
 __all__ = ["Interrupted", "Proof", "Proofs", "Result", "Verdict"]
 
@@ -57,17 +60,22 @@ class Verdict:
 
 @dataclass(frozen=True, repr=False)
 class Result:
-    """A run. `document` is described in docs/results-schema.md; `folder` holds the raw values."""
+    """A run: its `summary`, and the `folder` with the raw values."""
 
-    document: dict[str, Any]
+    summary: Summary
     folder: Path
+
+    @cached_property
+    def document(self) -> dict[str, Any]:
+        """The summary as plain data, which docs/results-schema.md describes."""
+        return self.summary.to_json()
 
     @property
     def ok(self) -> bool:
         """Whether every case was measured: the command would exit with 0."""
-        cases = self.document["cases"]
-        complete = self.document["status"] == "complete"
-        return complete and bool(cases) and all(case["outcome"] == "ok" for case in cases)
+        cases = self.summary.cases
+        complete = self.summary.status == "complete"
+        return complete and bool(cases) and all(case.outcome == "ok" for case in cases)
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -76,18 +84,20 @@ class Result:
 
         return tuple(
             Verdict(
-                framework=one["framework"],
-                baseline=one["baseline"],
-                case={axis.name: one[axis.name] for axis in AXES if axis.name in one},
-                verdict=one["verdict"],
+                framework=pair.framework,
+                baseline=pair.baseline,
+                case=pair.shared,
+                verdict=pair.verdict,
                 sentence=str(sentence(self.document, one)),
-                ratio=one["ratio"],
-                low=one["low"],
-                high=one["high"],
-                pairs=one["process_pairs"],
-                equal_work=one["equal_work"],
+                ratio=pair.ratio,
+                low=pair.low,
+                high=pair.high,
+                pairs=pair.process_pairs,
+                equal_work=pair.equal_work,
             )
-            for one in self.document["comparisons"]
+            for pair, one in zip(
+                self.summary.comparisons, self.document["comparisons"], strict=True
+            )
         )
 
     @property

@@ -81,37 +81,38 @@ def command(context: click.Context, /, framework: str, **options: Any) -> None:
 
 def keep_calibrations(folder: Path) -> list[dict[str, Any]]:
     """Keep the ratios of every comparison in a run of A/A, and tell them as plain data."""
-    from mbench.results.calibration import Calibration, keep, key
+    from mbench.results.calibration import Calibration, keep
     from mbench.results.run import load_run
-    from mbench.results.summary import summarize
+    from mbench.results.summary import analyse
 
     run = load_run(folder)
-    document = summarize(run)
+    summary = analyse(run)
+    numbers = sorted(run.cases)
     found = []
-    for comparison in document["comparisons"]:
-        case = run.cases[comparison["cases"][0]]
-        pairs = comparison["pairs"]
+    for pair in summary.comparisons:
+        case = run.cases[numbers[pair.cases[0]]]
         calibrated: dict[str, Any] = {
             **{axis.name: axis.of(case.axes) for axis in AXES},
             "framework": case.planned.framework,
             "version": case.info.version if case.info else None,
-            **{name: comparison[name] for name in ("ratio", "low", "high", "process_pairs")},
-            "verdict": comparison["verdict"],
-            "detectable": detectable(pairs),
-            "reason": comparison["reason"],
-            "disturbances": comparison["disturbances"],
+            "ratio": pair.ratio,
+            "low": pair.low,
+            "high": pair.high,
+            "process_pairs": pair.process_pairs,
+            "verdict": pair.verdict,
+            "detectable": detectable(pair.pairs),
+            "reason": pair.reason,
+            "disturbances": pair.disturbances,
         }
         found.append(calibrated)
         if calibrated["detectable"] is not None:
-            keep(
-                key(run.header.system, case.planned.framework, calibrated["version"], case.axes),
-                Calibration(
-                    run=run.id,
-                    started=document["started"],
-                    ratios=pairs,
-                    disturbances=comparison["disturbances"],
-                ),
+            kept = Calibration(
+                run=run.id,
+                started=summary.started,
+                ratios=pair.pairs,
+                disturbances=pair.disturbances,
             )
+            keep(run.identity(case), kept)
     return found
 
 

@@ -51,19 +51,20 @@ def command(
     from mbench.reports.differences import FORMATS, headline
     from mbench.results.difference import differ
     from mbench.results.run import load_run, pick_run
-    from mbench.results.summary import summarize
+    from mbench.results.summary import analyse
 
     check_writable(output)
-    old, now = (summarize(load_run(pick_run(results, name))) for name in (base, new))
-    document = differ(old, now, threshold=threshold)
+    old, now = (analyse(load_run(pick_run(results, name))) for name in (base, new))
+    found = differ(old, now, threshold=threshold)
+    document = found.to_json()
     deliver(FORMATS[format_](document), output)
     if output is not None:
         tell(f"{headline(document)}")
-    compared = any(case["ratio"] is not None for case in document["cases"])
-    judged = any(case["judged"] for case in document["cases"])
+    compared = any(case.ratio is not None for case in found.cases)
+    judged = any(case.judged for case in found.cases)
     if not compared:
         tell("nothing could be compared")
     elif not judged:
         tell("nothing could be seen: no case shows a change of the threshold")
-    told = judged and (allow_undetermined or not document["undetermined"])
-    context.exit(0 if told and not document["regressions"] else 1)
+    told = judged and (allow_undetermined or not found.undetermined)
+    context.exit(0 if told and not found.regressions else 1)

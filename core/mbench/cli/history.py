@@ -47,5 +47,5 @@ def command(
     from mbench.results.history import trace
 
     check_writable(output)
-    document = trace(files_of(results, tell=tell), models=models, frameworks=frameworks)
-    deliver(FORMATS[format_](document), output)
+    found = trace(files_of(results, tell=tell), models=models, frameworks=frameworks)
+    deliver(FORMATS[format_](found.to_json()), output)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from mbench.reports.grid import Cell
     from mbench.reports.report import Report
     from mbench.results.records import Run
+    from mbench.results.summary import Summary
 
 __all__ = ["check_writable", "deliver", "emit", "print_table", "read", "report_cut"]
 
@@ -42,20 +43,20 @@ def emit(
     folder: Path, report: Report, output: Path | None, exporter: Exporter | None = None
 ) -> None:
     """Render the run in `folder` to a file or to stdout, and hand it over where that is asked."""
-    document = read(folder)
+    document = read(folder).to_json()
     deliver(report(document), output)
     if exporter is not None:
         tell(f"logged as {exporter(document, folder)}")
 
 
-def read(folder: Path) -> dict[str, Any]:
-    """The document of the run in `folder`; says so where its file is cut off."""
+def read(folder: Path) -> Summary:
+    """The result of the run in `folder`; says so where its file is cut off."""
     from mbench.results.run import load_run
-    from mbench.results.summary import summarize
+    from mbench.results.summary import analyse
 
     run = load_run(folder)
     report_cut(run)
-    return summarize(run)
+    return analyse(run)
 
 
 def report_cut(run: Run) -> None:

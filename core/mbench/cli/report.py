@@ -38,7 +38,7 @@ def command(run: tuple[str, ...], output: Path, history: bool, results: Path) ->
     from mbench.explain.page import section
     from mbench.reports.html import page
     from mbench.results.run import pick_run
-    from mbench.results.summary import summarize
+    from mbench.results.summary import analyse
 
     check_writable(output)
     by_ending(output, chosen=None, known=("html",), usual="html")
@@ -46,7 +46,7 @@ def command(run: tuple[str, ...], output: Path, history: bool, results: Path) ->
     for name in run or (None,):
         loaded = load(pick_run(results, name))
         report_cut(loaded)
-        documents.append(summarize(loaded))
+        documents.append(analyse(loaded).to_json())
         if breakdown_of(loaded) and (found := section(explain(loaded))):
             more[loaded.id] = [found]
     trends = None
@@ -54,6 +54,6 @@ def command(run: tuple[str, ...], output: Path, history: bool, results: Path) ->
         from mbench.results.database import files_of
         from mbench.results.history import trace
 
-        trends = trace(files_of(results, tell=tell))
+        trends = trace(files_of(results, tell=tell)).to_json()
     deliver(page(documents, more=more, history=trends), output)
     tell(f"wrote {output}")

@@ -75,6 +75,9 @@ class Metric:
     """Whether a higher or a lower value is better."""
     each: bool = False
     """It follows only from steps that were timed individually."""
+    by_round: bool = True
+    """Single rounds have a value, too, and a process has about their mean. A percentile of a whole
+    process does not follow from those of its rounds."""
     says: str = ""
     """What it is, in a sentence, for help and documentation."""
     verdicts: tuple[str, str] = ("better", "worse")
@@ -154,6 +157,7 @@ def _latency(rank: float) -> Metric:
         of=of,
         better=LOWER,
         each=True,
+        by_round=False,
         says=f"duration of a step, percentile {rank:g}",
         verdicts=("faster", "slower"),
     )

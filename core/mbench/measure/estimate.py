@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 from typing import TYPE_CHECKING, NamedTuple
 
+from mbench.results.identity import CaseIdentity
 from mbench.results.previous_runs import past_step_seconds
 from mbench.spec.estimate import estimate
 
@@ -30,10 +31,17 @@ def foreseen(order: Order) -> list[Foreseen]:
     if all(one.seconds is not None for one in found):
         return found
     entries = [entry for comparison in order.comparisons for entry in comparison.entries]
-    known = past_step_seconds(
-        order.results,
-        hostname=socket.gethostname(),
-        cases={entry.number: (entry.spec.text, entry.case) for entry in entries},
-    )
+    here = {"hostname": socket.gethostname()}
+    cases = {
+        entry.number: CaseIdentity(
+            axes=entry.case,
+            framework=entry.spec.name,
+            spec=entry.spec.text,
+            workload=entry.case.workload,
+            machine=here,
+        )
+        for entry in entries
+    }
+    known = past_step_seconds(order.results, cases)
     return [Foreseen(one, *estimate(one, order.protocol, step_seconds=known))
             for one in order.comparisons]  # fmt: skip

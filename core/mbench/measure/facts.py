@@ -20,8 +20,9 @@ from mbench.proofs.tolerances import (
     TIMED_DRIFT,
 )
 from mbench.results import events
-from mbench.results.calibration import key, recall
+from mbench.results.calibration import recall
 from mbench.results.evidence import Gates
+from mbench.results.identity import planned_identity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -110,7 +111,10 @@ def environment(entry: Entry, found: Environment) -> events.Environment:
 def framework(entry: Entry, info: FrameworkInfo, system: System) -> Iterator[events.OfCase]:
     """What a worker found, and what is known of this machine's noise in the case."""
     yield events.Framework(case=entry.number, **vars(info))
-    if known := recall(key(system, entry.spec.name, info.version, entry.case)):
+    identity = planned_identity(
+        entry.case, framework=entry.spec.name, version=info.version, system=system
+    )
+    if known := recall(identity):
         yield events.Calibration(case=entry.number, **vars(known))
 
 

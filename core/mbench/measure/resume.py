@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from mbench.console import counted
 from mbench.engine.outcome import CaseEnded
 from mbench.errors import UsageError
-from mbench.results.encoding import plain
+from mbench.results.encoding import plain_record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -74,7 +74,7 @@ def take_up(
     constants, another machine, or another where processes are started, other versions.
     """
     differences = [
-        *changes(plain(run.header.protocol), plain(protocol), leave=FREE),
+        *changes(plain_record(run.header.protocol), plain_record(protocol), leave=FREE),
         *changes(*({key: getattr(s, key) for key in MACHINE} for s in (run.header.system, system))),
         *node_changes(run, there),
     ]

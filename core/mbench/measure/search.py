@@ -15,7 +15,7 @@ from mbench.measure.activity import PhaseBegan
 from mbench.measure.compiler_search import Contest
 from mbench.measure.trial import said, try_case
 from mbench.results import events
-from mbench.results.search_attempts import Tried
+from mbench.results.facts import Tried
 from mbench.spec.adaptive import Adaptive
 from mbench.spec.planning import supports
 

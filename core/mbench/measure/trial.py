@@ -9,7 +9,7 @@ from mbench.engine.launch import launch
 from mbench.engine.memory import watch
 from mbench.engine.outcome import CaseEnded
 from mbench.plugins.launcher import pids_here
-from mbench.results.search_attempts import Tried
+from mbench.results.facts import Tried
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -168,7 +168,7 @@ def variables_lines(document: Document) -> list[str]:
     """The variables that workers inherited, in one line, if there were any."""
     from mbench.results.difference import variables_of  # which computes: commands start without
 
-    said = variables_of(document)
+    said = variables_of(document["system"].get("variables") or {})
     return [f"workers inherited {said}"] if said else []
 
 

@@ -8,7 +8,7 @@ __all__ = ["Report"]
 
 
 class Report(Protocol):
-    """Renders the document of `mbench.results.summary.summarize`."""
+    """Renders the document of a summary, `mbench.results.summary.Summary.to_json`."""
 
     def __call__(self, document: dict[str, Any], /) -> str:
         """The whole report, newline at its end."""

@@ -45,6 +45,8 @@ def digits_of(low: float | None, high: float | None) -> int:
     if low is None or high is None or not 0 < low < high:
         return MOST_DIGITS
     half_width = min(10.0, math.sqrt(high / low) - 1)
+    if not half_width:  # too narrow for floating point
+        return MOST_DIGITS
     return min(MOST_DIGITS, 2 - math.floor(math.log10(half_width)))
 
 

@@ -7,23 +7,17 @@ import json
 import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from mbench.contract.axes import AXES
 from mbench.contract.reading import Malformed, read_fields
 from mbench.errors import MbenchError
+from mbench.results.identity import CALIBRATED
 from mbench.results.runfile import small_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from mbench.results.identity import CaseIdentity
 
-    from mbench.contract.case import Case
-    from mbench.machine.records import System
-
-__all__ = ["Calibration", "keep", "key", "recall"]
-
-MACHINE = ("hostname", "cpu", "physical_cores", "logical_cores", "memory_bytes", "gpus",
-           "variables")  # fmt: skip
+__all__ = ["Calibration", "keep", "recall"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,28 +49,19 @@ def folder() -> Path:
     return platformdirs.user_data_path("mbench", appauthor=False) / "calibrations"
 
 
-def key(system: System, framework: str, version: str, case: Case) -> dict[str, Any]:
-    """What a calibration holds for: machine, framework with its version, and case."""
-    return {
-        "machine": {name: getattr(system, name) for name in MACHINE},
-        "framework": framework,
-        "version": version,
-        "case": {axis.name: axis.value(case) for axis in AXES} | {"workload": case.workload},
-    }
-
-
-def file(key: Mapping[str, Any]) -> Path:
-    digest = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()
+def file(identity: CaseIdentity) -> Path:
+    digest = hashlib.sha256(identity.key(CALIBRATED).encode()).hexdigest()
     return folder() / f"{digest[:24]}.json"
 
 
-def keep(key: Mapping[str, Any], calibration: Calibration) -> None:
-    """Replace what was kept for `key`; raises MbenchError where it cannot be written."""
-    path = file(key)
+def keep(identity: CaseIdentity, calibration: Calibration) -> None:
+    """Replace what was kept for a case; raises MbenchError where it cannot be written."""
+    path = file(identity)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         fresh = path.with_suffix(f".{os.getpid()}")
-        text = json.dumps({"holds_for": dict(key), "calibration": asdict(calibration)}, indent=2)
+        holds_for = identity.values(CALIBRATED)
+        text = json.dumps({"holds_for": holds_for, "calibration": asdict(calibration)}, indent=2)
         fresh.write_text(text + "\n", encoding="utf-8")
         fresh.replace(path)
     except OSError as error:
@@ -86,10 +71,10 @@ def keep(key: Mapping[str, Any], calibration: Calibration) -> None:
         ) from None
 
 
-def recall(key: Mapping[str, Any]) -> Calibration | None:
-    """What was kept for `key`; None where there is nothing, or nothing that can be read."""
+def recall(identity: CaseIdentity) -> Calibration | None:
+    """What was kept for a case; None where there is nothing, or nothing that can be read."""
     try:
-        kept = json.loads(small_text(file(key)))["calibration"]
+        kept = json.loads(small_text(file(identity)))["calibration"]
         found: Calibration = read_fields(Calibration, kept, where="calibration")
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         return None

@@ -1,44 +1,90 @@
-"""The machine's ceiling as frameworks showed it, and how near a case came to it."""
+"""The machine's ceiling as frameworks showed it, how near a case came to it, and for an operator
+its share of the roofline (Williams, Waterman and Patterson 2009).
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
 
 from mbench.contract.precision import PRECISIONS
+from mbench.contract.quantities import Bytes, Count
+from mbench.contract.reading import Quantity
 from mbench.machine.datasheet import peak_flops
+from mbench.results.units import BytesPerSecond, FlopsPerSecond
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mbench.results.events import Ceiling
+    from mbench.results.events import Ceiling as Timed
     from mbench.results.records import CaseRecord, Run
 
-__all__ = ["ceiling", "data_sheet", "mfu", "peak"]
-
-Document = dict[str, Any]
+__all__ = ["Ceiling", "Operator", "attainable", "ceiling", "data_sheet", "mfu", "operator", "peak"]
 
 
-def ceiling(run: Run, case: CaseRecord) -> Document | None:
+@dataclass(frozen=True, kw_only=True)
+class Ceiling:
+    """What the machine can do at most, by a framework."""
+
+    flops_per_second: FlopsPerSecond | None
+    """rate of matrix products; null where the framework cannot make one"""
+    sustained_flops_per_second: FlopsPerSecond | None
+    """rate of the fastest of them over seconds of work; null on the CPU"""
+    matmul_size: Annotated[int, Quantity("rows")] | None
+    """size of the matrices with which that rate was reached"""
+    bytes_per_second: BytesPerSecond | None
+    """memory bandwidth; null where it could not be measured"""
+    reason: str
+    """what could not be measured, and why; else empty"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Operator:
+    """The work of an operator, on all devices together, and its share of the roofline."""
+
+    stands: dict[str, Count]
+    """how often it stands in each model that `--operators` named"""
+    bytes_per_sample: Bytes
+    """what a call must read and write at least"""
+    flops_per_second: FlopsPerSecond | None
+    """`flops_per_sample` times throughput"""
+    bytes_per_second: BytesPerSecond | None
+    """`bytes_per_sample` times throughput"""
+    attainable_per_second: Annotated[float, Quantity("calls/s")] | None
+    """what the machine's peaks allow; null where they were not measured"""
+    limit: str | None
+    """the peak that allows less: `products` or `memory`"""
+    roofline: Annotated[float, Quantity("share")] | None
+    """throughput, as a share of what is attainable"""
+
+
+def ceiling(run: Run, case: CaseRecord) -> Ceiling | None:
     """The peaks for `case`, found by any case of its framework, precision, device and threads. In
     half precision the product is that of single precision, where this is faster.
 
     None where none was sought. A peak is the fastest block's: whatever slows a block down, it
     takes the machine nowhere near its limit.
     """
-    made = [p for other in run.cases.values() if key(other) == key(case) for p in other.ceiling]
+    spec = case.planned.spec
+    made = [
+        one
+        for other in run.cases.values()
+        if other.planned.spec == spec and where(other) == where(case)
+        for one in other.ceiling
+    ]
     if not made:
         return None
     product, memory = fastest_product(made), largest(made, "add")
     sustained = of_kind(made, "sustained")
     found = {"matmul": product, "single": product, "add": memory}
     lacking = [one for one in made if one.reason and found.get(one.operator) is None]
-    return {
-        "flops_per_second": rate(product) if product else None,
-        "sustained_flops_per_second": mean_rate(sustained) if sustained else None,
-        "matmul_size": product.size if product else None,
-        "bytes_per_second": rate(memory) if memory else None,
-        "reason": "; ".join(f"{one.operator}: {one.reason}" for one in lacking),
-    }
+    return Ceiling(
+        flops_per_second=rate(product) if product else None,
+        sustained_flops_per_second=mean_rate(sustained) if sustained else None,
+        matmul_size=product.size if product else None,
+        bytes_per_second=rate(memory) if memory else None,
+        reason="; ".join(f"{one.operator}: {one.reason}" for one in lacking),
+    )
 
 
 def peak(run: Run, case: CaseRecord) -> float | None:
@@ -46,8 +92,7 @@ def peak(run: Run, case: CaseRecord) -> float | None:
     the precision of `case` or in a wider one, on its device, with its threads; None where none was
     made.
     """
-    made = [p for c in run.cases.values() if where(c) == where(case) for p in c.ceiling]
-    product = fastest_product(made)
+    product = fastest_product(made_like(run, case))
     return rate(product) if product else None
 
 
@@ -59,49 +104,92 @@ def data_sheet(case: CaseRecord) -> float | None:
     return peak_flops(case.info.device_name, "tf32" if kind.tf32 else kind.products)
 
 
-def key(case: CaseRecord) -> tuple[Any, ...]:
-    return (case.planned.spec, *where(case))
-
-
-def where(case: CaseRecord) -> tuple[Any, ...]:
+def where(case: CaseRecord) -> tuple[str, str, int]:
     return (case.axes.precision, case.axes.device, case.axes.threads)
 
 
-def fastest_product(made: Sequence[Ceiling]) -> Ceiling | None:
+def made_like(run: Run, case: CaseRecord) -> list[Timed]:
+    """All that any framework of the run made in the precision of `case`, on its device, with its
+    threads.
+    """
+    return [p for other in run.cases.values() if where(other) == where(case) for p in other.ceiling]
+
+
+def fastest_product(made: Sequence[Timed]) -> Timed | None:
     """Half precision may be widened: what the machine can do in single precision bounds it, too."""
     kinds = (of_kind(made, "matmul"), of_kind(made, "single"))
     return max((one for one in kinds if one), key=rate, default=None)
 
 
-def of_kind(made: Sequence[Ceiling], kind: str) -> Ceiling | None:
+def of_kind(made: Sequence[Timed], kind: str) -> Timed | None:
     """The fastest of an operator that was timed; None where none was."""
     timed = [one for one in made if one.operator == kind and one.nanoseconds]
     return max(timed, key=rate, default=None)
 
 
-def largest(made: Sequence[Ceiling], kind: str) -> Ceiling | None:
+def largest(made: Sequence[Timed], kind: str) -> Timed | None:
     """That of the largest size that was timed, which fits the fewest caches."""
     timed = [one for one in made if one.operator == kind and one.nanoseconds]
     return max(timed, key=lambda one: (one.size, rate(one)), default=None)
 
 
-def mean_rate(one: Ceiling) -> float:
+def mean_rate(one: Timed) -> float:
     """FLOPs per second of all blocks together: what a GPU goes on with."""
     return one.amount * one.steps * len(one.nanoseconds) * 1e9 / sum(one.nanoseconds)
 
 
-def rate(one: Ceiling) -> float:
+def rate(one: Timed) -> float:
     """FLOPs or bytes per second of the fastest block."""
     return one.amount * one.steps * 1e9 / min(one.nanoseconds)
 
 
-def mfu(case: CaseRecord, speed: Document | None, highest: float | None) -> float | None:
+def mfu(case: CaseRecord, samples_per_second: float, highest: float | None) -> float | None:
     """Model FLOPs utilisation (Chowdhery et al. 2022): FLOPs of the model per second, of the peak.
 
     The FLOPs are the workload's, so what a framework recomputes or saves does not count. The peak
     is the machine's: a framework whose own products are slow does not look better for it. Of
     several devices, it is each one's while all are at it.
     """
-    if speed is None or not highest:
+    if not highest:
         return None
-    return float(case.planned.flops_per_sample * speed["value"] / (highest * case.axes.devices))
+    return case.planned.flops_per_sample * samples_per_second / (highest * case.axes.devices)
+
+
+def operator(run: Run, case: CaseRecord, samples_per_second: float | None) -> Operator | None:
+    """The figures of a case that is an operator; None of a model.
+
+    All of them are of all devices together, and so is the roof.
+    """
+    moved, flops = case.planned.bytes_per_sample, case.planned.flops_per_sample
+    if moved is None:
+        return None
+    calls = samples_per_second
+    memory = largest(made_like(run, case), "add")
+    roof, limit = attainable(
+        flops, moved, products=peak(run, case), memory=rate(memory) if memory else None
+    )
+    roof = None if roof is None else roof * case.axes.devices
+    return Operator(
+        stands=run.operator_counts.get(case.planned.comparison, {}),
+        bytes_per_sample=moved,
+        flops_per_second=None if calls is None else calls * flops,
+        bytes_per_second=None if calls is None else calls * moved,
+        attainable_per_second=roof,
+        limit=limit,
+        roofline=None if calls is None or roof is None else calls / roof,
+    )
+
+
+def attainable(
+    flops: float, moved: int, *, products: float | None, memory: float | None
+) -> tuple[float | None, str | None]:
+    """Calls per second that the machine's peaks allow, and which of them it is: min(peak, bytes per
+    second x FLOPs per byte) in calls, which operators without products have too.
+
+    None where a peak that it takes is not known.
+    """
+    if memory is None or (flops and products is None) or not (flops or moved):
+        return None, None
+    seconds = {"memory": moved / memory, "products": flops / products if products else 0.0}
+    limit = max(seconds, key=lambda name: seconds[name])
+    return 1 / seconds[limit], limit

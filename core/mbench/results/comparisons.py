@@ -2,33 +2,162 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import combinations
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mbench import stats
 from mbench.contract.axes import AXES, alike
-from mbench.results.figures import level, rates, speeds
+from mbench.contract.metric import THROUGHPUT, Metric
+from mbench.contract.quantities import Number
+from mbench.results.figures import level, ratio, timed_steps
 from mbench.results.machine import disturbances
-from mbench.results.meta_analysis import beside
 from mbench.results.proof import EQUAL
-from mbench.results.required_samples import next_step
+from mbench.results.replication import (
+    EarlierRatio,
+    NextStep,
+    RatioOverRuns,
+    earlier_ratios,
+    next_step,
+    over_runs,
+)
+from mbench.results.units import Relative
 from mbench.results.validity import blurred, doubts, implausible
 from mbench.spec.adaptive import Adaptive
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from mbench.machine.disturbances import Disturbance
     from mbench.results.events import PastRatio
+    from mbench.results.figures import TimedSteps
     from mbench.results.records import CaseRecord, ComparisonRecord, Run
     from mbench.spec.protocol import Protocol
 
-__all__ = ["compare"]
-
-Document = dict[str, Any]
+__all__ = ["Examined", "PairSummary", "RatioInterval", "compare", "examine"]
 
 NO_ROUND = "no round of both was measured"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RatioInterval:
+    """A ratio with its 95 % interval."""
+
+    ratio: float
+    """the ratio"""
+    low: float | None
+    """lower end of its 95 % interval"""
+    high: float | None
+    """upper end"""
+    process_pairs: Number
+    """pairs of processes that have such rounds"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairSummary:
+    """Two frameworks of a comparison, with what their ratio shows."""
+
+    cases: tuple[Number, Number]
+    """positions in `cases`: the baseline, the other"""
+    baseline: str
+    """label of the baseline"""
+    framework: str
+    """label of the other"""
+    against_first: bool
+    """the baseline is the first framework of the comparison"""
+    shared: Mapping[str, object] = field(metadata={"flat": "axis"})
+    """each of the [axes](#axes) in which both cases are alike, but `compiler`"""
+    compilers: dict[str, str]
+    """the compiler of each label"""
+    setup: str | None
+    """the tier by which both are set up, compilers and all; null where they differ in it, or where
+    a compiler was asked for"""
+    equal_work: str
+    """`proven`, `shown in fp32`, `not proven`, `not checked`"""
+    ratio: float | None = None
+    """throughput of the other divided by the baseline's, of [totals](methodology.md#the-interval);
+    null where they were not compared"""
+    low: float | None = None
+    """lower end of its 95 % interval; null where there are fewer than three pairs, and in published
+    protocols"""
+    high: float | None = None
+    """upper end"""
+    median: float | None = None
+    """the same by the pairs' [middle rounds](methodology.md#stalls); null where nothing ran in
+    pairs"""
+    process_pairs: Number = 0
+    """pairs that the interval is built over; 0 in published protocols"""
+    far_off: Number = 0
+    """number of those pairs that lie far from the others; 0 below ten pairs"""
+    between_builds: float | None = None
+    """standard deviation of the logarithm of the ratio from build to build of a process pair, noise
+    of rounds in it; null with one build"""
+    pairs: list[float] = field(default_factory=list)
+    """the ratio of each pair; empty where there is none"""
+    verdict: str | None = None
+    """`faster`, `slower`, `alike`, `no difference shown`, `depends on stalls`, `undetermined`: see
+    [Verdicts](methodology.md#verdicts); null where not compared"""
+    undetermined: str | None = None
+    """why the verdict is `undetermined`"""
+    detectable: Relative | None = None
+    """the difference that this many pairs
+    [find in 80 of 100 comparisons](methodology.md#testing-your-machine-mbench-calibrate); null
+    where neither case was calibrated, and below three pairs"""
+    next_step: NextStep | None = None
+    """what it would take to know more; null where that was reached, or the duration of a set is not
+    known"""
+    reason: str | None
+    """why measuring stopped, or why there is no ratio; null where the run did not get that far"""
+    disturbances: list[str]
+    """what disturbed either case, each with its label"""
+    undisturbed: RatioInterval | None = None
+    """the same without the rounds in which either case was disturbed; null where none was, and
+    where none is left"""
+    past: list[EarlierRatio] = field(default_factory=list)
+    """what [earlier runs](methodology.md#runs-that-contradict-each-other) of this machine said of
+    the same two cases, the latest first"""
+    over_runs: RatioOverRuns | None = None
+    """the ratio over those runs and this one; null where they are fewer than three"""
+
+
+class Examined:
+    """A case of a run with what both its summary and its comparisons need, each computed once."""
+
+    def __init__(self, run: Run, record: CaseRecord, metric: Metric, position: int) -> None:
+        self.run, self.record, self.metric, self.position = run, record, metric, position
+
+    @property
+    def label(self) -> str:
+        return self.record.planned.label
+
+    @cached_property
+    def steps(self) -> TimedSteps:
+        return timed_steps(self.record, self.metric)
+
+    @cached_property
+    def disturbances(self) -> list[Disturbance]:
+        return disturbances(self.run, self.record)
+
+    @cached_property
+    def doubts(self) -> list[str]:
+        """What speaks against its work, without regard to others."""
+        return [*implausible(self.run, self.record), *doubts(self.record, self.record)]
+
+    @cached_property
+    def blurs(self) -> list[str]:
+        """What rounding hides of it."""
+        return blurred(self.record, self.record)
+
+
+def examine(run: Run, metric: Metric = THROUGHPUT) -> dict[int, Examined]:
+    """All cases of a run by number."""
+    return {
+        number: Examined(run, run.cases[number], metric, position)
+        for position, number in enumerate(sorted(run.cases))
+    }
 
 
 @dataclass(frozen=True)
@@ -36,70 +165,88 @@ class Compared:
     """Two cases, and their ratio where processes of both ran in pairs and may be compared."""
 
     comparison: ComparisonRecord
-    document: Document
-    ratio: stats.Ratio | None
+    summary: PairSummary
+    ratio: stats.Ratio | None = None
     past: Sequence[PastRatio] = ()
     """The same of earlier runs."""
 
 
-def compare(run: Run) -> list[Document]:
+def compare(run: Run, cases: Mapping[int, Examined] | None = None) -> list[PairSummary]:
     """Every two cases of each comparison, in the order of the frameworks as they were named."""
-    found = [
-        pair_up(run, *pair, against_first=pair[0] is cases[0])
-        for number in run.comparisons
-        if (cases := run.cases_of(number))
-        for pair in combinations(cases, 2)
-    ]
-    judge(found, run.header.protocol)
-    return [one.document for one in found]
+    known = examine(run) if cases is None else cases
+    found = []
+    for number in run.comparisons:
+        together = [known[case.planned.case] for case in run.cases_of(number)]
+        for baseline, other in combinations(together, 2):
+            found.append(pair_up(run, baseline, other, against_first=baseline is together[0]))
+    return judge(found, run.header.protocol)
 
 
-def pair_up(run: Run, baseline: CaseRecord, other: CaseRecord, *, against_first: bool) -> Compared:
+def pair_up(run: Run, baseline: Examined, other: Examined, *, against_first: bool) -> Compared:
     """What is known of two cases but for the verdict of those that ran in pairs."""
-    comparison = run.comparisons[other.planned.comparison]
-    positions = {number: at for at, number in enumerate(sorted(run.cases))}
-    pair = (baseline, other)
-    shared = alike([case.axes for case in pair]) - {"compiler"}
-    document: Document = {
-        "cases": [positions[case.planned.case] for case in pair],
-        "baseline": baseline.planned.label,
-        "framework": other.planned.label,
-        "against_first": against_first,
-        **{axis.name: axis.of(other.axes) for axis in AXES if axis.name in shared},
-        "compilers": {case.planned.label: case.axes.compiler for case in pair},
-        "setup": setup(*pair),
-        "equal_work": equality(*pair),
-        "ratio": None, "low": None, "high": None, "median": None,
-        "process_pairs": 0, "far_off": 0, "between_builds": None, "pairs": [],
-        "verdict": None, "undetermined": None, "detectable": None, "next_step": None,
-        "reason": comparison.reason,
-        "disturbances": [], "undisturbed": None, "past": [], "over_runs": None,
-    }  # fmt: skip
-    found = [(case.planned.label, one) for case in pair for one in disturbances(run, case)]
-    document["disturbances"] = [f"{label}: {one.text}" for label, one in found]
-    doubted = next(doubts_of(run, *pair), "")
-    if fell_short := [(c.planned.label, c.outcome) for c in pair if c.outcome]:
-        label, ended = fell_short[0]
-        document["reason"] = f"{label} is {ended.outcome}: {ended.reason}"
-    elif doubted and document["equal_work"] != "not proven":
-        document |= {"equal_work": "not proven", "reason": f"no verdict: {doubted}"}
-    elif unclear := next(blurs_of(*pair), ""):
-        document["reason"] = f"no verdict: {unclear}"
+    pair, records = (baseline, other), (baseline.record, other.record)
+    comparison = run.comparisons[other.record.planned.comparison]
+    shared = alike([case.axes for case in records]) - {"compiler"}
+    summary = PairSummary(
+        cases=(baseline.position, other.position),
+        baseline=baseline.label,
+        framework=other.label,
+        against_first=against_first,
+        shared={axis.name: axis.of(other.record.axes) for axis in AXES if axis.name in shared},
+        compilers={one.label: one.record.axes.compiler for one in pair},
+        setup=setup(*records),
+        equal_work=equality(*records),
+        reason=comparison.reason,
+        disturbances=[f"{one.label}: {found.text}" for one in pair for found in one.disturbances],
+    )
+    ended = next(((one.label, end) for one in pair if (end := one.record.outcome)), None)
+    doubted = next(doubts_of(baseline, other), "")
+    if ended:
+        label, end = ended
+        summary = replace(summary, reason=f"{label} is {end.outcome}: {end.reason}")
+    elif doubted and summary.equal_work != "not proven":
+        reason = f"no verdict: {doubted}"
+        summary = replace(summary, equal_work="not proven", reason=reason)
+    elif unclear := next(blurs_of(baseline, other), ""):
+        summary = replace(summary, reason=f"no verdict: {unclear}")
     elif not run.header.protocol.claims_interval:
-        document |= one_after_the_other(run, *pair)
+        summary = one_after_the_other(summary, baseline, other, run.header.protocol)
+    elif found := in_pairs(summary, baseline, other):
+        return Compared(comparison, *found)
     else:
-        known = stats.known_scatter([c.calibration.ratios for c in pair if c.calibration])
-        if ratio := stats.ratio(rates(baseline), rates(other), known=known):
-            if disturbed := frozenset(at for _, one in found for at in one.rounds):
-                document["undisturbed"] = undisturbed(run, *pair, less=disturbed, known=known)
-            begins = {n: [one.round for one in p.builds] for n, p in other.processes.items()}
-            document["between_builds"] = stats.between_builds(
-                rates(baseline), rates(other), begins=begins
-            )
-            past = [one for (base, _), one in other.past.items() if base == baseline.planned.case]
-            return Compared(comparison, document, ratio, past)
-        document["reason"] = NO_ROUND
-    return Compared(comparison, document, None)
+        summary = replace(summary, reason=NO_ROUND)
+    return Compared(comparison, summary)
+
+
+def in_pairs(
+    summary: PairSummary, baseline: Examined, other: Examined
+) -> tuple[PairSummary, stats.Ratio, list[PastRatio]] | None:
+    """The ratio by pairs of processes, and the same of earlier runs; None where there is no pair.
+
+    What is known beforehand of both is known of their throughput only.
+    """
+    records = (baseline.record, other.record)
+    by_throughput = baseline.metric is THROUGHPUT
+    calibrated = [one.calibration.ratios for one in records if one.calibration]
+    known = stats.known_scatter(calibrated) if by_throughput else None
+    found = ratio(baseline.steps, other.steps, known=known)
+    if found is None:
+        return None
+    disturbed = {turn for one in (baseline, other) for what in one.disturbances
+                 for turn in what.rounds}  # fmt: skip
+    begins = {n: [one.round for one in p.builds] for n, p in other.record.processes.items()}
+    number = baseline.record.planned.case
+    past = [one for (base, _), one in other.record.past.items() if base == number]
+    more = replace(
+        summary,
+        undisturbed=undisturbed(baseline, other, less=disturbed, known=known)
+        if disturbed
+        else None,
+        between_builds=stats.between_builds(
+            baseline.steps.by_round(), other.steps.by_round(), begins=begins
+        ),
+    )
+    return more, found, past if by_throughput else []
 
 
 def setup(*cases: CaseRecord) -> str | None:
@@ -120,85 +267,93 @@ def equality(*cases: CaseRecord) -> str:
     return max((proof.grade for proof in proofs if proof), key=EQUAL.index)  # the weaker one
 
 
-def doubts_of(run: Run, baseline: CaseRecord, other: CaseRecord) -> Iterator[str]:
+def doubts_of(baseline: Examined, other: Examined) -> Iterator[str]:
     """What speaks against the work of what was timed: of each case, and of both together."""
-    for case in (baseline, other):
-        yield from implausible(run, case)
-        yield from doubts(case, case)
-    yield from doubts(baseline, other)
+    yield from baseline.doubts
+    yield from other.doubts
+    yield from doubts(baseline.record, other.record)
 
 
-def blurs_of(baseline: CaseRecord, other: CaseRecord) -> Iterator[str]:
+def blurs_of(baseline: Examined, other: Examined) -> Iterator[str]:
     """What rounding hides of both."""
-    for pair in ((baseline, baseline), (other, other), (baseline, other)):
-        yield from blurred(*pair)
+    yield from baseline.blurs
+    yield from other.blurs
+    yield from blurred(baseline.record, other.record)
 
 
-def one_after_the_other(run: Run, *pair: CaseRecord) -> Document:
+def one_after_the_other(
+    summary: PairSummary, baseline: Examined, other: Examined, protocol: Protocol
+) -> PairSummary:
     """The ratio of a protocol whose processes do not run in pairs: it has no interval."""
-    protocol = run.header.protocol
-    found = [median(made) for case in pair if (made := speeds(case))]
+    found = [median(made) for one in (baseline, other) if (made := one.steps.processes())]
     if len(found) < 2:
-        return {"reason": NO_ROUND}
-    return {
-        "ratio": found[1] / found[0],
-        "verdict": "undetermined",
-        "undetermined": f"{protocol.name} measures one case after the other, so a drift of the "
+        return replace(summary, reason=NO_ROUND)
+    return replace(
+        summary,
+        ratio=baseline.metric.ratio(found[1], found[0]),
+        verdict="undetermined",
+        undetermined=f"{protocol.name} measures one case after the other, so a drift of the "
         "machine counts too",
-    }
+    )
 
 
 def undisturbed(
-    run: Run,
-    *pair: CaseRecord,
-    less: frozenset[tuple[int, int]],
-    known: stats.Scatter | None,
-) -> Document | None:
+    *pair: Examined, less: set[tuple[int, int]], known: stats.Scatter | None
+) -> RatioInterval | None:
     """The ratio without the rounds in which either case was disturbed; None where none is left."""
-    calm = [
-        {
-            process: {at: rate for at, rate in rounds.items() if (process, at) not in less}
-            for process, rounds in rates(case).items()
-        }
-        for case in pair
-    ]
-    ratio = stats.ratio(*calm, known=known)
-    if ratio is None:
+    found = ratio(*(one.steps.without(less) for one in pair), known=known)
+    if found is None:
         return None
-    interval = ratio.interval(level(run.header.protocol) or stats.CONFIDENCE)
-    return {
-        "ratio": interval.value,
-        "low": interval.low,
-        "high": interval.high,
-        "process_pairs": interval.replicates,
-    }
+    interval = found.interval(level(pair[0].run.header.protocol) or stats.CONFIDENCE)
+    return RatioInterval(
+        ratio=interval.value,
+        low=interval.low,
+        high=interval.high,
+        process_pairs=interval.replicates,
+    )
 
 
-def judge(compared: Sequence[Compared], protocol: Protocol) -> None:
-    """Add what each ratio shows, among all others of the run."""
+def judge(compared: Sequence[Compared], protocol: Protocol) -> list[PairSummary]:
+    """Each pair with what its ratio shows, among all others of the run."""
     confidence = level(protocol) or stats.CONFIDENCE
-    paired = [(one, one.ratio) for one in compared if one.ratio]
-    ratios = [ratio for _, ratio in paired]
-    intervals = [ratio.interval(confidence) for ratio in ratios]
+    ratios = [one.ratio for one in compared if one.ratio]
+    intervals = [found.interval(confidence) for found in ratios]
     count = sum(interval.low is not None for interval in intervals)
-    verdicts = stats.verdicts(ratios, confidence=confidence)
-    for (one, ratio), interval, verdict in zip(paired, intervals, verdicts, strict=True):
-        one.document.update(
-            ratio=interval.value,
-            low=interval.low,
-            high=interval.high,
-            median=ratio.median,
-            process_pairs=len(ratio.pairs),
-            far_off=ratio.far_off,
-            pairs=[pair.total for pair in ratio.pairs],
-            verdict=verdict,
-            undetermined=why_not(interval, count) if verdict == "undetermined" else None,
-            detectable=ratio.known and stats.detectable(ratio.known, pairs=len(ratio.pairs)),
-            next_step=next_step(interval, protocol=protocol, set_seconds=one.comparison.set_seconds)
-            if isinstance(protocol, Adaptive)
-            else None,
-            **beside(interval, one.past),
-        )
+    shown = iter(zip(intervals, stats.verdicts(ratios, confidence=confidence), strict=True))
+    return [
+        one.summary if one.ratio is None else judged(one, one.ratio, *next(shown), count, protocol)
+        for one in compared
+    ]
+
+
+def judged(
+    one: Compared,
+    found: stats.Ratio,
+    interval: stats.Interval,
+    verdict: str,
+    count: int,
+    protocol: Protocol,
+) -> PairSummary:
+    """A pair with its interval, which is one of `count` in the run."""
+    step = None
+    if isinstance(protocol, Adaptive):
+        step = next_step(interval, protocol=protocol, set_seconds=one.comparison.set_seconds)
+    return replace(
+        one.summary,
+        ratio=interval.value,
+        low=interval.low,
+        high=interval.high,
+        median=found.median,
+        process_pairs=len(found.pairs),
+        far_off=found.far_off,
+        pairs=[pair.total for pair in found.pairs],
+        verdict=verdict,
+        undetermined=why_not(interval, count) if verdict == "undetermined" else None,
+        detectable=stats.detectable(found.known, pairs=len(found.pairs)) if found.known else None,
+        next_step=step,
+        past=earlier_ratios(interval, one.past),
+        over_runs=over_runs(interval, one.past),
+    )
 
 
 def why_not(interval: stats.Interval, count: int) -> str:

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from mbench import stats
-from mbench.contract.axes import key, name
+from mbench.contract.axes import name
+from mbench.contract.quantities import Count, Number, Share
 from mbench.errors import MbenchError
+from mbench.results.encoding import plain_record
+from mbench.results.identity import MATCHED, MATCHED_BY_FRAMEWORK, CaseIdentity
 
-__all__ = ["differ", "variables_of"]
+if TYPE_CHECKING:
+    from mbench.results.case_summary import CaseSummary
+    from mbench.results.encoding import Json
+    from mbench.results.summary import Summary
 
-Document = dict[str, Any]
-Changes = dict[str, tuple[Any, Any]]
+__all__ = ["CaseDifference", "Change", "Difference", "Unmatched", "differ", "variables_of"]
+
+Facts = Mapping[str, object]
+Changes = dict[str, tuple[object, object]]
 
 # Another machine is another experiment; a new kernel or driver is a change to be judged.
 CONDITIONS = ("protocol", "cpu", "physical_cores", "usable_cores", "gpu")
@@ -21,177 +31,270 @@ SETTINGS = ("mbench", "os", "python", "driver", "governor", "transparent_huge_pa
             "variables")  # fmt: skip
 
 
-def differ(base: Document, new: Document, *, threshold: float) -> Document:
-    """Every case of two runs' documents; `threshold` as a share, 0.03 for 3 %.
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """Something that is not the same in both runs."""
+
+    what: str
+    """its name"""
+    base: str
+    """its value in the base"""
+    new: str
+    """its value now"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CaseDifference:
+    """A case of both runs."""
+
+    case: str
+    """the case, in words"""
+    base: float | None
+    """its figure in the base; null where it has none"""
+    new: float | None
+    """its figure now"""
+    unit: str | None
+    """unit of both"""
+    ratio: float | None = None
+    """the figure now by that of the base; null where they cannot be compared"""
+    low: float | None = None
+    """lower end of its interval"""
+    high: float | None = None
+    """upper end"""
+    verdict: str = "not comparable"
+    """what the interval shows: `faster`, `slower`, `alike`, ...; `not comparable`"""
+    reason: str | None
+    """why there is no ratio, or why nothing could be judged"""
+    regression: bool
+    """it is shown to be slower by more than the threshold, or was measured before and now falls
+    short"""
+    judged: bool
+    """a change of the threshold would have been seen"""
+    processes: Count | None = None
+    """about how many processes in each run would show one"""
+    changes: list[Change]
+    """versions that changed"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unmatched:
+    """A case that only one of the runs has."""
+
+    run: str
+    """the run"""
+    case: str
+    """the case, in words"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference:
+    """All cases of two runs."""
+
+    schema: int = 1
+    base: str
+    """the older run"""
+    new: str
+    """the newer run"""
+    threshold: Share
+    """a regression is slower by more than this"""
+    intervals: Number
+    """intervals that hold together"""
+    changes: list[Change]
+    """what changed of the machine and of mbench"""
+    cases: list[CaseDifference]
+    """cases of both runs"""
+    unmatched: list[Unmatched]
+    """all others"""
+    regressions: Number
+    """number of regressions"""
+    undetermined: Number
+    """number of cases in which a change of the threshold could not be seen"""
+
+    def to_json(self) -> dict[str, Json]:
+        return plain_record(self)
+
+
+def differ(base: Summary, new: Summary, *, threshold: float) -> Difference:
+    """Every case of two runs; `threshold` as a share, 0.03 for 3 %.
 
     A regression is a case that is shown to be slower, by more than the threshold, or that was
     measured before and now falls short. Raises MbenchError where no case is in both runs.
     """
-    pairs, alone = match(base["cases"], new["cases"])
+    pairs, alone = match(base.cases, new.cases)
     if not pairs:
         raise MbenchError(
-            f"{base['run']} and {new['run']} have no case in common: "
-            f"{titles(base)} against {titles(new)}"
+            f"{base.run} and {new.run} have no case in common: {titles(base)} against {titles(new)}"
         )
     old, now = facts(base), facts(new)
     conditions = changes(old, now, CONDITIONS)
-    compared = [pair for pair in pairs if obstacle(*pair, conditions=conditions) is None]
+    compared = sum(obstacle(*pair, conditions=conditions) is None for pair in pairs)
     cases = [
-        contrast(*pair, conditions=conditions, threshold=threshold, comparisons=len(compared))
+        contrast(*pair, conditions=conditions, threshold=threshold, comparisons=compared)
         for pair in pairs
     ]
-    return {
-        "schema": 1,
-        "base": base["run"],
-        "new": new["run"],
-        "threshold": threshold,
-        "intervals": len(compared),
-        "changes": listed(conditions | changes(old, now, SETTINGS)),
-        "cases": cases,
-        "unmatched": [
-            {"run": document["run"], "case": heading(case)}
-            for document, left in zip((base, new), alone, strict=True)
+    return Difference(
+        base=base.run,
+        new=new.run,
+        threshold=threshold,
+        intervals=compared,
+        changes=listed(conditions | changes(old, now, SETTINGS)),
+        cases=cases,
+        unmatched=[
+            Unmatched(run=summary.run, case=heading(case))
+            for summary, left in zip((base, new), alone, strict=True)
             for case in left
         ],
-        "regressions": sum(case["regression"] for case in cases),
-        "undetermined": sum(case["ratio"] is not None and not case["judged"] for case in cases),
-    }
+        regressions=sum(case.regression for case in cases),
+        undetermined=sum(case.ratio is not None and not case.judged for case in cases),
+    )
 
 
-def titles(document: Document) -> str:
-    names = list(dict.fromkeys(heading(case) for case in document["cases"])) or ["no case"]
+def titles(summary: Summary) -> str:
+    names = list(dict.fromkeys(map(heading, summary.cases))) or ["no case"]
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
     return "; ".join(names[:3]) + more
 
 
-def heading(case: Document) -> str:
-    return f"{case['label']}: {name(case)}"
+def heading(case: CaseSummary) -> str:
+    return f"{case.label}: {name(case.axes)}"
 
 
 def match(
-    base: list[Document], new: list[Document]
-) -> tuple[list[tuple[Document, Document]], tuple[list[Document], list[Document]]]:
-    """Cases of the same key, by label first and then by framework, in order; and what is left."""
+    base: Sequence[CaseSummary], new: Sequence[CaseSummary]
+) -> tuple[list[tuple[CaseSummary, CaseSummary]], tuple[list[CaseSummary], list[CaseSummary]]]:
+    """The same cases of both runs, by label first and then by framework, in order; and what is
+    left of each run.
+    """
     pairs = []
-    for who in ("label", "framework"):
-        left = list(new)
-        for case in list(base):
-            for other in left:
-                if other[who] == case[who] and key(other) == key(case):
-                    pairs.append((case, other))
-                    left.remove(other)
-                    base = [one for one in base if one is not case]
-                    break
-        new = left
-    return pairs, (base, new)
+    left, others = list(base), list(new)
+    for fields in (MATCHED, MATCHED_BY_FRAMEWORK):
+        known: dict[str, list[CaseSummary]] = {}
+        for other in others:
+            known.setdefault(key(other, fields), []).append(other)
+        unpaired = []
+        for case in left:
+            if same := known.get(key(case, fields)):
+                pairs.append((case, same.pop(0)))
+            else:
+                unpaired.append(case)
+        left, others = unpaired, [one for same in known.values() for one in same]
+    order = {id(case): at for at, case in enumerate(new)}
+    return pairs, (left, sorted(others, key=lambda case: order[id(case)]))
 
 
-def facts(document: Document) -> Document:
+def key(case: CaseSummary, fields: Sequence[str]) -> str:
+    return CaseIdentity(axes=case.axes, framework=case.framework, label=case.label).key(fields)
+
+
+def facts(summary: Summary) -> Facts:
     """How a run was measured, its GPUs as one fact and their driver as another."""
-    gpus = document["system"].get("gpus") or []
+    system = summary.system
+    drivers = dict.fromkeys(str(gpu.get("driver_version")) for gpu in system.gpus)
     return {
-        **document["system"],
-        "mbench": document["mbench"],
-        "protocol": document["protocol"].get("name"),
-        "gpu": ", ".join(str(gpu.get("name")) for gpu in gpus),
-        "variables": variables_of(document),
-        "driver": ", ".join(dict.fromkeys(str(gpu.get("driver_version")) for gpu in gpus)),
+        **plain_record(system),
+        "mbench": summary.mbench,
+        "protocol": summary.protocol.name,
+        "gpu": ", ".join(str(gpu.get("name")) for gpu in system.gpus),
+        "variables": variables_of(system.variables),
+        "driver": ", ".join(drivers),
     }
 
 
-def variables_of(document: Document) -> str:
-    """NAME=VALUE of each, in one text; empty also for runs of before they were written down."""
-    found = document["system"].get("variables") or {}
-    return ", ".join(f"{name}={value}" for name, value in found.items())
+def variables_of(variables: Mapping[str, str]) -> str:
+    """NAME=VALUE of each, in one text."""
+    return ", ".join(f"{name}={value}" for name, value in variables.items())
 
 
-def changes(base: Document, new: Document, names: tuple[str, ...]) -> Changes:
+def changes(base: Facts, new: Facts, names: Sequence[str]) -> Changes:
     return {
         name: (base.get(name), new.get(name)) for name in names if base.get(name) != new.get(name)
     }
 
 
-def listed(changed: Changes) -> list[Document]:
+def listed(changed: Changes) -> list[Change]:
     return [
-        {"what": name, "base": text(before), "new": text(after)}
+        Change(what=name, base=text(before), new=text(after))
         for name, (before, after) in changed.items()
     ]
 
 
-def text(value: Any) -> str:
+def text(value: object) -> str:
     return "none" if value is None or value == "" else str(value)
 
 
-def version_changes(base: Document, new: Document) -> Changes:
+def version_changes(base: CaseSummary, new: CaseSummary) -> Changes:
     """The framework's version and, where the environments are known, every package's."""
-    found = changes(base, new, ("version",))
-    before, after = ((case["environment"] or {}).get("packages") or {} for case in (base, new))
+    found = changes({"version": base.version}, {"version": new.version}, ("version",))
+    before, after = (case.environment.packages if case.environment else {} for case in (base, new))
     if before and after:
-        found |= changes(before, after, tuple(sorted({*before, *after})))
+        found |= changes(before, after, sorted({*before, *after}))
     return found
 
 
-def obstacle(base: Document, new: Document, *, conditions: Changes) -> str | None:
+def obstacle(base: CaseSummary, new: CaseSummary, *, conditions: Changes) -> str | None:
     """Why two cases cannot be compared; None where they can."""
-    if base["outcome"] != "ok":
-        return f"it was {base['outcome']} in the base: {base['reason']}"
-    if new["outcome"] != "ok":
-        return f"it is {new['outcome']} now: {new['reason']}"
+    if base.outcome != "ok":
+        return f"it was {base.outcome} in the base: {base.reason}"
+    if new.outcome != "ok":
+        return f"it is {new.outcome} now: {new.reason}"
     if conditions:
         said = ", ".join(f"{name} {text(a)} -> {text(b)}" for name, (a, b) in conditions.items())
         return f"other conditions: {said}"
-    if base["flops_per_sample"] != new["flops_per_sample"]:
+    if base.flops_per_sample != new.flops_per_sample:
         return "the workload changed: other FLOPs per sample"
     for case, which in ((base, "base"), (new, "new")):
-        if case["equal_work"] and not case["equal_work"]["proven"]:
+        if case.equal_work and not case.equal_work.proven:
             return f"the {which} run's work is not proven equal"
     return None
 
 
 def contrast(
-    base: Document,
-    new: Document,
+    base: CaseSummary,
+    new: CaseSummary,
     *,
     conditions: Changes,
     threshold: float,
     comparisons: int,
-) -> Document:
+) -> CaseDifference:
     """One case of both runs: its ratio with the interval, a verdict, and what changed."""
-    document: Document = {
-        "case": heading(new),
-        "base": base["throughput"] and base["throughput"]["value"],
-        "new": new["throughput"] and new["throughput"]["value"],
-        "unit": (new["throughput"] or base["throughput"] or {}).get("unit"),
-        "ratio": None, "low": None, "high": None,
-        "verdict": "not comparable",
-        "reason": obstacle(base, new, conditions=conditions),
-        "regression": base["outcome"] == "ok" != new["outcome"],
-        "judged": base["outcome"] == "ok" != new["outcome"],
-        "processes": None,
-        "changes": listed(version_changes(base, new)),
-    }  # fmt: skip
-    if document["reason"] is not None:
-        return document
-    rates = base["throughput"]["processes"], new["throughput"]["processes"]
+    before, now = base.throughput, new.throughput
+    known = now or before
+    lost = base.outcome == "ok" != new.outcome
+    found = CaseDifference(
+        case=heading(new),
+        base=before.value if before else None,
+        new=now.value if now else None,
+        unit=known.unit if known else None,
+        reason=obstacle(base, new, conditions=conditions),
+        regression=lost,
+        judged=lost,
+        changes=listed(version_changes(base, new)),
+    )
+    if found.reason is not None or before is None or now is None:
+        return found
+    rates = before.processes, now.processes
     interval = stats.contrast(*rates, comparisons=comparisons)
     verdict = stats.verdict(interval)
     goal = max(threshold, NARROWEST)
     wide = interval.half_width is None or interval.half_width > goal
-    document["judged"] = verdict in ("faster", "slower") or not wide
-    if not document["judged"]:
+    judged, count, reason = verdict in ("faster", "slower") or not wide, None, None
+    if not judged:
         count = stats.processes_for(*rates, half_width=goal, comparisons=comparisons)
         if count is not None:  # the run with more processes may hide that the other has too few
             count = max(count, 1 + min(map(len, rates)))
-        document["processes"] = count
         why = "too few processes" if interval.half_width is None else "too noisy"
-        document["reason"] = f"{why} to show a change of the threshold; {enough(count)}"
-    return document | {
-        "ratio": interval.value,
-        "low": interval.low,
-        "high": interval.high,
-        "verdict": verdict,
-        "regression": verdict == "slower" and interval.value < 1 - threshold,
-    }
+        reason = f"{why} to show a change of the threshold; {enough(count)}"
+    return replace(
+        found,
+        ratio=interval.value,
+        low=interval.low,
+        high=interval.high,
+        verdict=verdict,
+        reason=reason,
+        judged=judged,
+        processes=count,
+        regression=verdict == "slower" and interval.value < 1 - threshold,
+    )
 
 
 def enough(processes: int | None) -> str:

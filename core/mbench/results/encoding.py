@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar, Union
 
+from mbench.contract.axes import AXES, Axes
 from mbench.contract.device import DeviceSample
 from mbench.contract.reading import Malformed, printable, read_fields
 from mbench.machine.records import Sample
@@ -16,12 +17,15 @@ from mbench.spec.arm import Arm
 if TYPE_CHECKING:
     from mbench.results.events import Event
 
-__all__ = ["decode", "encode", "plain"]
+__all__ = ["Json", "decode", "encode", "plain", "plain_record", "record_of"]
+
+Json = Union[None, bool, int, float, str, "list[Json]", "dict[str, Json]"]
+Record = TypeVar("Record")
 
 
 def encode(event: Event) -> str:
     """An event as one line of JSON; raises Malformed where it could not be read back."""
-    line = json.dumps({"event": event.kind, **plain(event)}, separators=(",", ":"))
+    line = json.dumps({"event": event.kind, **plain_record(event)}, separators=(",", ":"))
     decode(line, {event.kind: type(event)})
     return line
 
@@ -38,16 +42,38 @@ def decode(line: str, kinds: Mapping[str, type[Event]] = EVENTS) -> Event | None
     return event
 
 
-def plain(value: Any) -> Any:
-    """A record as plain JSON data."""
+def plain(value: object) -> Json:
+    """A record as plain JSON data; its fields that are "flat" lie beside the others."""
     if isinstance(value, Arm):
         return printable(value.text)
     if is_dataclass(value):
-        found = {f.name: plain(getattr(value, f.name)) for f in fields(value)}
-        sparse = isinstance(value, Sample | DeviceSample)
-        return {name: v for name, v in found.items() if v is not None or not sparse}
+        return plain_record(value)
     if isinstance(value, Mapping):
         return {printable(name): plain(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):
         return [plain(inner) for inner in value]
-    return printable(value) if isinstance(value, str) else value
+    if isinstance(value, str):
+        return printable(value)
+    assert value is None or isinstance(value, bool | int | float)
+    return value
+
+
+def plain_record(record: object) -> dict[str, Json]:
+    """The fields of a dataclass as plain JSON data."""
+    found: dict[str, Json] = {}
+    sparse = isinstance(record, Sample | DeviceSample)
+    for field in fields(record):  # type: ignore[arg-type]
+        value = getattr(record, field.name)
+        if sparse and value is None:
+            continue
+        if "flat" in field.metadata:
+            one = {axis.name: axis.of(value) for axis in AXES} if isinstance(value, Axes) else value
+            found |= {printable(name): plain(inner) for name, inner in one.items()}
+        else:
+            found[field.name] = plain(value)
+    return found
+
+
+def record_of(kind: type[Record], event: Record) -> Record:
+    """What an event says, without the case or process that it is of."""
+    return kind(**{one.name: getattr(event, one.name) for one in fields(kind)})  # type: ignore[arg-type]

@@ -24,8 +24,8 @@ from mbench.contract.reading import Malformed
 from mbench.contract.scale import parse_scale
 from mbench.machine.records import Sample, System
 from mbench.results import calibration, evidence
+from mbench.results.facts import EnvironmentRecord, NodeRecord, Tried
 from mbench.results.proof import ProofRecord
-from mbench.results.search_attempts import Tried
 from mbench.spec.presets import written_down
 from mbench.spec.protocol import Protocol
 
@@ -186,19 +186,8 @@ class Case(OfCase):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Environment(OfCase):
+class Environment(EnvironmentRecord, OfCase):
     """When the environment is found."""
-
-    python: str
-    """Path of the interpreter."""
-    python_version: str
-    """Its version."""
-    managed: bool
-    """mbench built the environment."""
-    digest: str | None
-    """Digest of its requirements, Python and all packages; None where it is the user's own."""
-    packages: dict[str, str]
-    """All installed distributions and their versions."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -212,17 +201,10 @@ class Framework(FrameworkInfo, OfCase):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Node(OfCase):
+class Node(NodeRecord, OfCase):
     """After `framework`, for each machine of the case if others than the one that runs mbench
     compute.
     """
-
-    host: str
-    """Its name in outcomes and in telemetry."""
-    ranks: list[Number]
-    """Those that run there."""
-    system: System
-    """What its agent found there."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,28 +2,87 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from statistics import fmean, median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mbench import stats
+from mbench.contract.metric import THROUGHPUT, CaseFacts, Timed, merged
+from mbench.contract.quantities import Bytes, Steps
+from mbench.results.machine import joules
+from mbench.results.units import BytesPerSecond, Milliseconds, SamplesPerSecond
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
+    from mbench.contract.metric import Metric
     from mbench.results.events import Block
     from mbench.results.records import CaseRecord, Process
     from mbench.spec.protocol import Protocol
 
-__all__ = [
-    "bandwidth",
-    "center",
-    "level",
-    "level_of",
-    "rates",
-    "speeds",
-    "step_times",
-    "throughput",
-]
+__all__ = ["Bandwidth", "Figure", "StepTimes", "Throughput", "TimedSteps", "bandwidth", "center",
+           "facts_of", "level", "level_of", "mean_step_time", "rates", "ratio",
+           "speeds", "step_times", "throughput", "timed", "timed_steps"]  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """The value of a metric for one case."""
+
+    value: float
+    """the [centre of the processes](glossary.md#figures); in published protocols their median"""
+    low: float | None
+    """lower end of the 95 % interval over processes; null with fewer than three, and in published
+    protocols"""
+    high: float | None
+    """upper end"""
+    unit: str
+    """unit of the values: `images/s`, `sequences/s`, `ms`"""
+    processes: list[float]
+    """value of each process"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Throughput(Figure):
+    """Samples per second, on all devices together."""
+
+    rounds: list[list[float]]
+    """value of each block, one array for each process"""
+    mean_of_rates: SamplesPerSecond | None
+    """mean of the rates of steps timed one by one, which is what SuperBench prints: too high; null
+    without such steps"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepTimes:
+    """Durations of steps."""
+
+    mean: Milliseconds
+    """all time of blocks divided by all their steps"""
+    samples: Steps
+    """steps that were timed one by one; in training 0, unless by `superbench`"""
+    percentiles: Mapping[str, Milliseconds | None] = field(
+        metadata={"flat": tuple(f"p{rank:g}" for rank in stats.PERCENTILES)}
+    )
+    """percentile of those; null where they are too few"""
+    lacking: Mapping[str, str]
+    """why each percentile that is null is so"""
+    latency_mean: Milliseconds | None
+    """mean of the steps that were timed one by one"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bandwidth:
+    """How fast a collective exchanges."""
+
+    message_bytes: Bytes
+    """what devices exchange for a call, as nccl-tests counts it"""
+    algorithm_bytes_per_second: BytesPerSecond
+    """`message_bytes` by the time of a call"""
+    bus_bytes_per_second: BytesPerSecond
+    """algorithm bandwidth by the collective's factor: what a link carries at least"""
 
 
 def timed(process: Process) -> list[Block]:
@@ -31,30 +90,129 @@ def timed(process: Process) -> list[Block]:
     return [block for block in process.blocks if not block.each] or process.blocks
 
 
-def rate(case: CaseRecord, blocks: Sequence[Block]) -> float:
-    """Samples done / seconds elapsed."""
-    steps = nanoseconds = 0
-    for block in blocks:
-        steps += block.steps
-        nanoseconds += sum(block.nanoseconds)
-    return steps * case.axes.samples_per_step / (nanoseconds / 1e9)
+def facts_of(case: CaseRecord) -> CaseFacts:
+    """What metrics need to know of a case."""
+    planned = case.planned
+    return CaseFacts(
+        samples=planned.samples,
+        samples_per_step=case.axes.samples_per_step,
+        devices=case.axes.devices,
+        flops_per_sample=planned.flops_per_sample,
+        bytes_per_sample=planned.bytes_per_sample,
+        message_bytes=planned.message_bytes,
+    )
+
+
+@dataclass(frozen=True)
+class TimedSteps:
+    """The steps of a case from which a metric follows."""
+
+    metric: Metric
+    facts: CaseFacts
+    rounds: Mapping[int, Mapping[int, Timed]]
+    """By process and round; no process is without rounds."""
+
+    @property
+    def unit(self) -> str:
+        return self.metric.unit_of(self.facts)
+
+    def value(self, process: int, rounds: Collection[int]) -> float | None:
+        """The metric over some rounds of a process; None where they do not support it."""
+        return self.of(merged(self.rounds[process][at] for at in rounds))
+
+    def of(self, steps: Timed) -> float | None:
+        value = self.metric.of(steps, self.facts)
+        return value if value is not None and 0 < value < math.inf else None
+
+    def processes(self) -> list[float]:
+        """The value of each process that has one."""
+        found = [self.value(process, rounds) for process, rounds in self.rounds.items()]
+        return [value for value in found if value is not None]
+
+    def by_round(self) -> dict[int, dict[int, float]]:
+        """The value of each round that has one, by process."""
+        if not self.metric.by_round:
+            return {process: {} for process in self.rounds}
+        return {
+            process: {
+                at: value for at, one in rounds.items() if (value := self.of(one)) is not None
+            }
+            for process, rounds in self.rounds.items()
+        }
+
+    def without(self, left_out: Collection[tuple[int, int]]) -> TimedSteps:
+        """The same less some rounds, each given as process and round."""
+        rounds = {
+            process: {at: one for at, one in found.items() if (process, at) not in left_out}
+            for process, found in self.rounds.items()
+        }
+        kept = {process: found for process, found in rounds.items() if found}
+        return TimedSteps(self.metric, self.facts, kept)
+
+
+def timed_steps(case: CaseRecord, metric: Metric = THROUGHPUT) -> TimedSteps:
+    """The steps of `case` from which `metric` follows."""
+    spent = joules(case)
+    found = {}
+    for process in case.processes.values():
+        if metric.each:
+            blocks = [block for block in process.blocks if block.each]
+        else:
+            blocks = timed(process)
+        rounds: dict[int, list[Timed]] = {}
+        for block in blocks:
+            turn = (block.process, block.round, block.each)
+            one = Timed(
+                steps=block.steps,
+                nanoseconds=block.nanoseconds,
+                each=block.each,
+                joules=spent.get(turn),
+            )
+            rounds.setdefault(block.round, []).append(one)
+        if rounds:
+            found[process.warm.process] = {at: merged(rounds[at]) for at in sorted(rounds)}
+    return TimedSteps(metric, facts_of(case), found)
+
+
+def ratio(
+    baseline: TimedSteps, other: TimedSteps, *, known: stats.Scatter | None = None
+) -> stats.Ratio | None:
+    """How many times as good `other` is, by its pairs of processes with common rounds.
+
+    None where there is no such pair.
+    """
+    metric = baseline.metric
+    sides = (baseline, other)
+    by_round = [
+        {p: {at: goodness(metric, v) for at, v in rounds.items()} for p, rounds in found.items()}
+        for found in (side.by_round() for side in sides)
+    ]
+    pairs = []
+    for process in sorted(baseline.rounds.keys() & other.rounds.keys()):
+        common = sorted(baseline.rounds[process].keys() & other.rounds[process].keys())
+        if common:
+            totals = [side.value(process, common) for side in sides]
+            if None not in totals:
+                good = [goodness(metric, value) for value in totals if value is not None]
+                rounds = [found[process] for found in by_round]
+                pairs.append(stats.pair_of(*rounds, totals=(good[0], good[1])))
+    found = [pair for pair in pairs if pair]
+    return stats.Ratio(found, known) if found else None
+
+
+def goodness(metric: Metric, value: float) -> float:
+    """The value, or where lower ones are better, its inverse."""
+    return metric.ratio(value, 1.0)
 
 
 def speeds(case: CaseRecord) -> list[float]:
     """Samples per second of each process."""
-    return [rate(case, timed(process)) for process in case.processes.values() if process.blocks]
+    return timed_steps(case).processes()
 
 
 def rates(case: CaseRecord) -> dict[int, dict[int, float]]:
     """process -> round -> samples per second."""
-    found = {}
-    for process in case.processes.values():
-        rounds: dict[int, list[Block]] = {}
-        for block in timed(process):
-            rounds.setdefault(block.round, []).append(block)
-        if rounds:
-            found[process.warm.process] = {at: rate(case, rounds[at]) for at in sorted(rounds)}
-    return found
+    return timed_steps(case).by_round()
 
 
 def level(protocol: Protocol) -> float | None:
@@ -69,41 +227,44 @@ def level_of(claims_interval: bool, *, stopped: bool) -> float | None:
     return stats.STOPPED_CONFIDENCE if stopped else stats.CONFIDENCE
 
 
-def center(processes: Sequence[float], *, level: float | None) -> dict[str, float | None]:
-    """Of the throughputs of processes with its interval; without a level their median."""
+def center(processes: Sequence[float], *, level: float | None) -> stats.Interval:
+    """Of the values of processes with its interval; without a level their median, without ends."""
     if level is None:
-        return {"value": median(processes), "low": None, "high": None}
-    interval = stats.geometric_interval(processes, confidence=level)
-    return {"value": interval.value, "low": interval.low, "high": interval.high}
+        return stats.Interval(median(processes), None, None, len(processes))
+    return stats.geometric_interval(processes, confidence=level)
 
 
-def throughput(case: CaseRecord, *, level: float | None) -> dict[str, Any] | None:
+def throughput(case: CaseRecord, *, level: float | None) -> Throughput | None:
     """The centre of the processes, and the interval where the protocol claims one."""
-    values = speeds(case)
+    steps = timed_steps(case)
+    values = steps.processes()
     if not values:
         return None
+    found = center(values, level=level)
     batch = case.axes.samples_per_step
     single = steps_one_by_one(case)
-    return {
-        **center(values, level=level),
-        "unit": f"{case.planned.samples}/s",
-        "processes": values,
-        "rounds": [list(of_process.values()) for of_process in rates(case).values()],
-        "mean_of_rates": fmean(batch * 1e9 / value for value in single) if single else None,
-    }
+    return Throughput(
+        value=found.value,
+        low=found.low,
+        high=found.high,
+        unit=steps.unit,
+        processes=values,
+        rounds=[list(of_process.values()) for of_process in steps.by_round().values()],
+        mean_of_rates=fmean(batch * 1e9 / value for value in single) if single else None,
+    )
 
 
-def bandwidth(case: CaseRecord, speed: dict[str, Any] | None) -> dict[str, float] | None:
+def bandwidth(case: CaseRecord, speed: Figure | None) -> Bandwidth | None:
     """Bytes per second as nccl-tests counts them, of what does nothing but exchange."""
     size, share = case.planned.message_bytes, case.planned.bus_share
     if speed is None or size is None or share is None:
         return None
-    algorithm = float(size * speed["value"] / case.axes.devices)  # a call is all devices' one
-    return {
-        "message_bytes": size,
-        "algorithm_bytes_per_second": algorithm,
-        "bus_bytes_per_second": algorithm * share,
-    }
+    algorithm = size * speed.value / case.axes.devices  # a call is all devices' one
+    return Bandwidth(
+        message_bytes=size,
+        algorithm_bytes_per_second=algorithm,
+        bus_bytes_per_second=algorithm * share,
+    )
 
 
 def steps_one_by_one(case: CaseRecord) -> list[int]:
@@ -112,27 +273,23 @@ def steps_one_by_one(case: CaseRecord) -> list[int]:
     return [value for block in blocks if block.each for value in block.nanoseconds]
 
 
-def step_times(case: CaseRecord, *, by_epoch: bool = False) -> dict[str, Any] | None:
+def step_times(case: CaseRecord, *, by_epoch: bool = False) -> StepTimes | None:
     """Mean step time; percentiles of the steps timed one by one, and why some are lacking.
 
     `by_epoch`: percentiles are those of each epoch, averaged.
     """
-    blocks = [block for process in case.processes.values() for block in timed(process)]
-    if not blocks:
+    mean = mean_step_time(case)
+    if mean is None:
         return None
     single = sorted(value / 1e6 for value in steps_one_by_one(case))  # once for all percentiles
     samples = epochs(case) if by_epoch else [single]
-    elapsed = sum(sum(block.nanoseconds) for block in blocks)
-    document: dict[str, Any] = {
-        "mean": elapsed / sum(block.steps for block in blocks) / 1e6,
-        "samples": len(single),
-    }
+    percentiles: dict[str, float | None] = {}
     lacking = {}
     for rank in stats.PERCENTILES:
         found = [stats.percentile(sample, rank) for sample in samples]
         known = [value for value in found if value is not None]
         complete = bool(known) and len(known) == len(found)
-        document[f"p{rank:g}"] = fmean(known) if complete else None
+        percentiles[f"p{rank:g}"] = fmean(known) if complete else None
         if not single:
             lacking[f"p{rank:g}"] = f"no step of {case.axes.mode} was timed on its own"
         elif not complete:
@@ -141,9 +298,22 @@ def step_times(case: CaseRecord, *, by_epoch: bool = False) -> dict[str, Any] | 
             lacking[f"p{rank:g}"] = (
                 f"takes {stats.steps_for(rank):,} steps, there are {fewest:,}{where}"
             )
-    document["lacking"] = lacking
-    document["latency_mean"] = fmean(single) if single else None
-    return document
+    return StepTimes(
+        mean=mean,
+        samples=len(single),
+        percentiles=percentiles,
+        lacking=lacking,
+        latency_mean=fmean(single) if single else None,
+    )
+
+
+def mean_step_time(case: CaseRecord) -> float | None:
+    """Milliseconds by the blocks that make throughput; None where there are none."""
+    blocks = [block for process in case.processes.values() for block in timed(process)]
+    if not blocks:
+        return None
+    elapsed = sum(sum(block.nanoseconds) for block in blocks)
+    return elapsed / sum(block.steps for block in blocks) / 1e6
 
 
 def epochs(case: CaseRecord) -> list[list[float]]:

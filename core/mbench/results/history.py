@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from mbench import stats
-from mbench.contract.axes import key
+from mbench.contract.axes import Axes
 from mbench.results.database import open_runs
-from mbench.results.figures import center, level_of
+from mbench.results.encoding import plain_record
+from mbench.results.figures import Figure, center, level_of
+from mbench.results.identity import TRACED, CaseIdentity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-__all__ = ["line", "trace"]
+    from mbench.results.encoding import Json
 
-Document = dict[str, Any]
+__all__ = ["History", "Point", "StepChange", "trace"]
 
 POINTS = """
 SELECT c.run, c.started, c.protocol, c.claims_interval, c.stopped, c.host, c.cpu, c.label,
-    c.framework, c.version, c.axes, c.samples || '/s' AS unit,
+    c.framework, c.version, c.axes, c.samples,
     list(
-        p.steps * c.axes.batch_size * c.devices * 1e9 / p.nanoseconds ORDER BY p.process
+        p.steps * c.axes.batch_size * c.devices * 1e9 / p.nanoseconds ORDER BY c."case", p.process
     ) AS processes
 FROM (
     -- The blocks timed whole; where a process has none, those timed step by step.
@@ -40,9 +43,76 @@ ORDER BY c.started, c.run, min(c."case")
 """
 
 
+@dataclass(frozen=True, kw_only=True)
+class StepChange:
+    """How a point compares with the one before it."""
+
+    run: str
+    """the run of the point before"""
+    ratio: float
+    """its figure by that of the point before"""
+    low: float | None
+    """lower end of its 95 % interval"""
+    high: float | None
+    """upper end"""
+    verdict: str
+    """what the interval shows"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Point:
+    """A case of a run."""
+
+    run: str
+    """the run"""
+    started: str
+    """when it began: ISO 8601, UTC"""
+    protocol: str
+    """name of the protocol"""
+    host: str
+    """name of the machine"""
+    cpu: str
+    """its processor"""
+    label: str
+    """the framework with its settings"""
+    framework: str
+    """the adapter's name"""
+    version: str | None
+    """version of the framework"""
+    axes: Axes = field(metadata={"flat": "axis"})
+    """each of the axes"""
+    throughput: Figure
+    """samples per second"""
+    change: StepChange | None
+    """against the point before; null for the first of a line"""
+
+    @property
+    def line(self) -> str:
+        """Points with the same value make one line: a version is what changes along it."""
+        identity = CaseIdentity(
+            axes=self.axes,
+            framework=self.framework,
+            label=self.label,
+            protocol=self.protocol,
+            machine={"cpu": self.cpu},
+        )
+        return identity.key(TRACED)
+
+
+@dataclass(frozen=True, kw_only=True)
+class History:
+    """All points, oldest first."""
+
+    schema: int = 1
+    points: list[Point]
+
+    def to_json(self) -> dict[str, Json]:
+        return plain_record(self)
+
+
 def trace(
     files: Sequence[Path], *, models: Sequence[str] = (), frameworks: Sequence[str] = ()
-) -> Document:
+) -> History:
     """Every case that was measured whole, oldest first, with its change from the one before.
 
     The throughput is computed as for a single run, so that both say the same number.
@@ -50,36 +120,39 @@ def trace(
     database = open_runs(files)
     found = database.execute(POINTS, {"models": list(models), "frameworks": list(frameworks)})
     names = [column[0] for column in found.description or ()]
-    before: dict[tuple[Any, ...], Document] = {}
+    before: dict[str, Point] = {}
     points = []
     for row in found.fetchall():
-        point = dict(zip(names, row, strict=True))
-        point |= point.pop("axes")
-        values = point.pop("processes")
-        level = level_of(point.pop("claims_interval"), stopped=point.pop("stopped"))
-        point["throughput"] = {
-            **center(values, level=level),
-            "unit": point.pop("unit"), "processes": values,
-        }  # fmt: skip
-        series = line(point)
-        point["change"] = change(before[series], point) if series in before else None
-        before[series] = point
+        values = dict(zip(names, row, strict=True))
+        processes, samples = values.pop("processes"), values.pop("samples")
+        level = level_of(values.pop("claims_interval"), stopped=values.pop("stopped"))
+        interval = center(processes, level=level)
+        point = Point(
+            **{**values, "axes": Axes(**values["axes"])},
+            throughput=Figure(
+                value=interval.value,
+                low=interval.low,
+                high=interval.high,
+                unit=f"{samples}/s",
+                processes=processes,
+            ),
+            change=None,
+        )
+        line = point.line
+        if line in before:
+            point = replace(point, change=change(before[line], point))
+        before[line] = point
         points.append(point)
-    return {"schema": 1, "points": points}
+    return History(points=points)
 
 
-def line(point: Document) -> tuple[Any, ...]:
-    """Points with the same value make one line: a version is what changes along it."""
-    return point["protocol"], point["label"], point["cpu"], *key(point)
-
-
-def change(base: Document, new: Document) -> Document:
+def change(base: Point, new: Point) -> StepChange:
     """How many times as fast as the point before, with the interval and a verdict."""
-    interval = stats.contrast(base["throughput"]["processes"], new["throughput"]["processes"])
-    return {
-        "run": base["run"],
-        "ratio": interval.value,
-        "low": interval.low,
-        "high": interval.high,
-        "verdict": stats.verdict(interval),
-    }
+    interval = stats.contrast(base.throughput.processes, new.throughput.processes)
+    return StepChange(
+        run=base.run,
+        ratio=interval.value,
+        low=interval.low,
+        high=interval.high,
+        verdict=stats.verdict(interval),
+    )

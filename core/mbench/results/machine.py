@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from statistics import fmean, median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated
 
 from mbench import stats
 from mbench.contract.device import HOST
+from mbench.contract.quantities import Bytes, Count, Number
+from mbench.contract.reading import Quantity
 from mbench.machine.disturbances import Disturbance, find_disturbances, pace_changes
+from mbench.results.units import Celsius, Cores, Joules, PerSecond, TimeShare, Watts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,9 +21,8 @@ if TYPE_CHECKING:
     from mbench.results.events import Block
     from mbench.results.records import CaseRecord, Run, Watched
 
-__all__ = ["device_memory", "disturbances", "energy", "telemetry"]
-
-Document = dict[str, Any]
+__all__ = ["Energy", "GpuTelemetry", "Load", "Range", "Telemetry", "device_memory",
+           "disturbances", "energy", "joules", "telemetry"]  # fmt: skip
 
 WARMING_CHANCE = 0.01
 """In how many cases noise alone may do as much."""
@@ -27,6 +30,98 @@ MOST_RATES = 300
 """Of a process, by which a trend is judged: rounds are rarely as many."""
 WARMING_CHANGE = 0.01
 """A smaller change is not worth a word."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Load:
+    """Cores that were in use during blocks."""
+
+    mean: Cores
+    """mean of all blocks"""
+    highest: Cores
+    """the block in which they used most"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Range:
+    """How far a figure of blocks, or of turns, ranged."""
+
+    median: float
+    """median of all"""
+    lowest: float
+    """the lowest of all"""
+    highest: float
+    """the highest of all"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GpuTelemetry:
+    """What a GPU did during the blocks."""
+
+    utilization: TimeShare | None
+    """share of the time in which a kernel ran"""
+    power_watts: Annotated[Range, Quantity("W")] | None
+    """power"""
+    sm_mhz: Annotated[Range, Quantity("MHz")] | None
+    """clock of the multiprocessors"""
+    highest_celsius: Celsius | None
+    """the highest temperature that was seen"""
+    slowed_by: dict[str, Annotated[float, Quantity("of the blocks in which it was looked at")]]
+    """share of those blocks, for each reason why its clock was lower than it could be: `power cap`,
+    `heat, by the driver`, ..."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Telemetry:
+    """What the machine did during the blocks."""
+
+    rounds: Number
+    """rounds that were watched"""
+    cores: Count
+    """logical cores that the worker may use"""
+    worker_cores: Cores
+    """cores that the worker used, on average"""
+    other_cores: Load
+    """cores that everything else used: the processor time of the worker's cores less its own"""
+    stolen_cores: Load
+    """cores that the hypervisor gave to other machines"""
+    available_memory_bytes: Bytes
+    """the least memory that was seen to be available"""
+    swapped_bytes: Bytes | None
+    """what the whole machine swapped during all blocks, in and out together"""
+    page_faults_per_second: PerSecond | None
+    """pages that the kernel gave to the worker: a framework that gives memory back takes it again
+    at each step"""
+    cpu_limited: TimeShare | None
+    """share of the time for which a cgroup's limit held processes up"""
+    cpu_stalled: TimeShare | None
+    """share of the time for which some process of the machine, the worker's threads included,
+    waited for a core (PSI)"""
+    memory_stalled: TimeShare | None
+    """share of the time for which one waited for memory"""
+    io_stalled: TimeShare | None
+    """share of the time for which one waited for a disk"""
+    cpu_mhz: Annotated[Range, Quantity("MHz")] | None
+    """clock of the worker's cores, as their mean"""
+    pace_nanoseconds: Annotated[Range, Quantity("ns")] | None
+    """an empty loop of mbench's own before each turn, while all workers were stopped; null under a
+    published protocol"""
+    memory_pace_nanoseconds: Annotated[Range, Quantity("ns")] | None
+    """a copy of mbench's own through memory before each turn, likewise"""
+    gpu: GpuTelemetry | None
+    """null on the CPU, and where NVML does not answer"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Energy:
+    """Energy that the blocks took."""
+
+    joules_per_sample: Joules
+    """energy of the device that computes; on the CPU that of all processor packages"""
+    mean_watts: Watts
+    """mean power of the same"""
+    source: str
+    """what metered it"""
 
 
 def seen_of(case: CaseRecord) -> dict[str, list[Watched]]:
@@ -112,7 +207,7 @@ def thinned(values: list[float]) -> list[float]:
     return [fmean(values[at : at + stretch]) for at in range(0, len(values), stretch)]
 
 
-def telemetry(case: CaseRecord) -> Document | None:
+def telemetry(case: CaseRecord) -> Telemetry | None:
     """Means over the blocks on all machines, and how far they ranged; None where none was
     watched.
     """
@@ -120,43 +215,44 @@ def telemetry(case: CaseRecord) -> Document | None:
     blocks = [seen.usage for seen in watched if seen.usage is not None]
     if not blocks:
         return None
-    return {
-        "rounds": len({seen.turn for seen in watched if seen.usage is not None}),
-        "cores": cores_of(watched),
-        "worker_cores": fmean(block.worker_cores for block in blocks),
-        "other_cores": load(blocks, lambda block: block.other_cores),
-        "stolen_cores": load(blocks, lambda block: block.stolen_cores),
-        "available_memory_bytes": min(block.available_bytes for block in blocks),
-        "swapped_bytes": total(blocks, lambda block: block.swapped_bytes),
-        "page_faults_per_second": page_faults(blocks),
-        "cpu_limited": mean(blocks, lambda block: block.throttled),
-        "cpu_stalled": mean(blocks, lambda block: block.cpu_stalled),
-        "memory_stalled": mean(blocks, lambda block: block.memory_stalled),
-        "io_stalled": mean(blocks, lambda block: block.io_stalled),
-        "cpu_mhz": spread(blocks, lambda block: block.mhz),
-        "pace_nanoseconds": ends([pace for _, pace in paces_of(watched, "pace")]),
-        "memory_pace_nanoseconds": ends([pace for _, pace in paces_of(watched, "memory-pace")]),
-        "gpu": gpu(blocks),
-    }
+    swapped = total(blocks, lambda block: block.swapped_bytes)
+    return Telemetry(
+        rounds=len({seen.turn for seen in watched if seen.usage is not None}),
+        cores=cores_of(watched),
+        worker_cores=fmean(block.worker_cores for block in blocks),
+        other_cores=load(blocks, lambda block: block.other_cores),
+        stolen_cores=load(blocks, lambda block: block.stolen_cores),
+        available_memory_bytes=min(block.available_bytes for block in blocks),
+        swapped_bytes=None if swapped is None else int(swapped),
+        page_faults_per_second=page_faults(blocks),
+        cpu_limited=mean(blocks, lambda block: block.throttled),
+        cpu_stalled=mean(blocks, lambda block: block.cpu_stalled),
+        memory_stalled=mean(blocks, lambda block: block.memory_stalled),
+        io_stalled=mean(blocks, lambda block: block.io_stalled),
+        cpu_mhz=spread(blocks, lambda block: block.mhz),
+        pace_nanoseconds=ends([pace for _, pace in paces_of(watched, "pace")]),
+        memory_pace_nanoseconds=ends([pace for _, pace in paces_of(watched, "memory-pace")]),
+        gpu=gpu(blocks),
+    )
 
 
-def gpu(blocks: Sequence[Usage]) -> Document | None:
+def gpu(blocks: Sequence[Usage]) -> GpuTelemetry | None:
     """The GPU's part; None where none was watched."""
     if all(block.gpu_celsius is None and block.gpu_mhz is None for block in blocks):
         return None
     seen = [block.gpu_slowed_by for block in blocks if block.gpu_slowed_by is not None]
     reasons = sorted({reason for slowed_by in seen for reason in slowed_by})
-    return {
-        "utilization": mean(blocks, lambda block: block.gpu_utilization),
-        "power_watts": spread(blocks, lambda block: block.gpu_watts),
-        "sm_mhz": spread(blocks, lambda block: block.gpu_mhz),
-        "highest_celsius": max(
+    return GpuTelemetry(
+        utilization=mean(blocks, lambda block: block.gpu_utilization),
+        power_watts=spread(blocks, lambda block: block.gpu_watts),
+        sm_mhz=spread(blocks, lambda block: block.gpu_mhz),
+        highest_celsius=max(
             (block.gpu_celsius for block in blocks if block.gpu_celsius is not None), default=None
         ),
-        "slowed_by": {
+        slowed_by={
             reason: sum(reason in slowed_by for slowed_by in seen) / len(seen) for reason in reasons
         },
-    }
+    )
 
 
 def device_memory(case: CaseRecord) -> int | None:
@@ -165,23 +261,36 @@ def device_memory(case: CaseRecord) -> int | None:
     return max((count for count in held if count is not None), default=None)
 
 
-def energy(case: CaseRecord) -> Document | None:
-    """What a sample costs, of the devices that compute; None where not all of them are metered."""
-    on_cpu = case.axes.device == "cpu"
-    joules, seconds, samples = 0.0, 0.0, 0
+def spent(case: CaseRecord) -> Iterator[tuple[Block, list[Usage], float]]:
+    """Each block during which all devices that compute were metered, and their joules."""
+    on_cpu, nodes = case.axes.device == "cpu", case.axes.places.nodes
     for block, found in blocks_of(case):
-        spent = [one.joules if on_cpu else one.gpu_joules for one in found]
-        if len(found) == case.axes.places.nodes and all(spent):
-            joules += sum(filter(None, spent))
-            seconds += fmean(one.seconds for one in found)
-            samples += block.steps * case.axes.samples_per_step
+        known = [one.joules if on_cpu else one.gpu_joules for one in found]
+        if len(found) == nodes and all(known):
+            yield block, found, sum(filter(None, known))
+
+
+def joules(case: CaseRecord) -> dict[tuple[int, int, bool], float]:
+    """What the devices spent in each block that was metered: by process, round, and whether its
+    steps were timed one by one.
+    """
+    return {(b.process, b.round, b.each): used for b, _, used in spent(case)}
+
+
+def energy(case: CaseRecord) -> Energy | None:
+    """What a sample costs, of the devices that compute; None where not all of them are metered."""
+    total, seconds, samples = 0.0, 0.0, 0
+    for block, found, used in spent(case):
+        total += used
+        seconds += fmean(one.seconds for one in found)
+        samples += block.steps * case.axes.samples_per_step
     if not samples:
         return None
-    return {
-        "joules_per_sample": joules / samples,
-        "mean_watts": joules / seconds,
-        "source": "processor packages (RAPL)" if on_cpu else "GPU (NVML)",
-    }
+    return Energy(
+        joules_per_sample=total / samples,
+        mean_watts=total / seconds,
+        source="processor packages (RAPL)" if case.axes.device == "cpu" else "GPU (NVML)",
+    )
 
 
 def blocks_of(case: CaseRecord) -> Iterable[tuple[Block, list[Usage]]]:
@@ -215,16 +324,16 @@ def total(blocks: Sequence[Usage], read: Callable[[Usage], float | None]) -> flo
     return sum(values) if values else None
 
 
-def load(blocks: Sequence[Usage], read: Callable[[Usage], float | None]) -> Document:
+def load(blocks: Sequence[Usage], read: Callable[[Usage], float | None]) -> Load:
     values = known(blocks, read)
-    return {"mean": fmean(values), "highest": max(values)}
+    return Load(mean=fmean(values), highest=max(values))
 
 
-def spread(blocks: Sequence[Usage], read: Callable[[Usage], float | None]) -> Document | None:
+def spread(blocks: Sequence[Usage], read: Callable[[Usage], float | None]) -> Range | None:
     return ends(known(blocks, read))
 
 
-def ends(values: Sequence[float]) -> Document | None:
+def ends(values: Sequence[float]) -> Range | None:
     if not values:
         return None
-    return {"median": median(values), "lowest": min(values), "highest": max(values)}
+    return Range(median=median(values), lowest=min(values), highest=max(values))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from mbench.machine.usage import usage
 from mbench.results import events
+from mbench.results.identity import MACHINE, CaseIdentity
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -116,6 +117,22 @@ class Run:
         """In the order of the frameworks as they were named, whenever each was written down."""
         found = [case for case in self.cases.values() if case.planned.comparison == comparison]
         return sorted(found, key=lambda case: case.planned.case)
+
+    def identity(self, case: CaseRecord) -> CaseIdentity:
+        """By which other runs may have the same case."""
+        planned, header = case.planned, self.header
+        return CaseIdentity(
+            axes=case.axes,
+            framework=planned.framework,
+            label=planned.label,
+            spec=planned.spec,
+            version=case.info.version if case.info else "",
+            workload=case.axes.workload,
+            machine={name: getattr(header.system, name) for name in MACHINE},
+            nodes=sorted(case.nodes),
+            mbench=header.mbench,
+            protocol=header.protocol.name,
+        )
 
     @singledispatchmethod
     def take(self, event: events.Event) -> None:

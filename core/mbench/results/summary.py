@@ -1,149 +1,113 @@
-"""The result of a run as one JSON document, computed from its raw values.
+"""The result of a run, computed from its raw values: `analyse(run)`.
 
-Its schema is described in docs/results-schema.md; every report shows these numbers and no others.
+Every report shows these numbers and no others. Readers take the types, such as
+`summary.cases[0].throughput`; `summary.to_json()` is the document that docs/results-schema.md
+describes, with the same names, for what leaves mbench. The axes of a case are in `case.axes`, and
+lie flat beside its other fields in the document; so do those that two compared cases share
+(`pair.shared`) and the percentiles (`case.step_time_ms.percentiles`).
 """
 
 from __future__ import annotations
 
-from statistics import median
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from mbench.contract.axes import AXES
-from mbench.results.ceiling import ceiling, data_sheet, mfu, peak
-from mbench.results.comparisons import compare
-from mbench.results.encoding import plain
-from mbench.results.figures import bandwidth, level, step_times, throughput
-from mbench.results.machine import device_memory, disturbances, energy, telemetry
-from mbench.results.roofline import operator
-from mbench.results.validity import doubts, implausible
+from mbench.contract.metric import THROUGHPUT
+from mbench.machine.records import System
+from mbench.results.case_summary import CaseSummary, analyse_case
+from mbench.results.comparisons import PairSummary, compare, examine
+from mbench.results.encoding import plain_record
+from mbench.results.facts import Tried
+from mbench.spec.protocol import Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from mbench.contract.metric import Metric
+    from mbench.results.encoding import Json
+    from mbench.results.records import Run
 
-    from mbench.results import events
-    from mbench.results.records import CaseRecord, Process, Run
-
-__all__ = ["summarize"]
-
-Document = dict[str, Any]
+__all__ = ["SearchSummary", "Summary", "analyse"]
 
 
-def summarize(run: Run) -> Document:
-    """The document of `run`: system, cases and comparisons."""
-    return {
-        "schema": run.header.schema,
-        "run": run.id,
-        "status": run.status,
-        "mbench": run.header.mbench,
-        "command": run.header.arguments,
-        "started": run.header.started,
-        "finished": run.end.finished if run.end else None,
-        "cut_off": run.cut_off,
-        "protocol": plain(run.header.protocol),
-        "system": plain(run.header.system),
-        "searches": [
-            {**plain(found), "comparison": run.comparisons[found.comparison].title}
+@dataclass(frozen=True, kw_only=True)
+class SearchSummary:
+    """What was tried for `--batch-size max` or `--compiler best`, for one framework."""
+
+    comparison: str
+    """title of the comparison"""
+    label: str
+    """label of the framework"""
+    what: str
+    """`batch_size` or `compiler`"""
+    chosen: int | str | None
+    """what was found for this framework; null where nothing ran"""
+    tied: list[str]
+    """other compilers that the chosen one is not shown to be faster than"""
+    tried: list[Tried]
+    """in the order in which it was tried"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Summary:
+    """The result of a run."""
+
+    schema: int
+    """version of this schema"""
+    run: str
+    """name of the run and of its folder: UTC time and four random digits"""
+    status: str
+    """`complete`, `interrupted`, `unfinished` where the process was killed, or `nothing measured`
+    where every case fell short"""
+    mbench: str
+    """version of mbench that measured"""
+    command: list[str]
+    """the command line as it was typed"""
+    started: str
+    """when the run began: ISO 8601, UTC"""
+    finished: str | None
+    """when it ended: ISO 8601, UTC; null where `status` is `unfinished`"""
+    cut_off: bool
+    """the file ends in the middle of a line; everything before it is shown"""
+    protocol: Protocol
+    """the constants of the measurement"""
+    system: System
+    """the machine, before the run began"""
+    searches: list[SearchSummary]
+    """what was tried for `--batch-size max` and `--compiler best`"""
+    cases: list[CaseSummary]
+    """every case, in the order of the command line"""
+    comparisons: list[PairSummary]
+    """every ratio"""
+
+    def to_json(self) -> dict[str, Json]:
+        """The document of docs/results-schema.md."""
+        return plain_record(self)
+
+
+def analyse(run: Run, metric: Metric = THROUGHPUT) -> Summary:
+    """The result of `run`; its ratios and verdicts are about `metric`."""
+    cases = examine(run, metric)
+    return Summary(
+        schema=run.header.schema,
+        run=run.id,
+        status=run.status,
+        mbench=run.header.mbench,
+        command=run.header.arguments,
+        started=run.header.started,
+        finished=run.end.finished if run.end else None,
+        cut_off=run.cut_off,
+        protocol=run.header.protocol,
+        system=run.header.system,
+        searches=[
+            SearchSummary(
+                comparison=run.comparisons[found.comparison].title,
+                label=found.label,
+                what=found.what,
+                chosen=found.chosen,
+                tied=found.tied,
+                tried=found.tried,
+            )
             for found in run.searches
         ],
-        "cases": [summarize_case(run, run.cases[number]) for number in sorted(run.cases)],
-        "comparisons": compare(run),
-    }
-
-
-def summarize_case(run: Run, case: CaseRecord) -> Document:
-    """One case: what it is, how it ended, its numbers where there are any."""
-    planned, protocol, ended = case.planned, run.header.protocol, case.outcome
-    processes = list(case.processes.values())
-    first = processes[0].warm if processes else None
-    measured = any(process.blocks for process in processes)
-    whole = run.end is not None and run.end.status == "complete"
-    unmeasured = "no rounds" if whole else "interrupted before its first round"
-    speed, highest = throughput(case, level=level(protocol)), peak(run, case)
-    return {
-        "framework": planned.framework,
-        "framework_title": planned.framework_title,
-        "label": planned.label,
-        "spec": planned.spec,
-        "version": case.info.version if case.info else None,
-        **{axis.name: axis.of(case.axes) for axis in AXES},
-        "seed": case.axes.seed,
-        "devices": case.axes.devices,
-        "global_batch_size": case.axes.samples_per_step,
-        "standard": planned.standard,
-        "outcome": ended.outcome if ended else "ok" if measured else "failed",
-        "reason": ended.reason if ended else "" if measured else unmeasured,
-        "log": ended.log if ended else None,
-        "throughput": speed,
-        "step_time_ms": step_times(case, by_epoch=protocol.percentiles_by_epoch),
-        "first_step_seconds": median(p.warm.first_step_nanoseconds for p in processes) / 1e9
-        if processes
-        else None,
-        "first_loss": first.first_loss if first else None,
-        "peak_memory_bytes": most(p.peak_bytes for p in processes),
-        "warmup_peak_memory_bytes": most(p.warm.warmup_peak_bytes for p in processes),
-        "device_memory_bytes": device_memory(case),
-        "synchronize_seconds": waiting(processes),
-        "flops_per_sample": planned.flops_per_sample,
-        "bandwidth": bandwidth(case, speed),
-        "ceiling": ceiling(run, case),
-        "peak_flops_per_second": highest,
-        "data_sheet_flops_per_second": data_sheet(case),
-        "mfu": mfu(case, speed, highest),
-        "operator": operator(run, case, speed),
-        "calibration": facts(case.calibration),
-        "warmup": {
-            "steps": 1 + sum(count for count, _ in first.warmup_blocks),
-            "reason": first.warmup_reason,
-        }
-        if first
-        else None,
-        "ranks": ranks(case),
-        "processes": len(processes),
-        "rounds": len({(b.process, b.round) for p in processes for b in p.blocks}),
-        "telemetry": telemetry(case),
-        "energy": energy(case),
-        "disturbances": [
-            {"kind": found.kind, "host": found.host, "share": found.share, "text": found.text}
-            for found in disturbances(run, case)
-        ],
-        "nodes": [facts(node) for node in case.nodes.values()],
-        "differences": first.differences if first else [],
-        "equal_work": facts(case.equal_work),
-        "batches": first.batches if first else None,
-        "rounding": facts(case.rounding),
-        "doubts": [*implausible(run, case), *doubts(case, case)],
-        "framework_info": facts(case.info),
-        "environment": facts(case.environment),
-    }
-
-
-def most(values: Iterable[int | None]) -> int | None:
-    return max((value for value in values if value is not None), default=None)
-
-
-def ranks(case: CaseRecord) -> Document | None:
-    """How ranks' times of the same block lie apart, by the median of blocks, and how often each was
-    the slowest; None where there is one alone.
-    """
-    blocks = [b for p in case.processes.values() for b in p.blocks if b.ranks]
-    if not blocks:
-        return None
-    times = [[sum(of_rank) for of_rank in block.ranks] for block in blocks]
-    slowest = [one.index(max(one)) for one in times]
-    count = case.axes.devices
-    return {
-        "spread": median(max(one) / min(one) - 1 for one in times),
-        "slowest": [slowest.count(rank) / len(times) for rank in range(count)],
-    }
-
-
-def waiting(processes: Sequence[Process]) -> float | None:
-    """What `synchronize` takes where nothing is left to wait for: of processes the median."""
-    told = [p.warm.synchronize_nanoseconds for p in processes]
-    known = [value for value in told if value is not None]
-    return median(known) / 1e9 if known else None
-
-
-def facts(event: events.OfCase | None) -> Document | None:
-    """What an event says, apart from its case; None where there was none."""
-    return {name: v for name, v in plain(event).items() if name != "case"} if event else None
+        cases=[analyse_case(case) for case in cases.values()],
+        comparisons=compare(run, cases),
+    )

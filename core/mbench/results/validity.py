@@ -290,7 +290,7 @@ def implausible(run: Run, case: CaseRecord) -> Iterator[str]:
     """What no machine does."""
     who = case.planned.label
     highest = peak(run, case)
-    shares = [mfu(case, {"value": speed}, highest) for speed in fastest(case)]
+    shares = [mfu(case, speed, highest) for speed in fastest(case)]
     share = max((one for one in shares if one is not None), default=0.0)
     if share > MOST_MFU:
         yield f"{who}: an MFU of {100 * share:.3g} %, which is more than this machine can do"

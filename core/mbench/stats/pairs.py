@@ -85,16 +85,25 @@ class Ratio:
         return abs(math.log(self.median / interval.value)) > reach
 
 
-def pair_of(baseline: Rounds, other: Rounds) -> Pair | None:
-    """Of throughputs by round; None where no round is common.
+def pair_of(
+    baseline: Rounds, other: Rounds, *, totals: tuple[float, float] | None = None
+) -> Pair | None:
+    """Of throughputs by round, or of other figures of which higher ones are better; None where no
+    round is common, and no total is given.
 
-    A process's blocks have as many steps each, so that its total throughput is the harmonic mean.
+    `totals` are the figures of all rounds together. Those of throughputs are harmonic means, since
+    a process's blocks have the same number of steps.
     """
     rounds = sorted(baseline.keys() & other.keys())
     if not rounds:
-        return None
+        if totals is None:
+            return None
+        total = totals[1] / totals[0]
+        return Pair(total, total, 0.0, 1)
     sides = [[side[number] for number in rounds] for side in (baseline, other)]
-    totals = [len(side) / math.fsum(1 / rate for rate in side) for side in sides]
+    if totals is None:
+        base, new = (len(side) / math.fsum(1 / rate for rate in side) for side in sides)
+        totals = base, new
     middle = median(math.log(new / base) for base, new in zip(*sides, strict=True))
     # Of each round, how much longer than usual the baseline took, beyond what the other did.
     shares = [[total / rate for rate in side] for total, side in zip(totals, sides, strict=True)]

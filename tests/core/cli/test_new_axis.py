@@ -132,7 +132,7 @@ def test_a_calibration_holds_for_one_value(run, home):
     said = run("calibrate", "tiny", *COMPARE[3:], *MEASURE, "--processes", "3", "--copies", "2")
     assert f"{NAME}, eager, 2 copies: " in said
     (kept,) = (home / "calibrations").iterdir()
-    assert json.loads(kept.read_text())["holds_for"]["case"]["copies"] == 2
+    assert json.loads(kept.read_text())["holds_for"]["axes"]["copies"] == 2
 
 
 def test_outlets_have_it_as_a_parameter(run, measured):

@@ -13,7 +13,8 @@ from mbench.environments.environment import Environment
 from mbench.measure import facts
 from mbench.proofs.tolerances import DROPPED, TIMED
 from mbench.results import events
-from mbench.results.calibration import Calibration, keep, key
+from mbench.results.calibration import Calibration, keep
+from mbench.results.identity import planned_identity
 from mbench.spec.planning import Sweep, plan
 
 
@@ -76,7 +77,8 @@ def test_what_is_known_of_this_machines_noise_stands_beside_the_framework(compar
     of_case = events.Framework(case=0, **vars(info))
     assert list(facts.framework(tiny, info, system)) == [of_case]
     known = Calibration(run="r", started="then", ratios=[1.0], disturbances=[])
-    keep(key(system, "tiny", "1.2", tiny.case), known)
+    here = planned_identity(tiny.case, framework="tiny", version="1.2", system=system)
+    keep(here, known)
     calibrated = events.Calibration(case=0, **vars(known))
     assert list(facts.framework(tiny, info, system)) == [of_case, calibrated]
     other = replace(system, cpu="another")

@@ -17,7 +17,7 @@ from mbench.measure.compiler_search import SETS, Contest
 from mbench.measure.run_context import RunContext
 from mbench.measure.search import Search, largest
 from mbench.results.encoding import decode, encode
-from mbench.results.search_attempts import Tried
+from mbench.results.facts import Tried
 from mbench.spec.adaptive import Adaptive
 from mbench.spec.planning import Sweep, plan, plan_all
 from mbench.spec.presets import PRESETS

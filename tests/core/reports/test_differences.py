@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
@@ -122,22 +123,27 @@ def test_junit_is_for_ci(diff, runs, tmp_path):
     assert "crashed now: gone <script>" in gone[0].get("message")
 
 
-def test_junit_skips_what_cannot_be_judged(document):
+def with_case(summary, **changes):
+    """The summary of a run whose only case is otherwise."""
+    (case,) = summary.cases
+    return replace(summary, cases=[replace(case, **changes)])
+
+
+def test_junit_skips_what_cannot_be_judged(summary):
     from mbench.results.difference import differ
 
-    one, two = (document(seconds={"tiny": STEADY}) for _ in range(2))
-    two["cases"][0]["flops_per_sample"] = 1.0
-    text = differences.junit(differ(one, two, threshold=0.03))
+    one, two = (summary(seconds={"tiny": STEADY}) for _ in range(2))
+    two = with_case(two, flops_per_sample=1.0)
+    text = differences.junit(differ(one, two, threshold=0.03).to_json())
     assert ElementTree.fromstring(text.partition("\n")[2])[0].get("skipped") == "1"
 
 
-def test_hostile_names_are_text_in_every_format(document, harm):
+def test_hostile_names_are_text_in_every_format(summary, harm):
     from mbench.results.difference import differ
 
-    one, two = (document(seconds={"tiny": STEADY}) for _ in range(2))
-    for made in (one, two):
-        made["cases"][0]["label"] += harm
-    found = differ(one, two, threshold=0.03)
+    made = (summary(seconds={"tiny": STEADY}) for _ in range(2))
+    one, two = (with_case(one, label="tiny" + harm) for one in made)
+    found = differ(one, two, threshold=0.03).to_json()
     for name, report in differences.FORMATS.items():
         assert "\x1b" not in on_screen(report(found)), name
     assert "<script" not in differences.markdown(found)

@@ -9,6 +9,7 @@ import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
@@ -321,5 +322,6 @@ def test_a_notebook_shows_the_verdicts_and_tables(write_run, monkeypatch):
 
 
 def test_a_notebook_shows_hostile_text_as_text(hostile):
-    shown = Result(hostile, Path())._repr_html_()
+    summary = SimpleNamespace(to_json=lambda: hostile)
+    shown = Result(summary, Path())._repr_html_()
     assert "<script" not in shown

@@ -11,15 +11,22 @@ from mbench.contract.case import Case
 from mbench.errors import MbenchError
 from mbench.machine.records import System
 from mbench.results import calibration
-from mbench.results.calibration import MACHINE, Calibration, keep, key, recall
+from mbench.results.calibration import Calibration, keep, recall
+from mbench.results.identity import CALIBRATED, MACHINE, planned_identity
 
 SYSTEM = SimpleNamespace(**{name: f"some {name}" for name in MACHINE})
 CASE = SimpleNamespace(**{name: f"some {name}" for name in (*(a.name for a in AXES), "workload")})
+
+
+def identity(system=SYSTEM, framework="tiny", version="1.2", case=CASE):
+    return planned_identity(case, framework=framework, version=version, system=system)
+
+
 FOUND = Calibration(run="r", started="then", ratios=[1.01, 0.98], disturbances=["other load"])
 
 
 def test_kept_and_found_again():
-    here = key(SYSTEM, "tiny", "1.2", CASE)
+    here = identity()
     assert recall(here) is None
     keep(here, FOUND)
     assert recall(here) == FOUND
@@ -31,19 +38,19 @@ def test_kept_and_found_again():
 
 @pytest.mark.parametrize("name", [*MACHINE, *vars(CASE), "framework", "version"])
 def test_another_machine_version_or_case_has_none(name):
-    keep(key(SYSTEM, "tiny", "1.2", CASE), FOUND)
+    keep(identity(), FOUND)
     system, axes = SimpleNamespace(**vars(SYSTEM)), SimpleNamespace(**vars(CASE))
     for facts in (system, axes):
         if hasattr(facts, name):
             setattr(facts, name, "other")
     framework = "flaky" if name == "framework" else "tiny"
     version = "1.3" if name == "version" else "1.2"
-    assert recall(key(system, framework, version, axes)) is None
+    assert recall(identity(system, framework, version, axes)) is None
 
 
 def test_load_seed_and_switches_of_proofs_are_no_part_of_it():
     assert "load_average" not in MACHINE
-    kept = key(SYSTEM, "tiny", "1.2", CASE)["case"]
+    kept = identity().values(CALIBRATED)["axes"]
     assert "seed" not in kept
     assert set(kept) < set(Case.__dataclass_fields__)
     assert set(MACHINE) < set(System.__dataclass_fields__)
@@ -56,7 +63,7 @@ def test_load_seed_and_switches_of_proofs_are_no_part_of_it():
      '{"calibration": {"run": "r", "started": "", "ratios": [], "disturbances": []}}'],
 )  # fmt: skip
 def test_what_cannot_be_read_is_as_if_it_were_not_there(text):
-    here = key(SYSTEM, "tiny", "1.2", CASE)
+    here = identity()
     keep(here, FOUND)
     (path,) = calibration.folder().iterdir()
     path.write_text(text)
@@ -67,4 +74,4 @@ def test_a_folder_that_cannot_be_written_is_named(monkeypatch, tmp_path):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("MBENCH_CALIBRATIONS", str(tmp_path / "file" / "calibrations"))
     with pytest.raises(MbenchError, match="MBENCH_CALIBRATIONS"):
-        keep(key(SYSTEM, "tiny", "1.2", CASE), FOUND)
+        keep(identity(), FOUND)

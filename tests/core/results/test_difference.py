@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from mbench.engine.outcome import CaseEnded
 from mbench.errors import MbenchError
-from mbench.results.difference import differ
+from mbench.results.difference import Change, differ
+from mbench.results.facts import EnvironmentRecord
+from mbench.spec.presets import PRESETS
 
 STEADY = [[1.0, 1.0], [1.01, 1.0], [1.0, 1.02], [1.0, 0.99], [1.01, 1.0]]
 MACHINE = {"cpu": "EPYC", "physical_cores": 2, "usable_cores": 2, "hostname": "a", "gpus": []}
@@ -17,10 +21,10 @@ def scaled(factor, rounds=STEADY):
 
 
 @pytest.fixture
-def diff(document):
+def diff(summary):
     def diff(base, new, *, threshold=0.03, **both):
         base, new = ({**both, **given} for given in (base, new))
-        return differ(document(**base), document(**new), threshold=threshold)
+        return differ(summary(**base), summary(**new), threshold=threshold).to_json()
 
     return diff
 
@@ -149,24 +153,34 @@ def test_a_version_given_by_the_user_is_matched_by_its_framework(diff):
     assert found["unmatched"] == []
 
 
-def test_changed_versions_and_packages_are_listed(document):
-    base, new = (document(seconds={"tiny": STEADY}) for _ in range(2))
-    new["cases"][0]["version"] = "1.3"
-    base["cases"][0]["environment"] = {"packages": {"numpy": "1.26", "six": "1"}}
-    new["cases"][0]["environment"] = {"packages": {"numpy": "2.0", "six": "1", "extra": "3"}}
-    (case,) = differ(base, new, threshold=0.03)["cases"]
-    assert case["changes"] == [
-        {"what": "version", "base": "1.2", "new": "1.3"},
-        {"what": "extra", "base": "none", "new": "3"},
-        {"what": "numpy", "base": "1.26", "new": "2.0"},
+def with_case(summary, **changes):
+    """The summary of a run whose only case is otherwise."""
+    (case,) = summary.cases
+    return replace(summary, cases=[replace(case, **changes)])
+
+
+def with_packages(**packages):
+    return EnvironmentRecord(
+        python="python", python_version="3.11", managed=True, digest=None, packages=packages
+    )
+
+
+def test_changed_versions_and_packages_are_listed(summary):
+    base, new = (summary(seconds={"tiny": STEADY}) for _ in range(2))
+    base = with_case(base, environment=with_packages(numpy="1.26", six="1"))
+    new = with_case(new, version="1.3", environment=with_packages(numpy="2.0", six="1", extra="3"))
+    (case,) = differ(base, new, threshold=0.03).cases
+    assert case.changes == [
+        Change(what="version", base="1.2", new="1.3"),
+        Change(what="extra", base="none", new="3"),
+        Change(what="numpy", base="1.26", new="2.0"),
     ]
 
 
-def test_another_workload_is_not_comparable(document):
-    base, new = (document(seconds={"tiny": STEADY}) for _ in range(2))
-    new["cases"][0]["flops_per_sample"] += 1
-    (case,) = differ(base, new, threshold=0.03)["cases"]
-    assert case["reason"] == "the workload changed: other FLOPs per sample"
+def test_another_workload_is_not_comparable(summary):
+    base, new = (summary(seconds={"tiny": STEADY}) for _ in range(2))
+    (case,) = differ(base, with_case(new, flops_per_sample=1.0), threshold=0.03).cases
+    assert case.reason == "the workload changed: other FLOPs per sample"
 
 
 def test_cases_of_one_run_only_are_listed(diff):
@@ -180,8 +194,8 @@ def test_runs_of_nothing_in_common_are_refused(diff):
         diff({"seconds": {"tiny": STEADY}}, {"seconds": {"tiny": STEADY}, "batch_size": (4,)})
 
 
-def test_another_protocol_is_not_comparable(document):
-    base, new = (document(seconds={"tiny": STEADY}) for _ in range(2))
-    new["protocol"]["name"] = "dlperf"
-    (case,) = differ(base, new, threshold=0.03)["cases"]
-    assert case["reason"] == "other conditions: protocol adaptive -> dlperf"
+def test_another_protocol_is_not_comparable(summary):
+    base, new = (summary(seconds={"tiny": STEADY}) for _ in range(2))
+    new = replace(new, protocol=PRESETS["dlperf"])
+    (case,) = differ(base, new, threshold=0.03).cases
+    assert case.reason == "other conditions: protocol adaptive -> dlperf"

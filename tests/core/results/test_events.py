@@ -15,8 +15,8 @@ from mbench.machine.records import Sample
 from mbench.results import events
 from mbench.results.encoding import decode, encode
 from mbench.results.events import EVENTS
+from mbench.results.facts import Tried
 from mbench.results.proof import FindingRecord
-from mbench.results.search_attempts import Tried
 from mbench.spec.presets import PRESETS
 
 INFO = FrameworkInfo(version="1.2", devices=["cpu"], device_name="CPU", threads=1)

@@ -48,19 +48,19 @@ def case(*processes, mode="train"):
 def test_dlperf_takes_the_median_of_its_processes():
     times = [1000, 2000, 4000, 8000, 500, 250, 125]
     speed = throughput(case(*(process(at, whole(ms)) for at, ms in enumerate(times))), level=None)
-    assert speed["value"] == pytest.approx(8 * 100 / 1.0)
-    assert speed["processes"] == pytest.approx([800e3 / ms for ms in times])
-    assert (speed["low"], speed["high"], speed["mean_of_rates"]) == (None, None, None)
+    assert speed.value == pytest.approx(8 * 100 / 1.0)
+    assert speed.processes == pytest.approx([800e3 / ms for ms in times])
+    assert (speed.low, speed.high, speed.mean_of_rates) == (None, None, None)
 
 
 def test_superbench_has_the_mean_step_and_beside_it_the_mean_of_rates():
     made = case(process(0, single(1.0, 1.0), single(1.0, 5.0)))
     speed = throughput(made, level=None)
     times = step_times(made)
-    assert times["mean"] == pytest.approx(2.0)
-    assert speed["value"] == pytest.approx(8 / 2e-3)
-    assert speed["mean_of_rates"] == pytest.approx((3 * 8 / 1e-3 + 8 / 5e-3) / 4)
-    assert speed["mean_of_rates"] > speed["value"]
+    assert times.mean == pytest.approx(2.0)
+    assert speed.value == pytest.approx(8 / 2e-3)
+    assert speed.mean_of_rates == pytest.approx((3 * 8 / 1e-3 + 8 / 5e-3) / 4)
+    assert speed.mean_of_rates > speed.value
 
 
 def test_nvidia_averages_the_percentiles_of_epochs_and_not_their_steps():
@@ -68,12 +68,12 @@ def test_nvidia_averages_the_percentiles_of_epochs_and_not_their_steps():
     made = case(process(0, *(single(*e, epoch=at) for at, e in enumerate(epochs))))
     pooled = step_times(made)
     averaged = step_times(made, by_epoch=True)
-    assert averaged["p50"] == pytest.approx((1 + 3) / 2)
-    assert averaged["p90"] == pytest.approx((1 + 9) / 2)
-    assert pooled["p95"] == pytest.approx(9.0)
-    assert averaged["p95"] is None
-    assert averaged["lacking"]["p95"] == "takes 20 steps, there are 10 in an epoch"
-    assert "p90" not in averaged["lacking"]
+    assert averaged.percentiles["p50"] == pytest.approx((1 + 3) / 2)
+    assert averaged.percentiles["p90"] == pytest.approx((1 + 9) / 2)
+    assert pooled.percentiles["p95"] == pytest.approx(9.0)
+    assert averaged.percentiles["p95"] is None
+    assert averaged.lacking["p95"] == "takes 20 steps, there are 10 in an epoch"
+    assert "p90" not in averaged.lacking
 
 
 def test_an_epoch_cut_into_messages_is_one_round():
@@ -83,8 +83,8 @@ def test_an_epoch_cut_into_messages_is_one_round():
 
 def test_blocks_make_throughput_where_steps_were_timed_one_by_one_too():
     made = case(process(0, whole(100), single(50.0)))
-    assert throughput(made, level=0.95)["value"] == pytest.approx(8000)
-    assert step_times(made)["mean"] == pytest.approx(1.0)
+    assert throughput(made, level=0.95).value == pytest.approx(8000)
+    assert step_times(made).mean == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(
@@ -100,16 +100,16 @@ def test_blocks_make_throughput_where_steps_were_timed_one_by_one_too():
 )
 def test_what_a_percentile_takes(steps, lacking):
     times = step_times(case(process(0, single(*[1.0] * steps))))
-    assert list(times["lacking"]) == lacking
-    assert [name for name, value in times.items() if value is None] == lacking
-    for name, why in times["lacking"].items():
+    assert list(times.lacking) == lacking
+    assert [name for name, value in times.percentiles.items() if value is None] == lacking
+    for name, why in times.lacking.items():
         assert why.endswith(f"there are {steps:,}"), name
 
 
 def test_training_says_that_its_steps_were_not_timed_on_their_own():
     times = step_times(case(process(0, whole(100))))
-    assert set(times["lacking"].values()) == {"no step of train was timed on its own"}
-    assert len(times["lacking"]) == 5
+    assert set(times.lacking.values()) == {"no step of train was timed on its own"}
+    assert len(times.lacking) == 5
 
 
 def test_nothing_measured_has_no_figures():

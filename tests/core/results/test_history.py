@@ -12,7 +12,7 @@ from mbench.errors import MbenchError
 from mbench.results.database import files_of
 from mbench.results.history import trace
 from mbench.results.run import load_run
-from mbench.results.summary import summarize
+from mbench.results.summary import analyse
 
 pytestmark = pytest.mark.extras
 # Collected, though not run, where the extras are not.
@@ -27,7 +27,7 @@ def run(*arguments):
 def test_history_says_what_each_run_says(three):
     found = trace(files_of(three[0].parent))
     for point in found["points"]:
-        document = summarize(load_run(three[0].parent / point["run"]))
+        document = analyse(load_run(three[0].parent / point["run"])).to_json()
         (case,) = (case for case in document["cases"] if case["label"] == point["label"])
         for key in ("value", "low", "high", "unit"):
             assert point["throughput"][key] == pytest.approx(case["throughput"][key])
@@ -35,7 +35,8 @@ def test_history_says_what_each_run_says(three):
 
 
 def test_history_tells_changes_from_noise(three):
-    found = [p for p in trace(files_of(three[0].parent))["points"] if p["label"] == "tiny"]
+    points = trace(files_of(three[0].parent)).to_json()["points"]
+    found = [point for point in points if point["label"] == "tiny"]
     assert [point["run"] for point in found] == [run.name for run in three]
     first, second, third = (point["change"] for point in found)
     assert first is None
@@ -46,9 +47,9 @@ def test_history_tells_changes_from_noise(three):
 
 def test_history_of_some_models_and_frameworks(three):
     files = files_of(three[0].parent)
-    assert {p["label"] for p in trace(files, frameworks=["flaky"])["points"]} == {"flaky"}
-    assert trace(files, models=["resnet50"])["points"] == []
-    assert len(trace(files, models=["tiny-model"], frameworks=["tiny"])["points"]) == 3
+    assert {p["label"] for p in trace(files, frameworks=["flaky"]).to_json()["points"]} == {"flaky"}
+    assert trace(files, models=["resnet50"]).to_json()["points"] == []
+    assert len(trace(files, models=["tiny-model"], frameworks=["tiny"]).to_json()["points"]) == 3
 
 
 @pytest.mark.parametrize("format_", ["table", "markdown", "csv", "json"])
@@ -61,7 +62,7 @@ def test_history_in_every_format(three, format_):
 
 
 def test_a_case_that_fell_short_has_no_point(folder):
-    assert [point["label"] for point in trace(files_of(folder))["points"]] == ["tiny"]
+    assert [point["label"] for point in trace(files_of(folder)).to_json()["points"]] == ["tiny"]
 
 
 def test_history_of_nothing_is_one_line(three):
@@ -74,8 +75,8 @@ def test_steps_timed_one_by_one_make_a_point_where_nothing_else_was_timed(write_
     path = folder / "run.jsonl"
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("".join(line for line in lines if '"each":false' not in line))
-    (point,) = trace(files_of(folder))["points"]
-    document = summarize(load_run(folder))
+    (point,) = trace(files_of(folder)).to_json()["points"]
+    document = analyse(load_run(folder)).to_json()
     value = document["cases"][0]["throughput"]["value"]
     assert point["throughput"]["value"] == pytest.approx(value) == pytest.approx(800)
 
@@ -84,7 +85,8 @@ def test_runs_of_different_protocols_are_different_lines(three):
     path = three[1] / "run.jsonl"
     text = path.read_text().replace('"name":"adaptive"', '"name":"dlperf"', 1)
     path.write_text(text.replace('"claims_interval":true', '"claims_interval":false', 1))
-    found = [p for p in trace(files_of(three[0].parent))["points"] if p["label"] == "tiny"]
+    points = trace(files_of(three[0].parent)).to_json()["points"]
+    found = [point for point in points if point["label"] == "tiny"]
     assert [point["protocol"] for point in found] == ["adaptive", "dlperf", "adaptive"]
     assert found[1]["change"] is None
     assert found[1]["throughput"]["low"] is None

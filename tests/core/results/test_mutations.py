@@ -20,11 +20,11 @@ from mbench.results import events
 from mbench.results.difference import differ
 from mbench.results.encoding import encode
 from mbench.results.events import EVENTS
+from mbench.results.facts import Tried
 from mbench.results.folder import EVENTS_FILE
 from mbench.results.proof import FindingRecord
 from mbench.results.run import load_run
-from mbench.results.search_attempts import Tried
-from mbench.results.summary import summarize
+from mbench.results.summary import analyse
 from mbench.spec.presets import PRESETS
 
 SAMPLE = {"at_nanoseconds": 5, "busy_seconds": 3.0, "stolen_seconds": 0.0, "worker_seconds": 1.0,
@@ -148,7 +148,8 @@ def changed(event, place, value):
     return made
 
 
-def render_all(document, whole):
+def render_all(summary, whole):
+    document = summary.to_json()
     json.dumps(document, allow_nan=False)
     for name in FORMATS:
         on_screen(import_module(f"mbench.reports.{name}").render(document)).encode()
@@ -156,7 +157,7 @@ def render_all(document, whole):
         with suppress(MbenchError):  # it may have no row for such a run
             import_module(f"mbench.reports.compat_formats.{name}").render(document, format_="csv")
     with suppress(MbenchError):  # no case in common
-        differ(whole, document, threshold=0.03)
+        differ(whole, summary, threshold=0.03)
 
 
 @pytest.mark.parametrize(
@@ -171,7 +172,7 @@ def test_a_wrong_value_is_refused_in_one_line_or_shown_by_all_reports(
     lines = path.read_text().splitlines()
     made = [json.loads(line) for line in lines]
     assert {event["event"] for event in made} == set(EVENTS)
-    whole = summarize(load_run(folder))
+    whole = analyse(load_run(folder))
     render_all(whole, whole)
     tried, shown, refusals = set(), {repr(whole)}, []
     for at, event in enumerate(made):
@@ -184,13 +185,13 @@ def test_a_wrong_value_is_refused_in_one_line_or_shown_by_all_reports(
                 line = json.dumps(changed(event, place, value))
                 path.write_text("\n".join((*lines[:at], line, *lines[at + 1 :], "")))
                 try:
-                    document = summarize(load_run(folder))
+                    summary = analyse(load_run(folder))
                 except MbenchError as error:
                     refusals.append(str(error))
                     continue
-                if repr(document) not in shown:
-                    shown.add(repr(document))
-                    render_all(document, whole)
+                if repr(summary) not in shown:
+                    shown.add(repr(summary))
+                    render_all(summary, whole)
     assert len(tried) > fewest
     assert len(refusals) > 5 * fewest
     assert not any("\n" in said for said in refusals)

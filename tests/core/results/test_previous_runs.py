@@ -8,7 +8,7 @@ import pytest
 
 from mbench.results.previous_runs import MOST_RATIOS, past_ratios
 from mbench.results.run import load_run
-from mbench.results.summary import summarize
+from mbench.results.summary import analyse
 
 ONE = [[1.0, 1.1], [1.2, 1.0], [1.1, 1.1]]
 TWO = [[2.0, 2.1], [2.3, 2.0], [2.2, 2.0]]
@@ -16,7 +16,7 @@ BOTH = {"tiny": ONE, "flaky": TWO}
 
 
 def ratio(folder):
-    (one,) = summarize(load_run(folder))["comparisons"]
+    (one,) = analyse(load_run(folder)).to_json()["comparisons"]
     return one
 
 

@@ -7,7 +7,7 @@ from screens import on_screen
 
 from mbench.reports import csv, html, markdown, table
 from mbench.reports.operators import operators
-from mbench.results.roofline import attainable
+from mbench.results.ceiling import attainable
 from mbench.workloads.operators import OPERATORS
 
 MATMUL = "op:matmul/20x30x40"

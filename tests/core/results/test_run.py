@@ -13,7 +13,7 @@ from mbench.errors import MbenchError, UsageError
 from mbench.results import events as recorded
 from mbench.results.records import ComparisonRecord
 from mbench.results.run import find_runs, load_run, pick_run
-from mbench.results.summary import summarize
+from mbench.results.summary import analyse
 from mbench.spec.adaptive import Adaptive
 
 SECONDS = {"tiny": [[1.0, 1.1], [1.2]], "flaky": [[2.0, 2.1]]}
@@ -78,7 +78,7 @@ def test_a_run_may_be_torn_anywhere_after_its_header(folder):
         path.write_text(text[:length])
         run = load_run(folder)
         assert run.cut_off is (text[length - 1] != "\n" and text[length] != "\n")
-        json.dumps(summarize(run), allow_nan=False)
+        json.dumps(analyse(run).to_json(), allow_nan=False)
 
 
 def test_a_line_ends_at_a_line_feed_only(folder):
@@ -290,5 +290,5 @@ def test_half_a_surrogate_pair_can_be_printed(folder, capfdbinary):
     made = events(folder)
     made[2]["label"] = "half \ud800"
     put(folder, *made)
-    emit(folder, lambda document: document["cases"][0]["label"], None, format_="csv")
+    emit(folder, lambda document: document["cases"][0]["label"], None)
     assert capfdbinary.readouterr().out == b"half ?"

@@ -14,7 +14,7 @@ from mbench.contract.axes import AXES
 from mbench.errors import UsageError
 from mbench.results.run import load_run
 from mbench.results.samples import EXPORTS
-from mbench.results.summary import summarize
+from mbench.results.summary import analyse
 
 pytestmark = pytest.mark.extras
 # Collected, though not run, where the extras are not.
@@ -62,7 +62,7 @@ def test_the_rows_are_what_the_summary_is_computed_from(folder):
     blocks = found[(found["label"] == "tiny") & (found["kind"] == "block")]
     sums = blocks.groupby("process")[["steps", "seconds"]].sum()
     rates = sums["steps"] * 8 / sums["seconds"]
-    document = summarize(load_run(folder))
+    document = analyse(load_run(folder)).to_json()
     assert list(rates) == pytest.approx(document["cases"][0]["throughput"]["processes"])
 
 

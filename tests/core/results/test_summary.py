@@ -12,7 +12,7 @@ from mbench import stats
 from mbench.engine.outcome import CaseEnded
 from mbench.results.folder import EVENTS_FILE
 from mbench.results.run import load_run
-from mbench.results.summary import summarize
+from mbench.results.summary import analyse
 from mbench.spec.adaptive import Adaptive
 
 BATCH, STEPS = 8, 10
@@ -51,7 +51,7 @@ def test_comparisons_name_cases_by_position_whatever_their_numbers_are(write_run
     events = [json.loads(line) for line in file.read_text().splitlines()]
     moved = [{**event, "case": event["case"] + 3} if "case" in event else event for event in events]
     file.write_text("".join(json.dumps(event) + "\n" for event in moved))
-    made = summarize(load_run(folder))
+    made = analyse(load_run(folder)).to_json()
     assert [case["label"] for case in made["cases"]] == ["tiny", "flaky"]
     assert made["comparisons"][0]["cases"] == [0, 1]
 

@@ -11,7 +11,8 @@ __all__ = ["Exporter"]
 
 
 class Exporter(Protocol):
-    """Takes the document of `mbench.results.summary.summarize`, and the run's folder or file.
+    """Takes the document of a run, `Summary.to_json()` of `mbench.results.summary`, and the run's
+    folder or file.
 
     It may have a method `check()`, which is called before anything is measured, and raises
     MbenchError where nothing could be handed over.

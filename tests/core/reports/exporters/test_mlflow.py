@@ -13,7 +13,7 @@ from mbench.errors import MbenchError, UsageError
 from mbench.reports.exporters.mlflow import send
 from mbench.reports.remarks import verdict_lines
 from mbench.results.run import load_run
-from mbench.results.summary import summarize
+from mbench.results.summary import analyse
 
 # MLflow itself uses what SQLAlchemy and others have deprecated.
 pytestmark = [pytest.mark.extras, pytest.mark.filterwarnings("default")]
@@ -41,7 +41,7 @@ def client(tmp_path, monkeypatch):
 
 
 def test_a_run_and_its_cases_are_in_the_store(folder, client):
-    document = summarize(load_run(folder))
+    document = analyse(load_run(folder)).to_json()
     where = send(document, folder)
     experiment = client.get_experiment_by_name("speed")
     assert "of experiment speed at sqlite:" in where
@@ -86,14 +86,14 @@ def test_a_store_that_cannot_be_reached_is_one_line(folder, client, monkeypatch)
 
     mlflow.set_tracking_uri("no-such-scheme://nowhere")
     with pytest.raises(MbenchError, match="MLflow does not take the run") as caught:
-        send(summarize(load_run(folder)), folder)
+        send(analyse(load_run(folder)).to_json(), folder)
     assert "\n" not in str(caught.value)
 
 
 def test_a_missing_extra_is_named(folder, monkeypatch):
     monkeypatch.setitem(sys.modules, "mlflow", None)
     with pytest.raises(MbenchError, match=r"of mbench's extra mlflow: .* -m pip install 'alembic"):
-        send(summarize(load_run(folder)), folder)
+        send(analyse(load_run(folder)).to_json(), folder)
 
 
 def test_an_unknown_outlet_is_refused_before_anything(folder):

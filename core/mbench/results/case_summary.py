@@ -1,0 +1,273 @@
+"""What is known of one case of a run: its figures, how it ended, and what it ran on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from statistics import median
+from typing import TYPE_CHECKING, Annotated
+
+from mbench.contract.adapter import FrameworkInfo
+from mbench.contract.axes import Axes
+from mbench.contract.quantities import Bytes, Count, Flops, Number, Seconds, Share, Steps
+from mbench.contract.reading import Quantity
+from mbench.results.calibration import Calibration
+from mbench.results.ceiling import Ceiling, Operator, ceiling, data_sheet, mfu, operator, peak
+from mbench.results.encoding import record_of
+from mbench.results.evidence import Rounding
+from mbench.results.facts import EnvironmentRecord, NodeRecord
+from mbench.results.figures import (
+    Bandwidth,
+    StepTimes,
+    Throughput,
+    bandwidth,
+    level,
+    step_times,
+    throughput,
+)
+from mbench.results.machine import Energy, Telemetry, device_memory, energy, telemetry
+from mbench.results.proof import ProofRecord
+from mbench.results.units import FlopsPerSecond, Relative
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from mbench.results.comparisons import Examined
+    from mbench.results.records import CaseRecord, Process
+
+__all__ = ["CaseSummary", "Disturbed", "RankTimes", "WarmupSummary", "analyse_case"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Disturbed:
+    """What disturbed a case."""
+
+    kind: str
+    """`other-load`, `stolen-cpu`, `cpu-limit`, `memory`, `swap`, `cpu-clock`, `gpu-clock`,
+    `gpu-others`, `gpu-slowdown`, `pace`, `memory-pace`, `warm-up`"""
+    host: str
+    """the machine that it happened on; empty for the one that ran mbench"""
+    share: Annotated[float, Quantity("of the rounds in which it could be seen")]
+    """share of the rounds that were disturbed"""
+    text: str
+    """one sentence for people"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WarmupSummary:
+    """The warm-up of the first process."""
+
+    steps: Steps
+    """steps of warm-up, the first step included"""
+    reason: str
+    """why warm-up ended"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankTimes:
+    """How the times of ranks for the same block lie apart."""
+
+    spread: Relative
+    """by how much the slowest rank takes longer than the fastest; median of blocks"""
+    slowest: list[float]
+    """share of the blocks in which each rank was the slowest"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CaseSummary:
+    """A case: what it is, how it ended, and its figures where there are any."""
+
+    framework: str
+    """the adapter's name: `torch`"""
+    framework_title: str
+    """how the framework writes its own name: `PyTorch`"""
+    label: str
+    """the [arm](glossary.md#what-is-measured): `torch==2.12.0`, `torch:inductor`; numbered where
+    given twice: `torch#2`"""
+    spec: str
+    """the framework as it was given, without settings: `torch`"""
+    version: str | None
+    """version that the worker found; null where no worker started"""
+    axes: Axes = field(metadata={"flat": "axis"})
+    """each of the [axes](#axes)"""
+    seed: int
+    """seed of weights and data"""
+    devices: Count
+    """all devices that the case has"""
+    global_batch_size: Annotated[int, Quantity("samples")]
+    """of all devices together, in a step"""
+    standard: bool
+    """the sizes are those that the model is known by"""
+    outcome: str
+    """see [Outcomes](methodology.md#outcomes)"""
+    reason: str
+    """why the outcome is not `ok`; else empty"""
+    log: str | None
+    """file with the worker's output, where a worker fell short; seen from where mbench ran"""
+    throughput: Throughput | None
+    """null where no block was measured"""
+    step_time_ms: StepTimes | None
+    """null where no block was measured"""
+    first_step_seconds: Seconds | None
+    """first step of a process, compiling included; median of processes"""
+    first_loss: float | None
+    """loss of the first step as timed, from the canonical weights; null for inference"""
+    peak_memory_bytes: Bytes | None
+    """largest of all processes, since the warm-up: on the CPU of the process, of a GPU by the
+    framework's own allocator; null where none got as far as its end, or the framework does not
+    report it"""
+    warmup_peak_memory_bytes: Bytes | None
+    """the allocator's peak while the case warmed up; null where that peak cannot be reset"""
+    device_memory_bytes: Bytes | None
+    """most memory that a process held on the GPU during its blocks, by NVML: the driver's own for
+    it, and whatever its allocator keeps; null on the CPU, and where processes cannot be seen"""
+    synchronize_seconds: Seconds | None
+    """how long waiting takes where nothing is left to wait for, which is the framework's own share
+    of each step that is timed individually; median of processes"""
+    flops_per_sample: Flops
+    """floating-point operations of one step for one sample, by the workload's formula"""
+    bandwidth: Bandwidth | None
+    """of [collectives](scaling.md#collectives), how fast they exchange; null of everything else"""
+    ceiling: Ceiling | None
+    """[what the machine can do at most](methodology.md#mfu-and-the-machines-ceiling) by this
+    framework; null where it was not measured"""
+    peak_flops_per_second: FlopsPerSecond | None
+    """rate of the fastest matrix product that any framework of the run made in this precision, on
+    this device, with the same number of threads"""
+    data_sheet_flops_per_second: FlopsPerSecond | None
+    """what the GPU's maker promises for dense products of this type; null where that is not
+    known"""
+    mfu: Share | None
+    """model FLOPs utilisation: `flops_per_sample` times throughput, as a share of that peak"""
+    operator: Operator | None
+    """of an [operator](explain.md#operators), its
+    [work and its share of the roofline](methodology.md#operators-and-the-roofline); null of a
+    model"""
+    calibration: Calibration | None
+    """the case against itself on this machine, where `mbench calibrate` had measured it before the
+    run"""
+    warmup: WarmupSummary | None
+    """warm-up of the first process"""
+    ranks: RankTimes | None
+    """how ranks' times lie apart; null where there is one rank"""
+    processes: Number
+    """processes that finished warming up"""
+    rounds: Number
+    """rounds of all processes together"""
+    telemetry: Telemetry | None
+    """what the machine did during the blocks; null where none was watched"""
+    energy: Energy | None
+    """energy that the blocks took; null where nothing meters it"""
+    disturbances: list[Disturbed]
+    """what [disturbed](methodology.md#disturbed-measurements) the case; empty where nothing did"""
+    nodes: list[NodeRecord]
+    """the machines that computed, where a launcher started processes on others; else empty"""
+    differences: list[str]
+    """what the framework does its own way"""
+    equal_work: ProofRecord | None
+    """the proof; null where none was made"""
+    batches: Count | None
+    """batches on the device, which steps take in turn; null where no process was warm"""
+    rounding: Rounding | None
+    """how far [rounding alone](equal-work.md#how-far-rounding-carries) carries the first steps;
+    null where nothing had to be explained by it"""
+    doubts: list[str]
+    """what [speaks against](equal-work.md#at-the-size-that-is-timed) the work of the timed
+    processes; empty where nothing does"""
+    framework_info: FrameworkInfo | None
+    """what the worker found; null where none started"""
+    environment: EnvironmentRecord | None
+    """where the worker ran; null where there was no environment"""
+
+
+def analyse_case(examined: Examined) -> CaseSummary:
+    """One case: what it is, how it ended, its figures where there are any."""
+    run, case = examined.run, examined.record
+    planned, protocol, ended = case.planned, run.header.protocol, case.outcome
+    processes = list(case.processes.values())
+    first = processes[0].warm if processes else None
+    measured = any(process.blocks for process in processes)
+    whole = run.end is not None and run.end.status == "complete"
+    unmeasured = "no rounds" if whole else "interrupted before its first round"
+    speed, highest = throughput(case, level=level(protocol)), peak(run, case)
+    return CaseSummary(
+        framework=planned.framework,
+        framework_title=planned.framework_title,
+        label=planned.label,
+        spec=planned.spec,
+        version=case.info.version if case.info else None,
+        axes=case.axes,
+        seed=case.axes.seed,
+        devices=case.axes.devices,
+        global_batch_size=case.axes.samples_per_step,
+        standard=planned.standard,
+        outcome=ended.outcome if ended else "ok" if measured else "failed",
+        reason=ended.reason if ended else "" if measured else unmeasured,
+        log=ended.log if ended else None,
+        throughput=speed,
+        step_time_ms=step_times(case, by_epoch=protocol.percentiles_by_epoch),
+        first_step_seconds=median(p.warm.first_step_nanoseconds for p in processes) / 1e9
+        if processes
+        else None,
+        first_loss=first.first_loss if first else None,
+        peak_memory_bytes=most(p.peak_bytes for p in processes),
+        warmup_peak_memory_bytes=most(p.warm.warmup_peak_bytes for p in processes),
+        device_memory_bytes=device_memory(case),
+        synchronize_seconds=waiting(processes),
+        flops_per_sample=planned.flops_per_sample,
+        bandwidth=bandwidth(case, speed),
+        ceiling=ceiling(run, case),
+        peak_flops_per_second=highest,
+        data_sheet_flops_per_second=data_sheet(case),
+        mfu=mfu(case, speed.value, highest) if speed else None,
+        operator=operator(run, case, speed.value if speed else None),
+        calibration=case.calibration and record_of(Calibration, case.calibration),
+        warmup=WarmupSummary(
+            steps=1 + sum(count for count, _ in first.warmup_blocks), reason=first.warmup_reason
+        )
+        if first
+        else None,
+        ranks=ranks(case),
+        processes=len(processes),
+        rounds=len({(b.process, b.round) for p in processes for b in p.blocks}),
+        telemetry=telemetry(case),
+        energy=energy(case),
+        disturbances=[
+            Disturbed(kind=found.kind, host=found.host, share=found.share, text=found.text)
+            for found in examined.disturbances
+        ],
+        nodes=[record_of(NodeRecord, node) for node in case.nodes.values()],
+        differences=first.differences if first else [],
+        equal_work=case.equal_work and record_of(ProofRecord, case.equal_work),
+        batches=first.batches if first else None,
+        rounding=case.rounding and record_of(Rounding, case.rounding),
+        doubts=examined.doubts,
+        framework_info=case.info and record_of(FrameworkInfo, case.info),
+        environment=case.environment and record_of(EnvironmentRecord, case.environment),
+    )
+
+
+def most(values: Iterable[int | None]) -> int | None:
+    return max((value for value in values if value is not None), default=None)
+
+
+def ranks(case: CaseRecord) -> RankTimes | None:
+    """How ranks' times of the same block lie apart, by the median of blocks, and how often each was
+    the slowest; None where there is one alone.
+    """
+    blocks = [b for p in case.processes.values() for b in p.blocks if b.ranks]
+    if not blocks:
+        return None
+    times = [[sum(of_rank) for of_rank in block.ranks] for block in blocks]
+    slowest = [one.index(max(one)) for one in times]
+    count = case.axes.devices
+    return RankTimes(
+        spread=median(max(one) / min(one) - 1 for one in times),
+        slowest=[slowest.count(rank) / len(times) for rank in range(count)],
+    )
+
+
+def waiting(processes: Sequence[Process]) -> float | None:
+    """What `synchronize` takes where nothing is left to wait for: of processes the median."""
+    told = [p.warm.synchronize_nanoseconds for p in processes]
+    known = [value for value in told if value is not None]
+    return median(known) / 1e9 if known else None

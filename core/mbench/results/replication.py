@@ -1,0 +1,159 @@
+"""A ratio and its replications: whether earlier runs agree with it, what all of them say together,
+and what it would take to know more.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mbench import stats
+from mbench.contract.quantities import Count, Seconds
+from mbench.results.units import Relative
+from mbench.spec.adaptive import MORE_SETS
+from mbench.stats.student import quantile
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mbench.results.events import PastRatio
+    from mbench.spec.adaptive import Adaptive
+    from mbench.stats import Interval
+
+__all__ = ["EarlierRatio", "NextStep", "RatioOverRuns", "earlier_ratios", "next_step", "over_runs"]
+
+WIDTHS = (0.05, 0.03, 0.02, 0.01, 0.005)
+"""Half-widths that are worth a try, where none was asked for."""
+LONGEST_SECONDS = 30 * 24 * 3600.0
+LEEWAY = 1.1
+"""Of a budget: sets do not all take the same time."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EarlierRatio:
+    """What an earlier run of this machine said of the same two cases."""
+
+    run: str
+    """the run"""
+    started: str
+    """when it began: ISO 8601, UTC"""
+    ratio: float
+    """its ratio"""
+    low: float
+    """lower end of its 95 % interval"""
+    high: float
+    """upper end"""
+    process_pairs: Count
+    """pairs that its interval was built over"""
+    contradicts: bool
+    """its interval and this one have nothing in common"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RatioOverRuns:
+    """The ratio over several runs, each of which is one replicate."""
+
+    ratio: float
+    """the ratio"""
+    low: float | None
+    """lower end of its 95 % interval"""
+    high: float | None
+    """upper end"""
+    runs: Count
+    """how many runs they are"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NextStep:
+    """What it would take to know more."""
+
+    half_width: Relative | None
+    """half-width that the interval would have; null where pairs are lacking for any"""
+    seconds: Seconds
+    """about how long that would take"""
+    options: str
+    """the options that ask for it"""
+
+
+def earlier_ratios(interval: Interval, past: Sequence[PastRatio]) -> list[EarlierRatio]:
+    """Each of the `past` ratios, and whether its interval and this one exclude each other."""
+    if interval.low is None or interval.high is None:
+        return []
+    return [
+        EarlierRatio(
+            run=one.run,
+            started=one.started,
+            ratio=one.ratio,
+            low=one.low,
+            high=one.high,
+            process_pairs=one.process_pairs,
+            contradicts=one.high < interval.low or one.low > interval.high,
+        )
+        for one in past
+    ]
+
+
+def over_runs(interval: Interval, past: Sequence[PastRatio]) -> RatioOverRuns | None:
+    """The ratio over this run and those of the `past`; None where they are fewer than three.
+
+    What lasts for a whole run is in no run's interval, but it is in how far runs lie apart.
+    """
+    if interval.low is None or interval.high is None or len(past) + 1 < stats.FEWEST:
+        return None
+    errors = [error(interval.low, interval.high, interval.replicates)]
+    errors += [error(one.low, one.high, one.process_pairs) for one in past]
+    found = stats.geometric_interval(
+        [interval.value, *(one.ratio for one in past)],
+        within=stats.noise_within(errors, freedom=math.inf),
+    )
+    return RatioOverRuns(ratio=found.value, low=found.low, high=found.high, runs=found.replicates)
+
+
+def error(low: float, high: float, pairs: int) -> float:
+    """The variance of a run's logarithm, about as its own interval has it."""
+    reach = math.log(high / low) / 2
+    return (reach / quantile(max(1.0, pairs - 1.0), 0.5 + stats.CONFIDENCE / 2)) ** 2
+
+
+def next_step(
+    interval: Interval, *, protocol: Adaptive, set_seconds: float | None
+) -> NextStep | None:
+    """The half-width that could be had, in about how many seconds, by which options.
+
+    Where there are too few pairs for an interval, it is those that are lacking, and no width. None
+    where a set's duration is not known, where the width is what was asked for, and where it would
+    take too long for anybody.
+    """
+    if set_seconds is None:
+        return None
+    half_width = goal(interval.half_width, protocol.half_width_goal)
+    if interval.half_width is None:
+        sets = stats.FEWEST
+        options = f"--processes {sets}"
+    elif half_width is None:
+        return None
+    else:
+        pairs = stats.pairs_for(
+            interval, half_width=half_width, confidence=stats.STOPPED_CONFIDENCE
+        )
+        if pairs is None:
+            return None
+        sets = max(pairs, protocol.processes) + MORE_SETS
+        options = f"--until {100 * half_width:g}%"
+        if sets > protocol.most_processes:
+            options += f" --max-processes {sets}"
+    seconds = sets * set_seconds
+    if not 0 < seconds < LONGEST_SECONDS:
+        return None
+    budget = math.ceil(LEEWAY * seconds / 60) * 60
+    return NextStep(half_width=half_width, seconds=seconds, options=f"{options} --budget {budget}")
+
+
+def goal(half_width: float | None, asked: float | None) -> float | None:
+    """What was asked for and not reached; else the first width at most half as wide."""
+    if half_width is None:
+        return None
+    if asked is not None:
+        return asked if half_width > asked else None
+    return next((width for width in WIDTHS if width <= half_width / 2), None)
