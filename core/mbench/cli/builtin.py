@@ -51,7 +51,7 @@ COMMANDS = (
 )
 
 
-SHARED = ("generator", "given", "images", "operators", "workload")
+SHARED = ("branches", "generator", "given", "images", "operators", "workload")
 """Modules of `mbench.workloads` that have no models to measure, or more than can be listed."""
 
 

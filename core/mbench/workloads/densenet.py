@@ -14,7 +14,29 @@ from mbench.workloads.images import Convolution, ImageWorkload, Linear, Norm, wi
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["MODELS", "DenseNetConfig", "DenseNetWorkload"]
+__all__ = ["MODELS", "DenseLayer", "DenseNetConfig", "DenseNetWorkload", "Transition"]
+
+
+@dataclass(frozen=True)
+class DenseLayer:
+    """1x1 to `inner` channels, 3x3 to `growth`, which are added to the `inputs` that it takes."""
+
+    name: str
+    inputs: int
+    inner: int
+    growth: int
+
+
+@dataclass(frozen=True)
+class Transition:
+    """1x1 to half of the channels, and a mean of 2x2 pixels, which halves height and width."""
+
+    name: str
+    inputs: int
+
+    @property
+    def outputs(self) -> int:
+        return self.inputs // 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +55,24 @@ class DenseNetConfig:
     epsilon: float = 1e-5
     momentum: float = 0.1
 
+    def parts(self) -> Iterator[DenseLayer | Transition]:
+        """All between the first pooling and the last batch norm, named below "features"."""
+        channels, inner = self.stem, self.bottleneck * self.growth
+        for block, depth in enumerate(self.blocks, start=1):
+            if block > 1:
+                yield Transition(f"transition{block - 1}", channels)
+                channels //= 2
+            for layer in range(1, depth + 1):
+                name = f"denseblock{block}.denselayer{layer}"
+                yield DenseLayer(name, channels, inner, self.growth)
+                channels += self.growth
+
+    @property
+    def features(self) -> int:
+        """Channels before the classifier."""
+        *_, last = self.parts()
+        return last.inputs + self.growth  # a dense layer is the last part
+
     def without_dropout(self) -> DenseNetConfig:
         return self
 
@@ -48,23 +88,19 @@ class DenseNetWorkload(ImageWorkload):
         yield Convolution("features.conv0", 3, config.stem, 7, size * size)
         yield Norm("features.norm0", config.stem)
         size = windows(size, 3, stride=2, padding=1)
-        channels, inner = config.stem, config.bottleneck * config.growth
-        for block, depth in enumerate(config.blocks, start=1):
-            for layer in range(1, depth + 1):
-                at = f"features.denseblock{block}.denselayer{layer}"
-                yield Norm(f"{at}.norm1", channels)
-                yield Convolution(f"{at}.conv1", channels, inner, 1, size * size)
-                yield Norm(f"{at}.norm2", inner)
-                yield Convolution(f"{at}.conv2", inner, config.growth, 3, size * size)
-                channels += config.growth
-            if block < len(config.blocks):
-                at = f"features.transition{block}"
-                yield Norm(f"{at}.norm", channels)
-                yield Convolution(f"{at}.conv", channels, channels // 2, 1, size * size)
-                channels //= 2
+        for part in config.parts():
+            at = f"features.{part.name}"
+            if isinstance(part, Transition):
+                yield Norm(f"{at}.norm", part.inputs)
+                yield Convolution(f"{at}.conv", part.inputs, part.outputs, 1, size * size)
                 size //= 2
-        yield Norm("features.norm5", channels)
-        yield Linear("classifier", channels, config.classes)
+            else:
+                yield Norm(f"{at}.norm1", part.inputs)
+                yield Convolution(f"{at}.conv1", part.inputs, part.inner, 1, size * size)
+                yield Norm(f"{at}.norm2", part.inner)
+                yield Convolution(f"{at}.conv2", part.inner, part.growth, 3, size * size)
+        yield Norm("features.norm5", config.features)
+        yield Linear("classifier", config.features, config.classes)
 
 
 MODELS = {

@@ -11,16 +11,22 @@ import dataclasses
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from mbench.workloads.images import Convolution, ImageWorkload, Linear, Norm, windows
+from mbench.workloads.branches import Branch, Conv, Head, Mixed, Pool
+from mbench.workloads.images import Convolution, ImageWorkload, Linear, Norm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["AUXILIARY_WEIGHT", "MODELS", "GoogLeNetConfig", "GoogLeNetWorkload", "Mixed"]
+    from mbench.workloads.branches import Part
+
+    Layers = Iterator[Convolution | Norm | Linear]
+
+__all__ = ["AUXILIARY_SIDE", "AUXILIARY_WEIGHT", "HIDDEN", "MODELS", "GoogLeNetConfig",
+           "GoogLeNetWorkload", "auxiliary"]  # fmt: skip
 
 
 @dataclass(frozen=True)
-class Mixed:
+class Widths:
     """One inception module's channels: 1x1 alone, before and after both 3x3, after the pooling.
 
     `auxiliary` names the head that hangs on its output.
@@ -35,39 +41,75 @@ class Mixed:
     pooled: int
     auxiliary: str = ""
 
-    @property
-    def outputs(self) -> int:
-        return self.single + self.wide3 + self.wide5 + self.pooled
+    def module(self, inputs: int) -> Mixed:
+        branches = (
+            Branch((Conv("branch1", inputs, self.single),)),
+            twice("branch2", inputs, self.reduce3, self.wide3),
+            twice("branch3", inputs, self.reduce5, self.wide5),
+            Branch((Conv("branch4.1", inputs, self.pooled),), Pool(stride=1, padding=1)),
+        )
+        return Mixed(f"inception{self.name}", inputs, branches)
+
+
+def twice(name: str, inputs: int, inner: int, outputs: int) -> Branch:
+    """1x1, then 3x3."""
+    return Branch((Conv(f"{name}.0", inputs, inner), Conv(f"{name}.1", inner, outputs, 3)))
 
 
 MODULES = (
-    Mixed("3a", 64, 96, 128, 16, 32, 32),
-    Mixed("3b", 128, 128, 192, 32, 96, 64),
-    Mixed("4a", 192, 96, 208, 16, 48, 64, "aux1"),
-    Mixed("4b", 160, 112, 224, 24, 64, 64),
-    Mixed("4c", 128, 128, 256, 24, 64, 64),
-    Mixed("4d", 112, 144, 288, 32, 64, 64, "aux2"),
-    Mixed("4e", 256, 160, 320, 32, 128, 128),
-    Mixed("5a", 256, 160, 320, 32, 128, 128),
-    Mixed("5b", 384, 192, 384, 48, 128, 128),
+    Widths("3a", 64, 96, 128, 16, 32, 32),
+    Widths("3b", 128, 128, 192, 32, 96, 64),
+    Widths("4a", 192, 96, 208, 16, 48, 64, "aux1"),
+    Widths("4b", 160, 112, 224, 24, 64, 64),
+    Widths("4c", 128, 128, 256, 24, 64, 64),
+    Widths("4d", 112, 144, 288, 32, 64, 64, "aux2"),
+    Widths("4e", 256, 160, 320, 32, 128, 128),
+    Widths("5a", 256, 160, 320, 32, 128, 128),
+    Widths("5b", 384, 192, 384, 48, 128, 128),
 )
+POOLINGS = {"3a": 3, "4a": 3, "5a": 2}
+"""Sizes of the max poolings that come before modules."""
 AUXILIARY_WEIGHT = 0.3
 """Of each auxiliary head's cross entropy in the loss."""
 AUXILIARY_SIDE = 4
 """Regions per side over which an auxiliary head averages its pixels."""
+HIDDEN = 1024
+"""Outputs of the first linear layer of an auxiliary head."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class GoogLeNetConfig:
     """GoogLeNet has one size. Batch norm: epsilon 1e-3, 0.1 of each new statistic."""
 
-    modules: tuple[Mixed, ...] = MODULES
+    modules: tuple[Widths, ...] = MODULES
     dropout: float = 0.2
     auxiliary_dropout: float = 0.7
     classes: int = 1000
     image_size: int = 224
     epsilon: float = 1e-3
     momentum: float = 0.1
+
+    def parts(self) -> Iterator[Part]:
+        """All before the mean over pixels, dropout and the classifier."""
+        yield Conv("conv1", 3, 64, 7, stride=2)
+        yield Pool("maxpool1", ceil=True)
+        yield Conv("conv2", 64, 64)
+        yield Conv("conv3", 64, 192, 3)
+        inputs = 192
+        for widths in self.modules:
+            if widths.name in POOLINGS:
+                yield Pool(f"maxpool{widths.name}", POOLINGS[widths.name], ceil=True)
+            module = widths.module(inputs)
+            yield module
+            inputs = module.outputs
+            if widths.auxiliary:
+                yield Head(widths.auxiliary, f"{widths.auxiliary}_logits", inputs)
+
+    @property
+    def features(self) -> int:
+        """Channels before the classifier."""
+        last = self.modules[-1]
+        return last.single + last.wide3 + last.wide5 + last.pooled
 
     def without_dropout(self) -> GoogLeNetConfig:
         return dataclasses.replace(self, dropout=0.0, auxiliary_dropout=0.0)
@@ -91,44 +133,27 @@ class GoogLeNetWorkload(ImageWorkload):
         auxiliary = {f"aux{at}.fc2.weight": config.auxiliary_dropout for at in (1, 2)}
         return {"fc.weight": config.dropout, **auxiliary}
 
-    def layers(self) -> Iterator[Convolution | Norm | Linear]:
+    def layers(self) -> Layers:
         """Both auxiliary heads come after the last module."""
-        config = self.config
-        size = windows(config.image_size, 7, stride=2, padding=3)
-        yield from normed("conv1", 3, 64, 7, size)
-        size = windows(size, 3, stride=2, ceil=True)
-        yield from normed("conv2", 64, 64, 1, size)
-        yield from normed("conv3", 64, 192, 3, size)
-        inputs, heads = 192, []
-        for module in config.modules:
-            if module.name in ("3a", "4a"):
-                size = windows(size, 3, stride=2, ceil=True)
-            if module.name == "5a":
-                size = windows(size, 2, stride=2, ceil=True)
-            at = f"inception{module.name}"
-            yield from normed(f"{at}.branch1", inputs, module.single, 1, size)
-            yield from normed(f"{at}.branch2.0", inputs, module.reduce3, 1, size)
-            yield from normed(f"{at}.branch2.1", module.reduce3, module.wide3, 3, size)
-            yield from normed(f"{at}.branch3.0", inputs, module.reduce5, 1, size)
-            yield from normed(f"{at}.branch3.1", module.reduce5, module.wide5, 3, size)
-            yield from normed(f"{at}.branch4.1", inputs, module.pooled, 1, size)
-            inputs = module.outputs
-            if module.auxiliary:
-                heads.append((module.auxiliary, inputs))
-        for head, channels in heads:
-            yield from normed(f"{head}.conv", channels, 128, 1, AUXILIARY_SIDE, auxiliary=True)
-            features = 128 * AUXILIARY_SIDE**2
-            yield Linear(f"{head}.fc1", features, 1024, auxiliary=True)
-            yield Linear(f"{head}.fc2", 1024, config.classes, auxiliary=True)
-        yield Linear("fc", inputs, config.classes)
+        config, size, heads = self.config, self.config.image_size, []
+        for part in config.parts():
+            if isinstance(part, Head):
+                heads.append(part)
+            else:
+                yield from part.layers(size)
+            size = part.side(size)
+        for head in heads:
+            conv = auxiliary(head.inputs)
+            yield from conv.layers(AUXILIARY_SIDE, at=f"{head.name}.", auxiliary=True)
+            features = conv.outputs * AUXILIARY_SIDE**2
+            yield Linear(f"{head.name}.fc1", features, HIDDEN, auxiliary=True)
+            yield Linear(f"{head.name}.fc2", HIDDEN, config.classes, auxiliary=True)
+        yield Linear("fc", config.features, config.classes)
 
 
-def normed(
-    at: str, inputs: int, outputs: int, kernel: int, size: int, *, auxiliary: bool = False
-) -> Iterator[Convolution | Norm]:
-    """A convolution and its batch norm; `size` is the side of what it puts out."""
-    yield Convolution(f"{at}.conv", inputs, outputs, kernel, size * size, auxiliary=auxiliary)
-    yield Norm(f"{at}.bn", outputs, auxiliary=auxiliary)
+def auxiliary(inputs: int) -> Conv:
+    """The convolution of an auxiliary head, on AUXILIARY_SIDE pixels per side."""
+    return Conv("conv", inputs, 128)
 
 
 MODELS = {

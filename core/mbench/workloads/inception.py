@@ -12,19 +12,26 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from mbench.contract.compat import zipped
-from mbench.workloads.images import Convolution, ImageWorkload, Linear, Norm, windows
+from mbench.workloads.branches import Branch, Conv, Head, Mixed, Pool
+from mbench.workloads.images import Convolution, ImageWorkload, Linear, Norm
 from mbench.workloads.workload import Size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from mbench.workloads.branches import Part
+
     Layers = Iterator[Convolution | Norm | Linear]
 
-__all__ = ["AUXILIARY_WEIGHT", "MODELS", "InceptionConfig", "InceptionWorkload"]
+__all__ = ["AUXILIARY_FEATURES", "AUXILIARY_WEIGHT", "FEATURES", "MODELS", "InceptionConfig",
+           "InceptionWorkload", "auxiliary"]  # fmt: skip
 
 AUXILIARY_WEIGHT = 0.4
 """Of the auxiliary head's cross entropy in the loss."""
+FEATURES, AUXILIARY_FEATURES = 2048, 768
+"""Channels before the classifier and before that of the auxiliary head."""
 WIDE, TALL = (1, 7), (7, 1)
+HALVING = {"stride": 2, "padding": 0}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +47,29 @@ class InceptionConfig:
     image_size: int = 299
     epsilon: float = 1e-3
     momentum: float = 0.1
+
+    def parts(self) -> Iterator[Part]:
+        """All before the mean over pixels, dropout and the classifier."""
+        yield Conv("Conv2d_1a_3x3", 3, 32, 3, **HALVING)
+        yield Conv("Conv2d_2a_3x3", 32, 32, 3, padding=0)
+        yield Conv("Conv2d_2b_3x3", 32, 64, 3)
+        yield Pool("maxpool1")
+        yield Conv("Conv2d_3b_1x1", 64, 80)
+        yield Conv("Conv2d_4a_3x3", 80, 192, 3, padding=0)
+        yield Pool("maxpool2")
+        inputs = 192
+        for letter, pooled in zipped("bcd", self.pooled):
+            yield module_a(f"Mixed_5{letter}", inputs, pooled)
+            inputs = 224 + pooled
+        yield module_b("Mixed_6a", inputs)
+        inputs += 480
+        for letter, inner in zipped("bcde", self.factorized):
+            yield module_c(f"Mixed_6{letter}", inputs, inner)
+            inputs = 768
+        yield Head("AuxLogits", "aux_logits", inputs)
+        yield module_d("Mixed_7a", inputs)
+        yield module_e("Mixed_7b", 512 + inputs)
+        yield module_e("Mixed_7c", FEATURES)
 
     def without_dropout(self) -> InceptionConfig:
         return dataclasses.replace(self, dropout=0.0)
@@ -70,106 +100,145 @@ class InceptionWorkload(ImageWorkload):
         return {"fc.weight": self.config.dropout}
 
     def layers(self) -> Layers:
-        config = self.config
-        size = windows(config.image_size, 3, stride=2)
-        yield from normed("Conv2d_1a_3x3", 3, 32, 3, size)
-        size = windows(size, 3)
-        yield from normed("Conv2d_2a_3x3", 32, 32, 3, size)
-        yield from normed("Conv2d_2b_3x3", 32, 64, 3, size)
-        size = windows(size, 3, stride=2)
-        yield from normed("Conv2d_3b_1x1", 64, 80, 1, size)
-        size = windows(size, 3)
-        yield from normed("Conv2d_4a_3x3", 80, 192, 3, size)
-        size = windows(size, 3, stride=2)
-        inputs = 192
-        for letter, pooled in zipped("bcd", config.pooled):
-            yield from module_a(f"Mixed_5{letter}", inputs, pooled, size)
-            inputs = 224 + pooled
-        after = windows(size, 3, stride=2)
-        yield from module_b("Mixed_6a", inputs, size, after)
-        inputs, size = 480 + inputs, after
-        for letter, inner in zipped("bcde", config.factorized):
-            yield from module_c(f"Mixed_6{letter}", inputs, inner, size)
-        side = windows(size, 5, stride=3)
-        yield from normed("AuxLogits.conv0", inputs, 128, 1, side, auxiliary=True)
-        side = windows(side, 5)
-        yield from normed("AuxLogits.conv1", 128, 768, 5, side, auxiliary=True)
-        yield Linear("AuxLogits.fc", 768, config.classes, auxiliary=True)
-        after = windows(size, 3, stride=2)
-        yield from module_d("Mixed_7a", inputs, size, after)
-        inputs, size = 512 + inputs, after
-        for letter in "bc":
-            yield from module_e(f"Mixed_7{letter}", inputs, size)
-            inputs = 2048
-        yield Linear("fc", inputs, config.classes)
+        config, size = self.config, self.config.image_size
+        for part in config.parts():
+            if isinstance(part, Head):
+                yield from self.head(part, size)
+            else:
+                yield from part.layers(size)
+            size = part.side(size)
+        yield Linear("fc", FEATURES, config.classes)
+
+    def head(self, head: Head, size: int) -> Layers:
+        for part in auxiliary(head.inputs):
+            if isinstance(part, Conv):
+                yield from part.layers(size, at=f"{head.name}.", auxiliary=True)
+            size = part.side(size)
+        yield Linear(f"{head.name}.fc", AUXILIARY_FEATURES, self.config.classes, auxiliary=True)
 
 
-def normed(
-    at: str,
-    inputs: int,
-    outputs: int,
-    kernel: int | tuple[int, int],
-    size: int,
-    *,
-    auxiliary: bool = False,
-) -> Iterator[Convolution | Norm]:
-    """A convolution and its batch norm; `size` is the side of what it puts out."""
-    yield Convolution(f"{at}.conv", inputs, outputs, kernel, size * size, auxiliary=auxiliary)
-    yield Norm(f"{at}.bn", outputs, auxiliary=auxiliary)
+def auxiliary(inputs: int) -> tuple[Pool, Conv, Conv]:
+    """What the auxiliary head does before the mean over pixels and its classifier."""
+    return (
+        Pool(size=5, stride=3, mean=True),
+        Conv("conv0", inputs, 128),
+        Conv("conv1", 128, AUXILIARY_FEATURES, 5, padding=0),
+    )
 
 
-def module_a(at: str, inputs: int, pooled: int, size: int) -> Layers:
-    yield from normed(f"{at}.branch1x1", inputs, 64, 1, size)
-    yield from normed(f"{at}.branch5x5_1", inputs, 48, 1, size)
-    yield from normed(f"{at}.branch5x5_2", 48, 64, 5, size)
-    yield from normed(f"{at}.branch3x3dbl_1", inputs, 64, 1, size)
-    yield from normed(f"{at}.branch3x3dbl_2", 64, 96, 3, size)
-    yield from normed(f"{at}.branch3x3dbl_3", 96, 96, 3, size)
-    yield from normed(f"{at}.branch_pool", inputs, pooled, 1, size)
+def row(*convolutions: Conv) -> Branch:
+    return Branch(convolutions)
 
 
-def module_b(at: str, inputs: int, size: int, after: int) -> Layers:
-    """Strides of 2 from `size` to `after`; the third branch is a max pooling."""
-    yield from normed(f"{at}.branch3x3", inputs, 384, 3, after)
-    yield from normed(f"{at}.branch3x3dbl_1", inputs, 64, 1, size)
-    yield from normed(f"{at}.branch3x3dbl_2", 64, 96, 3, size)
-    yield from normed(f"{at}.branch3x3dbl_3", 96, 96, 3, after)
+def pooled(conv: Conv) -> Branch:
+    """After a mean of 3x3 pixels at stride 1."""
+    return Branch((conv,), Pool(stride=1, padding=1, mean=True))
 
 
-def module_c(at: str, inputs: int, inner: int, size: int) -> Layers:
-    yield from normed(f"{at}.branch1x1", inputs, 192, 1, size)
-    yield from normed(f"{at}.branch7x7_1", inputs, inner, 1, size)
-    yield from normed(f"{at}.branch7x7_2", inner, inner, WIDE, size)
-    yield from normed(f"{at}.branch7x7_3", inner, 192, TALL, size)
-    yield from normed(f"{at}.branch7x7dbl_1", inputs, inner, 1, size)
-    yield from normed(f"{at}.branch7x7dbl_2", inner, inner, TALL, size)
-    yield from normed(f"{at}.branch7x7dbl_3", inner, inner, WIDE, size)
-    yield from normed(f"{at}.branch7x7dbl_4", inner, inner, TALL, size)
-    yield from normed(f"{at}.branch7x7dbl_5", inner, 192, WIDE, size)
-    yield from normed(f"{at}.branch_pool", inputs, 192, 1, size)
+def module_a(name: str, inputs: int, outputs: int) -> Mixed:
+    """`outputs`: channels of the branch that begins with a pooling."""
+    return Mixed(
+        name,
+        inputs,
+        (
+            row(Conv("branch1x1", inputs, 64)),
+            row(Conv("branch5x5_1", inputs, 48), Conv("branch5x5_2", 48, 64, 5)),
+            row(
+                Conv("branch3x3dbl_1", inputs, 64),
+                Conv("branch3x3dbl_2", 64, 96, 3),
+                Conv("branch3x3dbl_3", 96, 96, 3),
+            ),
+            pooled(Conv("branch_pool", inputs, outputs)),
+        ),
+    )
 
 
-def module_d(at: str, inputs: int, size: int, after: int) -> Layers:
-    """Strides of 2 from `size` to `after`; the third branch is a max pooling."""
-    yield from normed(f"{at}.branch3x3_1", inputs, 192, 1, size)
-    yield from normed(f"{at}.branch3x3_2", 192, 320, 3, after)
-    yield from normed(f"{at}.branch7x7x3_1", inputs, 192, 1, size)
-    yield from normed(f"{at}.branch7x7x3_2", 192, 192, WIDE, size)
-    yield from normed(f"{at}.branch7x7x3_3", 192, 192, TALL, size)
-    yield from normed(f"{at}.branch7x7x3_4", 192, 192, 3, after)
+def module_b(name: str, inputs: int) -> Mixed:
+    """Halves the sides."""
+    return Mixed(
+        name,
+        inputs,
+        (
+            row(Conv("branch3x3", inputs, 384, 3, **HALVING)),
+            row(
+                Conv("branch3x3dbl_1", inputs, 64),
+                Conv("branch3x3dbl_2", 64, 96, 3),
+                Conv("branch3x3dbl_3", 96, 96, 3, **HALVING),
+            ),
+            Branch(pool=Pool()),
+        ),
+    )
 
 
-def module_e(at: str, inputs: int, size: int) -> Layers:
+def module_c(name: str, inputs: int, inner: int) -> Mixed:
+    """7x7 as 1x7 and 7x1, with `inner` channels between."""
+    return Mixed(
+        name,
+        inputs,
+        (
+            row(Conv("branch1x1", inputs, 192)),
+            row(
+                Conv("branch7x7_1", inputs, inner),
+                Conv("branch7x7_2", inner, inner, WIDE),
+                Conv("branch7x7_3", inner, 192, TALL),
+            ),
+            row(
+                Conv("branch7x7dbl_1", inputs, inner),
+                Conv("branch7x7dbl_2", inner, inner, TALL),
+                Conv("branch7x7dbl_3", inner, inner, WIDE),
+                Conv("branch7x7dbl_4", inner, inner, TALL),
+                Conv("branch7x7dbl_5", inner, 192, WIDE),
+            ),
+            pooled(Conv("branch_pool", inputs, 192)),
+        ),
+    )
+
+
+def module_d(name: str, inputs: int) -> Mixed:
+    """Halves the sides."""
+    return Mixed(
+        name,
+        inputs,
+        (
+            row(
+                Conv("branch3x3_1", inputs, 192),
+                Conv("branch3x3_2", 192, 320, 3, **HALVING),
+            ),
+            row(
+                Conv("branch7x7x3_1", inputs, 192),
+                Conv("branch7x7x3_2", 192, 192, WIDE),
+                Conv("branch7x7x3_3", 192, 192, TALL),
+                Conv("branch7x7x3_4", 192, 192, 3, **HALVING),
+            ),
+            Branch(pool=Pool()),
+        ),
+    )
+
+
+def module_e(name: str, inputs: int) -> Mixed:
     """Two branches end in a 1x3 and a 3x1 convolution side by side."""
-    yield from normed(f"{at}.branch1x1", inputs, 320, 1, size)
-    yield from normed(f"{at}.branch3x3_1", inputs, 384, 1, size)
-    yield from normed(f"{at}.branch3x3_2a", 384, 384, (1, 3), size)
-    yield from normed(f"{at}.branch3x3_2b", 384, 384, (3, 1), size)
-    yield from normed(f"{at}.branch3x3dbl_1", inputs, 448, 1, size)
-    yield from normed(f"{at}.branch3x3dbl_2", 448, 384, 3, size)
-    yield from normed(f"{at}.branch3x3dbl_3a", 384, 384, (1, 3), size)
-    yield from normed(f"{at}.branch3x3dbl_3b", 384, 384, (3, 1), size)
-    yield from normed(f"{at}.branch_pool", inputs, 192, 1, size)
+    return Mixed(
+        name,
+        inputs,
+        (
+            row(Conv("branch1x1", inputs, 320)),
+            Branch(
+                (Conv("branch3x3_1", inputs, 384),),
+                ends=(
+                    Conv("branch3x3_2a", 384, 384, (1, 3)),
+                    Conv("branch3x3_2b", 384, 384, (3, 1)),
+                ),
+            ),
+            Branch(
+                (Conv("branch3x3dbl_1", inputs, 448), Conv("branch3x3dbl_2", 448, 384, 3)),
+                ends=(
+                    Conv("branch3x3dbl_3a", 384, 384, (1, 3)),
+                    Conv("branch3x3dbl_3b", 384, 384, (3, 1)),
+                ),
+            ),
+            pooled(Conv("branch_pool", inputs, 192)),
+        ),
+    )
 
 
 MODELS = {

@@ -6,10 +6,12 @@ Reference implementation: torchvision.models.mnasnet.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mbench.workloads.images import Convolution, ImageWorkload, Linear, Norm, windows
+from mbench.workloads.mobilenet import InvertedResidual
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,6 +72,20 @@ class MnasNetConfig:
             for stack in STACKS
         )
 
+    def stages(self) -> Iterator[list[InvertedResidual]]:
+        """The blocks of each stack. In torchvision eight layers come before the first."""
+        inputs = self.separable
+        for number, stack in enumerate(self.stacks, start=8):
+            stage = []
+            for block in range(stack.repeats):
+                stride, inner = 1 if block else stack.stride, inputs * stack.expansion
+                name = f"layers.{number}.{block}.layers"
+                stage.append(
+                    InvertedResidual(name, inputs, inner, stack.outputs, stack.kernel, stride)
+                )
+                inputs = stack.outputs
+            yield stage
+
     def without_dropout(self) -> MnasNetConfig:
         return dataclasses.replace(self, dropout=0.0)
 
@@ -101,31 +117,27 @@ class MnasNetWorkload(ImageWorkload):
         yield Convolution("layers.6", stem, separable, 1, size * size)
         yield Norm("layers.7", separable)
         inputs = separable
-        for number, stack in enumerate(config.stacks, start=8):
-            for block in range(stack.repeats):
-                stride = stack.stride if block == 0 else 1
-                after = windows(size, stack.kernel, stride=stride, padding=stack.kernel // 2)
-                yield from inverted_residual(
-                    f"layers.{number}.{block}.layers", inputs, stack, size * size, after * after
-                )
-                inputs, size = stack.outputs, after
+        for block in itertools.chain.from_iterable(config.stages()):
+            after = windows(size, block.kernel, stride=block.stride, padding=block.kernel // 2)
+            yield from inverted_residual(block, size * size, after * after)
+            inputs, size = block.outputs, after
         yield Convolution("layers.14", inputs, LAST, 1, size * size)
         yield Norm("layers.15", LAST)
         yield Linear("classifier.1", LAST, config.classes)
 
 
 def inverted_residual(
-    at: str, inputs: int, stack: Stack, before: int, after: int
+    block: InvertedResidual, before: int, after: int
 ) -> Iterator[Convolution | Norm]:
-    """1x1 to more channels, a depthwise convolution, 1x1 to fewer, without ReLU at the end."""
-    inner = inputs * stack.expansion
-    yield Convolution(f"{at}.0", inputs, inner, 1, before)
+    """Without ReLU at the end. `before` and `after` are pixels of its input and of its output."""
+    at, inner = block.name, block.inner
+    yield Convolution(f"{at}.0", block.inputs, inner, 1, before)
     yield Norm(f"{at}.1", inner)
-    yield Convolution(f"{at}.3", inner, inner, stack.kernel, after, groups=inner)
+    yield Convolution(f"{at}.3", inner, inner, block.kernel, after, groups=inner)
     yield Norm(f"{at}.4", inner)
-    yield Convolution(f"{at}.6", inner, stack.outputs, 1, after)
+    yield Convolution(f"{at}.6", inner, block.outputs, 1, after)
     # A small gain before a sum keeps activations near 1 at any depth.
-    yield Norm(f"{at}.7", stack.outputs, 0.25 if inputs == stack.outputs else 1.0)
+    yield Norm(f"{at}.7", block.outputs, 0.25 if block.inputs == block.outputs else 1.0)
 
 
 MODELS = {

@@ -14,7 +14,29 @@ from mbench.workloads.images import Convolution, ImageWorkload, Linear, Norm, Op
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["MODELS", "MobileNetConfig", "MobileNetWorkload", "Stack"]
+__all__ = ["MODELS", "InvertedResidual", "MobileNetConfig", "MobileNetWorkload", "Stack"]
+
+
+@dataclass(frozen=True)
+class InvertedResidual:
+    """1x1 to `inner` channels, a depthwise convolution, 1x1 to `outputs`."""
+
+    name: str
+    inputs: int
+    inner: int
+    outputs: int
+    kernel: int
+    stride: int
+
+    @property
+    def expands(self) -> bool:
+        """Whether there are to be more channels within; MobileNetV2 has no first 1x1 else."""
+        return self.inner > self.inputs
+
+    @property
+    def summed(self) -> bool:
+        """Whether its input is added to what it puts out, which has the same shape then."""
+        return self.stride == 1 and self.inputs == self.outputs
 
 
 @dataclass(frozen=True)
@@ -48,6 +70,21 @@ class MobileNetConfig:
     epsilon: float = 1e-5
     momentum: float = 0.1
 
+    def blocks(self) -> Iterator[InvertedResidual]:
+        """Numbered from 1: the first convolution is "features.0"."""
+        inputs, number = self.stem, 1
+        for stack in self.stacks:
+            for block in range(stack.repeats):
+                stride, inner = 1 if block else stack.stride, inputs * stack.expansion
+                name = f"features.{number}.conv"
+                yield InvertedResidual(name, inputs, inner, stack.outputs, 3, stride)
+                inputs, number = stack.outputs, number + 1
+
+    @property
+    def last_name(self) -> str:
+        """Of the last convolution, which comes after all blocks."""
+        return f"features.{1 + sum(stack.repeats for stack in self.stacks)}"
+
     def without_dropout(self) -> MobileNetConfig:
         return dataclasses.replace(self, dropout=0.0)
 
@@ -65,18 +102,17 @@ class MobileNetWorkload(ImageWorkload):
         config = self.config
         made, inputs = Operations(batch_size), config.stem
         side = made.convolution(3, config.image_size, inputs, 3, stride=2, norm=True, relu=True)
-        for stack in config.stacks:
-            for block in range(stack.repeats):
-                stride, inner = 1 if block else stack.stride, inputs * stack.expansion
-                if stack.expansion > 1:
-                    made.convolution(inputs, side, inner, 1, norm=True, relu=True)
-                side = made.convolution(
-                    inner, side, inner, 3, stride=stride, groups=inner, norm=True, relu=True
-                )
-                made.convolution(inner, side, stack.outputs, 1, norm=True)
-                if stride == 1 and inputs == stack.outputs:
-                    made.sum(inputs, side)
-                inputs = stack.outputs
+        for block in config.blocks():
+            inner = block.inner
+            if block.expands:
+                made.convolution(block.inputs, side, inner, 1, norm=True, relu=True)
+            side = made.convolution(
+                inner, side, inner, 3, stride=block.stride, groups=inner, norm=True, relu=True
+            )
+            made.convolution(inner, side, block.outputs, 1, norm=True)
+            if block.summed:
+                made.sum(block.inputs, side)
+            inputs = block.outputs
         made.convolution(inputs, side, config.last, 1, norm=True, relu=True)
         made.found.append(f"op:mean_pool/{batch_size}x{config.last}x{side}x{side}")
         made.classifier((config.last, config.classes), mode=mode)
@@ -87,35 +123,30 @@ class MobileNetWorkload(ImageWorkload):
         size = windows(config.image_size, 3, stride=2, padding=1)
         yield Convolution("features.0.0", 3, config.stem, 3, size * size)
         yield Norm("features.0.1", config.stem)
-        inputs, number = config.stem, 1
-        for stack in config.stacks:
-            for block in range(stack.repeats):
-                stride = stack.stride if block == 0 else 1
-                after = windows(size, 3, stride=stride, padding=1)
-                yield from inverted_residual(
-                    f"features.{number}.conv", inputs, stack, stride, size * size, after * after
-                )
-                inputs, size, number = stack.outputs, after, number + 1
-        yield Convolution(f"features.{number}.0", inputs, config.last, 1, size * size)
-        yield Norm(f"features.{number}.1", config.last)
+        inputs = config.stem
+        for block in config.blocks():
+            after = windows(size, 3, stride=block.stride, padding=1)
+            yield from inverted_residual(block, size * size, after * after)
+            inputs, size = block.outputs, after
+        yield Convolution(f"{config.last_name}.0", inputs, config.last, 1, size * size)
+        yield Norm(f"{config.last_name}.1", config.last)
         yield Linear("classifier.1", config.last, config.classes)
 
 
 def inverted_residual(
-    at: str, inputs: int, stack: Stack, stride: int, before: int, after: int
+    block: InvertedResidual, before: int, after: int
 ) -> Iterator[Convolution | Norm]:
-    """1x1 to more channels if there are to be more, depthwise 3x3, 1x1 to fewer."""
-    inner, number = inputs * stack.expansion, 0
-    if stack.expansion > 1:
-        yield Convolution(f"{at}.0.0", inputs, inner, 1, before)
+    """`before` and `after` are pixels of its input and of its output."""
+    at, inner, number = block.name, block.inner, 0
+    if block.expands:
+        yield Convolution(f"{at}.0.0", block.inputs, inner, 1, before)
         yield Norm(f"{at}.0.1", inner)
         number = 1
     yield Convolution(f"{at}.{number}.0", inner, inner, 3, after, groups=inner)
     yield Norm(f"{at}.{number}.1", inner)
-    yield Convolution(f"{at}.{number + 1}", inner, stack.outputs, 1, after)
+    yield Convolution(f"{at}.{number + 1}", inner, block.outputs, 1, after)
     # A small gain before a sum keeps activations near 1 at any depth.
-    summed = stride == 1 and inputs == stack.outputs
-    yield Norm(f"{at}.{number + 2}", stack.outputs, 0.25 if summed else 1.0)
+    yield Norm(f"{at}.{number + 2}", block.outputs, 0.25 if block.summed else 1.0)
 
 
 MODELS = {

@@ -15,7 +15,25 @@ from mbench.workloads.images import Convolution, ImageWorkload, Linear, Norm, wi
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["MODELS", "ShuffleNetConfig", "ShuffleNetWorkload"]
+__all__ = ["MODELS", "ShuffleNetConfig", "ShuffleNetWorkload", "Unit"]
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A block whose halves put out `half` channels each.
+
+    With a stride of 2 both halves take all `inputs`, of stride 1 only the second does anything.
+    """
+
+    name: str
+    inputs: int
+    half: int
+    stride: int
+
+    @property
+    def taken(self) -> int:
+        """Channels that the second branch takes."""
+        return self.inputs if self.stride > 1 else self.half
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +52,13 @@ class ShuffleNetConfig:
     epsilon: float = 1e-5
     momentum: float = 0.1
 
+    def units(self) -> Iterator[Unit]:
+        inputs = self.stem
+        for stage, (blocks, width) in enumerate(zipped(self.blocks, self.widths), start=2):
+            for block in range(blocks):
+                yield Unit(f"stage{stage}.{block}", inputs, width // 2, 1 if block else 2)
+                inputs = width
+
     def without_dropout(self) -> ShuffleNetConfig:
         return self
 
@@ -49,24 +74,22 @@ class ShuffleNetWorkload(ImageWorkload):
         yield Convolution("conv1.0", 3, config.stem, 3, size * size)
         yield Norm("conv1.1", config.stem)
         size = windows(size, 3, stride=2, padding=1)
-        inputs = config.stem
-        for stage, (blocks, width) in enumerate(zipped(config.blocks, config.widths), start=2):
-            for block in range(blocks):
-                after = size if block else windows(size, 3, stride=2, padding=1)
-                at, half = f"stage{stage}.{block}", width // 2
-                if block == 0:
-                    yield Convolution(f"{at}.branch1.0", inputs, inputs, 3, after**2, inputs)
-                    yield Norm(f"{at}.branch1.1", inputs)
-                    yield Convolution(f"{at}.branch1.2", inputs, half, 1, after**2)
-                    yield Norm(f"{at}.branch1.3", half)
-                yield Convolution(f"{at}.branch2.0", half if block else inputs, half, 1, size**2)
-                yield Norm(f"{at}.branch2.1", half)
-                yield Convolution(f"{at}.branch2.3", half, half, 3, after**2, half)
-                yield Norm(f"{at}.branch2.4", half)
-                yield Convolution(f"{at}.branch2.5", half, half, 1, after**2)
-                yield Norm(f"{at}.branch2.6", half)
-                inputs, size = width, after
-        yield Convolution("conv5.0", inputs, config.last, 1, size * size)
+        for unit in config.units():
+            after = windows(size, 3, stride=unit.stride, padding=1)
+            at, inputs, half = unit.name, unit.inputs, unit.half
+            if unit.stride > 1:
+                yield Convolution(f"{at}.branch1.0", inputs, inputs, 3, after**2, inputs)
+                yield Norm(f"{at}.branch1.1", inputs)
+                yield Convolution(f"{at}.branch1.2", inputs, half, 1, after**2)
+                yield Norm(f"{at}.branch1.3", half)
+            yield Convolution(f"{at}.branch2.0", unit.taken, half, 1, size**2)
+            yield Norm(f"{at}.branch2.1", half)
+            yield Convolution(f"{at}.branch2.3", half, half, 3, after**2, half)
+            yield Norm(f"{at}.branch2.4", half)
+            yield Convolution(f"{at}.branch2.5", half, half, 1, after**2)
+            yield Norm(f"{at}.branch2.6", half)
+            size = after
+        yield Convolution("conv5.0", config.widths[-1], config.last, 1, size * size)
         yield Norm("conv5.1", config.last)
         yield Linear("fc", config.last, config.classes)
 

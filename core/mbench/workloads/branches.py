@@ -1,0 +1,143 @@
+"""Networks whose modules are branches side by side: the plan by which GoogLeNet and Inception are
+built in every framework.
+
+Each part takes what the one before it puts out. A model file makes the framework's own layers of
+them, named as here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mbench.workloads.images import Convolution, Norm, windows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["Branch", "Conv", "Head", "Mixed", "Part", "Pool"]
+
+
+@dataclass(frozen=True)
+class Conv:
+    """A convolution "conv" without bias, its batch norm "bn" and a ReLU.
+
+    `kernel` is height and width, or one number for both. `padding` is of zeros on every side; by
+    default it is half the kernel, which at stride 1 keeps height and width.
+    """
+
+    name: str
+    inputs: int
+    outputs: int
+    kernel: int | tuple[int, int] = 1
+    stride: int = 1
+    padding: int | None = None
+
+    @property
+    def sides(self) -> tuple[int, int]:
+        """Height and width of the kernel."""
+        return (self.kernel, self.kernel) if isinstance(self.kernel, int) else self.kernel
+
+    @property
+    def margins(self) -> tuple[int, int]:
+        """Zeros above and below, and on the left and the right."""
+        high, wide = self.sides
+        return (high // 2, wide // 2) if self.padding is None else (self.padding, self.padding)
+
+    def side(self, size: int) -> int:
+        """Of the output, for an input with sides of `size` pixels."""
+        return windows(size, self.sides[0], stride=self.stride, padding=self.margins[0])
+
+    def layers(
+        self, size: int, *, at: str = "", auxiliary: bool = False
+    ) -> Iterator[Convolution | Norm]:
+        """Its tensors' layers, for an input with sides of `size` pixels."""
+        name, pixels = f"{at}{self.name}", self.side(size) ** 2
+        yield Convolution(
+            f"{name}.conv", self.inputs, self.outputs, self.kernel, pixels, auxiliary=auxiliary
+        )
+        yield Norm(f"{name}.bn", self.outputs, auxiliary=auxiliary)
+
+
+@dataclass(frozen=True)
+class Pool:
+    """A pooling by maximum or, with `mean`, by average, in which zeros of the padding count.
+
+    `ceil` lets the last window jut out.
+    """
+
+    name: str = "pool"
+    size: int = 3
+    stride: int = 2
+    padding: int = 0
+    ceil: bool = False
+    mean: bool = False
+
+    def side(self, size: int) -> int:
+        return windows(size, self.size, stride=self.stride, padding=self.padding, ceil=self.ceil)
+
+    def layers(self, size: int) -> Iterator[Convolution | Norm]:
+        return iter(())
+
+
+@dataclass(frozen=True)
+class Branch:
+    """A pooling, if any, then convolutions in a row, of whose output `ends` take a copy each."""
+
+    convolutions: tuple[Conv, ...] = ()
+    pool: Pool | None = None
+    ends: tuple[Conv, ...] = ()
+
+    def outputs(self, inputs: int) -> int:
+        """Channels, of all ends together."""
+        last = self.ends or self.convolutions[-1:]
+        return sum(conv.outputs for conv in last) if last else inputs
+
+    def side(self, size: int) -> int:
+        for part in (self.pool, *self.convolutions):
+            size = size if part is None else part.side(size)
+        return size
+
+
+@dataclass(frozen=True)
+class Mixed:
+    """Branches that all take the same input; their outputs are concatenated in this order."""
+
+    name: str
+    inputs: int
+    branches: tuple[Branch, ...]
+
+    @property
+    def outputs(self) -> int:
+        return sum(branch.outputs(self.inputs) for branch in self.branches)
+
+    def side(self, size: int) -> int:
+        return self.branches[0].side(size)
+
+    def layers(self, size: int) -> Iterator[Convolution | Norm]:
+        for branch in self.branches:
+            side = size if branch.pool is None else branch.pool.side(size)
+            for conv in branch.convolutions:
+                yield from conv.layers(side, at=f"{self.name}.")
+                side = conv.side(side)
+            for conv in branch.ends:
+                yield from conv.layers(side, at=f"{self.name}.")
+
+
+@dataclass(frozen=True)
+class Head:
+    """An auxiliary classifier, which takes what the part before it puts out, and works in training
+    only. `output` names its logits.
+    """
+
+    name: str
+    output: str
+    inputs: int
+
+    def side(self, size: int) -> int:
+        """Of what the next part takes, which is what the head takes, too."""
+        return size
+
+
+if TYPE_CHECKING:
+    Part = Conv | Pool | Mixed | Head
