@@ -49,7 +49,8 @@ def test_a_model_file_stands_alone_and_has_its_functions(file):
     assert FUNCTIONS.get(file.parts[-4], usual) <= set(bound(tree))
     documented = ast.get_docstring(tree)
     assert documented is not None
-    assert "Shapes:" in documented
+    own = any(isinstance(node, ast.FunctionDef) for node in ast.walk(tree))
+    assert "Shapes:" in documented or not own
 
 
 def bound(tree):

@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from mbench.sdk.networks import net as networks
 from mbench.sdk.regions import shares
 from mbench.sdk.tensors import Native
 from mbench_jax.precision import wide
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
 Array = jax.Array
 Tensors = dict[str, Array]
 
-__all__ = ["SCANNED", "UNFUSED_ATTENTION", "Array", "Net", "Tensors", "cross_entropy", "flatten",
-           "max_pool", "mean_pool", "regions"]  # fmt: skip
+__all__ = ["SCANNED", "UNFUSED_ATTENTION", "Array", "Net", "Tensors", "cross_entropy"]
 
 SCANNED = "each layer is a lax.scan over its steps; the inputs' products come before it"
 UNFUSED_ATTENTION = "attention is two matrix products around a softmax, not one fused kernel"
@@ -33,11 +33,12 @@ PIXELS = ("NHWC", "HWIO", "NHWC")
 
 
 @dataclass(frozen=True)
-class Net:
+class Net(networks.Net[Array]):
     """A model, and in a copy of it what a pass through it reads and leaves."""
 
+    channels = -1
+
     config: Any
-    """The workload's. Its `epsilon`, and the `momentum` of new statistics, are the norms'."""
     params: Tensors = field(default_factory=dict)
     stats: Tensors = field(default_factory=dict)
     """Running statistics. Training leaves new ones."""
@@ -53,7 +54,6 @@ class Net:
     def tensor(
         self, name: str, shape: Sequence[int], axes: Sequence[int] = (), *, trainable: bool = True
     ) -> Array:
-        """Of that shape; `axes` are the canonical ones in the order that it has here."""
         if self.outlines is not None:
             outline = jax.ShapeDtypeStruct(tuple(shape), jnp.float32)
             self.outlines[name] = Native(outline, trainable, axes)
@@ -64,33 +64,30 @@ class Net:
         """In the type of products."""
         return [array.astype(self.products) for array in arrays]
 
-    def conv(
+    def convolved(
         self,
         name: str,
         x: Array,
         outputs: int,
-        kernel: int | tuple[int, int] = 1,
-        *,
-        stride: int = 1,
-        padding: int | None = None,
-        groups: int = 1,
-        bias: bool = False,
+        sides: tuple[int, int],
+        margins: tuple[int, int],
+        stride: int,
+        groups: int,
+        bias: bool,
     ) -> Array:
-        """Padded by `padding` zeros on every side; where none are named, by half its kernel."""
-        sides = (kernel, kernel) if isinstance(kernel, int) else kernel
-        margins = [(m, m) for m in (s // 2 if padding is None else padding for s in sides)]
+        padding = [(margin, margin) for margin in margins]
         shape = (*sides, x.shape[-1] // groups, outputs)
         x, weight = self.cast(x, self.tensor(f"{name}.weight", shape, (2, 3, 1, 0)))
         if self.counted:
-            x, margins = jnp.pad(x, ((0, 0), *margins, (0, 0))), [(0, 0), (0, 0)]
+            x, padding = jnp.pad(x, ((0, 0), *padding, (0, 0))), [(0, 0), (0, 0)]
         steps = (stride, stride)
         x = lax.conv_general_dilated(
-            x, weight, steps, margins, dimension_numbers=PIXELS, feature_group_count=groups
+            x, weight, steps, padding, dimension_numbers=PIXELS, feature_group_count=groups
         )
         return x + self.tensor(f"{name}.bias", (outputs,)).astype(x.dtype) if bias else x
 
     def norm(self, name: str, x: Array) -> Array:
-        """Batch norm over all but the last axis, in float32 at least."""
+        """In float32 at least."""
         shape, own = x.shape[-1:], wide(x)
         weight, bias = (wide(self.tensor(f"{name}.{leaf}", shape)) for leaf in ("weight", "bias"))
         names = f"{name}.running_mean", f"{name}.running_var"
@@ -105,29 +102,20 @@ class Net:
         scale = weight * lax.rsqrt(variance + self.config.epsilon)
         return (own * scale + (bias - mean * scale)).astype(x.dtype)
 
-    def normed(self, conv: str, norm: str, x: Array, *shape: Any, **settings: int) -> Array:
-        """A convolution and its batch norm, by their names."""
-        return self.norm(norm, self.conv(conv, x, *shape, **settings))
-
-    def conv_bn(self, name: str, x: Array, *shape: Any, **settings: int) -> Array:
-        """A convolution "conv", its batch norm "bn" and a ReLU."""
-        return jax.nn.relu(self.normed(f"{name}.conv", f"{name}.bn", x, *shape, **settings))
-
     def layer_norm(self, name: str, x: Array) -> Array:
-        """Over the last axis, in float32 at least."""
+        """In float32 at least."""
         shape, own = x.shape[-1:], wide(x)
         weight, bias = (wide(self.tensor(f"{name}.{leaf}", shape)) for leaf in ("weight", "bias"))
         scale = lax.rsqrt(own.var(-1, keepdims=True) + self.config.epsilon)
         return ((own - own.mean(-1, keepdims=True)) * scale * weight + bias).astype(x.dtype)
 
     def linear(self, name: str, x: Array, outputs: int, *, axes: Sequence[int] = (1, 0)) -> Array:
-        """Its weight is (in, out) here, and canonically (out, in) unless `axes` are ()."""
+        """Its weight is (in, out) here."""
         weight = self.tensor(f"{name}.weight", (x.shape[-1], outputs), axes)
         x, weight, bias = self.cast(x, weight, self.tensor(f"{name}.bias", (outputs,)))
         return x @ weight + bias
 
     def embedding(self, name: str, rows: int, width: int) -> Array:
-        """The table (rows, width)."""
         (table,) = self.cast(self.tensor(f"{name}.weight", (rows, width)))
         return table
 
@@ -140,12 +128,86 @@ class Net:
     def attention(
         self, query: Array, key: Array, value: Array, rate: float, *, causal: bool = False
     ) -> Array:
-        """Of (B, L, heads, D). JAX's own has no dropout, and rounds its softmax to float32."""
+        """By hand: JAX's own has no dropout, and rounds its softmax to float32."""
         scores = jnp.einsum("blhd,bmhd->bhlm", query / math.sqrt(query.shape[-1]), key)
         if causal:
             scores = jnp.where(jnp.tri(*scores.shape[-2:], dtype=bool), scores, -jnp.inf)
         chances = self.dropout(jax.nn.softmax(wide(scores)).astype(query.dtype), rate)
         return jnp.einsum("bhlm,bmhd->blhd", chances, value)
+
+    def relu(self, x: Array) -> Array:
+        return jax.nn.relu(x)
+
+    def relu6(self, x: Array) -> Array:
+        return jax.nn.relu6(x)
+
+    def tanh(self, x: Array) -> Array:
+        return jnp.tanh(x)
+
+    def gelu(self, x: Array) -> Array:
+        return jax.nn.gelu(x, approximate=False)
+
+    def tanh_gelu(self, x: Array) -> Array:
+        return jax.nn.gelu(x, approximate=True)
+
+    def sum(self, x: Array, y: Array) -> Array:
+        return x + y
+
+    def joined(self, *parts: Array) -> Array:
+        return jnp.concatenate(parts, axis=-1)
+
+    def halves(self, x: Array) -> Sequence[Array]:
+        return jnp.split(x, 2, axis=-1)
+
+    def interleaved(self, x: Array, y: Array) -> Array:
+        return jnp.stack((x, y), axis=-1).reshape(*x.shape[:3], -1)
+
+    def max_pool(
+        self, x: Array, size: int, *, stride: int = 2, padding: int = 0, ceil: bool = False
+    ) -> Array:
+        """At stride 2 the last window juts out by one pixel or not at all."""
+        juts = ceil and (x.shape[1] + 2 * padding - size) % stride > 0
+        return window(x, -jnp.inf, lax.max, size, stride, (padding, padding + juts))
+
+    def mean_pool(self, x: Array, size: int, *, stride: int = 2, padding: int = 0) -> Array:
+        return window(x, 0.0, lax.add, size, stride, (padding, padding)) / size**2
+
+    def regions(self, x: Array, count: int) -> Array:
+        if x.shape[1] == count:
+            return x
+        parts = jnp.asarray(shares(x.shape[1], count), x.dtype)  # (count, H)
+        return jnp.einsum("bhwc,ih,jw->bijc", x, parts, parts)
+
+    def pixels(self, x: Array) -> Array:
+        return x.mean((1, 2))
+
+    def flat(self, x: Array) -> Array:
+        return x.transpose(0, 3, 1, 2).reshape(len(x), -1)
+
+    def reshaped(self, x: Array, *shape: int) -> Array:
+        return x.reshape(shape)
+
+    def rows(self, table: Array, ids: Array) -> Array:
+        return table[ids]
+
+    def first_rows(self, table: Array, count: int) -> Array:
+        return table[:count]
+
+    def first_position(self, x: Array) -> Array:
+        return x[:, 0]
+
+    def positions(self, x: Array, chosen: Array) -> Array:
+        return jnp.take_along_axis(x, chosen[..., None], axis=1)
+
+    def thirds(self, x: Array) -> Sequence[Array]:
+        return jnp.split(x, 3, axis=-1)
+
+    def scores(self, x: Array, table: Array) -> Array:
+        return x @ table.T
+
+    def biased(self, x: Array, name: str) -> Array:
+        (bias,) = self.cast(self.tensor(name, x.shape[-1:]))
+        return x + bias
 
     def lstm(self, name: str, x: Array, number: int) -> Array:
         """(L, B, in) -> (L, B, H): one layer of the config's `hidden`, which has a number."""
@@ -179,37 +241,11 @@ def states(recurrent: Array, gates: Array) -> Array:
     return lax.scan(cell, (start, start), gates)[1]
 
 
-def max_pool(
-    x: Array, size: int, *, stride: int = 2, padding: int = 0, ceil: bool = False
-) -> Array:
-    """`ceil` lets the last window jut out. At stride 2 it does so by one pixel or not at all."""
-    juts = ceil and (x.shape[1] + 2 * padding - size) % stride > 0
-    return window(x, -jnp.inf, lax.max, size, stride, (padding, padding + juts))
-
-
-def mean_pool(x: Array, size: int, *, stride: int, padding: int = 0) -> Array:
-    """Zeros around the image count."""
-    return window(x, 0.0, lax.add, size, stride, (padding, padding)) / size**2
-
-
 def window(
     x: Array, start: float, over: Callable, size: int, stride: int, margin: tuple[int, int]
 ) -> Array:
     margins = ((0, 0), margin, margin, (0, 0))
     return lax.reduce_window(x, start, over, (1, size, size, 1), (1, stride, stride, 1), margins)
-
-
-def regions(x: Array, count: int) -> Array:
-    """(B, H, W, C) -> (B, count, count, C): means over as many regions per side."""
-    if x.shape[1] == count:
-        return x
-    parts = jnp.asarray(shares(x.shape[1], count), x.dtype)  # (count, H)
-    return jnp.einsum("bhwc,ih,jw->bijc", x, parts, parts)
-
-
-def flatten(x: Array) -> Array:
-    """(B, H, W, C) -> (B, C * H * W): the order in which PyTorch's linear layers take pixels."""
-    return x.transpose(0, 3, 1, 2).reshape(len(x), -1)
 
 
 def cross_entropy(logits: Array, labels: Array) -> Array:

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
+from mbench.sdk.networks import net as networks
 from mbench.sdk.regions import shares
 from mbench.sdk.tensors import Native
+from mbench.workloads.images import windows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -41,12 +43,11 @@ class Shape:
     shape: tuple[int, ...]
 
 
-class Net:
+class Net(networks.Net[Value]):
     """A graph in the making: each layer adds its nodes, and names the tensors that it needs."""
 
     def __init__(self, config: Any, batch: Mapping[str, np.ndarray]) -> None:
         self.config = config
-        """The workload's. Its `epsilon` is the norms'."""
         self.batch = {name: Value(name, array.shape) for name, array in batch.items()}
         self.types = {name: TYPES[wide(array).name] for name, array in batch.items()}
         self.nodes: list[Any] = []
@@ -100,7 +101,6 @@ class Net:
     def tensor(
         self, name: str, shape: Sequence[int], axes: Sequence[int] = (), *, trainable: bool = True
     ) -> Value:
-        """Of that shape; `axes` are the canonical ones in the order that it has here."""
         self.natives[name] = Native(Shape(tuple(shape)), trainable, axes)
         return Value(name, tuple(shape))
 
@@ -109,30 +109,17 @@ class Net:
         self.constants[name] = np.array(array, kind)
         return Value(name, self.constants[name].shape)
 
-    def relu(self, x: Value) -> Value:
-        return self.add("Relu", x)
-
-    def relu6(self, x: Value) -> Value:
-        return self.add("Clip", x, self.constant(0, "float32"), self.constant(6, "float32"))
-
-    def sum(self, x: Value, y: Value) -> Value:
-        return self.add("Add", x, y)
-
-    def conv(
+    def convolved(
         self,
         name: str,
         x: Value,
         outputs: int,
-        kernel: int | tuple[int, int] = 1,
-        *,
-        stride: int = 1,
-        padding: int | None = None,
-        groups: int = 1,
-        bias: bool = False,
+        sides: tuple[int, int],
+        margins: tuple[int, int],
+        stride: int,
+        groups: int,
+        bias: bool,
     ) -> Value:
-        """Padded by `padding` zeros on every side; where none are named, by half its kernel."""
-        sides = (kernel, kernel) if isinstance(kernel, int) else kernel
-        margins = [s // 2 if padding is None else padding for s in sides]
         tensors = [self.tensor(f"{name}.weight", (outputs, x.shape[1] // groups, *sides))]
         if bias:
             tensors.append(self.tensor(f"{name}.bias", (outputs,)))
@@ -144,56 +131,85 @@ class Net:
         )  # fmt: skip
 
     def norm(self, name: str, x: Value) -> Value:
-        """Batch norm by running statistics."""
+        """By running statistics."""
         shape = x.shape[1:2]
         tensors = [self.tensor(f"{name}.{leaf}", shape) for leaf in ("weight", "bias")]
         for leaf in ("running_mean", "running_var"):
             tensors.append(self.tensor(f"{name}.{leaf}", shape, trainable=False))
         return self.add("BatchNormalization", x, *tensors, epsilon=self.config.epsilon)
 
-    def normed(self, conv: str, norm: str, x: Value, *shape: Any, **settings: int) -> Value:
-        """A convolution and its batch norm, by their names."""
-        return self.norm(norm, self.conv(conv, x, *shape, **settings))
-
     def layer_norm(self, name: str, x: Value) -> Value:
         tensors = [self.tensor(f"{name}.{leaf}", x.shape[-1:]) for leaf in ("weight", "bias")]
         return self.add("LayerNormalization", x, *tensors, axis=-1, epsilon=self.config.epsilon)
 
-    def linear(self, name: str, x: Value, outputs: int) -> Value:
+    def linear(self, name: str, x: Value, outputs: int, *, axes: Sequence[int] = (1, 0)) -> Value:
         """Of (B, C) one node, of more axes two, whose weight is (in, out)."""
         shape = (*x.shape[:-1], outputs)
-        if len(x.shape) == 2:
+        if len(x.shape) == 2 and axes:
             weight = self.tensor(f"{name}.weight", (outputs, x.shape[-1]))
             bias = self.tensor(f"{name}.bias", (outputs,))
             return self.add("Gemm", x, weight, bias, shape=shape, transB=1)
-        weight = self.tensor(f"{name}.weight", (x.shape[-1], outputs), (1, 0))
-        product = self.add("MatMul", x, weight, shape=shape)
-        return self.sum(product, self.tensor(f"{name}.bias", (outputs,)))
+        weight = self.tensor(f"{name}.weight", (x.shape[-1], outputs), axes)
+        return self.biased(self.add("MatMul", x, weight, shape=shape), f"{name}.bias")
+
+    def embedding(self, name: str, rows: int, width: int) -> Value:
+        return self.tensor(f"{name}.weight", (rows, width))
+
+    def attention(
+        self, query: Value, key: Value, value: Value, rate: float, *, causal: bool = False
+    ) -> Value:
+        if causal:
+            raise NotImplementedError
+        size, length, heads, width = query.shape
+        query, value = (self.transposed(one, 0, 2, 1, 3) for one in (query, value))
+        key = self.transposed(key, 0, 2, 3, 1)
+        scores = self.add("MatMul", query, key, shape=(size, heads, length, length))
+        scores = self.add("Mul", scores, self.constant(1 / math.sqrt(width), "float32"))
+        chances = self.add("Softmax", scores, axis=-1)
+        return self.transposed(self.add("MatMul", chances, value, shape=query.shape), 0, 2, 1, 3)
+
+    def relu(self, x: Value) -> Value:
+        return self.add("Relu", x)
+
+    def relu6(self, x: Value) -> Value:
+        return self.add("Clip", x, self.constant(0, "float32"), self.constant(6, "float32"))
+
+    def tanh(self, x: Value) -> Value:
+        return self.add("Tanh", x)
+
+    def gelu(self, x: Value) -> Value:
+        return self.add("Gelu", x, approximate="none")
+
+    def sum(self, x: Value, y: Value) -> Value:
+        return self.add("Add", x, y)
+
+    def joined(self, *parts: Value) -> Value:
+        channels = sum(part.shape[1] for part in parts)
+        shape = (parts[0].shape[0], channels, *parts[0].shape[2:])
+        return self.add("Concat", *parts, shape=shape, axis=1)
 
     def pool(
-        self, kind: str, x: Value, size: int, *, stride: int = 2, padding: int = 0,
-        ceil: bool = False, **settings: int,
+        self, kind: str, x: Value, size: int, stride: int, padding: int, *, ceil: bool = False,
+        **settings: int,
     ) -> Value:  # fmt: skip
-        """`ceil` lets the last window jut out, unless it would begin beyond the image."""
-
-        def count(pixels: int) -> int:
-            gaps = (pixels + 2 * padding - size + (stride - 1) * ceil) // stride
-            return gaps + 1 - (ceil and gaps * stride >= pixels + padding)
-
+        shape = (
+            windows(pixels, size, stride=stride, padding=padding, ceil=ceil)
+            for pixels in x.shape[2:]
+        )
         return self.add(
-            kind, x, shape=(*x.shape[:2], *map(count, x.shape[2:])), kernel_shape=[size, size],
+            kind, x, shape=(*x.shape[:2], *shape), kernel_shape=[size, size],
             pads=[padding] * 4, strides=[stride, stride], ceil_mode=int(ceil), **settings,
         )  # fmt: skip
 
-    def max_pool(self, x: Value, size: int, **settings: Any) -> Value:
-        return self.pool("MaxPool", x, size, **settings)
+    def max_pool(
+        self, x: Value, size: int, *, stride: int = 2, padding: int = 0, ceil: bool = False
+    ) -> Value:
+        return self.pool("MaxPool", x, size, stride, padding, ceil=ceil)
 
-    def mean_pool(self, x: Value, size: int, **settings: Any) -> Value:
-        """Zeros around the image count."""
-        return self.pool("AveragePool", x, size, count_include_pad=1, **settings)
+    def mean_pool(self, x: Value, size: int, *, stride: int = 2, padding: int = 0) -> Value:
+        return self.pool("AveragePool", x, size, stride, padding, count_include_pad=1)
 
     def regions(self, x: Value, count: int) -> Value:
-        """(B, C, H, W) -> (B, C, count, count): means over as many regions per side."""
         side = x.shape[2]
         if side == count:
             return x
@@ -202,24 +218,38 @@ class Net:
         x = self.add("MatMul", rows, x, shape=(*x.shape[:2], count, side))
         return self.add("MatMul", x, columns, shape=(*x.shape[:3], count))
 
-    def mean(self, x: Value) -> Value:
-        """(B, C, H, W) -> (B, C)."""
-        return self.flatten(self.add("GlobalAveragePool", x, shape=(*x.shape[:2], 1, 1)))
+    def pixels(self, x: Value) -> Value:
+        return self.flat(self.add("GlobalAveragePool", x, shape=(*x.shape[:2], 1, 1)))
 
-    def flatten(self, x: Value) -> Value:
+    def flat(self, x: Value) -> Value:
         return self.add("Flatten", x, shape=(x.shape[0], math.prod(x.shape[1:])))
-
-    def joined(self, *parts: Value) -> Value:
-        """Along channels."""
-        channels = sum(part.shape[1] for part in parts)
-        shape = (parts[0].shape[0], channels, *parts[0].shape[2:])
-        return self.add("Concat", *parts, shape=shape, axis=1)
 
     def reshaped(self, x: Value, *shape: int) -> Value:
         return self.add("Reshape", x, self.constant(shape), shape=shape)
 
     def transposed(self, x: Value, *axes: int) -> Value:
         return self.add("Transpose", x, shape=[x.shape[at] for at in axes], perm=axes)
+
+    def rows(self, table: Value, ids: Value) -> Value:
+        return self.add("Gather", table, ids, shape=(*ids.shape, *table.shape[1:]), axis=0)
+
+    def first_rows(self, table: Value, count: int) -> Value:
+        return self.rows(table, self.constant(range(count)))
+
+    def first_position(self, x: Value) -> Value:
+        return self.add("Gather", x, self.constant(0), shape=(x.shape[0], *x.shape[2:]), axis=1)
+
+    def positions(self, x: Value, chosen: Value) -> Value:
+        places = self.add("Unsqueeze", chosen, self.constant([2]), shape=(*chosen.shape, 1))
+        shape = (*chosen.shape, x.shape[-1])
+        return self.add("GatherND", x, places, shape=shape, batch_dims=1)
+
+    def scores(self, x: Value, table: Value) -> Value:
+        turned = self.transposed(table, 1, 0)  # a constant, so done once
+        return self.add("MatMul", x, turned, shape=(*x.shape[:-1], table.shape[0]))
+
+    def biased(self, x: Value, name: str) -> Value:
+        return self.sum(x, self.tensor(name, x.shape[-1:]))
 
 
 def wide(array: np.ndarray) -> np.dtype[Any]:

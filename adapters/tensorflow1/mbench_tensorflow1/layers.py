@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import tensorflow as tf
 
 from mbench.contract.compat import zipped
+from mbench.sdk.networks import net as networks
 from mbench.sdk.regions import shares
 from mbench_tensorflow1.parameters import Store, Tensor
 
@@ -21,18 +22,22 @@ if TYPE_CHECKING:
 
     Tensors = dict[str, tf.Tensor]
 
-__all__ = ["Net", "cross_entropy", "flatten", "max_pool", "mean_of_pixels", "mean_pool",
-           "regions"]  # fmt: skip
+__all__ = ["UNFUSED_ATTENTION", "Net", "cross_entropy"]
+
+UNFUSED_ATTENTION = "attention is two matrix products around a softmax, not one fused kernel"
 
 tf.enable_v2_tensorshape()  # in which a dimension is a number
 
 
 @dataclass
-class Net:
+class Net(networks.Net[tf.Tensor]):
     """A model, and what a pass through it leaves."""
 
+    channels = -1
+    heads = True
+    """They have variables in inference, too, where they are no outputs, and are not run."""
+
     config: Any
-    """The workload's. Its `epsilon`, and the `momentum` of new statistics, are the norms'."""
     dtype: str = "float32"
     training: bool = False
     store: Store | None = None
@@ -46,7 +51,6 @@ class Net:
     def tensor(
         self, name: str, shape: Sequence[int], axes: Sequence[int] = (), *, trainable: bool = True
     ) -> tf.Variable:
-        """Of that shape; `axes` are the canonical ones in the order that it has here."""
         if name not in self.natives:
             zeros = tf.zeros_initializer()  # values are loaded
             variable = tf.get_variable(
@@ -55,27 +59,21 @@ class Net:
             self.natives[name] = Tensor(variable, trainable, tuple(axes), self.store)
         return self.natives[name].tensor
 
-    def conv(
+    def convolved(
         self,
         name: str,
         x: tf.Tensor,
         outputs: int,
-        kernel: int | tuple[int, int] = 1,
-        *,
-        stride: int = 1,
-        padding: int | None = None,
-        groups: int = 1,
-        bias: bool = False,
+        sides: tuple[int, int],
+        margins: tuple[int, int],
+        stride: int,
+        groups: int,
+        bias: bool,
     ) -> tf.Tensor:
-        """Padded by `padding` zeros on every side; where none are named, by half its kernel.
-
-        By half a kernel at stride 1 is TensorFlow's "SAME"; at stride 2 that would pad one side
+        """By half a kernel at stride 1 is TensorFlow's "SAME"; at stride 2 that would pad one side
         more than the other.
         """
-        sides = (kernel, kernel) if isinstance(kernel, int) else kernel
-        halves = [side // 2 for side in sides]
-        margins = halves if padding is None else [padding, padding]
-        same = stride == 1 and margins == halves
+        same = stride == 1 and margins == (sides[0] // 2, sides[1] // 2)
         shape = (*sides, x.shape[-1] // groups, outputs)
         weight = self.tensor(f"{name}.weight", shape, (2, 3, 1, 0))
         if any(margins) and not same:
@@ -84,7 +82,6 @@ class Net:
         return tf.nn.bias_add(x, self.tensor(f"{name}.bias", (outputs,))) if bias else x
 
     def norm(self, name: str, x: tf.Tensor) -> tf.Tensor:
-        """Batch norm over all but the last axis."""
         shape, config = x.shape[-1:], self.config
         weight, bias = (self.tensor(f"{name}.{leaf}", shape) for leaf in ("weight", "bias"))
         mean, variance = (
@@ -131,16 +128,8 @@ class Net:
     def _average(self, running: tf.Variable, found: tf.Tensor) -> None:
         self.updates.append(running.assign_sub((running - found) * self.config.momentum))
 
-    def normed(self, conv: str, norm: str, x: tf.Tensor, *shape: Any, **settings: Any) -> tf.Tensor:
-        """A convolution and its batch norm, by their names."""
-        return self.norm(norm, self.conv(conv, x, *shape, **settings))
-
-    def conv_bn(self, name: str, x: tf.Tensor, *shape: Any, **settings: Any) -> tf.Tensor:
-        """A convolution "conv", its batch norm "bn" and a ReLU."""
-        return tf.nn.relu(self.normed(f"{name}.conv", f"{name}.bn", x, *shape, **settings))
-
     def layer_norm(self, name: str, x: tf.Tensor) -> tf.Tensor:
-        """Over the last axis, composed as tf.contrib.layers.layer_norm is."""
+        """Composed as tf.contrib.layers.layer_norm is."""
         shape = x.shape[-1:]
         weight, bias = (self.tensor(f"{name}.{leaf}", shape) for leaf in ("weight", "bias"))
         mean, variance = tf.nn.moments(x, [-1], keep_dims=True)
@@ -149,14 +138,13 @@ class Net:
     def linear(
         self, name: str, x: tf.Tensor, outputs: int, *, axes: Sequence[int] = (1, 0)
     ) -> tf.Tensor:
-        """Its weight is (in, out) here, and canonically (out, in) unless `axes` are ()."""
+        """Its weight is (in, out) here."""
         weight = self.tensor(f"{name}.weight", (x.shape[-1], outputs), axes)
         bias = self.tensor(f"{name}.bias", (outputs,))
         rows = tf.reshape(x, (-1, x.shape[-1]))
         return tf.reshape(tf.nn.bias_add(tf.matmul(rows, weight), bias), (*x.shape[:-1], outputs))
 
     def embedding(self, name: str, rows: int, width: int) -> tf.Variable:
-        """The table (rows, width)."""
         return self.tensor(f"{name}.weight", (rows, width))
 
     def dropout(self, x: tf.Tensor, rate: float) -> tf.Tensor:
@@ -171,7 +159,6 @@ class Net:
         *,
         causal: bool = False,
     ) -> tf.Tensor:
-        """Of (B, L, heads, D)."""
         query, key, value = (tf.transpose(part, (0, 2, 1, 3)) for part in (query, key, value))
         query = query * (1 / math.sqrt(query.shape[-1]))
         scores = tf.matmul(query, key, transpose_b=True)  # (B, heads, L, L)
@@ -180,6 +167,94 @@ class Net:
             scores = scores + (1 - past) * scores.dtype.min / 2
         chances = self.dropout(tf.nn.softmax(scores), rate)
         return tf.transpose(tf.matmul(chances, value), (0, 2, 1, 3))
+
+    def relu(self, x: tf.Tensor) -> tf.Tensor:
+        return tf.nn.relu(x)
+
+    def relu6(self, x: tf.Tensor) -> tf.Tensor:
+        return tf.nn.relu6(x)
+
+    def tanh(self, x: tf.Tensor) -> tf.Tensor:
+        return tf.tanh(x)
+
+    def gelu(self, x: tf.Tensor) -> tf.Tensor:
+        """By hand: TensorFlow 1 has none."""
+        return 0.5 * x * (1.0 + tf.erf(x / math.sqrt(2)))
+
+    def tanh_gelu(self, x: tf.Tensor) -> tf.Tensor:
+        """As in GPT-2's code."""
+        return 0.5 * x * (1 + tf.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * tf.pow(x, 3))))
+
+    def sum(self, x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
+        return x + y
+
+    def joined(self, *parts: tf.Tensor) -> tf.Tensor:
+        return tf.concat(parts, axis=-1)
+
+    def halves(self, x: tf.Tensor) -> Sequence[tf.Tensor]:
+        return tf.split(x, 2, axis=-1)
+
+    def interleaved(self, x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
+        return tf.reshape(tf.stack((x, y), axis=-1), (*x.shape[:3], 2 * x.shape[-1]))
+
+    def max_pool(
+        self, x: tf.Tensor, size: int, *, stride: int = 2, padding: int = 0, ceil: bool = False
+    ) -> tf.Tensor:
+        """Of square images that come out of a ReLU: padding with 0 stands for padding with -inf.
+
+        At stride 2 the last window juts out by one pixel or not at all, and one pixel is what
+        "SAME" adds, behind the last.
+        """
+        x = padded(x, padding)
+        juts = ceil and (x.shape[1] - size) % stride > 0
+        return tf.nn.max_pool2d(x, size, stride, "SAME" if juts else "VALID")
+
+    def mean_pool(self, x: tf.Tensor, size: int, *, stride: int = 2, padding: int = 0) -> tf.Tensor:
+        return tf.nn.avg_pool2d(padded(x, padding), size, stride, "VALID")
+
+    def regions(self, x: tf.Tensor, count: int) -> tf.Tensor:
+        if x.shape[1] == x.shape[2] == count:
+            return x
+        parts = tf.constant(shares(x.shape[1], count), x.dtype)  # (count, H)
+        rows = tf.tensordot(parts, x, [[1], [1]])  # (count, B, W, C)
+        both = tf.tensordot(parts, rows, [[1], [2]])  # (count of columns, count of rows, B, C)
+        return tf.transpose(both, (2, 1, 0, 3))
+
+    def pixels(self, x: tf.Tensor) -> tf.Tensor:
+        return tf.reduce_mean(x, [1, 2])
+
+    def flat(self, x: tf.Tensor) -> tf.Tensor:
+        return tf.reshape(tf.transpose(x, (0, 3, 1, 2)), (x.shape[0], -1))
+
+    def reshaped(self, x: tf.Tensor, *shape: int) -> tf.Tensor:
+        return tf.reshape(x, shape)
+
+    def rows(self, table: tf.Variable, ids: tf.Tensor) -> tf.Tensor:
+        return tf.gather(table, ids)
+
+    def first_rows(self, table: tf.Variable, count: int) -> tf.Tensor:
+        return table[:count]
+
+    def first_position(self, x: tf.Tensor) -> tf.Tensor:
+        return x[:, 0]
+
+    def positions(self, x: tf.Tensor, chosen: tf.Tensor) -> tf.Tensor:
+        """Gathered from the positions of all samples in a row, as in BERT's code."""
+        batch, length, hidden = x.shape
+        first = tf.range(0, batch * length, length, chosen.dtype)[:, None]
+        found = tf.gather(tf.reshape(x, (-1, hidden)), tf.reshape(chosen + first, (-1,)))
+        return tf.reshape(found, (*chosen.shape, hidden))
+
+    def thirds(self, x: tf.Tensor) -> Sequence[tf.Tensor]:
+        return tf.split(x, 3, axis=-1)
+
+    def scores(self, x: tf.Tensor, table: tf.Variable) -> tf.Tensor:
+        rows = tf.reshape(x, (-1, x.shape[-1]))
+        found = tf.matmul(rows, table, transpose_b=True)
+        return tf.reshape(found, (*x.shape[:-1], table.shape[0]))
+
+    def biased(self, x: tf.Tensor, name: str) -> tf.Tensor:
+        return tf.nn.bias_add(x, self.tensor(name, x.shape[-1:]))
 
 
 def convolved(
@@ -197,47 +272,10 @@ def convolved(
     return tf.concat(parts, axis=-1)
 
 
-def max_pool(
-    x: tf.Tensor, size: int, *, stride: int = 2, padding: int = 0, ceil: bool = False
-) -> tf.Tensor:
-    """Of square images that come out of a ReLU: padding with 0 stands for padding with -inf.
-
-    `ceil` lets the last window jut out. At stride 2 it does so by one pixel or not at all, and one
-    pixel is what "SAME" adds, behind the last.
-    """
-    if padding:
-        margin = (padding, padding)
-        x = tf.pad(x, ((0, 0), margin, margin, (0, 0)))
-    juts = ceil and (x.shape[1] - size) % stride > 0
-    return tf.nn.max_pool2d(x, size, stride, "SAME" if juts else "VALID")
-
-
-def mean_pool(x: tf.Tensor, size: int, *, stride: int, padding: int = 0) -> tf.Tensor:
-    """Zeros around the image count."""
-    if padding:
-        margin = (padding, padding)
-        x = tf.pad(x, ((0, 0), margin, margin, (0, 0)))
-    return tf.nn.avg_pool2d(x, size, stride, "VALID")
-
-
-def regions(x: tf.Tensor, count: int) -> tf.Tensor:
-    """(B, H, W, C) -> (B, count, count, C): means over as many regions per side."""
-    if x.shape[1] == x.shape[2] == count:
-        return x
-    parts = tf.constant(shares(x.shape[1], count), x.dtype)  # (count, H)
-    rows = tf.tensordot(parts, x, [[1], [1]])  # (count, B, W, C)
-    both = tf.tensordot(parts, rows, [[1], [2]])  # (count of columns, count of rows, B, C)
-    return tf.transpose(both, (2, 1, 0, 3))
-
-
-def mean_of_pixels(x: tf.Tensor) -> tf.Tensor:
-    """(B, H, W, C) -> (B, C)."""
-    return tf.reduce_mean(x, [1, 2])
-
-
-def flatten(x: tf.Tensor) -> tf.Tensor:
-    """(B, H, W, C) -> (B, C * H * W): the order in which PyTorch's linear layers take pixels."""
-    return tf.reshape(tf.transpose(x, (0, 3, 1, 2)), (x.shape[0], -1))
+def padded(x: tf.Tensor, margin: int) -> tf.Tensor:
+    """With that many zeros on every side."""
+    sides = (margin, margin)
+    return tf.pad(x, ((0, 0), sides, sides, (0, 0))) if margin else x
 
 
 def cross_entropy(logits: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import optax
 from mbench_jax import images
 from mbench_jax.layers import Net
-from mbench_jax.models import bert, resnet
+from mbench_jax.models import resnet
 from mbench_jax.optimizer import RULES, clip
 
 
@@ -108,7 +108,7 @@ class TestLies(LiesAreCaught):
         follow(benchmark, monkeypatch, replace(benchmark.update.spec, clip_norm=None))
 
     def tanh_gelu(self, benchmark, monkeypatch):
-        monkeypatch.setattr(bert, "gelu", partial(jax.nn.gelu, approximate=True))
+        monkeypatch.setattr(Net, "gelu", Net.tanh_gelu)
 
     def first_positions(self, benchmark, monkeypatch):
         positions = benchmark.batch["masked_positions"]

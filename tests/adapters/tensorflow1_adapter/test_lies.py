@@ -48,8 +48,8 @@ LIES = {
     ),
     "pads_one_side_more": (
         "resnet18", "inference", "layers.py",
-        "same = stride == 1 and margins == halves",
-        "same = margins == halves",
+        "same = stride == 1 and margins ==",
+        "same = margins ==",
         "outputs", ["output logits"],
     ),
     "wrong_epsilon": (
@@ -71,15 +71,15 @@ LIES = {
         "updates", ["running_var", "running statistics most"],
     ),
     "tanh_gelu": (
-        "bert-base", "inference", "models/bert.py",
+        "bert-base", "inference", "layers.py",
         "return 0.5 * x * (1.0 + tf.erf(x / math.sqrt(2)))",
         "return 0.5 * x * (1.0 + tf.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))",
         "outputs", ["output", "an epsilon or an approximation"],
     ),
     "first_positions": (
-        "bert-base", "inference", "models/bert.py",
-        "tf.reshape(positions + first, (-1,))",
-        "tf.reshape(tf.range(positions.shape[1], dtype=positions.dtype) + first, (-1,))",
+        "bert-base", "inference", "layers.py",
+        "tf.reshape(chosen + first, (-1,))",
+        "tf.reshape(tf.range(chosen.shape[1], dtype=chosen.dtype) + first, (-1,))",
         "outputs", ["output mlm_logits", "nsp_logits right"],
     ),
     "no_clipping": (

@@ -77,7 +77,7 @@ def cross_entropy(net: Net, name: str, logits: Array, labels: Array) -> Array:
 
 def max_pool(net: Net, name: str, x: Array) -> Array:
     kind = net.config
-    return layers.max_pool(x, kind.kernel, stride=kind.stride, padding=kind.padding)
+    return net.max_pool(x, kind.kernel, stride=kind.stride, padding=kind.padding)
 
 
 def embedding(net: Net, name: str, tokens: Array) -> Array:

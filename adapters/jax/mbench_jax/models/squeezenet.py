@@ -1,38 +1,8 @@
-"""SqueezeNet; names as in torchvision's.
-
-Shapes: B batch, H W pixels, C channels, K classes.
-"""
+"""SqueezeNet."""
 
 from __future__ import annotations
 
-import jax.numpy as jnp
-from jax.nn import relu
-
-from mbench_jax.images import DIFFERENCES, loss
-from mbench_jax.layers import Array, Net, Tensors, max_pool
+from mbench.sdk.networks.squeezenet import forward
+from mbench_jax.images import DIFFERENCES, build, loss
 
 __all__ = ["DIFFERENCES", "build", "forward", "loss"]
-
-build = Net
-
-
-def forward(net: Net, batch: Tensors) -> Tensors:
-    """images (B, H, W, 3) -> logits (B, K)."""
-    config = net.config
-
-    def conv(name: str, x: Array, *shape: int, **settings: int) -> Array:
-        return relu(net.conv(name, x, *shape, bias=True, **settings))
-
-    x = conv("features.0", batch["images"], config.stem, config.kernel, stride=2, padding=0)
-    number = 3
-    for group in config.groups:
-        x = max_pool(x, 3, ceil=True)
-        for fire in group:
-            at = f"features.{number}"
-            x = conv(f"{at}.squeeze", x, fire.squeeze)
-            expanded = [conv(f"{at}.expand{k}x{k}", x, fire.expand, k) for k in (1, 3)]
-            x = jnp.concatenate(expanded, axis=-1)
-            number += 1
-        number += 1  # the pooling
-    x = conv("classifier.1", net.dropout(x, config.dropout), config.classes)
-    return {"logits": x.mean((1, 2))}

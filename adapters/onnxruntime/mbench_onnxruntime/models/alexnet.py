@@ -1,32 +1,5 @@
-"""AlexNet; names as in torchvision's.
+"""AlexNet."""
 
-Shapes: B batch, H W pixels, C channels, K classes.
-"""
-
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from mbench.workloads.alexnet import POOLED
-
-if TYPE_CHECKING:
-    from mbench_onnxruntime.layers import Net, Value
+from mbench.sdk.networks.alexnet import forward
 
 __all__ = ["forward"]
-
-
-def forward(net: Net, batch: dict[str, Value]) -> dict[str, Value]:
-    """images (B, 3, H, W) -> logits (B, K)."""
-    config, x = net.config, batch["images"]
-
-    def conv(number: int, x: Value, *shape: int, **settings: int) -> Value:
-        return net.relu(net.conv(f"features.{number}", x, *shape, bias=True, **settings))
-
-    first, second, third, fourth, fifth = config.widths
-    x = net.max_pool(conv(0, x, first, 11, stride=4, padding=2), 3)
-    x = net.max_pool(conv(3, x, second, 5), 3)
-    x = conv(8, conv(6, x, third, 3), fourth, 3)
-    x = net.flatten(net.regions(net.max_pool(conv(10, x, fifth, 3), 3), POOLED))
-    for number in (1, 4):
-        x = net.relu(net.linear(f"classifier.{number}", x, config.hidden))
-    return {"logits": net.linear("classifier.6", x, config.classes)}

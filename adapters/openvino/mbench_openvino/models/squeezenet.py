@@ -1,33 +1,5 @@
-"""SqueezeNet; names as in torchvision's.
+"""SqueezeNet."""
 
-Shapes: B batch, H W pixels, C channels, K classes.
-"""
-
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from mbench_openvino.layers import Net, Value
+from mbench.sdk.networks.squeezenet import forward
 
 __all__ = ["forward"]
-
-
-def forward(net: Net, batch: dict[str, Value]) -> dict[str, Value]:
-    """images (B, 3, H, W) -> logits (B, K)."""
-    config = net.config
-
-    def conv(name: str, x: Value, *shape: int, **settings: int) -> Value:
-        return net.relu(net.conv(name, x, *shape, bias=True, **settings))
-
-    x = conv("features.0", batch["images"], config.stem, config.kernel, stride=2, padding=0)
-    number = 3
-    for group in config.groups:
-        x = net.max_pool(x, 3, ceil=True)
-        for fire in group:
-            at = f"features.{number}"
-            x = conv(f"{at}.squeeze", x, fire.squeeze)
-            x = net.joined(*(conv(f"{at}.expand{k}x{k}", x, fire.expand, k) for k in (1, 3)))
-            number += 1
-        number += 1  # the pooling
-    return {"logits": net.mean(conv("classifier.1", x, config.classes))}

@@ -1,0 +1,209 @@
+"""What a framework must offer so that the models of this package run on it.
+
+Shapes: B batch, C channels, H W pixels, L sequence, D features. Whether an image has its channels
+first or last is the framework's choice.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from mbench.contract.compat import Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["Array", "Net"]
+
+
+class Shaped(Protocol):
+    """An array, or a node of a graph; `shape` is a sequence of lengths."""
+
+    @property
+    def shape(self) -> Any: ...
+
+
+Array = TypeVar("Array", bound=Shaped)
+
+
+class Net(Generic[Array]):
+    """One pass through a model. Each layer asks for its tensors by their canonical names.
+
+    An adapter derives its own, with every method that raises NotImplementedError and that a model
+    of its uses.
+    """
+
+    config: Any
+    """The workload's. Its `epsilon`, and the `momentum` of new statistics, are the norms'."""
+    training: bool = False
+    channels = 1
+    """The axis of an image's channels."""
+
+    @property
+    def heads(self) -> bool:
+        """Whether auxiliary heads are computed: where they are outputs, unless overridden."""
+        return self.training
+
+    # Layers: the framework's own.
+
+    def tensor(
+        self, name: str, shape: Sequence[int], axes: Sequence[int] = (), *, trainable: bool = True
+    ) -> Array:
+        """Of that shape; `axes` are the canonical ones in the order that it has here."""
+        raise NotImplementedError
+
+    def convolved(
+        self,
+        name: str,
+        x: Array,
+        outputs: int,
+        sides: tuple[int, int],
+        margins: tuple[int, int],
+        stride: int,
+        groups: int,
+        bias: bool,
+    ) -> Array:
+        """By a kernel with these sides; `margins` are zeros above and below, and left and right."""
+        raise NotImplementedError
+
+    def norm(self, name: str, x: Array) -> Array:
+        """Batch norm over channels."""
+        raise NotImplementedError
+
+    def layer_norm(self, name: str, x: Array) -> Array:
+        """Over the last axis."""
+        raise NotImplementedError
+
+    def linear(self, name: str, x: Array, outputs: int, *, axes: Sequence[int] = (1, 0)) -> Array:
+        """Of the last axis. The canonical weight is (out, in), or with axes () (in, out)."""
+        raise NotImplementedError
+
+    def embedding(self, name: str, rows: int, width: int) -> Array:
+        """The table (rows, width)."""
+        raise NotImplementedError
+
+    def dropout(self, x: Array, rate: float) -> Array:
+        """Inference leaves `x` as it is."""
+        if self.training:
+            raise NotImplementedError
+        return x
+
+    def attention(
+        self, query: Array, key: Array, value: Array, rate: float, *, causal: bool = False
+    ) -> Array:
+        """Of (B, L, heads, D): two products around a softmax, with dropout on its output."""
+        raise NotImplementedError
+
+    # Operations: the framework's own.
+
+    def relu(self, x: Array) -> Array:
+        raise NotImplementedError
+
+    def relu6(self, x: Array) -> Array:
+        """min(max(x, 0), 6)."""
+        raise NotImplementedError
+
+    def tanh(self, x: Array) -> Array:
+        raise NotImplementedError
+
+    def gelu(self, x: Array) -> Array:
+        """The exact one, by erf."""
+        raise NotImplementedError
+
+    def tanh_gelu(self, x: Array) -> Array:
+        """The approximation by tanh."""
+        raise NotImplementedError
+
+    def sum(self, x: Array, y: Array) -> Array:
+        raise NotImplementedError
+
+    def joined(self, *parts: Array) -> Array:
+        """Concatenated along channels."""
+        raise NotImplementedError
+
+    def halves(self, x: Array) -> Sequence[Array]:
+        """The first and the second half of the channels."""
+        raise NotImplementedError
+
+    def interleaved(self, x: Array, y: Array) -> Array:
+        """A channel of the one, one of the other, and so on."""
+        raise NotImplementedError
+
+    def max_pool(
+        self, x: Array, size: int, *, stride: int = 2, padding: int = 0, ceil: bool = False
+    ) -> Array:
+        """Of what comes out of a ReLU, if it is padded. `ceil` lets the last window jut out."""
+        raise NotImplementedError
+
+    def mean_pool(self, x: Array, size: int, *, stride: int = 2, padding: int = 0) -> Array:
+        """Zeros around the image count."""
+        raise NotImplementedError
+
+    def regions(self, x: Array, count: int) -> Array:
+        """Means over `count` regions per side, as PyTorch's AdaptiveAvgPool2d has them."""
+        raise NotImplementedError
+
+    def pixels(self, x: Array) -> Array:
+        """(B, C): the mean over all pixels of each image."""
+        raise NotImplementedError
+
+    def flat(self, x: Array) -> Array:
+        """(B, C * H * W): pixels channel by channel, wherever the framework has its channels."""
+        raise NotImplementedError
+
+    def reshaped(self, x: Array, *shape: int) -> Array:
+        raise NotImplementedError
+
+    def rows(self, table: Array, ids: Array) -> Array:
+        """The rows of `table` that have these numbers."""
+        raise NotImplementedError
+
+    def first_rows(self, table: Array, count: int) -> Array:
+        raise NotImplementedError
+
+    def first_position(self, x: Array) -> Array:
+        """(B, L, D) -> (B, D)."""
+        raise NotImplementedError
+
+    def positions(self, x: Array, chosen: Array) -> Array:
+        """(B, L, D), (B, P) -> (B, P, D): each sample's at the positions chosen for it."""
+        raise NotImplementedError
+
+    def thirds(self, x: Array) -> Sequence[Array]:
+        """Of the last axis."""
+        raise NotImplementedError
+
+    def scores(self, x: Array, table: Array) -> Array:
+        """(B, L, D), (V, D) -> (B, L, V): products with each row of `table`."""
+        raise NotImplementedError
+
+    def biased(self, x: Array, name: str) -> Array:
+        """With the vector of that name added to the last axis."""
+        raise NotImplementedError
+
+    # What follows from those.
+
+    def conv(
+        self,
+        name: str,
+        x: Array,
+        outputs: int,
+        kernel: int | tuple[int, int] = 1,
+        *,
+        stride: int = 1,
+        padding: int | None = None,
+        groups: int = 1,
+        bias: bool = False,
+    ) -> Array:
+        """Padded by `padding` zeros on every side; where none are named, by half its kernel."""
+        high, wide = (kernel, kernel) if isinstance(kernel, int) else kernel
+        margins = (high // 2, wide // 2) if padding is None else (padding, padding)
+        return self.convolved(name, x, outputs, (high, wide), margins, stride, groups, bias)
+
+    def normed(self, conv: str, norm: str, x: Array, *shape: Any, **settings: Any) -> Array:
+        """A convolution and its batch norm, by their names."""
+        return self.norm(norm, self.conv(conv, x, *shape, **settings))
+
+    def width(self, x: Array) -> int:
+        """How many channels there are."""
+        return int(x.shape[self.channels])
