@@ -9,7 +9,7 @@ from mbench_jax.layers import Array, Net, Tensors, cross_entropy
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["DIFFERENCES", "build", "loss", "with_auxiliary"]
+__all__ = ["DIFFERENCES", "build", "loss", "loss_of"]
 
 build = Net
 DIFFERENCES = ("images are channels last (NHWC), as in Flax",)
@@ -19,7 +19,7 @@ def loss(outputs: Tensors, batch: Tensors) -> Array:
     return cross_entropy(outputs["logits"], batch["labels"])
 
 
-def with_auxiliary(weight: float) -> Callable[[Tensors, Tensors], Array]:
+def loss_of(weight: float) -> Callable[[Tensors, Tensors], Array]:
     """The loss to which each auxiliary head adds its own, times `weight`."""
 
     def total(outputs: Tensors, batch: Tensors) -> Array:

@@ -15,9 +15,12 @@ import mindspore as ms
 import numpy as np
 from mindspore import Tensor, nn, ops
 
-__all__ = ["AveragePool", "BasicConv2d", "BatchNorm2d", "Conv2d", "Dense", "Dropout", "Embedding",
-           "LayerNorm", "MaxPool", "Normalized", "Projection", "ReLU6", "attend", "exact", "flat",
-           "norm", "pixels"]  # fmt: skip
+__all__ = ["DOT", "AveragePool", "BasicConv2d", "BatchNorm2d", "Conv2d", "Dense", "Dropout",
+           "Embedding", "LayerNorm", "MaxPool", "Normalized", "Projection", "ReLU6", "attend",
+           "exact", "flat", "norm", "pixels"]  # fmt: skip
+
+DOT = "__"
+"""Stands for a dot in the name of a cell, which can have none."""
 
 
 class Normalized(Protocol):

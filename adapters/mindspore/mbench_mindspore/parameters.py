@@ -7,7 +7,7 @@ import numpy as np
 from mindspore import nn
 
 from mbench.sdk.tensors import Native
-from mbench_mindspore.layers import Projection
+from mbench_mindspore.layers import DOT, Projection
 
 __all__ = ["Tensor", "named", "placed", "to_numpy"]
 
@@ -38,7 +38,7 @@ def named(model: nn.Cell) -> dict[str, Native]:
     }
     for path, tensor in model.parameters_and_names():
         above, _, leaf = path.rpartition(".")
-        name = ".".join(filter(None, (above, NORMS.get(leaf, leaf))))
+        name = ".".join(filter(None, (above.replace(DOT, "."), NORMS.get(leaf, leaf))))
         axes = (1, 0) if id(tensor) in turned else ()  # kept as (out, in)
         found[name] = Tensor(tensor, tensor.requires_grad, axes)
     return found

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from mbench_tensorflow1.layers import Tensors
 
-__all__ = ["DIFFERENCES", "build", "loss", "with_auxiliary"]
+__all__ = ["DIFFERENCES", "build", "loss", "loss_of"]
 
 build = Net
 DIFFERENCES = ("images are channels last (NHWC), TensorFlow's own layout",)
@@ -23,7 +23,7 @@ def loss(outputs: Tensors, batch: Tensors) -> tf.Tensor:
     return cross_entropy(outputs["logits"], batch["labels"])
 
 
-def with_auxiliary(weight: float) -> Callable[[Tensors, Tensors], tf.Tensor]:
+def loss_of(weight: float) -> Callable[[Tensors, Tensors], tf.Tensor]:
     """The loss to which each auxiliary head adds its own, times `weight`."""
 
     def total(outputs: Tensors, batch: Tensors) -> tf.Tensor:

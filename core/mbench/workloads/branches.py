@@ -10,12 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from mbench.contract.compat import Protocol
 from mbench.workloads.images import Convolution, Norm, windows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Branch", "Conv", "Head", "Mixed", "Part", "Pool"]
+__all__ = ["Branch", "BranchedConfig", "Conv", "Head", "Mixed", "Part", "Pool"]
 
 
 @dataclass(frozen=True)
@@ -76,26 +77,25 @@ class Pool:
     def side(self, size: int) -> int:
         return windows(size, self.size, stride=self.stride, padding=self.padding, ceil=self.ceil)
 
-    def layers(self, size: int) -> Iterator[Convolution | Norm]:
+    def layers(self, size: int, *, at: str = "") -> Iterator[Convolution | Norm]:
         return iter(())
 
 
 @dataclass(frozen=True)
 class Branch:
-    """A pooling, if any, then convolutions in a row, of whose output `ends` take a copy each."""
+    """Layers in a row, of whose output `ends` take a copy each."""
 
-    convolutions: tuple[Conv, ...] = ()
-    pool: Pool | None = None
+    row: tuple[Conv | Pool, ...]
     ends: tuple[Conv, ...] = ()
 
     def outputs(self, inputs: int) -> int:
         """Channels, of all ends together."""
-        last = self.ends or self.convolutions[-1:]
-        return sum(conv.outputs for conv in last) if last else inputs
+        last = self.ends or self.row[-1:]
+        return sum(inputs if isinstance(one, Pool) else one.outputs for one in last)
 
     def side(self, size: int) -> int:
-        for part in (self.pool, *self.convolutions):
-            size = size if part is None else part.side(size)
+        for one in self.row:
+            size = one.side(size)
         return size
 
 
@@ -116,12 +116,12 @@ class Mixed:
 
     def layers(self, size: int) -> Iterator[Convolution | Norm]:
         for branch in self.branches:
-            side = size if branch.pool is None else branch.pool.side(size)
-            for conv in branch.convolutions:
-                yield from conv.layers(side, at=f"{self.name}.")
-                side = conv.side(side)
-            for conv in branch.ends:
-                yield from conv.layers(side, at=f"{self.name}.")
+            side = size
+            for one in branch.row:
+                yield from one.layers(side, at=f"{self.name}.")
+                side = one.side(side)
+            for end in branch.ends:
+                yield from end.layers(side, at=f"{self.name}.")
 
 
 @dataclass(frozen=True)
@@ -141,3 +141,27 @@ class Head:
 
 if TYPE_CHECKING:
     Part = Conv | Pool | Mixed | Head
+
+
+class BranchedConfig(Protocol):
+    """Dimensions of a network that is planned so: after all parts, the mean over pixels, dropout
+    and a classifier.
+    """
+
+    def parts(self) -> Iterator[Part]: ...
+
+    @property
+    def features(self) -> int:
+        """Channels before the classifier."""
+
+    @property
+    def dropout(self) -> float: ...
+
+    @property
+    def classes(self) -> int: ...
+
+    @property
+    def epsilon(self) -> float: ...
+
+    @property
+    def momentum(self) -> float: ...

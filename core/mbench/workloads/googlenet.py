@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     Layers = Iterator[Convolution | Norm | Linear]
 
-__all__ = ["AUXILIARY_SIDE", "AUXILIARY_WEIGHT", "HIDDEN", "MODELS", "GoogLeNetConfig",
-           "GoogLeNetWorkload", "auxiliary"]  # fmt: skip
+__all__ = ["AUXILIARY_SIDE", "AUXILIARY_WEIGHT", "HEADS", "HIDDEN", "MODELS",
+           "GoogLeNetConfig", "GoogLeNetWorkload", "auxiliary"]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Widths:
             Branch((Conv("branch1", inputs, self.single),)),
             twice("branch2", inputs, self.reduce3, self.wide3),
             twice("branch3", inputs, self.reduce5, self.wide5),
-            Branch((Conv("branch4.1", inputs, self.pooled),), Pool(stride=1, padding=1)),
+            Branch((Pool(stride=1, padding=1), Conv("branch4.1", inputs, self.pooled))),
         )
         return Mixed(f"inception{self.name}", inputs, branches)
 
@@ -69,6 +69,8 @@ MODULES = (
 )
 POOLINGS = {"3a": 3, "4a": 3, "5a": 2}
 """Sizes of the max poolings that come before modules."""
+HEADS = ("aux1_logits", "aux2_logits")
+"""What the auxiliary heads' logits are called."""
 AUXILIARY_WEIGHT = 0.3
 """Of each auxiliary head's cross entropy in the loss."""
 AUXILIARY_SIDE = 4

@@ -23,9 +23,11 @@ if TYPE_CHECKING:
 
     Layers = Iterator[Convolution | Norm | Linear]
 
-__all__ = ["AUXILIARY_FEATURES", "AUXILIARY_WEIGHT", "FEATURES", "MODELS", "InceptionConfig",
-           "InceptionWorkload", "auxiliary"]  # fmt: skip
+__all__ = ["AUXILIARY_FEATURES", "AUXILIARY_WEIGHT", "FEATURES", "HEADS", "MODELS",
+           "InceptionConfig", "InceptionWorkload", "auxiliary"]  # fmt: skip
 
+HEADS = ("aux_logits",)
+"""What the auxiliary head's logits are called."""
 AUXILIARY_WEIGHT = 0.4
 """Of the auxiliary head's cross entropy in the loss."""
 FEATURES, AUXILIARY_FEATURES = 2048, 768
@@ -66,10 +68,15 @@ class InceptionConfig:
         for letter, inner in zipped("bcde", self.factorized):
             yield module_c(f"Mixed_6{letter}", inputs, inner)
             inputs = 768
-        yield Head("AuxLogits", "aux_logits", inputs)
+        yield Head("AuxLogits", *HEADS, inputs)
         yield module_d("Mixed_7a", inputs)
         yield module_e("Mixed_7b", 512 + inputs)
         yield module_e("Mixed_7c", FEATURES)
+
+    @property
+    def features(self) -> int:
+        """Channels before the classifier."""
+        return FEATURES
 
     def without_dropout(self) -> InceptionConfig:
         return dataclasses.replace(self, dropout=0.0)
@@ -132,7 +139,7 @@ def row(*convolutions: Conv) -> Branch:
 
 def pooled(conv: Conv) -> Branch:
     """After a mean of 3x3 pixels at stride 1."""
-    return Branch((conv,), Pool(stride=1, padding=1, mean=True))
+    return Branch((Pool(stride=1, padding=1, mean=True), conv))
 
 
 def module_a(name: str, inputs: int, outputs: int) -> Mixed:
@@ -165,7 +172,7 @@ def module_b(name: str, inputs: int) -> Mixed:
                 Conv("branch3x3dbl_2", 64, 96, 3),
                 Conv("branch3x3dbl_3", 96, 96, 3, **HALVING),
             ),
-            Branch(pool=Pool()),
+            Branch((Pool(),)),
         ),
     )
 
@@ -210,7 +217,7 @@ def module_d(name: str, inputs: int) -> Mixed:
                 Conv("branch7x7x3_3", 192, 192, TALL),
                 Conv("branch7x7x3_4", 192, 192, 3, **HALVING),
             ),
-            Branch(pool=Pool()),
+            Branch((Pool(),)),
         ),
     )
 

@@ -6,6 +6,7 @@ half of the channels as they are; halves are concatenated and their channels int
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -52,12 +53,16 @@ class ShuffleNetConfig:
     epsilon: float = 1e-5
     momentum: float = 0.1
 
-    def units(self) -> Iterator[Unit]:
+    def stages(self) -> Iterator[list[Unit]]:
+        """The blocks of the stages 2, 3 and 4."""
         inputs = self.stem
         for stage, (blocks, width) in enumerate(zipped(self.blocks, self.widths), start=2):
-            for block in range(blocks):
-                yield Unit(f"stage{stage}.{block}", inputs, width // 2, 1 if block else 2)
-                inputs = width
+            widths = [inputs] + [width] * (blocks - 1)
+            yield [
+                Unit(f"stage{stage}.{block}", taken, width // 2, 1 if block else 2)
+                for block, taken in enumerate(widths)
+            ]
+            inputs = width
 
     def without_dropout(self) -> ShuffleNetConfig:
         return self
@@ -74,7 +79,7 @@ class ShuffleNetWorkload(ImageWorkload):
         yield Convolution("conv1.0", 3, config.stem, 3, size * size)
         yield Norm("conv1.1", config.stem)
         size = windows(size, 3, stride=2, padding=1)
-        for unit in config.units():
+        for unit in itertools.chain.from_iterable(config.stages()):
             after = windows(size, 3, stride=unit.stride, padding=1)
             at, inputs, half = unit.name, unit.inputs, unit.half
             if unit.stride > 1:

@@ -16,7 +16,8 @@ from mbench_megengine.layers import Dropout, conv, norm, pixels
 if TYPE_CHECKING:
     from megengine import Tensor
 
-    from mbench.workloads.mnasnet import MnasNetConfig, Stack
+    from mbench.workloads import mobilenet as plans
+    from mbench.workloads.mnasnet import MnasNetConfig
 
 __all__ = ["build", "forward", "loss"]
 
@@ -32,13 +33,9 @@ class MnasNet(M.Module):
             M.ReLU(),
             *normed(config, stem, inputs, 1),
         ]
-        for stack in config.stacks:
-            blocks = []
-            for block in range(stack.repeats):
-                stride = 1 if block else stack.stride
-                blocks.append(InvertedResidual(config, stack, inputs, stride))
-                inputs = stack.outputs
-            layers.append(M.Sequential(*blocks))
+        for stage in config.stages():
+            layers.append(M.Sequential(*(InvertedResidual(config, plan) for plan in stage)))
+            inputs = stage[-1].outputs
         self.layers = M.Sequential(*layers, *normed(config, inputs, LAST, 1), M.ReLU())
         self.classifier = M.Sequential(Dropout(config.dropout), M.Linear(LAST, config.classes))
 
@@ -50,17 +47,17 @@ class MnasNet(M.Module):
 class InvertedResidual(M.Module):
     """1x1 to more channels, depthwise, 1x1 to fewer, without ReLU at the end."""
 
-    def __init__(self, config: MnasNetConfig, stack: Stack, inputs: int, stride: int) -> None:
+    def __init__(self, config: MnasNetConfig, plan: plans.InvertedResidual) -> None:
         super().__init__()
-        inner = inputs * stack.expansion
+        inner, shape = plan.inner, {"stride": plan.stride, "groups": plan.inner}
         self.layers = M.Sequential(
-            *normed(config, inputs, inner, 1),
+            *normed(config, plan.inputs, inner, 1),
             M.ReLU(),
-            *normed(config, inner, inner, stack.kernel, stride=stride, groups=inner),
+            *normed(config, inner, inner, plan.kernel, **shape),
             M.ReLU(),
-            *normed(config, inner, stack.outputs, 1),
+            *normed(config, inner, plan.outputs, 1),
         )
-        self.summed = stride == 1 and inputs == stack.outputs
+        self.summed = plan.summed
 
     def forward(self, x: Tensor) -> Tensor:
         y = self.layers(x)

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 from megengine import functional as F
 from megengine import module as M
 
-from mbench.contract.compat import zipped
 from mbench_megengine.images import forward, loss
 from mbench_megengine.layers import MaxPool, conv, norm, pixels
 
 if TYPE_CHECKING:
     from megengine import Tensor
 
-    from mbench.workloads.shufflenet import ShuffleNetConfig
+    from mbench.workloads.shufflenet import ShuffleNetConfig, Unit
 
 __all__ = ["build", "forward", "loss"]
 
@@ -29,15 +28,10 @@ class ShuffleNetV2(M.Module):
             conv(3, config.stem, 3, stride=2), norm(config, config.stem), M.ReLU()
         )
         self.maxpool = MaxPool(3, padding=1)
-        widths = (config.stem, *config.widths)
         self.stage2, self.stage3, self.stage4 = (
-            M.Sequential(
-                Downsampling(config, inputs, width),
-                *(InvertedResidual(config, width) for _ in range(blocks - 1)),
-            )
-            for blocks, inputs, width in zipped(config.blocks, widths[:-1], config.widths)
+            M.Sequential(*(block(config, unit) for unit in stage)) for stage in config.stages()
         )
-        self.conv5 = M.Sequential(*pointwise(config, widths[-1], config.last))
+        self.conv5 = M.Sequential(*pointwise(config, config.widths[-1], config.last))
         self.fc = M.Linear(config.last, config.classes)
 
     def forward(self, images: Tensor) -> Tensor:
@@ -50,9 +44,9 @@ class ShuffleNetV2(M.Module):
 class InvertedResidual(M.Module):
     """Works on the second half of the channels."""
 
-    def __init__(self, config: ShuffleNetConfig, width: int) -> None:
+    def __init__(self, config: ShuffleNetConfig, unit: Unit) -> None:
         super().__init__()
-        self.branch2 = branch(config, width // 2, width // 2, stride=1)
+        self.branch2 = branch(config, unit)
 
     def forward(self, x: Tensor) -> Tensor:
         kept, used = F.split(x, 2, axis=1)
@@ -62,12 +56,13 @@ class InvertedResidual(M.Module):
 class Downsampling(M.Module):
     """Two branches of stride 2, each of which makes half of the channels."""
 
-    def __init__(self, config: ShuffleNetConfig, inputs: int, width: int) -> None:
+    def __init__(self, config: ShuffleNetConfig, unit: Unit) -> None:
         super().__init__()
+        inputs, half = unit.inputs, unit.half
         self.branch1 = M.Sequential(
-            *depthwise(config, inputs, stride=2), *pointwise(config, inputs, width // 2)
+            *depthwise(config, inputs, stride=unit.stride), *pointwise(config, inputs, half)
         )
-        self.branch2 = branch(config, inputs, width // 2, stride=2)
+        self.branch2 = branch(config, unit)
 
     def forward(self, x: Tensor) -> Tensor:
         return shuffled(self.branch1(x), self.branch2(x))
@@ -79,11 +74,15 @@ def shuffled(x: Tensor, y: Tensor) -> Tensor:
     return F.stack((x, y), axis=2).reshape((batch, 2 * channels, height, width))
 
 
-def branch(config: ShuffleNetConfig, inputs: int, outputs: int, *, stride: int) -> M.Module:
+def block(config: ShuffleNetConfig, unit: Unit) -> M.Module:
+    return (InvertedResidual if unit.stride == 1 else Downsampling)(config, unit)
+
+
+def branch(config: ShuffleNetConfig, unit: Unit) -> M.Module:
     return M.Sequential(
-        *pointwise(config, inputs, outputs),
-        *depthwise(config, outputs, stride=stride),
-        *pointwise(config, outputs, outputs),
+        *pointwise(config, unit.taken, unit.half),
+        *depthwise(config, unit.half, stride=unit.stride),
+        *pointwise(config, unit.half, unit.half),
     )
 
 

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 from mindspore import nn, ops
 
+from mbench.workloads.densenet import Transition
 from mbench_mindspore.images import forward, loss
-from mbench_mindspore.layers import AveragePool, Conv2d, Dense, MaxPool, norm, pixels
+from mbench_mindspore.layers import DOT, AveragePool, Conv2d, Dense, MaxPool, norm, pixels
 
 if TYPE_CHECKING:
     from mindspore import Tensor
 
-    from mbench.workloads.densenet import DenseNetConfig
+    from mbench.workloads.densenet import DenseLayer, DenseNetConfig
 
 __all__ = ["build", "forward", "loss"]
 
@@ -24,38 +25,32 @@ __all__ = ["build", "forward", "loss"]
 class DenseNet(nn.Cell):
     def __init__(self, config: DenseNetConfig) -> None:
         super().__init__()
-        channels = config.stem
         layers = OrderedDict(
-            conv0=Conv2d(3, channels, 7, stride=2),
-            norm0=norm(config, channels),
+            conv0=Conv2d(3, config.stem, 7, stride=2),
+            norm0=norm(config, config.stem),
             relu0=nn.ReLU(),
             pool0=MaxPool(3, padding=1),
         )
-        for block, depth in enumerate(config.blocks, start=1):
-            if block > 1:
-                layers[f"transition{block - 1}"] = transition(config, channels)
-                channels //= 2
-            layers[f"denseblock{block}"] = dense_block(config, channels, depth)
-            channels += depth * config.growth
-        layers["norm5"] = norm(config, channels)
+        for plan in config.parts():
+            layers[plan.name.replace(".", DOT)] = layer(config, plan)
+        layers["norm5"] = norm(config, config.features)
         self.features = nn.SequentialCell(layers)
-        self.classifier = Dense(channels, config.classes)
+        self.classifier = Dense(config.features, config.classes)
 
     def construct(self, images: Tensor) -> Tensor:
         """(B, C, H, W) -> (B, K)."""
         return self.classifier(pixels(ops.relu(self.features(images))))
 
 
-class DenseLayer(nn.Cell):
-    """Adds `growth` channels to those that it is given."""
+class Block(nn.Cell):
+    """Adds channels to those that it is given."""
 
-    def __init__(self, config: DenseNetConfig, channels: int) -> None:
+    def __init__(self, config: DenseNetConfig, plan: DenseLayer) -> None:
         super().__init__()
-        inner = config.bottleneck * config.growth
-        self.norm1 = norm(config, channels)
-        self.conv1 = Conv2d(channels, inner, 1)
-        self.norm2 = norm(config, inner)
-        self.conv2 = Conv2d(inner, config.growth, 3)
+        self.norm1 = norm(config, plan.inputs)
+        self.conv1 = Conv2d(plan.inputs, plan.inner, 1)
+        self.norm2 = norm(config, plan.inner)
+        self.conv2 = Conv2d(plan.inner, plan.growth, 3)
 
     def construct(self, x: Tensor) -> Tensor:
         new = self.conv1(ops.relu(self.norm1(x)))
@@ -63,22 +58,15 @@ class DenseLayer(nn.Cell):
         return ops.cat((x, new), axis=1)
 
 
-def dense_block(config: DenseNetConfig, channels: int, depth: int) -> nn.Cell:
+def layer(config: DenseNetConfig, plan: DenseLayer | Transition) -> nn.Cell:
+    """A transition halves channels, height and width."""
+    if not isinstance(plan, Transition):
+        return Block(config, plan)
     return nn.SequentialCell(
         OrderedDict(
-            (f"denselayer{layer + 1}", DenseLayer(config, channels + layer * config.growth))
-            for layer in range(depth)
-        )
-    )
-
-
-def transition(config: DenseNetConfig, channels: int) -> nn.Cell:
-    """Halves channels, height and width."""
-    return nn.SequentialCell(
-        OrderedDict(
-            norm=norm(config, channels),
+            norm=norm(config, plan.inputs),
             relu=nn.ReLU(),
-            conv=Conv2d(channels, channels // 2, 1),
+            conv=Conv2d(plan.inputs, plan.outputs, 1),
             pool=AveragePool(2, stride=2),
         )
     )

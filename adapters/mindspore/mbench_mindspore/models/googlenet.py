@@ -7,94 +7,32 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mindspore import Tensor, nn, ops
+from mindspore import nn, ops
 
-from mbench.workloads.googlenet import AUXILIARY_SIDE, AUXILIARY_WEIGHT
-from mbench_mindspore.layers import (
-    BasicConv2d,
-    Dense,
-    Dropout,
-    MaxPool,
-    exact,
-    flat,
-    pixels,
-)
+from mbench.workloads.googlenet import AUXILIARY_SIDE, AUXILIARY_WEIGHT, HEADS, HIDDEN, auxiliary
+from mbench_mindspore.branches import BranchedNet, forward_of, loss_of, part
+from mbench_mindspore.layers import Dense, Dropout, flat
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from mindspore import Tensor
 
-    from mbench.workloads.googlenet import GoogLeNetConfig, Mixed
+    from mbench.workloads.branches import Head
+    from mbench.workloads.googlenet import GoogLeNetConfig
 
 __all__ = ["build", "forward", "loss"]
 
-WEIGHT = exact(AUXILIARY_WEIGHT)
-
-
-class GoogLeNet(nn.Cell):
-    def __init__(self, config: GoogLeNetConfig) -> None:
-        super().__init__()
-        self.conv1 = BasicConv2d(config, 3, 64, 7, stride=2, padding=3)
-        self.maxpool1 = MaxPool(3, stride=2, ceil=True)
-        self.conv2 = BasicConv2d(config, 64, 64, 1)
-        self.conv3 = BasicConv2d(config, 64, 192, 3, padding=1)
-        self.maxpool2 = MaxPool(3, stride=2, ceil=True)
-        inputs = 192
-        for module in config.modules:
-            self.insert_child_to_cell(f"inception{module.name}", Inception(config, module, inputs))
-            inputs = module.outputs
-            if module.auxiliary:
-                self.insert_child_to_cell(module.auxiliary, Auxiliary(config, inputs))
-        self.maxpool3 = MaxPool(3, stride=2, ceil=True)
-        self.maxpool4 = MaxPool(2, stride=2, ceil=True)
-        self.dropout = Dropout(config.dropout)
-        self.fc = Dense(inputs, config.classes)
-
-    def construct(self, images: Tensor) -> Tensor | tuple[Tensor, ...]:
-        """(B, C, H, W) -> (B, K); in training also of both auxiliary heads."""
-        x = self.maxpool1(self.conv1(images))
-        x = self.maxpool2(self.conv3(self.conv2(x)))
-        x = self.maxpool3(self.inception3b(self.inception3a(x)))
-        x = self.inception4a(x)
-        first = self.aux1(x) if self.training else None
-        x = self.inception4d(self.inception4c(self.inception4b(x)))
-        second = self.aux2(x) if self.training else None
-        x = self.maxpool4(self.inception4e(x))
-        x = self.inception5b(self.inception5a(x))
-        logits = self.fc(self.dropout(pixels(x)))
-        return (logits, first, second) if self.training else logits
-
-
-class Inception(nn.Cell):
-    """Four branches; the third has a 3x3 convolution where the paper has 5x5."""
-
-    def __init__(self, config: GoogLeNetConfig, module: Mixed, inputs: int) -> None:
-        super().__init__()
-        self.branch1 = BasicConv2d(config, inputs, module.single, 1)
-        self.branch2 = nn.SequentialCell(
-            BasicConv2d(config, inputs, module.reduce3, 1),
-            BasicConv2d(config, module.reduce3, module.wide3, 3, padding=1),
-        )
-        self.branch3 = nn.SequentialCell(
-            BasicConv2d(config, inputs, module.reduce5, 1),
-            BasicConv2d(config, module.reduce5, module.wide5, 3, padding=1),
-        )
-        self.branch4 = nn.SequentialCell(
-            MaxPool(3, stride=1, padding=1),
-            BasicConv2d(config, inputs, module.pooled, 1),
-        )
-
-    def construct(self, x: Tensor) -> Tensor:
-        branches = (self.branch1, self.branch2, self.branch3, self.branch4)
-        return ops.cat([branch(x) for branch in branches], axis=1)
+forward = forward_of(*HEADS)
+loss = loss_of(AUXILIARY_WEIGHT, *HEADS)
 
 
 class Auxiliary(nn.Cell):
-    def __init__(self, config: GoogLeNetConfig, inputs: int) -> None:
+    def __init__(self, config: GoogLeNetConfig, head: Head) -> None:
         super().__init__()
+        conv = auxiliary(head.inputs)
         self.pool = nn.AdaptiveAvgPool2d(AUXILIARY_SIDE)
-        self.conv = BasicConv2d(config, inputs, 128, 1)
-        self.fc1 = Dense(128 * AUXILIARY_SIDE**2, 1024)
-        self.fc2 = Dense(1024, config.classes)
+        self.conv = part(config, conv)
+        self.fc1 = Dense(conv.outputs * AUXILIARY_SIDE**2, HIDDEN)
+        self.fc2 = Dense(HIDDEN, config.classes)
         self.dropout = Dropout(config.auxiliary_dropout)
 
     def construct(self, x: Tensor) -> Tensor:
@@ -103,19 +41,4 @@ class Auxiliary(nn.Cell):
 
 
 def build(config: GoogLeNetConfig) -> nn.Cell:
-    return GoogLeNet(config)
-
-
-def forward(model: nn.Cell, batch: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """images (B, C, H, W) -> logits (B, K); in training both auxiliary heads' too."""
-    if not model.training:
-        return {"logits": model(batch["images"])}
-    logits, first, second = model(batch["images"])
-    return {"logits": logits, "aux1_logits": first, "aux2_logits": second}
-
-
-def loss(outputs: Mapping[str, Tensor], batch: Mapping[str, Tensor]) -> Tensor:
-    main = ops.cross_entropy(outputs["logits"], batch["labels"])
-    first = ops.cross_entropy(outputs["aux1_logits"], batch["labels"])
-    second = ops.cross_entropy(outputs["aux2_logits"], batch["labels"])
-    return main + (first + second) * WEIGHT.astype(main.dtype)
+    return BranchedNet(config, Auxiliary)

@@ -15,6 +15,7 @@ from mbench_mindspore.layers import Conv2d, Dense, Dropout, ReLU6, norm, pixels
 if TYPE_CHECKING:
     from mindspore import Tensor
 
+    from mbench.workloads import mobilenet as plans
     from mbench.workloads.mobilenet import MobileNetConfig
 
 __all__ = ["build", "forward", "loss"]
@@ -24,12 +25,9 @@ class MobileNetV2(nn.Cell):
     def __init__(self, config: MobileNetConfig) -> None:
         super().__init__()
         layers, inputs = [activated(config, 3, config.stem, 3, stride=2)], config.stem
-        for stack in config.stacks:
-            for block in range(stack.repeats):
-                stride = 1 if block else stack.stride
-                inner = inputs * stack.expansion
-                layers.append(InvertedResidual(config, inputs, inner, stack.outputs, stride))
-                inputs = stack.outputs
+        for plan in config.blocks():
+            layers.append(InvertedResidual(config, plan))
+            inputs = plan.outputs
         layers.append(activated(config, inputs, config.last, 1))
         self.features = nn.SequentialCell(layers)
         self.classifier = nn.SequentialCell(
@@ -44,14 +42,13 @@ class MobileNetV2(nn.Cell):
 class InvertedResidual(nn.Cell):
     """1x1 to more channels if there are to be more, depthwise 3x3, 1x1 to fewer."""
 
-    def __init__(
-        self, config: MobileNetConfig, inputs: int, inner: int, outputs: int, stride: int
-    ) -> None:
+    def __init__(self, config: MobileNetConfig, plan: plans.InvertedResidual) -> None:
         super().__init__()
-        layers = [activated(config, inputs, inner, 1)] if inner > inputs else []
-        layers.append(activated(config, inner, inner, 3, stride=stride, groups=inner))
+        inner, outputs, stride = plan.inner, plan.outputs, plan.stride
+        layers = [activated(config, plan.inputs, inner, 1)] if plan.expands else []
+        layers.append(activated(config, inner, inner, plan.kernel, stride=stride, groups=inner))
         self.conv = nn.SequentialCell([*layers, Conv2d(inner, outputs, 1), norm(config, outputs)])
-        self.summed = stride == 1 and inputs == outputs
+        self.summed = plan.summed
 
     def construct(self, x: Tensor) -> Tensor:
         y = self.conv(x)

@@ -15,7 +15,7 @@ from mbench_mindspore.layers import Conv2d, Dense, MaxPool, norm, pixels
 if TYPE_CHECKING:
     from mindspore import Tensor
 
-    from mbench.workloads.shufflenet import ShuffleNetConfig
+    from mbench.workloads.shufflenet import ShuffleNetConfig, Unit
 
 __all__ = ["build", "forward", "loss"]
 
@@ -27,15 +27,10 @@ class ShuffleNetV2(nn.Cell):
             Conv2d(3, config.stem, 3, stride=2), norm(config, config.stem), nn.ReLU()
         )
         self.maxpool = MaxPool(3, padding=1)
-        widths = (config.stem, *config.widths)
         self.stage2, self.stage3, self.stage4 = (
-            nn.SequentialCell(
-                Downsampling(config, inputs, width),
-                *(InvertedResidual(config, width) for _ in range(blocks - 1)),
-            )
-            for blocks, inputs, width in zip(config.blocks, widths, config.widths, strict=False)
+            nn.SequentialCell(*(block(config, unit) for unit in stage)) for stage in config.stages()
         )
-        self.conv5 = nn.SequentialCell(*pointwise(config, widths[-1], config.last))
+        self.conv5 = nn.SequentialCell(*pointwise(config, config.widths[-1], config.last))
         self.fc = Dense(config.last, config.classes)
 
     def construct(self, images: Tensor) -> Tensor:
@@ -48,10 +43,10 @@ class ShuffleNetV2(nn.Cell):
 class InvertedResidual(nn.Cell):
     """Works on the second half of the channels."""
 
-    def __init__(self, config: ShuffleNetConfig, width: int) -> None:
+    def __init__(self, config: ShuffleNetConfig, unit: Unit) -> None:
         super().__init__()
-        self.branch2 = branch(config, width // 2, width // 2, stride=1)
-        self.half = width // 2
+        self.branch2 = branch(config, unit)
+        self.half = unit.half
 
     def construct(self, x: Tensor) -> Tensor:
         kept, used = ops.split(x, self.half, axis=1)
@@ -61,12 +56,13 @@ class InvertedResidual(nn.Cell):
 class Downsampling(nn.Cell):
     """Two branches of stride 2, each of which makes half of the channels."""
 
-    def __init__(self, config: ShuffleNetConfig, inputs: int, width: int) -> None:
+    def __init__(self, config: ShuffleNetConfig, unit: Unit) -> None:
         super().__init__()
+        inputs, half = unit.inputs, unit.half
         self.branch1 = nn.SequentialCell(
-            *depthwise(config, inputs, stride=2), *pointwise(config, inputs, width // 2)
+            *depthwise(config, inputs, stride=unit.stride), *pointwise(config, inputs, half)
         )
-        self.branch2 = branch(config, inputs, width // 2, stride=2)
+        self.branch2 = branch(config, unit)
 
     def construct(self, x: Tensor) -> Tensor:
         return shuffled(self.branch1(x), self.branch2(x))
@@ -78,11 +74,15 @@ def shuffled(x: Tensor, y: Tensor) -> Tensor:
     return ops.stack((x, y), axis=2).reshape((batch, 2 * channels, height, width))
 
 
-def branch(config: ShuffleNetConfig, inputs: int, outputs: int, *, stride: int) -> nn.Cell:
+def block(config: ShuffleNetConfig, unit: Unit) -> nn.Cell:
+    return (InvertedResidual if unit.stride == 1 else Downsampling)(config, unit)
+
+
+def branch(config: ShuffleNetConfig, unit: Unit) -> nn.Cell:
     return nn.SequentialCell(
-        *pointwise(config, inputs, outputs),
-        *depthwise(config, outputs, stride=stride),
-        *pointwise(config, outputs, outputs),
+        *pointwise(config, unit.taken, unit.half),
+        *depthwise(config, unit.half, stride=unit.stride),
+        *pointwise(config, unit.half, unit.half),
     )
 
 

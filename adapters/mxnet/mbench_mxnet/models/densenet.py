@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 from mxnet import gluon
 from mxnet.gluon import nn
 
+from mbench.workloads.densenet import Transition
 from mbench_mxnet.images import forward, loss
 from mbench_mxnet.layers import convolution, normalization, relu, sequence
 
 if TYPE_CHECKING:
-    from mbench.workloads.densenet import DenseNetConfig
+    from mbench.workloads.densenet import DenseLayer, DenseNetConfig
 
 __all__ = ["build", "forward", "loss"]
 
@@ -24,40 +25,32 @@ __all__ = ["build", "forward", "loss"]
 class DenseNet(gluon.HybridBlock):
     def __init__(self, config: DenseNetConfig) -> None:
         super().__init__()
-        channels = config.stem
-        layers = {
-            "conv0": convolution(3, channels, 7, strides=2),
-            "norm0": normalization(config, channels),
-            "relu0": relu(),
-            "pool0": nn.MaxPool2D(3, strides=2, padding=1),
-        }
-        for block, depth in enumerate(config.blocks, start=1):
-            layers[f"denseblock{block}"] = dense_block(config, channels, depth)
-            channels += depth * config.growth
-            if block < len(config.blocks):
-                layers[f"transition{block}"] = transition(config, channels)
-                channels //= 2
-        layers["norm5"] = normalization(config, channels)
-        self.features = sequence(**layers)
+        self.features = sequence(
+            conv0=convolution(3, config.stem, 7, strides=2),
+            norm0=normalization(config, config.stem),
+            relu0=relu(),
+            pool0=nn.MaxPool2D(3, strides=2, padding=1),
+            **{plan.name: layer(config, plan) for plan in config.parts()},
+            norm5=normalization(config, config.features),
+        )
         self.relu = relu()
         self.avgpool = nn.GlobalAvgPool2D()
-        self.classifier = nn.Dense(config.classes, in_units=channels)
+        self.classifier = nn.Dense(config.classes, in_units=config.features)
 
     def hybrid_forward(self, F: Any, images: Any) -> Any:
         """(B, 3, H, W) -> (B, K)."""
         return self.classifier(self.avgpool(self.relu(self.features(images))))
 
 
-class DenseLayer(gluon.HybridBlock):
-    """Adds `growth` channels to those that it is given."""
+class Dense(gluon.HybridBlock):
+    """Adds channels to those that it is given."""
 
-    def __init__(self, config: DenseNetConfig, channels: int) -> None:
+    def __init__(self, config: DenseNetConfig, plan: DenseLayer) -> None:
         super().__init__()
-        inner = config.bottleneck * config.growth
-        self.norm1 = normalization(config, channels)
-        self.conv1 = convolution(channels, inner, 1)
-        self.norm2 = normalization(config, inner)
-        self.conv2 = convolution(inner, config.growth, 3)
+        self.norm1 = normalization(config, plan.inputs)
+        self.conv1 = convolution(plan.inputs, plan.inner, 1)
+        self.norm2 = normalization(config, plan.inner)
+        self.conv2 = convolution(plan.inner, plan.growth, 3)
         self.relu = relu()
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
@@ -66,21 +59,14 @@ class DenseLayer(gluon.HybridBlock):
         return F.concat(x, new, dim=1)
 
 
-def dense_block(config: DenseNetConfig, channels: int, depth: int) -> nn.HybridSequential:
+def layer(config: DenseNetConfig, plan: DenseLayer | Transition) -> gluon.HybridBlock:
+    """A transition halves channels, height and width."""
+    if not isinstance(plan, Transition):
+        return Dense(config, plan)
     return sequence(
-        **{
-            f"denselayer{layer + 1}": DenseLayer(config, channels + layer * config.growth)
-            for layer in range(depth)
-        }
-    )
-
-
-def transition(config: DenseNetConfig, channels: int) -> nn.HybridSequential:
-    """Halves channels, height and width."""
-    return sequence(
-        norm=normalization(config, channels),
+        norm=normalization(config, plan.inputs),
         relu=relu(),
-        conv=convolution(channels, channels // 2, 1),
+        conv=convolution(plan.inputs, plan.outputs, 1),
         pool=nn.AvgPool2D(2, strides=2),
     )
 

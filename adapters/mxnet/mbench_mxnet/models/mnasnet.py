@@ -17,7 +17,8 @@ from mbench_mxnet.images import forward, loss
 from mbench_mxnet.layers import convolution, normalization, relu, sequence
 
 if TYPE_CHECKING:
-    from mbench.workloads.mnasnet import MnasNetConfig, Stack
+    from mbench.workloads import mobilenet as plans
+    from mbench.workloads.mnasnet import MnasNetConfig
 
 __all__ = ["build", "forward", "loss"]
 
@@ -36,13 +37,9 @@ class MnasNet(gluon.HybridBlock):
             convolution(stem, inputs, 1),
             normalization(config, inputs),
         )
-        for stack in config.stacks:
-            blocks = sequence()
-            for block in range(stack.repeats):
-                strides = stack.stride if block == 0 else 1
-                blocks.add(InvertedResidual(config, inputs, stack, strides))
-                inputs = stack.outputs
-            self.layers.add(blocks)
+        for stage in config.stages():
+            self.layers.add(sequence(*(InvertedResidual(config, plan) for plan in stage)))
+            inputs = stage[-1].outputs
         self.layers.add(convolution(inputs, LAST, 1), normalization(config, LAST), relu())
         self.avgpool = nn.GlobalAvgPool2D()
         self.classifier = sequence(
@@ -57,20 +54,20 @@ class MnasNet(gluon.HybridBlock):
 class InvertedResidual(gluon.HybridBlock):
     """1x1 to more channels, a depthwise convolution, 1x1 to fewer, without ReLU at the end."""
 
-    def __init__(self, config: MnasNetConfig, inputs: int, stack: Stack, strides: int) -> None:
+    def __init__(self, config: MnasNetConfig, plan: plans.InvertedResidual) -> None:
         super().__init__()
-        inner = inputs * stack.expansion
+        inner, shape = plan.inner, {"strides": plan.stride, "groups": plan.inner}
         self.layers = sequence(
-            convolution(inputs, inner, 1),
+            convolution(plan.inputs, inner, 1),
             normalization(config, inner),
             relu(),
-            convolution(inner, inner, stack.kernel, strides=strides, groups=inner),
+            convolution(inner, inner, plan.kernel, **shape),
             normalization(config, inner),
             relu(),
-            convolution(inner, stack.outputs, 1),
-            normalization(config, stack.outputs),
+            convolution(inner, plan.outputs, 1),
+            normalization(config, plan.outputs),
         )
-        self._summed = strides == 1 and inputs == stack.outputs
+        self._summed = plan.summed
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         return self.layers(x) + x if self._summed else self.layers(x)

@@ -16,7 +16,8 @@ from mbench_mxnet.images import forward, loss
 from mbench_mxnet.layers import convolution, normalization, sequence
 
 if TYPE_CHECKING:
-    from mbench.workloads.mobilenet import MobileNetConfig, Stack
+    from mbench.workloads import mobilenet as plans
+    from mbench.workloads.mobilenet import MobileNetConfig
 
 __all__ = ["build", "forward", "loss"]
 
@@ -26,11 +27,9 @@ class MobileNet(gluon.HybridBlock):
         super().__init__()
         self.features = sequence(normed(config, 3, config.stem, 3, strides=2))
         inputs = config.stem
-        for stack in config.stacks:
-            for block in range(stack.repeats):
-                strides = stack.stride if block == 0 else 1
-                self.features.add(InvertedResidual(config, inputs, stack, strides))
-                inputs = stack.outputs
+        for plan in config.blocks():
+            self.features.add(InvertedResidual(config, plan))
+            inputs = plan.outputs
         self.features.add(normed(config, inputs, config.last, 1))
         self.avgpool = nn.GlobalAvgPool2D()
         self.classifier = sequence(
@@ -45,18 +44,18 @@ class MobileNet(gluon.HybridBlock):
 class InvertedResidual(gluon.HybridBlock):
     """1x1 to more channels if there are to be more, depthwise 3x3, 1x1 to fewer."""
 
-    def __init__(self, config: MobileNetConfig, inputs: int, stack: Stack, strides: int) -> None:
+    def __init__(self, config: MobileNetConfig, plan: plans.InvertedResidual) -> None:
         super().__init__()
-        inner = inputs * stack.expansion
+        inner = plan.inner
         self.conv = sequence()
-        if stack.expansion > 1:
-            self.conv.add(normed(config, inputs, inner, 1))
+        if plan.expands:
+            self.conv.add(normed(config, plan.inputs, inner, 1))
         self.conv.add(
-            normed(config, inner, inner, 3, strides=strides, groups=inner),
-            convolution(inner, stack.outputs, 1),
-            normalization(config, stack.outputs),
+            normed(config, inner, inner, plan.kernel, strides=plan.stride, groups=inner),
+            convolution(inner, plan.outputs, 1),
+            normalization(config, plan.outputs),
         )
-        self._summed = strides == 1 and inputs == stack.outputs
+        self._summed = plan.summed
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         return x + self.conv(x) if self._summed else self.conv(x)

@@ -16,7 +16,7 @@ from mbench_mxnet.images import forward, loss
 from mbench_mxnet.layers import convolution, normalization, relu, sequence
 
 if TYPE_CHECKING:
-    from mbench.workloads.shufflenet import ShuffleNetConfig
+    from mbench.workloads.shufflenet import ShuffleNetConfig, Unit
 
 __all__ = ["build", "forward", "loss"]
 
@@ -28,17 +28,15 @@ class ShuffleNet(gluon.HybridBlock):
             convolution(3, config.stem, 3, strides=2), normalization(config, config.stem), relu()
         )
         self.maxpool = nn.MaxPool2D(3, strides=2, padding=1)
-        self.stages, inputs = [], config.stem
-        stages = zip(config.blocks, config.widths, strict=True)
-        for number, (blocks, width) in enumerate(stages, start=2):
-            stage = sequence(Downsampling(config, inputs, width))
-            for _ in range(blocks - 1):
-                stage.add(Block(config, width))
+        self.stages = []
+        for number, units in enumerate(config.stages(), start=2):
+            stage = sequence(*(Block(config, unit) for unit in units))
             setattr(self, f"stage{number}", stage)
             self.stages.append(stage)
-            inputs = width
         self.conv5 = sequence(
-            convolution(inputs, config.last, 1), normalization(config, config.last), relu()
+            convolution(config.widths[-1], config.last, 1),
+            normalization(config, config.last),
+            relu(),
         )
         self.avgpool = nn.GlobalAvgPool2D()
         self.fc = nn.Dense(config.classes, in_units=config.last)
@@ -51,50 +49,37 @@ class ShuffleNet(gluon.HybridBlock):
         return self.fc(self.avgpool(self.conv5(x)))
 
 
-class Downsampling(gluon.HybridBlock):
-    """Both branches halve height and width, and make half of the channels each."""
+class Block(gluon.HybridBlock):
+    """With a stride both branches take all channels, without one the first half stays as it is."""
 
-    def __init__(self, config: ShuffleNetConfig, inputs: int, width: int) -> None:
+    def __init__(self, config: ShuffleNetConfig, unit: Unit) -> None:
         super().__init__()
-        self.branch1 = sequence(
-            convolution(inputs, inputs, 3, strides=2, groups=inputs),
-            normalization(config, inputs),
-            convolution(inputs, width // 2, 1),
-            normalization(config, width // 2),
+        inputs, half = unit.inputs, unit.half
+        self._kept = unit.stride == 1
+        if not self._kept:
+            self.branch1 = sequence(
+                convolution(inputs, inputs, 3, strides=unit.stride, groups=inputs),
+                normalization(config, inputs),
+                convolution(inputs, half, 1),
+                normalization(config, half),
+                relu(),
+            )
+        self.branch2 = sequence(
+            convolution(unit.taken, half, 1),
+            normalization(config, half),
+            relu(),
+            convolution(half, half, 3, strides=unit.stride, groups=half),
+            normalization(config, half),
+            convolution(half, half, 1),
+            normalization(config, half),
             relu(),
         )
-        self.branch2 = branch(config, inputs, width // 2, strides=2)
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
+        if self._kept:
+            kept, worked = F.split(x, num_outputs=2, axis=1)
+            return shuffled(F, kept, self.branch2(worked))
         return shuffled(F, self.branch1(x), self.branch2(x))
-
-
-class Block(gluon.HybridBlock):
-    """Leaves the first half of the channels as they are."""
-
-    def __init__(self, config: ShuffleNetConfig, width: int) -> None:
-        super().__init__()
-        self.branch2 = branch(config, width // 2, width // 2, strides=1)
-
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
-        kept, worked = F.split(x, num_outputs=2, axis=1)
-        return shuffled(F, kept, self.branch2(worked))
-
-
-def branch(
-    config: ShuffleNetConfig, inputs: int, outputs: int, *, strides: int
-) -> nn.HybridSequential:
-    """1x1, depthwise 3x3 without ReLU, 1x1."""
-    return sequence(
-        convolution(inputs, outputs, 1),
-        normalization(config, outputs),
-        relu(),
-        convolution(outputs, outputs, 3, strides=strides, groups=outputs),
-        normalization(config, outputs),
-        convolution(outputs, outputs, 1),
-        normalization(config, outputs),
-        relu(),
-    )
 
 
 def shuffled(F: Any, one: Any, other: Any) -> Any:

@@ -14,9 +14,10 @@ import paddle
 from paddle import distributed, nn
 
 from mbench.sdk.checks import require
+from mbench.sdk.exchange import Exchange, Transfers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from mbench.workloads.operators.collectives import Collective
 
@@ -40,17 +41,6 @@ def in_place(function: Callable[..., Any], **settings: Any) -> Begin:
 
 def into_another(function: Callable[..., Any]) -> Begin:
     return lambda x, into: function(into, x, sync_op=False)
-
-
-class Transfers:
-    """Several that are under way, to be waited for together."""
-
-    def __init__(self, tasks: Sequence[Any]) -> None:
-        self.tasks = tasks
-
-    def wait(self) -> None:
-        for task in self.tasks:
-            task.wait()
 
 
 def around(x: paddle.Tensor, into: paddle.Tensor) -> Transfers:
@@ -79,27 +69,19 @@ BEGIN: dict[str, Begin] = {
     "matmul_all_reduce": ALL_REDUCE,
     "matmul_all_gather": into_another(distributed.stream.all_gather),
 }
-FIRST = {"matmul_all_reduce": paddle.matmul, "matmul_all_gather": paddle.matmul}
-MEANWHILE = {"overlap_mul": paddle.multiply, "overlap_matmul": paddle.matmul}
 
 
 class Calls(nn.Layer):
-    """So many calls, each with memory of its own for what it gets."""
-
     def __init__(self, kind: Collective) -> None:
         super().__init__()
-        self.kind = kind
-        self.begin = BEGIN[kind.kind]
-        self.first = FIRST.get(kind.kind)
-        self.meanwhile = MEANWHILE.get(kind.kind)
-        self.gets = kind.kind != "reduce" or distributed.get_rank() == 0
-        self.rooms: list[dict[int, paddle.Tensor]] = [{}]
-
-    def room_of(self, call: int, x: paddle.Tensor) -> paddle.Tensor:
-        (rooms,) = self.rooms
-        if call not in rooms:
-            rooms[call] = paddle.empty(self.kind.outputs(), x.dtype)
-        return rooms[call]
+        self.exchange = Exchange(
+            kind,
+            BEGIN[kind.kind],
+            rank=distributed.get_rank(),
+            empty=lambda x: paddle.empty(kind.outputs(), x.dtype),
+            product=paddle.matmul,
+            multiply=paddle.multiply,
+        )
 
 
 def build(kind: Collective) -> Calls:
@@ -108,7 +90,7 @@ def build(kind: Collective) -> Calls:
         said = "PaddlePaddle has no reduce-scatter over gloo"
         require(kind.kind != "reduce_scatter", said)
         said = "PaddlePaddle's gloo returns when an exchange is done: nothing can run meanwhile"
-        require(kind.kind not in MEANWHILE, said)
+        require(not kind.kind.startswith("overlap_"), said)
         said = "PaddlePaddle's gloo has no ring of an odd number of ranks: its sends go in pairs"
         require(kind.kind != "send_receive" or kind.ranks % 2 == 0, said)
     return Calls(kind)
@@ -116,18 +98,4 @@ def build(kind: Collective) -> Calls:
 
 def forward(model: Calls, batch: Mapping[str, paddle.Tensor]) -> dict[str, paddle.Tensor]:
     """What this rank gets of each call, "output.0", and what it computes beside: "product.0"."""
-    found = {}
-    for call in range(model.kind.calls):
-        if model.first is None:
-            x = batch[f"x.{call}"]
-        else:
-            x = model.first(batch[f"a.{call}"], batch[f"b.{call}"])
-        # A product is nobody's yet, and can be added up where it lies.
-        into = x if model.kind.kind == "matmul_all_reduce" else model.room_of(call, x)
-        work = model.begin(x, into)
-        if model.meanwhile is not None:
-            found[f"product.{call}"] = model.meanwhile(batch[f"a.{call}"], batch[f"b.{call}"])
-        work.wait()
-        if model.gets:
-            found[f"output.{call}"] = into
-    return found
+    return model.exchange(batch)

@@ -11,11 +11,12 @@ import paddle
 from paddle import nn
 from paddle.nn import functional as F
 
+from mbench.workloads.densenet import Transition
 from mbench_paddle.images import forward, loss
 from mbench_paddle.layers import norm
 
 if TYPE_CHECKING:
-    from mbench.workloads.densenet import DenseNetConfig
+    from mbench.workloads.densenet import DenseLayer, DenseNetConfig
 
 __all__ = ["build", "forward", "loss"]
 
@@ -23,38 +24,30 @@ __all__ = ["build", "forward", "loss"]
 class DenseNet(nn.Layer):
     def __init__(self, config: DenseNetConfig) -> None:
         super().__init__()
-        channels = config.stem
-        layers: list[tuple[str, nn.Layer]] = [
-            ("conv0", nn.Conv2D(3, channels, 7, stride=2, padding=3, bias_attr=False)),
-            ("norm0", norm(config, channels)),
+        self.features = nn.Sequential(
+            ("conv0", nn.Conv2D(3, config.stem, 7, stride=2, padding=3, bias_attr=False)),
+            ("norm0", norm(config, config.stem)),
             ("relu0", nn.ReLU()),
             ("pool0", nn.MaxPool2D(3, stride=2, padding=1)),
-        ]
-        for block, depth in enumerate(config.blocks, start=1):
-            layers.append((f"denseblock{block}", dense_block(config, channels, depth)))
-            channels += depth * config.growth
-            if block < len(config.blocks):
-                layers.append((f"transition{block}", transition(config, channels)))
-                channels //= 2
-        layers.append(("norm5", norm(config, channels)))
-        self.features = nn.Sequential(*layers)
-        self.classifier = nn.Linear(channels, config.classes)
+            *((plan.name, layer(config, plan)) for plan in config.parts()),
+            ("norm5", norm(config, config.features)),
+        )
+        self.classifier = nn.Linear(config.features, config.classes)
 
     def forward(self, images: paddle.Tensor) -> paddle.Tensor:
         """(B, C, H, W) -> (B, K)."""
         return self.classifier(F.relu(self.features(images)).mean([2, 3]))
 
 
-class DenseLayer(nn.Layer):
-    """Adds `growth` channels to those that it is given."""
+class Block(nn.Layer):
+    """Adds channels to those that it is given."""
 
-    def __init__(self, config: DenseNetConfig, channels: int) -> None:
+    def __init__(self, config: DenseNetConfig, plan: DenseLayer) -> None:
         super().__init__()
-        inner = config.bottleneck * config.growth
-        self.norm1 = norm(config, channels)
-        self.conv1 = nn.Conv2D(channels, inner, 1, bias_attr=False)
-        self.norm2 = norm(config, inner)
-        self.conv2 = nn.Conv2D(inner, config.growth, 3, padding=1, bias_attr=False)
+        self.norm1 = norm(config, plan.inputs)
+        self.conv1 = nn.Conv2D(plan.inputs, plan.inner, 1, bias_attr=False)
+        self.norm2 = norm(config, plan.inner)
+        self.conv2 = nn.Conv2D(plan.inner, plan.growth, 3, padding=1, bias_attr=False)
 
     def forward(self, x: paddle.Tensor) -> paddle.Tensor:
         new = self.conv1(F.relu(self.norm1(x)))
@@ -62,21 +55,14 @@ class DenseLayer(nn.Layer):
         return paddle.concat([x, new], axis=1)
 
 
-def dense_block(config: DenseNetConfig, channels: int, depth: int) -> nn.Sequential:
+def layer(config: DenseNetConfig, plan: DenseLayer | Transition) -> nn.Layer:
+    """A transition halves channels, height and width."""
+    if not isinstance(plan, Transition):
+        return Block(config, plan)
     return nn.Sequential(
-        *(
-            (f"denselayer{layer + 1}", DenseLayer(config, channels + layer * config.growth))
-            for layer in range(depth)
-        )
-    )
-
-
-def transition(config: DenseNetConfig, channels: int) -> nn.Sequential:
-    """Halves channels, height and width."""
-    return nn.Sequential(
-        ("norm", norm(config, channels)),
+        ("norm", norm(config, plan.inputs)),
         ("relu", nn.ReLU()),
-        ("conv", nn.Conv2D(channels, channels // 2, 1, bias_attr=False)),
+        ("conv", nn.Conv2D(plan.inputs, plan.outputs, 1, bias_attr=False)),
         ("pool", nn.AvgPool2D(2, stride=2)),
     )
 

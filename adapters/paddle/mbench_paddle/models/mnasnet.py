@@ -14,11 +14,10 @@ from mbench_paddle.images import forward, loss
 from mbench_paddle.layers import norm
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import paddle
 
-    from mbench.workloads.mnasnet import MnasNetConfig, Stack
+    from mbench.workloads import mobilenet as plans
+    from mbench.workloads.mnasnet import MnasNetConfig
 
 __all__ = ["build", "forward", "loss"]
 
@@ -34,9 +33,9 @@ class MnasNet(nn.Layer):
             nn.ReLU(),
             *convolution(config, stem, inputs, 1),
         ]
-        for stack in config.stacks:
-            layers.append(nn.Sequential(*blocks(config, stack, inputs)))
-            inputs = stack.outputs
+        for stage in config.stages():
+            layers.append(nn.Sequential(*(InvertedResidual(config, plan) for plan in stage)))
+            inputs = stage[-1].outputs
         self.layers = nn.Sequential(*layers, *convolution(config, inputs, LAST, 1), nn.ReLU())
         self.classifier = nn.Sequential(nn.Dropout(config.dropout), nn.Linear(LAST, config.classes))
 
@@ -46,26 +45,20 @@ class MnasNet(nn.Layer):
 
 
 class InvertedResidual(nn.Layer):
-    def __init__(self, config: MnasNetConfig, stack: Stack, inputs: int, *, stride: int) -> None:
+    def __init__(self, config: MnasNetConfig, plan: plans.InvertedResidual) -> None:
         super().__init__()
-        inner = inputs * stack.expansion
+        inner, shape = plan.inner, {"stride": plan.stride, "groups": plan.inner}
         self.layers = nn.Sequential(
-            *convolution(config, inputs, inner, 1),
+            *convolution(config, plan.inputs, inner, 1),
             nn.ReLU(),
-            *convolution(config, inner, inner, stack.kernel, stride=stride, groups=inner),
+            *convolution(config, inner, inner, plan.kernel, **shape),
             nn.ReLU(),
-            *convolution(config, inner, stack.outputs, 1),
+            *convolution(config, inner, plan.outputs, 1),
         )
-        self.summed = stride == 1 and inputs == stack.outputs
+        self.summed = plan.summed
 
     def forward(self, x: paddle.Tensor) -> paddle.Tensor:
         return x + self.layers(x) if self.summed else self.layers(x)
-
-
-def blocks(config: MnasNetConfig, stack: Stack, inputs: int) -> Iterator[InvertedResidual]:
-    yield InvertedResidual(config, stack, inputs, stride=stack.stride)
-    for _ in range(stack.repeats - 1):
-        yield InvertedResidual(config, stack, stack.outputs, stride=1)
 
 
 def convolution(

@@ -15,7 +15,7 @@ from mbench_paddle.images import forward, loss
 from mbench_paddle.layers import norm
 
 if TYPE_CHECKING:
-    from mbench.workloads.shufflenet import ShuffleNetConfig
+    from mbench.workloads.shufflenet import ShuffleNetConfig, Unit
 
 __all__ = ["build", "forward", "loss"]
 
@@ -29,16 +29,11 @@ class ShuffleNetV2(nn.Layer):
             nn.ReLU(),
         )
         self.maxpool = nn.MaxPool2D(3, stride=2, padding=1)
-        widths = (config.stem, *config.widths)
         self.stage2, self.stage3, self.stage4 = (
-            nn.Sequential(
-                Downsampling(config, inputs, width),
-                *(InvertedResidual(config, width) for _ in range(blocks - 1)),
-            )
-            for blocks, inputs, width in zip(config.blocks, widths, config.widths, strict=False)
+            nn.Sequential(*(block(config, unit) for unit in stage)) for stage in config.stages()
         )
         self.conv5 = nn.Sequential(
-            nn.Conv2D(widths[-1], config.last, 1, bias_attr=False),
+            nn.Conv2D(config.widths[-1], config.last, 1, bias_attr=False),
             norm(config, config.last),
             nn.ReLU(),
         )
@@ -54,9 +49,9 @@ class ShuffleNetV2(nn.Layer):
 class InvertedResidual(nn.Layer):
     """Works on the second half of the channels."""
 
-    def __init__(self, config: ShuffleNetConfig, width: int) -> None:
+    def __init__(self, config: ShuffleNetConfig, unit: Unit) -> None:
         super().__init__()
-        self.branch2 = branch(config, width // 2, width // 2, stride=1)
+        self.branch2 = branch(config, unit)
 
     def forward(self, x: paddle.Tensor) -> paddle.Tensor:
         kept, used = x.chunk(2, axis=1)
@@ -66,22 +61,27 @@ class InvertedResidual(nn.Layer):
 class Downsampling(nn.Layer):
     """Two branches of stride 2, each of which makes half of the channels."""
 
-    def __init__(self, config: ShuffleNetConfig, inputs: int, width: int) -> None:
+    def __init__(self, config: ShuffleNetConfig, unit: Unit) -> None:
         super().__init__()
+        inputs, half = unit.inputs, unit.half
         self.branch1 = nn.Sequential(
-            *depthwise(config, inputs, stride=2), *pointwise(config, inputs, width // 2)
+            *depthwise(config, inputs, stride=unit.stride), *pointwise(config, inputs, half)
         )
-        self.branch2 = branch(config, inputs, width // 2, stride=2)
+        self.branch2 = branch(config, unit)
 
     def forward(self, x: paddle.Tensor) -> paddle.Tensor:
         return F.channel_shuffle(paddle.concat([self.branch1(x), self.branch2(x)], axis=1), 2)
 
 
-def branch(config: ShuffleNetConfig, inputs: int, outputs: int, *, stride: int) -> nn.Sequential:
+def block(config: ShuffleNetConfig, unit: Unit) -> nn.Layer:
+    return (InvertedResidual if unit.stride == 1 else Downsampling)(config, unit)
+
+
+def branch(config: ShuffleNetConfig, unit: Unit) -> nn.Layer:
     return nn.Sequential(
-        *pointwise(config, inputs, outputs),
-        *depthwise(config, outputs, stride=stride),
-        *pointwise(config, outputs, outputs),
+        *pointwise(config, unit.taken, unit.half),
+        *depthwise(config, unit.half, stride=unit.stride),
+        *pointwise(config, unit.half, unit.half),
     )
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import keras
 import tensorflow as tf
 
+from mbench.workloads import densenet as plans
 from mbench_tensorflow.images import forward, loss
 from mbench_tensorflow.layers import (
     CHANNELS_LAST,
@@ -34,17 +35,10 @@ class DenseNet(keras.Model):
         super().__init__(name="densenet")
         self.conv0 = Convolution(config.stem, 7, strides=2, name="features.conv0")
         self.norm0 = normalization(config, "features.norm0")
-        self.blocks, channels = [], config.stem
-        for block, depth in enumerate(config.blocks, start=1):
-            if block > 1:
-                channels //= 2
-                name = f"features.transition{block - 1}"
-                self.blocks.append(Transition(config, channels, name=name))
-            self.blocks += [
-                DenseLayer(config, name=f"features.denseblock{block}.denselayer{layer}")
-                for layer in range(1, depth + 1)
-            ]
-            channels += depth * config.growth
+        self.blocks = [
+            Transition(config, plan) if isinstance(plan, plans.Transition) else Dense(config, plan)
+            for plan in config.parts()
+        ]
         self.norm5 = normalization(config, "features.norm5")
         self.avgpool = keras.layers.GlobalAveragePooling2D()
         self.classifier = dense(config.classes, "classifier")
@@ -57,18 +51,18 @@ class DenseNet(keras.Model):
         return self.classifier(self.avgpool(tf.nn.relu(self.norm5(x))))
 
 
-class DenseLayer(keras.layers.Layer):
-    """Adds `config.growth` channels to what came before it in its block."""
+class Dense(keras.layers.Layer):
+    """Adds channels to what came before it in its block."""
 
-    def __init__(self, config: DenseNetConfig, *, name: str) -> None:
-        super().__init__(name=name)
+    def __init__(self, config: DenseNetConfig, plan: plans.DenseLayer) -> None:
+        super().__init__(name=f"features.{plan.name}")
         self.layers = [
             normalization(config, "norm1"),
             tf.nn.relu,
-            Convolution(config.bottleneck * config.growth, 1, name="conv1"),
+            Convolution(plan.inner, 1, name="conv1"),
             normalization(config, "norm2"),
             tf.nn.relu,
-            Convolution(config.growth, 3, name="conv2"),
+            Convolution(plan.growth, 3, name="conv2"),
         ]
 
     def call(self, x: tf.Tensor) -> tf.Tensor:
@@ -79,10 +73,10 @@ class DenseLayer(keras.layers.Layer):
 class Transition(keras.layers.Layer):
     """Halves channels and sides."""
 
-    def __init__(self, config: DenseNetConfig, channels: int, *, name: str) -> None:
-        super().__init__(name=name)
+    def __init__(self, config: DenseNetConfig, plan: plans.Transition) -> None:
+        super().__init__(name=f"features.{plan.name}")
         self.norm = normalization(config, "norm")
-        self.conv = Convolution(channels, 1, name="conv")
+        self.conv = Convolution(plan.outputs, 1, name="conv")
         self.pool = keras.layers.AveragePooling2D(2)
 
     def call(self, x: tf.Tensor) -> tf.Tensor:

@@ -22,7 +22,8 @@ from mbench_tensorflow.layers import (
 )
 
 if TYPE_CHECKING:
-    from mbench.workloads.mnasnet import MnasNetConfig, Stack
+    from mbench.workloads import mobilenet as plans
+    from mbench.workloads.mnasnet import MnasNetConfig
 
 __all__ = ["DIFFERENCES", "build", "forward", "loss"]
 
@@ -42,15 +43,9 @@ class MnasNet(keras.Model):
             Convolution(config.separable, 1, name="layers.6"),
             normalization(config, "layers.7"),
         ]
-        inputs = config.separable
-        for number, stack in enumerate(config.stacks, start=8):
-            for block in range(stack.repeats):
-                strides = stack.stride if block == 0 else 1
-                name = f"layers.{number}.{block}.layers"
-                self.features.append(
-                    InvertedResidual(config, inputs, stack, strides=strides, name=name)
-                )
-                inputs = stack.outputs
+        self.features += [
+            InvertedResidual(config, plan) for stage in config.stages() for plan in stage
+        ]
         self.features += [
             Convolution(LAST, 1, name="layers.14"),
             normalization(config, "layers.15"),
@@ -69,22 +64,20 @@ class MnasNet(keras.Model):
 class InvertedResidual(keras.layers.Layer):
     """1x1 to more channels, a depthwise convolution, 1x1 to fewer, without ReLU at the end."""
 
-    def __init__(
-        self, config: MnasNetConfig, inputs: int, stack: Stack, *, strides: int, name: str
-    ) -> None:
-        super().__init__(name=name)
-        inner = inputs * stack.expansion
+    def __init__(self, config: MnasNetConfig, plan: plans.InvertedResidual) -> None:
+        super().__init__(name=plan.name)
+        inner, shape = plan.inner, {"strides": plan.stride, "groups": plan.inner}
         self.layers = [
             Convolution(inner, 1, name="0"),
             normalization(config, "1"),
             tf.nn.relu,
-            Convolution(inner, stack.kernel, strides=strides, groups=inner, name="3"),
+            Convolution(inner, plan.kernel, **shape, name="3"),
             normalization(config, "4"),
             tf.nn.relu,
-            Convolution(stack.outputs, 1, name="6"),
+            Convolution(plan.outputs, 1, name="6"),
             normalization(config, "7"),
         ]
-        self.summed = strides == 1 and inputs == stack.outputs
+        self.summed = plan.summed
 
     def call(self, x: tf.Tensor) -> tf.Tensor:
         y = through(self.layers, x)

@@ -21,6 +21,7 @@ from mbench_tensorflow.layers import (
 )
 
 if TYPE_CHECKING:
+    from mbench.workloads import mobilenet as plans
     from mbench.workloads.mobilenet import MobileNetConfig
 
 __all__ = ["DIFFERENCES", "build", "forward", "loss"]
@@ -36,23 +37,10 @@ class MobileNetV2(keras.Model):
             normalization(config, "features.0.1"),
             tf.nn.relu6,
         ]
-        inputs, number = config.stem, 1
-        for stack in config.stacks:
-            for block in range(stack.repeats):
-                self.features.append(
-                    InvertedResidual(
-                        config,
-                        inputs,
-                        stack.outputs,
-                        expansion=stack.expansion,
-                        strides=stack.stride if block == 0 else 1,
-                        name=f"features.{number}.conv",
-                    )
-                )
-                inputs, number = stack.outputs, number + 1
+        self.features += [InvertedResidual(config, plan) for plan in config.blocks()]
         self.features += [
-            Convolution(config.last, 1, name=f"features.{number}.0"),
-            normalization(config, f"features.{number}.1"),
+            Convolution(config.last, 1, name=f"{config.last_name}.0"),
+            normalization(config, f"{config.last_name}.1"),
             tf.nn.relu6,
         ]
         self.avgpool = keras.layers.GlobalAveragePooling2D()
@@ -68,34 +56,25 @@ class MobileNetV2(keras.Model):
 class InvertedResidual(keras.layers.Layer):
     """1x1 to more channels if there are to be more, depthwise 3x3, 1x1 to fewer."""
 
-    def __init__(
-        self,
-        config: MobileNetConfig,
-        inputs: int,
-        outputs: int,
-        *,
-        expansion: int,
-        strides: int,
-        name: str,
-    ) -> None:
-        super().__init__(name=name)
-        inner, number = inputs * expansion, 0
-        self.layers = []
-        if expansion > 1:
+    def __init__(self, config: MobileNetConfig, plan: plans.InvertedResidual) -> None:
+        super().__init__(name=plan.name)
+        self.layers, number = [], 0
+        if plan.expands:
+            number = 1
             self.layers = [
-                Convolution(inner, 1, name="0.0"),
+                Convolution(plan.inner, 1, name="0.0"),
                 normalization(config, "0.1"),
                 tf.nn.relu6,
             ]
-            number = 1
+        shape = {"strides": plan.stride, "groups": plan.inner}
         self.layers += [
-            Convolution(inner, 3, strides=strides, groups=inner, name=f"{number}.0"),
+            Convolution(plan.inner, plan.kernel, **shape, name=f"{number}.0"),
             normalization(config, f"{number}.1"),
             tf.nn.relu6,
-            Convolution(outputs, 1, name=f"{number + 1}"),
+            Convolution(plan.outputs, 1, name=f"{number + 1}"),
             normalization(config, f"{number + 2}"),
         ]
-        self.summed = strides == 1 and inputs == outputs
+        self.summed = plan.summed
 
     def call(self, x: tf.Tensor) -> tf.Tensor:
         y = through(self.layers, x)

@@ -22,7 +22,7 @@ from mbench_tensorflow.layers import (
 )
 
 if TYPE_CHECKING:
-    from mbench.workloads.shufflenet import ShuffleNetConfig
+    from mbench.workloads.shufflenet import ShuffleNetConfig, Unit
 
 __all__ = ["DIFFERENCES", "build", "forward", "loss"]
 
@@ -34,15 +34,11 @@ class ShuffleNetV2(keras.Model):
         super().__init__(name="shufflenet")
         self.conv1 = Convolution(config.stem, 3, strides=2, name="conv1.0")
         self.bn1 = normalization(config, "conv1.1")
-        self.blocks, inputs = [], config.stem
-        stages = zip(config.blocks, config.widths, strict=True)
-        for stage, (blocks, width) in enumerate(stages, start=2):
-            first = DownBlock(config, inputs, width // 2, name=f"stage{stage}.0")
-            self.blocks += [
-                first,
-                *(Block(config, width // 2, name=f"stage{stage}.{n}") for n in range(1, blocks)),
-            ]
-            inputs = width
+        self.blocks = [
+            Block(config, plan) if plan.stride == 1 else DownBlock(config, plan)
+            for stage in config.stages()
+            for plan in stage
+        ]
         self.conv5 = Convolution(config.last, 1, name="conv5.0")
         self.bn5 = normalization(config, "conv5.1")
         self.avgpool = keras.layers.GlobalAveragePooling2D()
@@ -59,9 +55,9 @@ class ShuffleNetV2(keras.Model):
 class Block(keras.layers.Layer):
     """The first half of the channels stays as it is."""
 
-    def __init__(self, config: ShuffleNetConfig, half: int, *, name: str) -> None:
-        super().__init__(name=name)
-        self.branch2 = second_branch(config, half)
+    def __init__(self, config: ShuffleNetConfig, plan: Unit) -> None:
+        super().__init__(name=plan.name)
+        self.branch2 = second_branch(config, plan)
 
     def call(self, x: tf.Tensor) -> tf.Tensor:
         kept, changed = tf.split(x, 2, axis=-1)
@@ -71,8 +67,9 @@ class Block(keras.layers.Layer):
 class DownBlock(keras.layers.Layer):
     """Both branches take all channels, with a stride of 2."""
 
-    def __init__(self, config: ShuffleNetConfig, inputs: int, half: int, *, name: str) -> None:
-        super().__init__(name=name)
+    def __init__(self, config: ShuffleNetConfig, plan: Unit) -> None:
+        super().__init__(name=plan.name)
+        inputs, half = plan.inputs, plan.half
         self.branch1 = [
             Convolution(inputs, 3, strides=2, groups=inputs, name="branch1.0"),
             normalization(config, "branch1.1"),
@@ -80,18 +77,19 @@ class DownBlock(keras.layers.Layer):
             normalization(config, "branch1.3"),
             tf.nn.relu,
         ]
-        self.branch2 = second_branch(config, half, strides=2)
+        self.branch2 = second_branch(config, plan)
 
     def call(self, x: tf.Tensor) -> tf.Tensor:
         return interleaved(through(self.branch1, x), through(self.branch2, x))
 
 
-def second_branch(config: ShuffleNetConfig, half: int, *, strides: int = 1) -> list:
+def second_branch(config: ShuffleNetConfig, plan: Unit) -> list:
+    half = plan.half
     return [
         Convolution(half, 1, name="branch2.0"),
         normalization(config, "branch2.1"),
         tf.nn.relu,
-        Convolution(half, 3, strides=strides, groups=half, name="branch2.3"),
+        Convolution(half, 3, strides=plan.stride, groups=half, name="branch2.3"),
         normalization(config, "branch2.4"),
         Convolution(half, 1, name="branch2.5"),
         normalization(config, "branch2.6"),

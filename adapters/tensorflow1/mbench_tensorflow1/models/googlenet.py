@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from mbench.sdk.networks.googlenet import forward
 from mbench.workloads.googlenet import AUXILIARY_WEIGHT
-from mbench_tensorflow1.images import DIFFERENCES, build, with_auxiliary
+from mbench_tensorflow1.images import DIFFERENCES, build, loss_of
 
 __all__ = ["DIFFERENCES", "build", "forward", "loss"]
 
-loss = with_auxiliary(AUXILIARY_WEIGHT)
+loss = loss_of(AUXILIARY_WEIGHT)

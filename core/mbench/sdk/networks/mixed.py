@@ -62,7 +62,6 @@ def pooled(net: Net[Array], pool: Pool, x: Array) -> Array:
 def mixed(net: Net[Array], module: Mixed, x: Array) -> Array:
     at, found = f"{module.name}.", []
     for branch in module.branches:
-        y = x if branch.pool is None else pooled(net, branch.pool, x)
-        y = through(net, at, branch.convolutions, y)
+        y = through(net, at, branch.row, x)
         found += [through(net, at, [end], y) for end in branch.ends] or [y]
     return net.joined(*found)

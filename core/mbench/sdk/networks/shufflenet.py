@@ -5,6 +5,7 @@ Shapes: B batch, C channels, K classes.
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def forward(net: Net[Array], batch: Mapping[str, Array]) -> dict[str, Array]:
 
     x = net.relu(normed("conv1", 0, batch["images"], config.stem, 3, stride=2))
     x = net.max_pool(x, 3, padding=1)
-    for unit in config.units():
+    for unit in itertools.chain.from_iterable(config.stages()):
         at, inputs, half, stride = unit.name, unit.inputs, unit.half, unit.stride
         if stride == 1:
             kept, y = net.halves(x)

@@ -1,0 +1,85 @@
+"""Calls of collectives that are begun on memory of the caller's, and waited for.
+
+Shapes: E elements of a rank, R ranks.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from mbench.contract.compat import Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from mbench.workloads.operators.collectives import Collective
+
+__all__ = ["Exchange", "Transfers", "Work"]
+
+Array = TypeVar("Array")
+
+
+class Work(Protocol):
+    """A call that is under way."""
+
+    def wait(self) -> Any: ...
+
+
+class Transfers:
+    """Several that are under way, to be waited for together."""
+
+    def __init__(self, works: Iterable[Work]) -> None:
+        self.works = list(works)
+
+    def wait(self) -> None:
+        for work in self.works:
+            work.wait()
+
+
+class Exchange(Generic[Array]):
+    """A number of calls, each with memory of its own for what it gets."""
+
+    def __init__(
+        self,
+        kind: Collective,
+        begin: Callable[[Array, Array], Work],
+        *,
+        rank: int,
+        empty: Callable[[Array], Array],
+        product: Callable[[Array, Array], Array],
+        multiply: Callable[[Array, Array], Array],
+    ) -> None:
+        """`begin` takes what a rank gives and where to put what it gets, which is the same memory
+        for what works in place; `empty` makes such memory, of the type of what is given. `product`
+        is of matrices.
+        """
+        self.kind = kind
+        self.begin = begin
+        self.empty = empty
+        self.first = product if kind.kind.startswith("matmul_") else None
+        self.meanwhile = {"overlap_mul": multiply, "overlap_matmul": product}.get(kind.kind)
+        self.gets = kind.kind != "reduce" or rank == 0
+        self.memory: dict[int, Array] = {}
+
+    def __call__(self, batch: Mapping[str, Array]) -> dict[str, Array]:
+        """What this rank gets of each call, "output.0", and computes meanwhile, "product.0"."""
+        found = {}
+        for call in range(self.kind.calls):
+            if self.first is None:
+                x = batch[f"x.{call}"]
+            else:
+                x = self.first(batch[f"a.{call}"], batch[f"b.{call}"])
+            # A product is nobody's yet, and can be added up where it lies.
+            into = x if self.kind.kind == "matmul_all_reduce" else self.memory_of(call, x)
+            work = self.begin(x, into)
+            if self.meanwhile is not None:
+                found[f"product.{call}"] = self.meanwhile(batch[f"a.{call}"], batch[f"b.{call}"])
+            work.wait()
+            if self.gets:
+                found[f"output.{call}"] = into
+        return found
+
+    def memory_of(self, call: int, x: Array) -> Array:
+        if call not in self.memory:
+            self.memory[call] = self.empty(x)
+        return self.memory[call]
