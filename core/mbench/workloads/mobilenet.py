@@ -70,6 +70,9 @@ class MobileNetConfig:
     epsilon: float = 1e-5
     momentum: float = 0.1
 
+    def without_dropout(self) -> MobileNetConfig:
+        return dataclasses.replace(self, dropout=0.0)
+
     def blocks(self) -> Iterator[InvertedResidual]:
         """Numbered from 1: the first convolution is "features.0"."""
         inputs, number = self.stem, 1
@@ -84,9 +87,6 @@ class MobileNetConfig:
     def last_name(self) -> str:
         """Of the last convolution, which comes after all blocks."""
         return f"features.{1 + sum(stack.repeats for stack in self.stacks)}"
-
-    def without_dropout(self) -> MobileNetConfig:
-        return dataclasses.replace(self, dropout=0.0)
 
 
 @dataclass(frozen=True, kw_only=True)
