@@ -22,7 +22,7 @@ from scipy.stats import spearmanr
 from workers import ask_for_case, turn, warm_worker_of_each
 
 from mbench.machine.pace import core_pace, memory_pace
-from mbench.measure.order import next_round
+from mbench.measure.rounds import next_order
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -39,7 +39,7 @@ def main() -> None:
         seen: dict[str, list[list[float]]] = {name: [] for name in workers}
         last, end = None, time.monotonic() + arguments.seconds
         while time.monotonic() < end:
-            for name in next_round(list(workers), last=last, chance=order):
+            for name in next_order(list(workers), last=last, chance=order):
                 last = name
                 before = [float(look()) for look in looks.values()]
                 seen[name].append([*before, 1e3 / turn(*workers[name])])

@@ -20,7 +20,7 @@ from statistics import fmean
 from workers import ask_for_case, turn, warm_worker_of_each
 
 from mbench.machine import memory_layout
-from mbench.measure.order import next_round
+from mbench.measure.rounds import next_order
 from mbench.stats import Pair, pair_of, stdev
 
 ROUNDS = 8
@@ -48,7 +48,7 @@ def main() -> None:
                 last = None
                 for at in range(ROUNDS):
                     heeded = None if order == "shuffled" else last
-                    for name in next_round(list(workers), last=heeded, chance=chance):
+                    for name in next_order(list(workers), last=heeded, chance=chance):
                         last = name
                         rates[name][at] = turn(*workers[name])
                 if pair := pair_of(rates[baseline], rates[other]):

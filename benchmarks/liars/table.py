@@ -22,7 +22,7 @@ BY = (
     ("statistics", r"running"),
     ("speed", r"an MFU of|processor time"),
     ("clock", r"it says .* s passed"),
-    ("unfinished", r"went on after synchronize"),
+    ("unfinished", r"continued after synchronize"),
     ("merged", r"a step takes .* by itself"),
     ("steps", r"steps? (were|was|are) |skipped"),
 )

@@ -32,7 +32,7 @@ def table(monkeypatch):
         ("no verdict: a: running statistics after 4 timed steps off by 1.1", "statistics"),
         ("no verdict: a: an MFU of 7e+05 %, which is more than this machine can do", "speed"),
         ("no verdict: a: it says 0.5 s where 1 s passed", "clock"),
-        ("no verdict: a: 0.9 s of work went on after synchronize", "unfinished"),
+        ("no verdict: a: 0.9 s of work continued after synchronize", "unfinished"),
         ("no verdict: a: a step takes 0.1 s among others, and 0.2 s by itself", "merged"),
         ("what nobody has said before", "what nobody has said before"),
     ],

@@ -38,7 +38,7 @@ def list_kernels(
     whole: Comparison, order: Order, store: RunWriter, listener: Listener
 ) -> list[StepKernels]:
     """The kernels of each case of a comparison; logs and traces are in the run's folder."""
-    homes = EnvironmentPool(
+    environments = EnvironmentPool(
         comparisons=[whole], accelerator=order.device, provision=False, listener=listener
     )
     found = []
@@ -49,7 +49,7 @@ def list_kernels(
             reason = ""
             try:
                 evidence = observe(
-                    entry.adapter, homes.of(entry), entry.case, log=log,
+                    entry.adapter, environments.environment_for(entry), entry.case, log=log,
                     timeout=order.protocol.timeout_seconds,
                 )  # fmt: skip
             except CaseEnded as end:

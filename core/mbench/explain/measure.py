@@ -40,7 +40,9 @@ def measure_breakdown(plan: Plan, comparisons: Sequence[Comparison], bench: RunC
     missing = announce(comparisons, bench)
     if not missing:
         return
-    bench = replace(bench, room=device_memory_of(missing[0].entries[0].case, bench.launcher))
+    bench = replace(
+        bench, device_memory=device_memory_of(missing[0].entries[0].case, bench.launcher)
+    )
     protocol = bench.protocol
     assert isinstance(protocol, Adaptive)  # see check_protocol
     bench.listener.hear(RunPlanned(tuple(seconds_of_parts(protocol, len(missing)))))
@@ -121,7 +123,7 @@ class SharedProcesses(Interleaved):
         if self.entries:
             labels = tuple(entry.label for entry in self.entries)
             self.listener.hear(ComparisonBegan(self.comparison.title, labels))
-            self.measure_set(process, deadline=float("inf"))
+            self.measure_repetition(process, deadline=float("inf"))
 
     def launched(self, entry: Entry, process: int, stack: ExitStack) -> Launched:
         launch = super().launched
@@ -130,7 +132,7 @@ class SharedProcesses(Interleaved):
     def finish(self, runner: Runner, process: int) -> None:
         """Without the memory used, which is that of all parts that the process has measured."""
         runner.worker.resume()
-        idle = runner.witness.end()
+        idle = runner.evidence.end()
         self.store.append(
             events.Memory(
                 case=runner.entry.number, process=process, peak_bytes=None, idle_look=idle

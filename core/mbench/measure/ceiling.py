@@ -1,4 +1,4 @@
-"""Finds what the machine can do at most, by a framework's own matrix product and memory pass."""
+"""Measures the machine's ceiling: a framework's own matrix products and memory passes."""
 
 from __future__ import annotations
 
@@ -31,36 +31,36 @@ __all__ = ["Ceilings"]
 
 PRODUCTS = (1024, 2048, 4096, 8192)
 SIDES = {"matmul": PRODUCTS, "single": PRODUCTS, "add": (8192,)}
-"""Of square matrices: grown until one step takes LONGEST_SECONDS. The largest takes an H100 1.5 ms,
-far longer than a launch; eight batches of larger ones take long to make.
+"""Sides of square matrices, tried until one step takes LONGEST_SECONDS. The largest takes an H100
+1.5 ms, far longer than a launch; eight batches of larger ones take long to make.
 """
 SINGLE = "single"
-"""The product in single precision, beside that in half precision: a processor without units for the
-latter does better to widen, as frameworks do for it in some operators."""
+"""The product in single precision, in addition to half precision: on processors without units for
+the latter it is faster, and frameworks use it there for some operators."""
 ON_CPU = {**SIDES, "add": (2048,)}
-"""There malloc gives larger blocks back to the system, and a step would be page faults above all.
-By turns of eight pairs the sums still come from memory: 256 MiB of them in single precision."""
+"""On the CPU, malloc returns larger blocks to the system, and steps would mostly be page faults.
+Eight pairs in turn still come from memory: 256 MiB in single precision."""
 PRODUCT = "op:matmul/{0}x{0}x{0}"
 NAMES = {"matmul": PRODUCT, "single": PRODUCT, "add": "op:add/{0}x{0}"}
 LONGEST_SECONDS = 0.25
 BLOCK_SECONDS = 0.05
 BLOCKS = 5
 IDLE_LOOKS = 3
-"""At a large answer, which some frameworks copy whole. The slowest counts: one look takes longer
-than another, on an H100 by up to 0.35 s (JAX), and that is no work that went on.
+"""Of a large answer, which some frameworks copy whole. The slowest counts: looks differ by up to
+0.35 s on an H100 (JAX), without any work going on.
 """
 MEMORY_FACTOR = 3.0
-"""A step on inputs that no step has seen may take as many times what the fastest block's took."""
+"""A step on new inputs may take so many times as long as one of the fastest block."""
 SUSTAINED_SECONDS = 1.0
 SUSTAINED_BLOCK_SECONDS = 0.25
-"""A GPU's first moments of work are faster than what its power limit lets it go on with."""
+"""A GPU works faster at first than its power limit allows later."""
 
 
 class Ceilings:
-    """Each ceiling is found once in a run: per framework, precision, device and threads.
+    """Each ceiling is measured once in a run: per framework, precision, device and threads.
 
-    The worker that shows it has no case to measure any more. So the ceiling costs no start of its
-    own, and nothing that is timed shares a process with it.
+    Its worker has finished its case, so the ceiling needs no process of its own and shares none
+    with timed steps.
     """
 
     def __init__(self, store: RunWriter, listener: Listener) -> None:
@@ -68,9 +68,9 @@ class Ceilings:
         self.listener = listener
         self._known: set[tuple[str, ...]] = set()
         self._proven: dict[tuple[str, ...], str] = {}
-        """Why each operator has no ceiling; empty where it is what it is called."""
+        """Why each operator has no ceiling; empty if it is proven."""
 
-    def knows(self, entry: Entry) -> bool:
+    def has(self, entry: Entry) -> bool:
         return key(entry) in self._known
 
     def prove(self, entries: Sequence[tuple[Entry, Environment]], verifier: Verifier) -> None:
@@ -102,8 +102,8 @@ class Ceilings:
                 case CaseEnded():
                     self._proven[of_whom] = str(found)
 
-    def find(self, entry: Entry, worker: Worker) -> None:
-        """Time all sizes; one that cannot be made says why, and ends nothing."""
+    def measure(self, entry: Entry, worker: Worker) -> None:
+        """Measure all sizes; one that fails is recorded with its reason."""
         self._known.add(key(entry))
         for operator in operators(entry):
             found = self.grown(entry, worker, operator)
@@ -112,7 +112,7 @@ class Ceilings:
                 self.one(entry, worker, operator, fastest.size, sustained=True)
 
     def grown(self, entry: Entry, worker: Worker, operator: str) -> list[events.Ceiling]:
-        """All sizes up to the first that takes long or cannot be done."""
+        """All sizes up to the first that takes long or fails."""
         found = []
         for side in sides_of(entry, operator):
             one = self.one(entry, worker, operator, side)
@@ -126,7 +126,7 @@ class Ceilings:
     def one(
         self, entry: Entry, worker: Worker, operator: str, side: int, *, sustained: bool = False
     ) -> events.Ceiling:
-        """One size, timed, checked and written down."""
+        """One size, timed, checked and recorded."""
         case = case_of(entry, operator, side)
         found = events.Ceiling(
             case=entry.number, operator="sustained" if sustained else operator, size=side,
@@ -149,28 +149,29 @@ class Ceilings:
         return found
 
     def twice(self, worker: Worker, case: Case, *, sustained: bool) -> tuple[int, list[int]]:
-        """Steps of a block, and the nanoseconds of each block; tried a second time where something
-        speaks against them, since a stall may look like that once. Raises CaseEnded.
+        """Steps per block, and the nanoseconds of each block; repeated once if they are
+        implausible, as after a stall. Raises CaseEnded.
         """
         try:
             return self.time(worker, case, sustained=sustained)
-        except Doubtful:
+        except Implausible:
             return self.time(worker, case, sustained=sustained)
 
     def time(self, worker: Worker, case: Case, *, sustained: bool) -> tuple[int, list[int]]:
         """The same, once; raises CaseEnded."""
         batches = worker.prepare(case).batches
         worker.run(1)  # tuning and page faults
-        looked(worker)  # that step is done now, whatever it left
-        idle = max(looked(worker) for _ in range(IDLE_LOOKS))
+        look_seconds(worker)  # that step has finished now
+        idle = max(look_seconds(worker) for _ in range(IDLE_LOOKS))
         unseen = float(worker.run(1).nanoseconds[0])
         seconds = unseen / 1e9
-        if (left := looked(worker) - idle) > clocks.most_left(seconds):
-            raise Doubtful(f"{left:.3g} s of work went on after synchronize")
-        if batches > 2 and 2 + BLOCKS * BLOCK_SECONDS / seconds > batches:  # some are seen again
+        if (left := look_seconds(worker) - idle) > clocks.most_left(seconds):
+            raise Implausible(f"{left:.3g} s of work continued after synchronize")
+        if batches > 2 and 2 + BLOCKS * BLOCK_SECONDS / seconds > batches:  # some are used again
             unseen = worker.run(batches - 2).nanoseconds[0] / (batches - 2)
             seconds = unseen / 1e9
-        seconds = max(seconds, left)  # of steps that return early, far too many would fit
+        # Otherwise steps that return early would make blocks far too long.
+        seconds = max(seconds, left)
         if sustained:
             worker.run(max(1, round(SUSTAINED_SECONDS / seconds)))
         block_seconds = SUSTAINED_BLOCK_SECONDS if sustained else BLOCK_SECONDS
@@ -180,30 +181,30 @@ class Ceilings:
             with self.listener.quiet():
                 found += worker.run(steps).nanoseconds
         if (faster := unseen * steps / min(found)) > MEMORY_FACTOR:
-            raise Doubtful(f"steps on inputs that it had seen were {faster:.3g} times as fast")
+            raise Implausible(f"steps on repeated inputs were {faster:.3g} times as fast")
         return steps, found
 
 
-class Doubtful(CaseEnded):
-    """What was timed is not the work that was asked for, by what `reason` says."""
+class Implausible(CaseEnded):
+    """The times are not those of the requested work."""
 
     def __init__(self, reason: str) -> None:
         super().__init__("not-equal", f"timed: {reason}")
 
 
-def looked(worker: Worker) -> float:
-    """Seconds, by the parent's clock, until what the last step left is told."""
+def look_seconds(worker: Worker) -> float:
+    """Seconds, by the parent's clock, until the result of the last step is reported."""
     begin = perf_counter()
     worker.ask(wire.Look(), wire.Seen)
     return perf_counter() - begin
 
 
 def check(worker: Worker, case: Case) -> float:
-    """How far all of what the last timed step left is off; raises CaseEnded where that is too far.
+    """The error of the last timed step's complete result; raises CaseEnded if it is too large.
 
-    The proof is made at a small size, and shows what the code computes. At the size that is timed,
-    a definition in float64 would take longer than everything else; the answer times a random vector
-    takes no longer than to read it, and misses nothing: see `signs_of`.
+    The proof shows at a small size what the code computes. At the timed size, the definition in
+    float64 would take longer than everything else; the product with a random vector takes no longer
+    than reading the result, and misses nothing: see `signs_of`.
     """
     seen = worker.ask(wire.Look(along=True), wire.Seen)
     found = judge_along(seen, case)
@@ -214,7 +215,7 @@ def check(worker: Worker, case: Case) -> float:
 
 
 def operators(entry: Entry) -> list[str]:
-    """Those that show what the machine can do for a case."""
+    """The operators that bound a case's speed."""
     half = PRECISIONS[entry.case.precision].half
     return [operator for operator in SIDES if half or operator != SINGLE]
 
@@ -225,7 +226,7 @@ def sides_of(entry: Entry, operator: str) -> Sequence[int]:
 
 def case_of(entry: Entry, operator: str, side: int) -> Case:
     """An operator on square matrices: in the type of the precision's products, so that nothing is
-    cast, or else as the mixed precision does it.
+    cast, or if that is unsupported in the mixed precision.
     """
     name = NAMES[operator].format(side)
     mixed = replace(
@@ -239,7 +240,7 @@ def case_of(entry: Entry, operator: str, side: int) -> Case:
 
 
 def amount(case: Case) -> int:
-    """FLOPs of a matrix product; of what has none, bytes that are moved."""
+    """FLOPs of a matrix product; of an operator without FLOPs, the bytes that it moves."""
     workload: Any = case.resolve()
     number_bytes = PRECISIONS[case.precision].parameter_bytes
     found = workload.flops(case.mode) or workload.moved_bytes(case.mode, number_bytes=number_bytes)

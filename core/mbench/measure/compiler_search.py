@@ -1,4 +1,4 @@
-"""Finds the fastest of several cases of one framework: they take turns, in several fresh sets."""
+"""Finds the fastest compiler of a framework: all alternate, in several fresh processes each."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from mbench.engine.launch import launch
 from mbench.engine.memory import watch
 from mbench.engine.outcome import CaseEnded
 from mbench.measure.activity import PhaseBegan
-from mbench.measure.order import next_round
-from mbench.measure.trial import most
+from mbench.measure.facts import peak_bytes
+from mbench.measure.rounds import next_order
 from mbench.measure.warmup import warm_up
 from mbench.plugins.launcher import pids_here
 
@@ -29,30 +29,30 @@ if TYPE_CHECKING:
     from mbench.spec.adaptive import Adaptive
     from mbench.spec.planning import Entry
 
-__all__ = ["SETS", "Candidate", "Contest"]
+__all__ = ["REPETITIONS", "Candidate", "CompilerSearch"]
 
-SETS = 3
-"""Of fresh processes: as few as have an interval."""
+REPETITIONS = 3
+"""Of fresh processes: the fewest that have an interval."""
 ROUNDS = 5
 WARM_SECONDS = 0.5
 FAR = 1.5
-"""Times as slow as the fastest: whoever is, after a set, takes no part in the next. Of 100 pairs of
-identical processes, none was so far apart."""
+"""Times the fastest one's step: slower candidates take no part in the next repetition. Of 100 pairs
+of identical processes, none differed so much."""
 
 
 @dataclass
 class Candidate:
-    """One case and what is known of it; `rates` are steps per second by process and round."""
+    """One case and its results; `rates` are steps per second by process and round."""
 
     case: Case
     rates: dict[int, dict[int, float]] = field(default_factory=dict)
     peak_bytes: int = 0
     end: CaseEnded | None = None
-    far: bool = False
+    too_slow: bool = False
 
     @property
     def processes(self) -> list[float]:
-        """Seconds of a step in each."""
+        """Seconds of a step in each process."""
         return [sum(1 / rate for rate in one.values()) / len(one) for one in self.rates.values()]
 
 
@@ -63,8 +63,8 @@ class Runner:
     step_seconds: float
 
 
-class Contest:
-    """What is tried of one entry, by name; intervals of ratios tell who may be the fastest."""
+class CompilerSearch:
+    """The candidates of one entry, by name; intervals of ratios show which may be the fastest."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class Contest:
         limit_bytes: int | None,
         log: Callable[[], Path],
     ) -> None:
-        """`constants` say how long blocks and leads are; `log` names a new file."""
+        """`constants` has the lengths of blocks and lead-ins; `log` names a new file."""
         self.entry = entry
         self.environment = environment
         self.candidates = {name: Candidate(case) for name, case in cases.items()}
@@ -89,24 +89,24 @@ class Contest:
 
     @property
     def left(self) -> list[str]:
-        """Who may still be the fastest."""
-        return [name for name, one in self.candidates.items() if not (one.end or one.far)]
+        """Those that may still be the fastest."""
+        return [name for name, one in self.candidates.items() if not (one.end or one.too_slow)]
 
     def run(self, *, seconds: float) -> None:
-        """All sets, or as many as fit that time, the first in any case."""
+        """All repetitions, or as many as fit that time; the first in any case."""
         begin, longest = time.monotonic(), 0.0
-        for number in range(SETS):
+        for number in range(REPETITIONS):
             spent = time.monotonic() - begin
             if number and (len(self.left) < 2 or spent + longest > seconds):
                 break
-            said = f"trying compilers {', '.join(self.left)}: process {number + 1} of {SETS}"
-            self.bench.listener.hear(PhaseBegan(self.entry.label, said))
-            self.measure_set(number)
+            text = f"trying compilers {', '.join(self.left)}: process {number + 1} of {REPETITIONS}"
+            self.bench.listener.hear(PhaseBegan(self.entry.label, text))
+            self.measure_repetition(number)
             self.drop()
             longest = max(longest, time.monotonic() - begin - spent)
 
-    def measure_set(self, number: int) -> None:
-        """A fresh worker of each, which end with the set."""
+    def measure_repetition(self, number: int) -> None:
+        """A fresh worker of each, which ends with the repetition."""
         with ExitStack() as stack:
             runners: list[Runner] = []
             for name in self.random.sample(self.left, len(self.left)):
@@ -115,10 +115,10 @@ class Contest:
                     runners[-1].worker.stop()
             last = None
             for at in range(ROUNDS):
-                for runner in next_round(runners, last=last, chance=self.random):
+                for runner in next_order(runners, last=last, chance=self.random):
                     last = runner
                     with self.guard(runner.name, runner), self.bench.listener.quiet():
-                        self.turn(runner, number, at)
+                        self.time_slice(runner, number, at)
                 runners = [runner for runner in runners if runner.name in self.left]
             for runner in runners:
                 with self.guard(runner.name, runner):
@@ -126,10 +126,10 @@ class Contest:
                     used = runner.worker.ask_all(wire.Memory(), wire.MemoryUsed)
                     runner.worker.stop()
                     known = self.candidates[runner.name]
-                    known.peak_bytes = max(known.peak_bytes, most(used) or 0)
+                    known.peak_bytes = max(known.peak_bytes, peak_bytes(used) or 0)
 
     def start(self, name: str, stack: ExitStack) -> Runner:
-        """A warm worker; raises CaseEnded, of memory where that was why it was killed."""
+        """A warm worker; raises CaseEnded, with outcome "oom" if it was killed for its memory."""
         case = self.candidates[name].case
         worker, _ = launch(
             self.entry.adapter,
@@ -141,7 +141,9 @@ class Contest:
             launcher=self.bench.launcher,
         )
         stack.callback(worker.close)
-        watched = watch(pids_here(worker), limit_bytes=self.limit_bytes, memory=self.bench.room)
+        watched = watch(
+            pids_here(worker), limit_bytes=self.limit_bytes, memory=self.bench.device_memory
+        )
         try:
             with watched:
                 worker.prepare(case)
@@ -155,7 +157,7 @@ class Contest:
             raise (CaseEnded("oom", watched.reason) if watched.reason else end) from None
         return Runner(name, worker, warm.step_seconds)
 
-    def turn(self, runner: Runner, number: int, at: int) -> None:
+    def time_slice(self, runner: Runner, number: int, at: int) -> None:
         runner.worker.resume()
         if lead := round(self.constants.lead_seconds / runner.step_seconds):
             runner.worker.run(lead)
@@ -165,15 +167,13 @@ class Contest:
         runner.worker.stop()
 
     def drop(self) -> None:
-        """Leave out who is far slower than the fastest."""
+        """Drop those that are far slower than the fastest."""
         usual = {name: min(self.candidates[name].processes) for name in self.left}
         for name, seconds in usual.items():
-            self.candidates[name].far = seconds > FAR * min(usual.values())
+            self.candidates[name].too_slow = seconds > FAR * min(usual.values())
 
-    def standing(self) -> tuple[str, list[str]]:
-        """The fastest of those that are left, one at least; and all that it is not shown to be
-        faster than.
-        """
+    def ranking(self) -> tuple[str, list[str]]:
+        """The fastest of those that are left, and those that it is not shown to be faster than."""
         from mbench import stats
 
         def ratio(of: str, against: str) -> stats.Interval:
@@ -187,10 +187,10 @@ class Contest:
 
     @contextmanager
     def guard(self, name: str, runner: Runner | None = None) -> Iterator[None]:
-        """Where what is done within ends a candidate, the others go on without it."""
+        """If a candidate fails within it, the others go on."""
         try:
             yield
         except CaseEnded as end:
             self.candidates[name].end = end
             if runner:
-                runner.worker.kill()  # it may be alive, and would run while others are timed
+                runner.worker.kill()  # it may be alive and run while others are timed

@@ -1,4 +1,4 @@
-"""The environment of each framework of a plan, found or built once."""
+"""The environments of the frameworks of a run: each is found or built once."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 __all__ = ["EnvironmentPool"]
 
-LEFT_ALONE = "nothing is left to compare it with"
+LEFT_ALONE = "there is no other framework left to compare it with"
 
 
 class EnvironmentPool:
-    """The environment of each framework, found or built once, and remembered if it cannot be."""
+    """Finds or builds the environment of each framework once, and remembers failures."""
 
     def __init__(
         self,
@@ -32,15 +32,15 @@ class EnvironmentPool:
         provision: bool,
         listener: Listener,
     ) -> None:
-        """`comparisons` are all of the command, whose frameworks run on one Python if they can."""
+        """`comparisons` are all of the command: its frameworks share one Python if possible."""
         self.comparisons = list(comparisons)
         self.accelerator = accelerator
         self.provision = provision
         self.listener = listener
         self._found: dict[str, Environment | EnvironmentUnavailable] = {}
 
-    def of(self, entry: Entry) -> Environment:
-        """Raises CaseEnded where there is no environment and none can be built."""
+    def environment_for(self, entry: Entry) -> Environment:
+        """Raises CaseEnded if there is no environment and none can be built."""
         key = entry.spec.text
         if key not in self._found:
             try:
@@ -61,8 +61,8 @@ class EnvironmentPool:
         return found
 
     def is_needed(self, text: str) -> bool:
-        """Whether a comparison is left for it: where all others have no environment, a download for
-        the last one would be in vain.
+        """Whether a comparison needs it: if no other framework has an environment, its own would be
+        downloaded in vain.
         """
         for comparison in self.comparisons:
             texts = [entry.spec.text for entry in comparison.entries]

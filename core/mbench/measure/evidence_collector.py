@@ -1,40 +1,48 @@
-"""Takes evidence from a timed process: counts its steps, and looks at what they leave."""
+"""Collects evidence from timed processes: counts their steps and looks at the results."""
 
 from __future__ import annotations
 
+import math
+from itertools import combinations, combinations_with_replacement
+from statistics import fmean
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, cast
 
 from mbench.console import counted
 from mbench.contract import wire
 from mbench.contract.reading import Malformed
+from mbench.measure.facts import draws_masks
 from mbench.proofs.collectives import wrong_rank
 from mbench.results import events
+from mbench.results.distance import SMALLEST, direction_gap, norm_gap, tensor_gaps
+from mbench.results.validity import doubts, fewness
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from mbench.plugins.launcher import Worker
     from mbench.results.evidence import Sketch
+    from mbench.results.records import Run
     from mbench.results.store import RunWriter
     from mbench.spec.planning import Entry
 
-__all__ = ["EvidenceCollector"]
+__all__ = ["STEPS", "EvidenceCollector", "entries_to_explain", "measure_rounding"]
+
 
 CHANGES_AT = (4, 16)
-"""Steps after which all processes' changes of parameters are looked at: two turns of all batches,
-and a few steps, which the slowest cases reach too."""
+"""Steps after which changes of parameters are compared between processes: twice through all
+batches, and a few, which the slowest cases reach, too."""
 APART = 1e-3
-"""By which ranks' changes may differ, as a part of the largest number of a sketch."""
+"""Largest difference between ranks, relative to the largest number of a sketch."""
 IDLE_LOOKS = 3
-"""Of an idle worker. The quickest counts: one that other load delays would hide what steps left."""
+"""Of an idle worker. The quickest counts: a delayed one would hide work that went on."""
 MOST_STEPS = 1000
-"""After so many, parameters are loaded anew: small steps add up, and a loss that is learnt by heart
-is other work."""
+"""After so many, parameters are reloaded: small steps add up, and once the batches are memorised,
+the work is different."""
 
 
 class EvidenceCollector:
-    """Everything here happens outside the clock; nothing of it tells a worker what is timed."""
+    """All of this is outside the clock, and does not reveal to a worker which steps are timed."""
 
     def __init__(
         self, entry: Entry, process: int, worker: Worker, store: RunWriter, *, batches: int
@@ -49,9 +57,9 @@ class EvidenceCollector:
         self.steps = 0
         """Since parameters were loaded."""
         self.awaited = list(CHANGES_AT) if self.training else []
-        """Steps after which changes are still to be looked at."""
+        """Steps after which changes will be looked at."""
         self.changes_seen = 0
-        """After so many steps, the last time."""
+        """The steps at which changes were looked at last."""
         self.batches = batches
         self.looks = 0
         """After blocks."""
@@ -59,57 +67,57 @@ class EvidenceCollector:
         self._held: list[events.Changes] = []
 
     def run(self, count: int) -> int:
-        """Let the worker make steps that no block holds; gives their nanoseconds."""
+        """Run steps outside of blocks; returns their nanoseconds."""
         elapsed = 0
         while count:
-            part = min(count, self.left() or count)
+            part = min(count, self.until_look() or count)
             elapsed += self.worker.run(part).nanoseconds[0]
             self.made(part)
             count -= part
         return elapsed
 
-    def left(self) -> int:
-        """Steps up to where changes are looked at next; 0 where they are no more."""
+    def until_look(self) -> int:
+        """Steps until changes are looked at next; 0 if they are not any more."""
         return self.awaited[0] - self.steps if self.awaited else 0
 
     def made(self, count: int) -> None:
-        """Take note of steps; after some numbers of them, once, their changes are looked at."""
+        """Count steps, and look at the changes when they are due."""
         self.steps += count
         if self.awaited and self.steps == self.awaited[0]:
             del self.awaited[0]
             self.see_changes()
 
-    def began(self) -> None:
-        """The process is written down: what was seen before may follow."""
+    def begin_recording(self) -> None:
+        """The process has been recorded: earlier evidence may follow."""
         self.warm = True
-        self.tell()
+        self.write()
 
     def refresh(self) -> None:
-        """Load parameters anew where many steps were made with them."""
+        """Reload parameters after many steps."""
         if self.training and self.steps >= MOST_STEPS:
             self.worker.ask(wire.Load(), wire.Loaded)
             self.steps = 0
-            self.run(1)  # which makes what an optimizer makes in its first step
+            self.run(1)  # which allocates the optimizer's state
 
-    def anew(self) -> None:
-        """The case was prepared once more: its parameters are those of the beginning."""
+    def rebuilt(self) -> None:
+        """The case was prepared again: its parameters are the initial ones."""
         self.steps = 0
 
     def approach(self, count: int) -> None:
-        """Make untimed steps up to where changes are looked at, if a block would pass that.
+        """Run untimed steps up to the next look at changes if a block would pass it.
 
-        Then let blocks end on each of the batches in turn: whatever their lengths, the same batches
-        are looked at in all processes of all frameworks.
+        After the last of these, blocks end on each of the batches in turn: whatever their lengths,
+        the same batches are looked at in all processes of all frameworks.
         """
-        while 0 < self.left() < count:
-            self.run(self.left())
+        while 0 < self.until_look() < count:
+            self.run(self.until_look())
         if not self.awaited:
             first = (self.looks + 1 - count) % self.batches
             self.worker.ask(wire.Turn(batch=first), wire.Turned)
 
     def see(self, of_block: events.OfBlock, *, steps: int, lead: int, waited: int) -> None:
-        """Write down what a block's last step left; `waited` is the parent's time for the block
-        with the steps that lead it.
+        """Record the result of a block's last step; `waited` is the parent's time for the block
+        and its lead-in.
         """
         begin = perf_counter_ns()
         seen = self.look()
@@ -134,7 +142,7 @@ class EvidenceCollector:
         self.made(0)
 
     def end(self) -> int:
-        """Look once more: at all changes in training; gives how long an idle look takes."""
+        """Look once more, at all changes in training; returns the nanoseconds of an idle look."""
         idle = min(self.idle_look() for _ in range(IDLE_LOOKS))
         if self.training and self.steps != self.changes_seen:
             self.see_changes()
@@ -146,18 +154,18 @@ class EvidenceCollector:
         return perf_counter_ns() - begin
 
     def look(self, *, changes: bool = False) -> wire.Seen:
-        """What the first rank tells; raises Malformed where another has another model."""
+        """The first rank's report; raises Malformed if another rank has another model."""
         of_ranks = self.worker.ask_all(wire.Look(changes=changes), wire.Seen)
         if self.exchanges and (said := wrong_rank(self.entry.case, of_ranks)):
             raise Malformed(said)
         first, *others = of_ranks
         for rank, seen in enumerate(others, start=1):
             if (seen.step, seen.skipped, seen.batch) != (first.step, first.skipped, first.batch):
-                raise Malformed(f"rank {rank} made other steps than rank 0")
+                raise Malformed(f"rank {rank} ran other steps than rank 0")
             if changes and (name := unlike(first.changes, seen.changes)):
                 raise Malformed(
-                    f"after {counted(seen.step, 'step')}, {name} is not the same on rank {rank} as "
-                    "on rank 0: they do not train one model"
+                    f"after {counted(seen.step, 'step')}, {name} differs between rank {rank} and "
+                    "rank 0: they do not train one model"
                 )
         return first
 
@@ -177,31 +185,31 @@ class EvidenceCollector:
             )
         )
         if self.warm:
-            self.tell()
+            self.write()
 
     def check(self, seen: wire.Seen) -> None:
-        """Raises Malformed where the worker counts otherwise than we do."""
+        """Raises Malformed if the worker's count differs from ours."""
         if seen.step != self.steps:
             raise Malformed(
-                f"the worker made {counted(seen.step, 'step')} where {self.steps} were asked for"
+                f"the worker ran {counted(seen.step, 'step')} where {self.steps} were requested"
             )
         if not 0 <= seen.skipped <= seen.step:
             raise Malformed(f"the worker skipped {seen.skipped} of {counted(seen.step, 'step')}")
 
-    def tell(self) -> None:
+    def write(self) -> None:
         while self._held:
             self.store.append(self._held.pop(0))
 
 
 def sketches(told: Mapping[str, Sequence[float]]) -> dict[str, Sketch]:
-    """As they are kept; of another length they could not be read back."""
+    """In the stored type; sketches of another length could not be read back."""
     return {name: cast("Sketch", tuple(sketch)) for name, sketch in told.items()}
 
 
 def unlike(one: Mapping[str, Sequence[float]], other: Mapping[str, Sequence[float]]) -> str:
-    """The first tensor whose change differs; empty where none does.
+    """The first tensor whose change differs; empty if there is none.
 
-    Ranks that add the same gradients in another order differ by their rounding.
+    Ranks that add the same gradients in another order differ by rounding.
     """
     if set(one) != set(other):
         return "a set of tensors"
@@ -210,3 +218,58 @@ def unlike(one: Mapping[str, Sequence[float]], other: Mapping[str, Sequence[floa
         if any(abs(a - b) > APART * size for a, b in zip(sketch, other[name], strict=True)):
             return name
     return ""
+
+
+STEPS = 2 * CHANGES_AT[-1]
+"""That are run at once for it."""
+REPEATS = 3
+"""With random masks, series differ by their masks, too, and two may be similar by chance: the root
+mean square of all pairs counts."""
+
+
+def entries_to_explain(run: Run, entries: Sequence[Entry]) -> list[Entry]:
+    """Entries in training whose results differ from another's or between their own processes, and
+    for which the effect of rounding is not known yet.
+    """
+    known = {one.number: run.cases[one.number] for one in entries if one.case.updates}
+    wanted = {
+        number
+        for pair in combinations_with_replacement(sorted(known), 2)  # the baseline is the first
+        if any(known[number].rounding is None for number in pair)
+        if doubts(*(known[number] for number in pair))
+        for number in pair
+    }
+    return [one for one in entries if one.number in wanted and not known[one.number].rounding]
+
+
+def measure_rounding(entry: Entry, worker: Worker, *, timeout: float) -> events.Rounding:
+    """Let a worker run its first steps twice; raises CaseEnded, and Malformed for nonsense."""
+    series: list[Sequence[wire.Seen]] = []
+    for _ in range(REPEATS if draws_masks(entry.case) else 1):
+        found = worker.ask(wire.Nudge(changes_at=list(CHANGES_AT)), wire.Nudged, timeout=timeout)
+        series += [found.canonical, found.nudged]
+    if any(len(one) != CHANGES_AT[-1] for one in series):
+        raise Malformed("the worker ran other steps than were requested")
+    farthest: dict[str, float] = {}
+    for step in range(1, CHANGES_AT[-1] + 1):
+        gaps = [
+            dict(differences(step, *two)) for two in combinations([s[step - 1] for s in series], 2)
+        ]
+        for kind in gaps[0]:
+            size = math.sqrt(fmean(gap[kind] ** 2 for gap in gaps))
+            farthest[kind] = max(size, farthest.get(kind, 0.0))
+    return events.Rounding(case=entry.number, **farthest)
+
+
+def differences(step: int, one: wire.Seen, other: wire.Seen) -> Iterator[tuple[str, float]]:
+    """Relative differences between the results of two series after a step, by kind."""
+    if one.loss is None or other.loss is None or set(one.changes) != set(other.changes):
+        raise Malformed(f"the worker does not report the result of {counted(step, 'step')}")
+    yield "answers", abs(other.loss - one.loss) / max(abs(one.loss), SMALLEST)
+    if step in CHANGES_AT:
+        few = fewness(step)
+        yield "norm", norm_gap(other.changes, one.changes) / few
+        gaps = tensor_gaps(other.changes, one.changes, times=1.0)
+        yield "tensor", max(gaps.values(), default=0.0) / few
+        yield "direction", direction_gap(other.changes, one.changes) / few
+        yield "statistics", direction_gap(other.statistics, one.statistics) / few

@@ -1,4 +1,4 @@
-"""Executes a plan: what is open found, environments found, work proven equal, cases measured."""
+"""Executes a plan: searches what is open, finds environments, proves equal work, measures."""
 
 from __future__ import annotations
 
@@ -32,10 +32,7 @@ __all__ = ["announce", "environments_for", "execute", "measurement_of"]
 
 
 def execute(comparisons: Sequence[Comparison], bench: RunContext) -> None:
-    """Measure every comparison.
-
-    Whatever interrupts leaves a readable run behind; workers end with their set.
-    """
+    """Measure every comparison. An interruption leaves a readable run behind."""
     missing = announce(comparisons, bench)
     seconds = tuple(bench.expected.get(comparison.number) for comparison in missing)
     bench.listener.hear(RunPlanned(seconds))
@@ -44,8 +41,8 @@ def execute(comparisons: Sequence[Comparison], bench: RunContext) -> None:
 
 
 def announce(comparisons: Sequence[Comparison], bench: RunContext) -> list[Comparison]:
-    """Write every comparison down, with its cases where they are known; returns those that are
-    still to be measured.
+    """Record every comparison, with its cases if they are known; returns those that are still to
+    be measured.
     """
     earlier = bench.earlier
     for comparison in comparisons:
@@ -61,8 +58,10 @@ def announce(comparisons: Sequence[Comparison], bench: RunContext) -> list[Compa
 
 
 def measure(comparison: Comparison, bench: RunContext) -> None:
-    """One comparison, once what it leaves open is found."""
-    bench = replace(bench, room=device_memory_of(comparison.entries[0].case, bench.launcher))
+    """One comparison, after a search for what it leaves open."""
+    bench = replace(
+        bench, device_memory=device_memory_of(comparison.entries[0].case, bench.launcher)
+    )
     labels = tuple(entry.label for entry in comparison.entries)
     bench.listener.hear(ComparisonBegan(comparison.title, labels))
     ended: Mapping[str, CaseEnded] = {}
@@ -92,7 +91,7 @@ def environments_for(
     """
     found: dict[int, Environment] = {}
 
-    def lost(entry: Entry, end: CaseEnded) -> None:
+    def drop(entry: Entry, end: CaseEnded) -> None:
         found.pop(entry.number, None)
         bench.store.append(facts.outcome(entry, end))
         bench.listener.hear(CaseStopped(entry.label, end))
@@ -103,13 +102,13 @@ def environments_for(
         try:
             if ended and entry.label in ended:
                 raise ended[entry.label]
-            found[entry.number] = home(entry, bench)
+            found[entry.number] = environment_for(entry, bench)
         except (CaseEnded, MbenchError, Malformed) as error:
-            lost(entry, CaseEnded.of(error))
+            drop(entry, CaseEnded.of(error))
     if bench.verify:
         known = [(entry, found[entry.number]) for entry in entries if entry.number in found]
         for entry, end in prove(known, bench):
-            lost(entry, end)
+            drop(entry, end)
     return found
 
 
@@ -118,17 +117,17 @@ def write_cases(comparison: Comparison, bench: RunContext) -> None:
         bench.store.append(case)
 
 
-def home(entry: Entry, bench: RunContext) -> Environment:
-    """The environment of a case that can be measured; raises CaseEnded where it cannot."""
+def environment_for(entry: Entry, bench: RunContext) -> Environment:
+    """The environment of a case, recorded; raises CaseEnded if it cannot be measured."""
     if not entry.support.supported:
         raise CaseEnded(entry.lack, entry.support.reason)
-    environment = bench.homes.of(entry)
+    environment = bench.environments.environment_for(entry)
     bench.store.append(facts.environment(entry, environment))
     return environment
 
 
 def measurement_of(protocol: Protocol) -> type[Measurement[Any]]:
-    """What measures by `protocol`."""
+    """The measurement of `protocol`."""
     module, _, name = protocol.measurement.partition(":")
     found: type[Measurement[Any]] = getattr(importlib.import_module(module), name)
     return found

@@ -1,4 +1,4 @@
-"""What is written down of a case, beside what is timed: as events of the run."""
+"""The events that describe a case: its axes, gates, environment, framework, outcome."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ from mbench.results.evidence import Gates
 from mbench.results.identity import planned_identity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    from mbench.contract import wire
     from mbench.contract.adapter import FrameworkInfo
     from mbench.contract.case import Case
     from mbench.engine.outcome import CaseEnded
@@ -35,14 +36,23 @@ if TYPE_CHECKING:
     from mbench.plugins.launcher import Worker
     from mbench.spec.planning import Comparison, Entry
 
-__all__ = ["cases", "draws_masks", "environment", "framework", "gates", "nodes", "outcome"]
+__all__ = [
+    "cases",
+    "draws_masks",
+    "environment",
+    "framework",
+    "gates",
+    "nodes",
+    "outcome",
+    "peak_bytes",
+]
 
 UNSEEN = CHANGED["bf16"]
-"""Of a precision in which changes are not compared."""
+"""For precisions in which changes are not compared."""
 
 
 def cases(comparison: Comparison) -> Iterator[events.Case]:
-    """The cases of a comparison in which nothing is open any more."""
+    """The cases of a comparison in which nothing is open."""
     for entry in comparison.entries:
         workload = entry.case.resolve()
         elements, share = workload.exchanged() or (None, None)
@@ -72,13 +82,13 @@ def flops(case: Case) -> float:
 
 
 def gates(case: Case) -> Gates:
-    """How far what is timed may lie apart, of two frameworks or of one in two processes."""
+    """How much timed results may differ between frameworks, or between processes of one."""
     training = case.updates
     workload, drawn = case.resolve(), draws_masks(case)
     norm, direction = CHANGED.get(case.precision, (None, None)) if training else (None, None)
     shows = training and case.precision in STATISTICS
     answers = DROPPED if training and drawn else TIMED[case.precision]
-    if case.phase == BACKWARD:  # all gradients together are among its answers
+    if case.phase == BACKWARD:  # its answers include the gradients
         answers = max(answers, CHANGED.get(case.precision, UNSEEN)[1])
     return Gates(
         answers=answers,
@@ -93,7 +103,7 @@ def gates(case: Case) -> Gates:
 
 
 def draws_masks(case: Case) -> bool:
-    """Whether a training step has masks, which each process draws by itself."""
+    """Whether a training step has masks, which each process draws independently."""
     return case.resolve().config != replace(case, dropout=False).resolve().config
 
 
@@ -109,7 +119,7 @@ def environment(entry: Entry, found: Environment) -> events.Environment:
 
 
 def framework(entry: Entry, info: FrameworkInfo, system: System) -> Iterator[events.OfCase]:
-    """What a worker found, and what is known of this machine's noise in the case."""
+    """A worker's description, and the calibration of the case on this machine."""
     yield events.Framework(case=entry.number, **vars(info))
     identity = planned_identity(
         entry.case, framework=entry.spec.name, version=info.version, system=system
@@ -119,7 +129,7 @@ def framework(entry: Entry, info: FrameworkInfo, system: System) -> Iterator[eve
 
 
 def nodes(entry: Entry, worker: Worker) -> Iterator[events.Node]:
-    """The machines of a case, where they are not this one."""
+    """The machines of a case other than this one."""
     for node in nodes_of(worker):
         ranks = [at for at, one in enumerate(worker.processes) if one.host == node.host]
         system = node.here.machine.system
@@ -133,3 +143,9 @@ def outcome(entry: Entry, end: CaseEnded) -> events.Outcome:
         reason=end.reason,
         log=str(end.log) if end.log else None,
     )
+
+
+def peak_bytes(used: Sequence[wire.MemoryUsed]) -> int | None:
+    """The largest peak of several processes; None if the framework does not report it."""
+    known = [one.peak_bytes for one in used if one.peak_bytes is not None]
+    return max(known, default=None)

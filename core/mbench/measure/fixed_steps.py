@@ -1,4 +1,4 @@
-"""Published protocols: counted steps, one case after the other, each process on its own."""
+"""Published protocols: a fixed number of steps, one case and one process at a time."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Sequential(Measurement[Counted]):
     """All processes of a case, then those of the next."""
 
     def run(self) -> None:
-        """Every process of every case; cases that fall short get their outcome and leave."""
+        """Every process of every case; cases that fail are dropped with their outcome."""
         self.listener.hear(MeasuringBegan(self.protocol.processes * len(self.entries), None))
         for at, entry in enumerate(list(self.entries)):
             first = first_missing(self.earlier, [entry])
@@ -55,16 +55,16 @@ class Sequential(Measurement[Counted]):
             self.find_ceiling(runner)
 
     def epoch(self, runner: Runner, process: int, epoch: int) -> None:
-        """Counted steps, up to the protocol's number or duration.
+        """Steps up to the protocol's number or duration.
 
-        A block of many steps is not cut, so that nothing is synchronised within it. Where every
-        step is anyway, or the clock has a say, it is cut to show how far it is.
+        A block of many steps is not split, so that nothing is synchronised within it. If every step
+        is synchronised anyway, or a duration ends it, it is split to show progress.
         """
         protocol, left, seconds = self.protocol, self.protocol.steps, 0.0
         each = runner.entry.case.mode in protocol.step_by_step
         cut = each or protocol.duration_seconds is not None
         while left and (protocol.duration_seconds is None or seconds < protocol.duration_seconds):
-            runner.witness.refresh()
+            runner.evidence.refresh()
             steps = min(left, runner.steps_in(CHUNK_SECONDS)) if cut else left
             done, expected = protocol.steps - left, steps * runner.step_seconds
             began = BlockBegan(runner.entry.label, "step", done, protocol.steps, expected)
@@ -77,7 +77,7 @@ class Sequential(Measurement[Counted]):
 
 
 def warm_up(run: Callable[[int], int], *, steps: int) -> Warmup:
-    """Warm up by `steps` steps, the first one alone, whether they are steady then or not."""
+    """Warm up with `steps` steps, the first one alone, whether they become steady or not."""
     first = run(1)
     blocks: list[tuple[int, int]] = []
     left, count = steps - 1, 1
@@ -87,5 +87,5 @@ def warm_up(run: Callable[[int], int], *, steps: int) -> Warmup:
         blocks.append((count, elapsed))
         left -= count
         count = max(1, round(count * CHUNK_SECONDS * 1e9 / max(elapsed, 1)))
-    reason = f"{counted(steps, 'step')}, as the protocol says"
+    reason = f"{counted(steps, 'step')}, by the protocol"
     return Warmup(first_step_nanoseconds=first, blocks=blocks, reason=reason)

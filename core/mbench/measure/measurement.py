@@ -1,4 +1,4 @@
-"""What every protocol does with the cases of a comparison: start, warm up, write down, let go."""
+"""What all protocols share: workers are started, warmed up, timed, and dropped if they fail."""
 
 from __future__ import annotations
 
@@ -17,9 +17,13 @@ from mbench.engine.watching import watching
 from mbench.machine.devices import accelerator
 from mbench.measure import facts
 from mbench.measure.activity import CaseStopped, PhaseBegan
-from mbench.measure.evidence_collector import EvidenceCollector
-from mbench.measure.rounding import STEPS, ask_rounding, unexplained
-from mbench.measure.trial import most
+from mbench.measure.evidence_collector import (
+    STEPS,
+    EvidenceCollector,
+    entries_to_explain,
+    measure_rounding,
+)
+from mbench.measure.facts import peak_bytes
 from mbench.plugins.launcher import pids_here
 from mbench.results import events
 
@@ -48,10 +52,10 @@ class Runner:
 
     entry: Entry
     worker: Worker
-    witness: EvidenceCollector
+    evidence: EvidenceCollector
     step_seconds: float
     build_seconds: float = 0.0
-    """What preparing the case and warming up took."""
+    """Of preparing the case and warming up."""
 
     def steps_in(self, seconds: float) -> int:
         """How many steps fill that time, one at least."""
@@ -59,7 +63,7 @@ class Runner:
 
 
 class Measurement(ABC, Generic[Constants]):
-    """One comparison being measured; every raw value is written down as soon as it is there."""
+    """The measurement of one comparison; every raw value is stored at once."""
 
     def __init__(
         self,
@@ -70,31 +74,33 @@ class Measurement(ABC, Generic[Constants]):
         """`environments` by label; entries without one take no part."""
         self.comparison = comparison
         self.environments = environments
-        self.protocol = cast("Constants", bench.protocol)  # it is what named this class
+        self.protocol = cast("Constants", bench.protocol)  # its kind chose this class
         self.launcher = bench.launcher
         self.store = bench.store
         self.listener = bench.listener
         self.sampler = bench.sampler
         self.ceilings = bench.ceilings
-        self.room = bench.room
+        self.device_memory = bench.device_memory
         self.earlier = bench.earlier
         self.entries = [e for e in comparison.entries if e.label in environments]
         self.workers: dict[int, Worker] = {}
         self.calibrated: dict[int, list[float]] = {}
-        """Ratios of identical processes, by case, where this machine knows them."""
+        """Ratios of identical processes, by case, if this machine is calibrated for it."""
         self.address = ""
-        """Of the device that the first worker uses."""
+        """Of the first worker's device."""
         self.case = comparison.entries[0].case
-        """That of all, but for who computes it."""
+        """The same for all entries but for the framework."""
         ranks = self.case.places.devices_per_node
         self.sampler.gpu = accelerator(self.case.device, ranks=ranks)
 
     @property
     def limit_bytes(self) -> int | None:
-        """What a worker may hold: of a device its share, the same one as in the search."""
+        """Of a worker's memory: on a device its share, the same as in a search."""
         asked = self.protocol.memory_limit_bytes
         workers = len(self.comparison.entries) if self.protocol.side_by_side else 1
-        return self.room.limit_bytes(asked, workers=workers) if self.room else asked
+        return (
+            self.device_memory.limit_bytes(asked, workers=workers) if self.device_memory else asked
+        )
 
     def launched(self, entry: Entry, process: int, stack: ExitStack) -> Launched:
         """A worker that has imported its framework, stopped; it lives as long as `stack`."""
@@ -119,7 +125,7 @@ class Measurement(ABC, Generic[Constants]):
         *,
         warm_up: Callable[[Callable[[int], int]], Warmup],
     ) -> Runner:
-        """What was launched, warm."""
+        """Prepare and warm up a launched worker."""
         worker, info = launched
         self.workers[entry.number] = worker
         worker.resume()
@@ -131,22 +137,22 @@ class Measurement(ABC, Generic[Constants]):
                 if isinstance(fact, events.Calibration):
                     self.calibrated[entry.number] = fact.ratios
         self.listener.hear(PhaseBegan(entry.label, "preparing"))
-        free_before = self.room.free_now() if self.room else 0
+        free_before = self.device_memory.free_now() if self.device_memory else 0
         prepared = worker.prepare(entry.case)
         self.listener.hear(PhaseBegan(entry.label, "warming up"))
-        witness = EvidenceCollector(entry, process, worker, self.store, batches=prepared.batches)
+        evidence = EvidenceCollector(entry, process, worker, self.store, batches=prepared.batches)
         first: list[wire.Seen] = []
 
         def run(count: int) -> int:
-            elapsed = witness.run(count)
+            elapsed = evidence.run(count)
             if not first:
-                first.append(witness.look())
+                first.append(evidence.look())
             return elapsed
 
         warmup = warm_up(run)
-        if self.room and (limit := self.limit_bytes):
+        if self.device_memory and (limit := self.limit_bytes):
             pids = pids_here(worker)
-            if excess := self.room.excess(pids, limit, free_before=free_before):
+            if excess := self.device_memory.excess(pids, limit, free_before=free_before):
                 raise CaseEnded("oom", excess)
         warmed = worker.ask_all(wire.Memory(anew=True), wire.MemoryUsed)
         self.store.append(
@@ -162,28 +168,28 @@ class Measurement(ABC, Generic[Constants]):
                 first_step_nanoseconds=warmup.first_step_nanoseconds,
                 warmup_blocks=warmup.blocks,
                 warmup_reason=warmup.reason,
-                warmup_peak_bytes=most(warmed) if all(one.anew for one in warmed) else None,
+                warmup_peak_bytes=peak_bytes(warmed) if all(one.anew for one in warmed) else None,
                 synchronize_nanoseconds=round(
                     median(worker.ask(wire.TimeWaits(), wire.Elapsed).nanoseconds)
                 ),
             )
         )
-        witness.began()
+        evidence.begin_recording()
         seconds = prepared.seconds + warmup.seconds
-        return Runner(entry, worker, witness, warmup.step_seconds, seconds)
+        return Runner(entry, worker, evidence, warmup.step_seconds, seconds)
 
     def watch(self, info: FrameworkInfo) -> None:
-        """What a worker uses is the one to look at; raises CaseEnded if another device has been.
+        """Sample the worker's device; raises CaseEnded if others use another one.
 
-        Frameworks on different ones are not compared.
+        Frameworks on different devices are not compared.
         """
         if not info.device_address or info.device_address == self.address:
             return
         if self.address:
             raise CaseEnded(
                 "failed",
-                f"it uses the device at {info.device_address}, and others that at {self.address}: "
-                "let all of them see the same one first",
+                f"it uses the device at {info.device_address}, but others use {self.address}: make "
+                "the same device the first visible one for all workers",
             )
         self.address = info.device_address
         known = self.sampler.gpu.address if self.sampler.gpu else ""
@@ -200,13 +206,13 @@ class Measurement(ABC, Generic[Constants]):
         each: bool = False,
         paces: Mapping[str, Paces] | None = None,
     ) -> float:
-        """Time `steps` steps and write them down, and what the last of them left.
+        """Time and record `steps` steps, and the result of the last one.
 
         `paces` are those of each host before. Returns samples per second.
         """
         entry = runner.entry
         lead = 1 if entry.case.exchanges else 0
-        runner.witness.approach(lead + steps)
+        runner.evidence.approach(lead + steps)
         limit = max(self.protocol.timeout_seconds, 2 * steps * runner.step_seconds)
         with watching(runner.worker, self.sampler) as watches:
             begin = perf_counter_ns()
@@ -234,50 +240,53 @@ class Measurement(ABC, Generic[Constants]):
                     memory_pace=before.memory if before else None,
                 )
             )
-        runner.witness.see(of_block, steps=steps, lead=lead, waited=waited)
+        runner.evidence.see(of_block, steps=steps, lead=lead, waited=waited)
         return steps * entry.case.samples_per_step * 1e9 / sum(elapsed.nanoseconds)
 
     @abstractmethod
     def run(self) -> None:
-        """Measure to the end, and write down why it ended."""
+        """Measure to the end, and record why it ended."""
 
     def finish(self, runner: Runner, process: int) -> None:
-        """Write down what a process used in all, of several the one that used most."""
+        """Record a process's peak memory, the largest of several ranks'."""
         runner.worker.resume()
         used = runner.worker.ask_all(wire.Memory(), wire.MemoryUsed)
-        idle = runner.witness.end()
+        idle = runner.evidence.end()
         self.store.append(
             events.Memory(
-                case=runner.entry.number, process=process, peak_bytes=most(used), idle_look=idle
+                case=runner.entry.number,
+                process=process,
+                peak_bytes=peak_bytes(used),
+                idle_look=idle,
             )
         )
         runner.worker.stop()
 
     def find_rounding(self, runners: Sequence[Runner]) -> None:
-        """Let those whose work is not that of others show how far rounding alone carries it."""
-        wanted = unexplained(self.store.run, [runner.entry for runner in runners])
+        """Measure the effect of rounding for entries whose results differ from others'."""
+        wanted = entries_to_explain(self.store.run, [runner.entry for runner in runners])
         for runner in [one for one in runners if one.entry in wanted]:
             with self.guard(runner.entry):
                 text = "estimating the effect of rounding"
                 self.listener.hear(PhaseBegan(runner.entry.label, text))
                 runner.worker.resume()
                 limit = max(self.protocol.timeout_seconds, 4 * STEPS * runner.step_seconds)
-                self.store.append(ask_rounding(runner.entry, runner.worker, timeout=limit))
+                self.store.append(measure_rounding(runner.entry, runner.worker, timeout=limit))
                 runner.worker.stop()
 
     def find_ceiling(self, runner: Runner) -> None:
-        """Let a worker that has done its part show what the machine can do, if none has yet."""
+        """Measure the machine's ceiling with a worker that has finished, unless that is done."""
         entry = runner.entry
-        if self.ceilings is None or entry not in self.entries or self.ceilings.knows(entry):
+        if self.ceilings is None or entry not in self.entries or self.ceilings.has(entry):
             return
         self.listener.hear(PhaseBegan(entry.label, "measuring the machine's ceiling"))
         runner.worker.resume()
-        self.ceilings.find(entry, runner.worker)
+        self.ceilings.measure(entry, runner.worker)
         runner.worker.stop()
 
     @contextmanager
     def guard(self, entry: Entry) -> Iterator[None]:
-        """Where what is done within ends the case, record its outcome and go on without it."""
+        """If the case fails within it, record the outcome and go on without it."""
         try:
             yield
         except (CaseEnded, Malformed) as error:
@@ -286,7 +295,7 @@ class Measurement(ABC, Generic[Constants]):
     def end(self, entry: Entry, end: CaseEnded) -> None:
         """Go on without `entry`."""
         if worker := self.workers.pop(entry.number, None):
-            worker.kill()  # it may be alive, and would run while others are timed
+            worker.kill()  # it may be alive and run while others are timed
         self.entries.remove(entry)
         self.store.append(facts.outcome(entry, end))
         self.listener.hear(CaseStopped(entry.label, end))

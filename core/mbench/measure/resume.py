@@ -65,7 +65,7 @@ def take_up(
     *,
     protocol: Protocol,
     system: System,
-    homes: EnvironmentPool,
+    environments: EnvironmentPool,
     there: Mapping[str, Machine],
 ) -> list[Comparison]:
     """`comparisons` with what `run` had found for them already.
@@ -93,7 +93,7 @@ def take_up(
     if not differences:  # environments are looked for where all else is the same
         missing = [c for c in settled if not is_done(run, c)]
         for entry in {e.spec.text: e for c in missing for e in c.entries}.values():
-            differences += environment_changes(run, entry, homes)
+            differences += environment_changes(run, entry, environments)
     if differences:
         raise UsageError(f"{run.id} cannot be resumed: {'; '.join(differences)}")
     return settled
@@ -133,7 +133,7 @@ def as_found(run: Run, comparison: Comparison, differences: list[str]) -> Compar
     return replace(comparison, entries=tuple(entries), largest_batch=False, best_compiler=False)
 
 
-def environment_changes(run: Run, entry: Entry, homes: EnvironmentPool) -> list[str]:
+def environment_changes(run: Run, entry: Entry, environments: EnvironmentPool) -> list[str]:
     """What is installed otherwise than when `run` measured."""
     recorded = [
         record.environment
@@ -143,7 +143,7 @@ def environment_changes(run: Run, entry: Entry, homes: EnvironmentPool) -> list[
     if not recorded:
         return []
     try:
-        now = homes.of(entry)
+        now = environments.environment_for(entry)
     except CaseEnded as end:
         return [f"{entry.spec.text}: {end.reason}"]
     before = recorded[-1]

@@ -1,4 +1,4 @@
-"""The adaptive protocol: fresh sets of workers, all warm, in interleaved rounds."""
+"""The adaptive protocol: repetitions with fresh workers, all warm, in interleaved rounds."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from concurrent.futures import wait
 from contextlib import ExitStack
 from functools import partial
 from statistics import fmean
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from mbench.console import counted
 from mbench.engine.jobs import together
@@ -23,17 +23,16 @@ from mbench.measure.activity import (
     ProcessBegan,
 )
 from mbench.measure.measurement import Measurement, Runner
-from mbench.measure.order import next_round
 from mbench.measure.resume import first_missing
-from mbench.measure.sample_allocation import rounds_that_pay
-from mbench.measure.stopping import reason_to_stop, too_small, widths
+from mbench.measure.stopping import reason_to_stop, too_small, widths, worthwhile_rounds
 from mbench.measure.warmup import warm_up
 from mbench.results import events
 from mbench.results.figures import rates
 from mbench.spec.adaptive import Adaptive
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
+    from random import Random
 
     from mbench.environments.environment import Environment
     from mbench.measure.run_context import RunContext
@@ -41,15 +40,16 @@ if TYPE_CHECKING:
     from mbench.measure.warmup import Warmup
     from mbench.spec.planning import Comparison
 
-__all__ = ["Interleaved"]
+__all__ = ["Interleaved", "next_order"]
+
 
 WARMUP_BLOCKS = 4  # at least, one second by default
 MOST_SINGLE = 1000
-"""Steps that are timed one by one in a round, at most: enough for percentiles."""
+"""Most steps that are timed individually in a round: enough for percentiles."""
 
 
 class Interleaved(Measurement[Adaptive]):
-    """All cases of a comparison side by side, one of them running at a time."""
+    """All cases of a comparison side by side, one running at a time."""
 
     def __init__(
         self, comparison: Comparison, environments: Mapping[str, Environment], bench: RunContext
@@ -57,12 +57,12 @@ class Interleaved(Measurement[Adaptive]):
         super().__init__(comparison, environments, bench)
         self.random = random.Random(f"{self.protocol.seed}/{comparison.number}")
         self.last: Runner | None = None
-        """Who had the latest turn."""
+        """The one of the latest time slice."""
         self.rates: Rates = {}
-        self.sets: list[float] = []
-        """Seconds that each set took."""
+        self.repetition_seconds: list[float] = []
+        """Seconds of each repetition."""
         self.least_seconds = 0.0
-        """What the last one would have taken with the fewest rounds."""
+        """Of the last repetition, had it had the fewest rounds."""
         self.cut_short = False
         self.first = first_missing(self.earlier, self.entries)
         if self.earlier is not None:
@@ -76,7 +76,7 @@ class Interleaved(Measurement[Adaptive]):
                     }
 
     def run(self) -> None:
-        """All sets; records why it stopped. Cases that fall short get their outcome and leave."""
+        """All repetitions; records why it stopped. Failed cases get an outcome and are dropped."""
         self.begin = time.monotonic()
         goal = self.protocol.half_width_goal
         self.listener.hear(
@@ -86,7 +86,7 @@ class Interleaved(Measurement[Adaptive]):
         )
         process = self.first
         while not (reason := self.enough(process)):
-            self.measure_set(process, deadline=self.begin + self.protocol.budget_seconds)
+            self.measure_repetition(process, deadline=self.begin + self.protocol.budget_seconds)
             process += 1
         if self.cut_short and not reason.startswith("budget"):
             reason += f", rounds cut short by the budget of {self.protocol.budget_seconds:g} s"
@@ -94,12 +94,12 @@ class Interleaved(Measurement[Adaptive]):
             events.ComparisonEnd(
                 comparison=self.comparison.number,
                 reason=reason,
-                set_seconds=fmean(self.sets) if self.sets else None,
+                set_seconds=fmean(self.repetition_seconds) if self.repetition_seconds else None,
             )
         )
 
     def enough(self, measured: int) -> str:
-        """Why no set is begun after so many of them; empty if one is."""
+        """Why no repetition follows after so many; empty if one does."""
         if not self.entries:
             return "no case left to measure"
         seen: list[float | None] = []
@@ -114,8 +114,8 @@ class Interleaved(Measurement[Adaptive]):
             widths=seen,
         )
 
-    def measure_set(self, process: int, *, deadline: float) -> None:
-        """Start, warm up and time one fresh worker per entry; they end with the set."""
+    def measure_repetition(self, process: int, *, deadline: float) -> None:
+        """Start, warm up and time one fresh worker per entry; they end with the repetition."""
         begin = time.monotonic()
         self.listener.hear(ProcessBegan(process + 1))
 
@@ -123,8 +123,8 @@ class Interleaved(Measurement[Adaptive]):
             runners = self.start_all(process, stack)
             if not runners:
                 return
-            if self.room is not None:
-                self.rouse(runners)
+            if self.device_memory is not None:
+                self.wake_device(runners)
             setup = time.monotonic() - begin
             setup += (self.protocol.builds - 1) * sum(runner.build_seconds for runner in runners)
             per_round = self.round_seconds(runners)
@@ -134,7 +134,7 @@ class Interleaved(Measurement[Adaptive]):
                 ),
                 setup_seconds=setup,
                 round_seconds=per_round,
-                paying=self.paying(setup_seconds=setup, round_seconds=per_round),
+                paying=self.worthwhile_rounds(setup_seconds=setup, round_seconds=per_round),
             )
             self.listener.hear(
                 Decision(
@@ -151,7 +151,7 @@ class Interleaved(Measurement[Adaptive]):
                     self.cut_short = True
                     break
                 if round_number and round_number in begins:
-                    self.build(runners, process, round_number)
+                    self.rebuild(runners, process, round_number)
                 self.measure_round(runners, process, round_number, rounds)
             for runner in runners:
                 with self.guard(runner.entry):
@@ -160,14 +160,14 @@ class Interleaved(Measurement[Adaptive]):
             self.find_rounding([runner for runner in runners if runner.entry in self.entries])
             for runner in runners:
                 self.find_ceiling(runner)
-            aside = time.monotonic() - measured  # is no part of the budget
+            aside = time.monotonic() - measured  # is not part of the budget
             begin, self.begin = begin + aside, self.begin + aside
-        self.sets.append(time.monotonic() - begin)
+        self.repetition_seconds.append(time.monotonic() - begin)
         fewest = self.protocol.rounds or min(self.protocol.fewest_rounds, rounds)
         self.least_seconds = setup + fewest * per_round
 
     def start_all(self, process: int, stack: ExitStack) -> list[Runner]:
-        """A stopped, warm worker of each entry; none where the budget is found to be too small.
+        """A stopped, warm worker of each entry; none if the budget proves too small.
 
         Frameworks are imported side by side. Each prepares its case and warms up alone.
         """
@@ -192,30 +192,30 @@ class Interleaved(Measurement[Adaptive]):
     def warm(self, run: Callable[[int], int]) -> Warmup:
         return warm_up(run, shortest_seconds=WARMUP_BLOCKS * self.protocol.block_seconds)
 
-    def rouse(self, runners: list[Runner]) -> None:
-        """A turn of each that is not timed: a device that has idled while others were started
-        begins with a lower clock.
+    def wake_device(self, runners: list[Runner]) -> None:
+        """An untimed time slice of each: a device that was idle while others started begins with a
+        lower clock.
         """
         for runner in self.random.sample(runners, len(runners)):
             with self.guard(runner.entry):
                 self.listener.hear(PhaseBegan(runner.entry.label, "waking the device"))
                 runner.worker.resume()
-                runner.witness.run(runner.steps_in(self.protocol.block_seconds))
+                runner.evidence.run(runner.steps_in(self.protocol.block_seconds))
                 runner.worker.stop()
         runners[:] = [runner for runner in runners if runner.entry in self.entries]
 
-    def build(self, runners: list[Runner], process: int, round_number: int) -> None:
-        """Let every worker prepare its case once more, which draws the luck of memory anew.
+    def rebuild(self, runners: list[Runner], process: int, round_number: int) -> None:
+        """Let every worker prepare its case again, which varies its memory layout.
 
-        Blocks keep their steps, so that the rounds of a process weigh alike.
+        Blocks keep their number of steps, so that rounds of a process have equal weight.
         """
         for runner in self.random.sample(runners, len(runners)):
             with self.guard(runner.entry):
-                self.listener.hear(PhaseBegan(runner.entry.label, "preparing once more"))
+                self.listener.hear(PhaseBegan(runner.entry.label, "preparing again"))
                 runner.worker.resume()
                 prepared = runner.worker.prepare(runner.entry.case)
-                runner.witness.anew()
-                warm = self.warm(runner.witness.run)
+                runner.evidence.rebuilt()
+                warm = self.warm(runner.evidence.run)
                 self.store.append(
                     events.Build(
                         case=runner.entry.number,
@@ -229,19 +229,20 @@ class Interleaved(Measurement[Adaptive]):
                 runner.worker.stop()
         runners[:] = [runner for runner in runners if runner.entry in self.entries]
 
-    def paying(self, **seconds: float) -> float | None:
-        """How many rounds are worth it, once that shows and only where a width is the goal.
+    def worthwhile_rounds(self, **seconds: float) -> float | None:
+        """How many rounds are worthwhile, if known and if a width is the goal.
 
-        A number of processes that was asked for leaves nothing to weigh: rounds fill the budget.
+        With a given number of processes there is no choice: rounds fill the budget.
         """
         if self.protocol.half_width_goal is None or not self.entries:
             return None
-        return rounds_that_pay(self.rates, cases=[e.number for e in self.entries], **seconds)
+        return worthwhile_rounds(self.rates, cases=[e.number for e in self.entries], **seconds)
 
     def too_slow(self, runners: list[Runner]) -> bool:
-        """Whether not even one round of the first set fits the budget; then no case is measured.
+        """Whether not even one round of the first repetition fits the budget; then no case is
+        measured.
 
-        Told as soon as it shows, from what the workers that are warm by now have taken.
+        It is estimated from the workers that are warm by now.
         """
         reason = too_small(
             self.protocol,
@@ -258,46 +259,61 @@ class Interleaved(Measurement[Adaptive]):
     def measure_round(
         self, runners: list[Runner], process: int, round_number: int, rounds: int
     ) -> None:
-        """One turn of every worker in a new order, the others stopped meanwhile."""
-        for runner in next_round(runners, last=self.last, chance=self.random):
+        """One time slice of every worker in a new order; the others are stopped."""
+        for runner in next_order(runners, last=self.last, chance=self.random):
             self.last = runner
             seconds = self.round_seconds([runner])
             began = BlockBegan(runner.entry.label, "round", round_number, rounds, seconds)
             self.listener.hear(began)
             with self.guard(runner.entry), self.listener.quiet():
-                self.turn(runner, process, round_number)
+                self.time_slice(runner, process, round_number)
             if runner.entry not in self.entries:
                 runners.remove(runner)
 
-    def turn(self, runner: Runner, process: int, round_number: int) -> None:
-        """One block, and in inference as many steps timed one by one, for the percentiles."""
+    def time_slice(self, runner: Runner, process: int, round_number: int) -> None:
+        """One block, and in inference as many steps timed individually, for percentiles."""
         entry, steps = runner.entry, runner.steps_in(self.protocol.block_seconds)
         before = paces(runner.worker, self.sampler)
         runner.worker.resume()
-        runner.witness.refresh()
-        if lead := self.lead_steps(runner):
-            runner.witness.run(lead)
+        runner.evidence.refresh()
+        if lead := self.lead_in_steps(runner):
+            runner.evidence.run(lead)
         rate = self.block(runner, process, round_number, steps=steps, paces=before)
         self.rates.setdefault(entry.number, {}).setdefault(process, {})[round_number] = rate
         self.listener.hear(BlockEnded(entry.label, rate))
         if entry.case.mode == "inference":
-            # What is waited for may take far longer than its share of a block.
-            alone = runner.witness.run(1) / 1e9
+            # A step that is waited for may take far longer than its share of a block.
+            alone = runner.evidence.run(1) / 1e9
             most = max(1, round(2 * self.protocol.block_seconds / alone))
             singles = min(steps, most, MOST_SINGLE)
             self.block(runner, process, round_number, steps=singles, each=True)
         runner.worker.stop()
 
-    def lead_steps(self, runner: Runner) -> int:
-        """One at least on a device, whose counter of energy is that of a moment ago."""
+    def lead_in_steps(self, runner: Runner) -> int:
+        """At least one on a device, whose energy counter lags."""
         steps = round(self.protocol.lead_seconds / runner.step_seconds)
-        return max(1, steps) if self.room is not None else steps
+        return max(1, steps) if self.device_memory is not None else steps
 
     def round_seconds(self, runners: list[Runner]) -> float:
-        """What one turn of each is going to take."""
+        """Expected seconds of one time slice of each."""
         seconds = 0.0
         for runner in runners:
             steps = runner.steps_in(self.protocol.block_seconds)
             steps *= 2 if runner.entry.case.mode == "inference" else 1
-            seconds += (steps + self.lead_steps(runner)) * runner.step_seconds
+            seconds += (steps + self.lead_in_steps(runner)) * runner.step_seconds
         return seconds
+
+
+T = TypeVar("T")
+
+
+def next_order(ones: Sequence[T], *, last: T | None, chance: Random) -> list[T]:
+    """A random order of `ones` that does not begin with `last`.
+
+    So none has two time slices in a row: the second would be further from the others, with which it
+    is compared, and would probably find its data in the caches. Two alternate.
+    """
+    order = chance.sample(ones, len(ones))
+    while len(order) > 1 and order[0] is last:
+        order = chance.sample(ones, len(ones))
+    return order

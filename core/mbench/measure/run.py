@@ -40,15 +40,15 @@ def conduct(
 ) -> tuple[RunWriter, bool]:
     """Measure, and say whether Ctrl-C ended it; what was measured until then is written down."""
     check(order)
-    homes = EnvironmentPool(
+    environments = EnvironmentPool(
         comparisons=order.comparisons, accelerator=order.device, provision=order.provision,
         listener=listener,
     )  # fmt: skip
-    store, comparisons, earlier = open_run(order, homes)
+    store, comparisons, earlier = open_run(order, environments)
     bench = RunContext(
         protocol=order.protocol,
         launcher=order.launcher,
-        homes=homes,
+        environments=environments,
         store=store,
         listener=listener,
         sampler=Sampler(),
@@ -82,7 +82,7 @@ def conduct(
 
 
 def open_run(
-    order: Order, homes: EnvironmentPool
+    order: Order, environments: EnvironmentPool
 ) -> tuple[RunWriter, Sequence[Comparison], Run | None]:
     """A new run, or the one that is resumed with what it had found; raises UsageError."""
     system = system_of(order)
@@ -97,7 +97,7 @@ def open_run(
     except OSError as error:
         raise MbenchError(f"cannot resume {folder}: {error.strerror}") from None
     try:  # read once it is locked: until then another may write it
-        comparisons, earlier = found_before(order, system, homes)
+        comparisons, earlier = found_before(order, system, environments)
         store = RunWriter.reopen(file, earlier, arguments=list(order.command))
     except BaseException:  # Ctrl-C too must leave no lock
         file.close()
@@ -107,23 +107,23 @@ def open_run(
 
 def rest_of(order: Order, listener: Listener) -> Order:
     """What the run that is resumed lacks; raises UsageError where it cannot be. Builds nothing."""
-    homes = EnvironmentPool(
+    environments = EnvironmentPool(
         comparisons=order.comparisons, accelerator=order.device, provision=False, listener=listener
     )
-    comparisons, earlier = found_before(order, system_of(order), homes)
+    comparisons, earlier = found_before(order, system_of(order), environments)
     left = tuple(one for one in comparisons if not is_done(earlier, one))
     return replace(order, comparisons=left)
 
 
 def found_before(
-    order: Order, system: System, homes: EnvironmentPool
+    order: Order, system: System, environments: EnvironmentPool
 ) -> tuple[list[Comparison], Run]:
     """All comparisons with what the run that is resumed had found for them, and that run."""
     assert order.resume is not None
     earlier = load_run(pick_run(order.results, order.resume))
     protocol = order.protocol
     return take_up(
-        earlier, order.comparisons, protocol=protocol, system=system, homes=homes,
+        earlier, order.comparisons, protocol=protocol, system=system, environments=environments,
         there=machines(order.launcher),
     ), earlier  # fmt: skip
 

@@ -33,7 +33,7 @@ class Measure(Protocol):
 class RunContext:
     protocol: protocol.Protocol
     launcher: Launcher
-    homes: EnvironmentPool
+    environments: EnvironmentPool
     store: RunWriter
     listener: Listener
     sampler: Sampler
@@ -45,7 +45,7 @@ class RunContext:
     """Finds the machine's ceiling; None: it is not measured."""
     expected: Mapping[int, float | None] = field(default_factory=dict)
     """Seconds that comparisons are going to take, by number, as far as that is known."""
-    room: DeviceMemory | None = None
+    device_memory: DeviceMemory | None = None
     """The memory of the device, as it was before a comparison; None on the CPU."""
     earlier: Run | None = None
     """The same run before it was interrupted: what it holds is not measured again."""

@@ -1,4 +1,4 @@
-"""Finds what a comparison leaves open: the largest batch that fits, the fastest compiler."""
+"""Searches what a comparison leaves open: the largest batch that fits, the fastest compiler."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from dataclasses import replace
 from statistics import geometric_mean
 from typing import TYPE_CHECKING
 
+from mbench.contract import wire
 from mbench.contract.reading import Malformed
-from mbench.engine.memory import worker_limit_bytes
+from mbench.engine.launch import launch
+from mbench.engine.memory import watch, worker_limit_bytes
 from mbench.engine.outcome import CaseEnded
 from mbench.errors import MbenchError
 from mbench.measure.activity import PhaseBegan
-from mbench.measure.compiler_search import Contest
-from mbench.measure.trial import said, try_case
+from mbench.measure.compiler_search import CompilerSearch
+from mbench.measure.facts import peak_bytes
+from mbench.plugins.launcher import pids_here
 from mbench.results import events
 from mbench.results.facts import Tried
 from mbench.spec.adaptive import Adaptive
@@ -23,17 +26,84 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from mbench.contract.case import Case
+    from mbench.engine.memory import DeviceMemory
+    from mbench.environments.environment import Environment
     from mbench.measure.compiler_search import Candidate
     from mbench.measure.run_context import RunContext
+    from mbench.plugins.launcher import Launcher
     from mbench.spec.planning import Comparison, Entry
 
-__all__ = ["Search", "largest"]
+__all__ = ["Search", "largest", "try_case"]
+
+
+STEPS = 3
+
+
+def describe(tried: Tried) -> str:
+    """In a few words, for progress."""
+    if tried.step_seconds is None:
+        return f"{tried.value}: {tried.outcome}"
+    milliseconds = tried.step_seconds * 1e3
+    step = f"{milliseconds:,.0f}" if milliseconds >= 100 else f"{milliseconds:.3g}"
+    memory = "" if tried.peak_bytes is None else f", {tried.peak_bytes / 2**20:,.0f} MiB"
+    return f"{tried.value}: {step} ms{memory}"
+
+
+def try_case(
+    value: int | str,
+    entry: Entry,
+    environment: Environment,
+    case: Case,
+    *,
+    log: Path,
+    timeout: float,
+    launcher: Launcher,
+    limit_bytes: int | None,
+    device_memory: DeviceMemory | None = None,
+) -> Tried:
+    """Runs steps of `case`, each looked at as in a measurement, in a worker of its own.
+
+    The second step needs memory for what the first one created: momenta, gradients, compiled
+    programs. The third finds memory fragmented by the looks.
+    """
+    try:
+        worker, _ = launch(
+            entry.adapter,
+            environment,
+            case,
+            log=log,
+            timeout=timeout,
+            memory_limit_bytes=limit_bytes,
+            launcher=launcher,
+        )
+    except CaseEnded as end:
+        return Tried(value=value, outcome=end.outcome, reason=end.reason)
+    try:
+        with watch(pids_here(worker), limit_bytes=limit_bytes, memory=device_memory) as watched:
+            worker.prepare(case)
+            seconds = []
+            for _ in range(STEPS):
+                seconds.append(worker.run(1).nanoseconds[0] / 1e9)
+                worker.ask(wire.Look(changes=case.updates), wire.Seen)
+            used = worker.ask_all(wire.Memory(), wire.MemoryUsed)
+            watched.look()
+        if watched.reason:
+            return Tried(value=value, outcome="oom", reason=watched.reason)
+        return Tried(value=value, step_seconds=min(seconds[1:]), peak_bytes=peak_bytes(used))
+    except CaseEnded as end:
+        if watched.reason:
+            return Tried(value=value, outcome="oom", reason=watched.reason)
+        return Tried(value=value, outcome=end.outcome, reason=end.reason)
+    finally:
+        worker.close()
+
 
 RESOLUTION = 16
 
 
 def largest(fits: Callable[[int], bool], *, start: int) -> int:
-    """The largest size that fits, by doubling and then bisection; 0 where not even 1 does.
+    """The largest size that fits, by doubling and then bisection; 0 if not even 1 does.
 
     It ends once the next size known not to fit is less than a sixteenth larger.
     """
@@ -52,7 +122,7 @@ def largest(fits: Callable[[int], bool], *, start: int) -> int:
 
 
 class Search:
-    """What is open in one comparison, found in throw-away workers."""
+    """Searches what is open in one comparison, with short-lived workers."""
 
     def __init__(
         self,
@@ -61,17 +131,17 @@ class Search:
     ) -> None:
         self.comparison = comparison
         self.bench = bench
-        self.homes = bench.homes
+        self.environments = bench.environments
         self.protocol = bench.protocol
         self.store = bench.store
         self.listener = bench.listener
         self.ended: dict[str, CaseEnded] = {}
-        """By label: what fell short here, and will not be measured."""
+        """By label: cases that failed and will not be measured."""
         self.logs = 0
         self.begin = time.monotonic()
 
     def settle(self) -> Comparison:
-        """The comparison with nothing left open. Cases that fall short are in `ended`."""
+        """The comparison with nothing left open. Cases that failed are in `ended`."""
         comparison = self.comparison
         entries = comparison.entries
         if comparison.best_compiler:
@@ -86,7 +156,7 @@ class Search:
         return replace(comparison, entries=entries, largest_batch=False, best_compiler=False)
 
     def guarded(self, entry: Entry, find: Callable[[Entry], Entry]) -> Entry:
-        """`entry` with what `find` finds; unchanged where that ends the case."""
+        """`entry` with the result of `find`; unchanged if the case fails."""
         if entry.label not in self.ended:
             try:
                 return find(entry)
@@ -96,26 +166,26 @@ class Search:
         return entry
 
     def with_best_compiler(self, entry: Entry) -> Entry:
-        """The compiler with the shortest steps, of those that run; the default need not."""
+        """The compiler with the shortest steps of those that run."""
         found = self.found_before(entry, "compiler") or self.try_compilers(entry)
         case = replace(entry.case, compiler=str(chosen(found)))
         return replace(entry, case=case, support=supports(entry.adapter, case))
 
     def try_compilers(self, entry: Entry) -> events.Search:
-        """They take turns in the same rounds; the time of all searches is that of a measurement."""
+        """They alternate in the same rounds; all searches take as long as one measurement."""
         case = entry.case
-        if self.comparison.largest_batch:  # a batch of one is no case to be fast at
+        if self.comparison.largest_batch:  # speed with a batch of one says little
             case = replace(case, batch_size=case.resolve().usual_batch(case.device))
         cases = {name: replace(case, compiler=name) for name in entry.adapter.compilers}
         answers = {name: supports(entry.adapter, cases[name]) for name in cases}
         if not any(support.supported for support in answers.values()):
             raise CaseEnded(entry.lack, entry.support.reason)
         runnable = {name: case for name, case in cases.items() if answers[name].supported}
-        # A published protocol says nothing of searches, which are made as our own are.
+        # Published protocols do not define searches: they are made as in our own.
         constants = self.protocol if isinstance(self.protocol, Adaptive) else Adaptive()
-        contest = Contest(
+        search = CompilerSearch(
             entry,
-            self.homes.of(entry),
+            self.environments.environment_for(entry),
             runnable,
             self.bench,
             constants=constants,
@@ -124,28 +194,28 @@ class Search:
         )
         entries = self.comparison.entries
         left = constants.budget_seconds - (time.monotonic() - self.begin)
-        contest.run(seconds=left / (len(entries) - entries.index(entry)))
+        search.run(seconds=left / (len(entries) - entries.index(entry)))
         tried = [
-            of_candidate(name, contest.candidates[name])
+            of_candidate(name, search.candidates[name])
             if name in runnable
             else Tried(value=name, outcome="unsupported", reason=answers[name].reason)
             for name in cases
         ]
-        best, tied = contest.standing() if contest.left else (None, [])
+        best, tied = search.ranking() if search.left else (None, [])
         self.listener.hear(
-            PhaseBegan(entry.label, f"tried compilers {', '.join(map(said, tried))}")
+            PhaseBegan(entry.label, f"tried compilers {', '.join(map(describe, tried))}")
         )
-        return self.written(entry, "compiler", best, tried, tied=tied)
+        return self.record(entry, "compiler", best, tried, tied=tied)
 
     def with_largest_batch(self, entry: Entry) -> Entry:
-        """The largest batch of which two steps run within the memory that a worker may take."""
+        """The largest batch whose steps run within a worker's memory limit."""
         if not entry.support.supported:
             raise CaseEnded(entry.lack, entry.support.reason)
         found = self.found_before(entry, "batch_size") or self.try_batches(entry)
         return replace(entry, case=replace(entry.case, batch_size=int(chosen(found))))
 
     def try_batches(self, entry: Entry) -> events.Search:
-        environment, limit_bytes = self.homes.of(entry), self.limit_bytes(1)
+        environment, limit_bytes = self.environments.environment_for(entry), self.limit_bytes(1)
         tried: list[Tried] = []
 
         def fits(size: int) -> bool:
@@ -159,38 +229,42 @@ class Search:
                 timeout=self.protocol.timeout_seconds,
                 launcher=self.bench.launcher,
                 limit_bytes=limit_bytes,
-                room=self.bench.room,
+                device_memory=self.bench.device_memory,
             )
-            self.listener.hear(PhaseBegan(entry.label, f"tried batch {said(trial)}"))
+            self.listener.hear(PhaseBegan(entry.label, f"tried batch {describe(trial)}"))
             tried.append(trial)
             return trial.outcome == "ok"
 
         size = largest(fits, start=entry.case.resolve().usual_batch(entry.case.device))
-        return self.written(entry, "batch_size", size or None, tried)
+        return self.record(entry, "batch_size", size or None, tried)
 
     def limit_bytes(self, candidates: int) -> int | None:
-        """Workers that are to live side by side share the memory."""
+        """Workers that run side by side share the memory."""
         asked = self.protocol.memory_limit_bytes
         together = len(self.comparison.entries) if self.protocol.side_by_side else 1
         workers = max(together, candidates)
         if self.comparison.entries[0].case.device == "cpu":
             return worker_limit_bytes(asked, workers=workers)
-        return self.bench.room.limit_bytes(asked, workers=workers) if self.bench.room else asked
+        return (
+            self.bench.device_memory.limit_bytes(asked, workers=workers)
+            if self.bench.device_memory
+            else asked
+        )
 
     def log(self, entry: Entry) -> Path:
-        """The file of the next throw-away worker."""
+        """The file of the next worker."""
         self.logs += 1
         return self.store.log_path(f"{entry.number:03}-{entry.spec.name}-trial-{self.logs}.log")
 
     def found_before(self, entry: Entry, what: str) -> events.Search | None:
-        """What the same run had found before it was interrupted."""
+        """The result of the same run before it was interrupted."""
         at = (self.comparison.number, entry.label, what)
         for one in self.bench.earlier.searches if self.bench.earlier else ():
             if (one.comparison, one.label, one.what) == at:
                 return one
         return None
 
-    def written(
+    def record(
         self,
         entry: Entry,
         what: str,
@@ -199,7 +273,7 @@ class Search:
         *,
         tied: Sequence[str] = (),
     ) -> events.Search:
-        """The choice, written down with all that was tried."""
+        """Store the choice with all that was tried."""
         found = events.Search(
             comparison=self.comparison.number,
             label=entry.label,
@@ -213,7 +287,7 @@ class Search:
 
 
 def chosen(found: events.Search) -> int | str:
-    """Raises CaseEnded where nothing ran."""
+    """Raises CaseEnded if nothing ran."""
     if found.chosen is not None:
         return found.chosen
     worst = next((t for t in reversed(found.tried) if t.outcome != "unsupported"), found.tried[-1])

@@ -1,10 +1,10 @@
-"""Decides when a comparison has been measured enough: by width and budget, never by a winner."""
+"""The stopping rule: when a comparison has been measured enough, by width and budget."""
 
 from __future__ import annotations
 
 import math
 from itertools import combinations
-from statistics import harmonic_mean
+from statistics import fmean, harmonic_mean, variance
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -17,10 +17,19 @@ if TYPE_CHECKING:
     from mbench.spec.adaptive import Adaptive
     from mbench.stats import Scatter
 
-__all__ = ["Rates", "narrow_enough", "reason_to_stop", "too_small", "widths"]
+__all__ = [
+    "Rates",
+    "narrow_enough",
+    "reason_to_stop",
+    "too_small",
+    "variances",
+    "widths",
+    "worthwhile_rounds",
+]
+
 
 Rates = dict[int, dict[int, dict[int, float]]]
-"""case -> process -> round -> samples per second, as far as a comparison has been measured."""
+"""case -> process -> round -> samples per second, as measured so far."""
 
 
 def widths(
@@ -30,10 +39,10 @@ def widths(
     sets: int,
     calibrated: Mapping[int, Sequence[float]] = MappingProxyType({}),
 ) -> list[float | None]:
-    """How wide the widest interval was after each of the first `sets` sets.
+    """The width of the widest interval after each of the first `sets` repetitions.
 
-    That is the largest relative half-width of the ratios of any two of `cases`, or where there
-    is one case only, that of its throughput. None where an interval was still missing.
+    It is the largest relative half-width of the ratios of any two of `cases`, or for a single case
+    that of its throughput. None while an interval is missing.
     `calibrated` are ratios of identical processes, by case.
     """
     from mbench.stats import known_scatter
@@ -74,9 +83,9 @@ def _widest(
 
 
 def narrow_enough(widths: Sequence[float | None], *, goal: float, fewest: int) -> bool:
-    """Whether the last of the `widths` is within the goal, which was first reached a while ago.
+    """Whether the last of the `widths` is within the goal, and the goal was first reached earlier.
 
-    The first `fewest` sets are made in any case.
+    The first `fewest` repetitions are made in any case.
     """
     narrow = [
         made
@@ -94,21 +103,21 @@ def reason_to_stop(
     least_seconds: float,
     widths: Sequence[float | None],
 ) -> str:
-    """Why no set is begun after `measured` of them; empty if one is.
+    """Why no repetition follows after `measured` of them; empty if one does.
 
-    `least_seconds` is what the last set took at least, with the fewest rounds; `widths` are those
-    after each set, and are needed where one is the goal. Where 1 lies is never asked: who stops as
-    soon as a winner shows finds one where there is none.
+    `least_seconds` is the time of the last one with the fewest rounds; `widths`, after each one,
+    are needed if a width is the goal. The position of 1 is never considered: stopping as soon as
+    there is a winner finds winners where there are none.
     """
     goal, most, reached = protocol.half_width_goal, protocol.processes, ""
     if goal is not None:
         most = protocol.most_processes
         if widths and (width := widths[-1]) is not None:
             reached = (
-                f", intervals within ±{100 * width:.2g} % where ±{100 * goal:.2g} % was asked for"
+                f", intervals within ±{100 * width:.2g} % where ±{100 * goal:.2g} % was requested"
             )
         if narrow_enough(widths, goal=goal, fewest=protocol.processes):
-            return f"as narrow as asked for{reached}"
+            return f"as narrow as requested{reached}"
     if measured >= most:
         return f"all processes measured{reached}"
     if measured and elapsed_seconds + least_seconds > protocol.budget_seconds:
@@ -119,10 +128,10 @@ def reason_to_stop(
 def too_small(
     protocol: Adaptive, *, workers: int, warm: int, elapsed_seconds: float, round_seconds: float
 ) -> str:
-    """Why the budget does not hold one round, and what would; empty if it does.
+    """Why the budget is too small for one round, and which would do; empty if it is enough.
 
-    `warm` of the `workers` of the first set are warm after `elapsed_seconds`; one block of each
-    takes `round_seconds` together.
+    `warm` of the `workers` of the first repetition are warm after `elapsed_seconds`; a block of
+    each takes `round_seconds` in all.
     """
     if not warm or elapsed_seconds + round_seconds <= protocol.budget_seconds:
         return ""
@@ -135,4 +144,42 @@ def too_small(
         f"{workers} workers were warm after {elapsed_seconds:.0f} s; give --budget {one} for one "
         f"round, or {whole} for "
         f"{counted(protocol.processes, 'process')} of {counted(rounds, 'round')}"
+    )
+
+
+def variances(
+    baseline: Mapping[int, Mapping[int, float]], other: Mapping[int, Mapping[int, float]]
+) -> tuple[float, float] | None:
+    """(W, B): n rounds leave a variance of W / n in a pair's log ratio, and pairs vary by B.
+
+    `baseline` and `other` map process -> round -> throughput. B is the observed variance between
+    pairs less the part due to rounds, at least 0. None before two pairs have two rounds each.
+    """
+    from mbench.stats import pairs_of
+
+    pairs = [pair for pair in pairs_of(baseline, other) if pair.rounds > 1]
+    if len(pairs) < 2:
+        return None
+    within = fmean(pair.rounds * pair.error for pair in pairs)
+    between = variance([math.log(pair.total) for pair in pairs])
+    return within, max(0.0, between - fmean(pair.error for pair in pairs))
+
+
+def worthwhile_rounds(
+    rates: Rates, *, cases: Sequence[int], setup_seconds: float, round_seconds: float
+) -> float | None:
+    """How many rounds a repetition should have for the narrowest interval in a given time.
+
+    A repetition costs setup_seconds + n * round_seconds and leaves a variance of between + within /
+    n; the product is smallest at n = sqrt(setup / round * within / between) (Cochran 1977, Sampling
+    Techniques, 10.6: two-stage sampling). Of several ratios the largest result counts. None before
+    there is enough data; infinite if pairs do not vary.
+    """
+    baseline, *others = (rates.get(case, {}) for case in cases)
+    found = [pair for other in others if (pair := variances(baseline, other)) is not None]
+    if not found or len(found) < len(others):
+        return None
+    return max(
+        math.sqrt(setup_seconds / round_seconds * within / between) if between > 0 else math.inf
+        for within, between in found
     )

@@ -204,7 +204,7 @@ class CaseVerification:
             try:
                 if not entry.support.supported:
                     raise CaseEnded(entry.lack, entry.support.reason)
-                entries.append((entry, self.environments.of(entry)))
+                entries.append((entry, self.environments.environment_for(entry)))
             except (CaseEnded, MbenchError) as error:
                 yield self.ended(entry, CaseEnded.of(error))
         log = self.log
@@ -232,7 +232,12 @@ class CaseVerification:
             return Located(f"not located: {label} is not proven itself")
         with temporary_folder() as logs:
             sides = [
-                (one.adapter, self.environments.of(one), one.case, logs / f"{one.number}.log")
+                (
+                    one.adapter,
+                    self.environments.environment_for(one),
+                    one.case,
+                    logs / f"{one.number}.log",
+                )
                 for one in (result.entry, proven.entry)
             ]
             try:

@@ -1,4 +1,4 @@
-"""Runs a worker until its steps no longer get faster, and says why it stopped."""
+"""Runs a worker until its steps no longer get faster, and records why it stopped."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ __all__ = ["Warmup", "is_steady", "warm_up"]
 LONGEST_SECONDS = 60.0
 BLOCK_SECONDS = 0.1
 LARGEST_GROWTH = 10
-"""Of a block's steps over the block before: one that was short by chance must not make the next one
-endless."""
+"""Of the steps of a block over those of the block before: one that was short by chance must not
+make the next one endless."""
 TOLERANCE = 0.03
 DRIFT_TOLERANCE = 0.005
 DRIFT_POINTS = 12
@@ -54,16 +54,16 @@ def per_step(blocks: list[tuple[int, int]]) -> list[float]:
 
 
 def third(blocks: list[tuple[int, int]]) -> int:
-    """How many blocks a third of them is, two at least."""
+    """A third of the number of blocks, at least two."""
     return max(2, len(blocks) // 3)
 
 
 def is_steady(blocks: list[tuple[int, int]], *, shortest_seconds: float) -> bool:
-    """Whether steps no longer get faster: neither at once nor little by little.
+    """Whether steps no longer get faster, neither suddenly nor gradually.
 
-    At once: the last third of the blocks against the third before it. Little by little: a trend
-    over the last half. A step that got slower is no sign that warming up longer would help (it
-    may be the machine's doing), so only steps that still get faster keep the warm-up going.
+    Suddenly: the last third of the blocks against the third before. Gradually: a trend over the
+    last half. Slower steps do not mean that a longer warm-up would help (the machine may be the
+    cause), so only steps that still get faster prolong it.
     """
     size = third(blocks)
     last, before = per_step(blocks[-size:]), per_step(blocks[-2 * size : -size])
@@ -77,11 +77,11 @@ def is_steady(blocks: list[tuple[int, int]], *, shortest_seconds: float) -> bool
 
 
 def gets_faster(durations: list[float]) -> bool:
-    """Whether durations fall by a trend that noise does not explain and that matters.
+    """Whether durations have a falling trend that is significant and relevant.
 
-    The trend is by Mann and Kendall's test, its size Theil and Sen's (median) slope times the
-    length of the series: neither is moved by outliers, nor by how noise is distributed. Noise
-    that comes in bursts can pass for a trend; that costs some more warming up, no more.
+    The trend is tested by Mann and Kendall; its size is Theil and Sen's (median) slope times the
+    length of the series. Both are robust to outliers and to the distribution of noise. Bursts of
+    noise may pass for a trend, which only costs some more warm-up.
     """
     size = math.ceil(len(durations) / DRIFT_POINTS)
     means = [fmean(durations[i : i + size]) for i in range(0, len(durations), size)]
@@ -99,7 +99,7 @@ def gets_faster(durations: list[float]) -> bool:
 
 
 def warm_up(run: Callable[[int], int], *, shortest_seconds: float = 1.0) -> Warmup:
-    """Warm up by `run`, which does that many steps and returns the nanoseconds they took."""
+    """Warm up by `run`, which runs that many steps and returns their nanoseconds."""
     first = run(1)
     blocks: list[tuple[int, int]] = []
     count = 1

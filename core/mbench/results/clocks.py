@@ -80,7 +80,7 @@ def unfinished(case: CaseRecord) -> str:
          for block, seen, idle in blocks(case)),
         LEFT,
     )  # fmt: skip
-    return f"{found[1]:.3g} s of work went on after synchronize" if found else ""
+    return f"{found[1]:.3g} s of work continued after synchronize" if found else ""
 
 
 def merged(case: CaseRecord) -> str:

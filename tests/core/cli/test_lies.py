@@ -20,7 +20,7 @@ BRIEF += ["--threads", "1", "--format", "json"]
         ("second", "train", "off by "),
         ("half", "train", "the first losses as timed lie apart"),
         # What is left to do goes on while the worker answers, so either clock may tell.
-        ("hasty", "train", "of work went on after synchronize|flaky: it says "),
+        ("hasty", "train", "of work continued after synchronize|flaky: it says "),
         ("clock", "train", "flaky: it says "),
         ("merged", "inference", " by itself"),
     ],

@@ -58,7 +58,7 @@ def test_until_measures_on_and_says_why_it_stopped(tmp_path):
     assert result.returncode == 0, result.stderr
     said = " ".join(result.stdout.split())
     assert "3 process pairs; all processes measured, intervals within ±" in said
-    assert "% where ±0.001 % was asked for" in said
+    assert "% where ±0.001 % was requested" in said
 
 
 def test_a_budget_too_small_for_a_round_is_refused_with_the_budget_it_takes(tmp_path):

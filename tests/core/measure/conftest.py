@@ -279,7 +279,7 @@ def measure(world, plugins, machine):
             if e.label not in without
         }  # fmt: skip
         bench = RunContext(
-            protocol=protocol, launcher=world.launch, homes=None, store=store,
+            protocol=protocol, launcher=world.launch, environments=None, store=store,
             listener=store.listener, sampler=store.sampler,
         )  # fmt: skip
         measurement_of(protocol)(comparison, environments, bench).run()

@@ -108,7 +108,7 @@ def entries(plugins):
 
 def find(entry, worker, ceilings=None):
     found = ceilings or Ceilings(Store(), NotedActivity())
-    found.find(entry, worker)
+    found.measure(entry, worker)
     return found.store.events
 
 
@@ -185,7 +185,7 @@ def test_what_is_remembered_is_no_ceiling(entries):
     """Its answers are right, so only the time on inputs that it has not seen tells."""
     products = [e for e in find(entries[0], Worker(remembered=True)) if e.operator == "matmul"]
     assert len(products) == 1
-    assert "steps on inputs that it had seen were 100 times as fast" in products[0].reason
+    assert "steps on repeated inputs were 100 times as fast" in products[0].reason
     assert products[0].nanoseconds == []
 
 
@@ -201,7 +201,7 @@ def test_work_that_goes_on_after_a_step_is_no_ceiling(entries):
     products = [e for e in find(entries[0], worker) if e.operator == "matmul"]
     assert worker.made[:2] == ["op:matmul/64x64x64"] * 2
     assert [event.nanoseconds for event in products] == [[]]
-    assert products[0].reason.startswith("not-equal: timed: 0.1 s of work went on after")
+    assert products[0].reason.startswith("not-equal: timed: 0.1 s of work continued after")
 
 
 def test_a_look_that_takes_longer_than_another_is_no_work_that_went_on(entries):
@@ -243,9 +243,9 @@ def test_an_adapter_without_operators_has_no_ceiling(entries, monkeypatch):
 
 def test_each_ceiling_is_found_once(entries):
     ceilings = Ceilings(Store(), NotedActivity())
-    assert not ceilings.knows(entries[0])
-    ceilings.find(entries[0], Worker())
-    assert [ceilings.knows(entry) for entry in entries] == [True, True, False]
+    assert not ceilings.has(entries[0])
+    ceilings.measure(entries[0], Worker())
+    assert [ceilings.has(entry) for entry in entries] == [True, True, False]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from fakes import NotedActivity
 from mbench.engine.outcome import CaseEnded
 from mbench.environments.environment import Environment
 from mbench.measure import compiler_search
-from mbench.measure.compiler_search import ROUNDS, SETS, Contest
+from mbench.measure.compiler_search import REPETITIONS, ROUNDS, CompilerSearch
 from mbench.spec.adaptive import Adaptive
 from mbench.spec.planning import Sweep, plan
 
@@ -22,7 +22,7 @@ class Watch(nullcontext):
 
     reason = ""
 
-    def __init__(self, pids, *, limit_bytes, room):
+    def __init__(self, pids, *, limit_bytes, memory):
         super().__init__()
 
     def look(self):
@@ -39,12 +39,13 @@ def compete(world, plugins, monkeypatch, tmp_path):
 
     def compete(names, *, seconds=1e9, **speeds):
         world.speeds = speeds
-        bench = SimpleNamespace(launcher=world.launch, listener=NotedActivity(), room=None)
+        bench = SimpleNamespace(launcher=world.launch, listener=NotedActivity(), device_memory=None)
         environment = Environment(label="flaky", python=tmp_path, python_version="3.11.7",
                                   managed=False, digest=None, packages={})  # fmt: skip
         logs = count()
         cases = {name: Case(entry.case, name) for name in names}
-        made = Contest(entry, environment, cases, bench, constants=Adaptive(), limit_bytes=None,
+        made = CompilerSearch(
+            entry, environment, cases, bench, constants=Adaptive(), limit_bytes=None,
                        log=lambda: tmp_path / str(next(logs)))  # fmt: skip
         made.run(seconds=seconds)
         assert all(worker.closed for worker in world.workers)
@@ -66,31 +67,31 @@ class Case:
 
 def test_all_take_turns_in_every_round_of_fresh_processes(compete, world):
     made = compete(("eager", "graph"), eager=0.1, graph=0.08)
-    assert len(world.workers) == 2 * SETS
+    assert len(world.workers) == 2 * REPETITIONS
     for one in made.candidates.values():
-        assert [len(one.rates[number]) for number in range(SETS)] == [ROUNDS] * SETS
+        assert [len(one.rates[number]) for number in range(REPETITIONS)] == [ROUNDS] * REPETITIONS
         assert one.peak_bytes == 123
-    assert made.standing() == ("graph", [])
-    assert made.candidates["graph"].processes == pytest.approx([0.08] * SETS)
+    assert made.ranking() == ("graph", [])
+    assert made.candidates["graph"].processes == pytest.approx([0.08] * REPETITIONS)
 
 
 def test_what_is_far_slower_competes_in_one_set_only(compete, world):
     made = compete(("eager", "graph", "slow"), eager=0.1, graph=0.1, slow=0.16)
-    assert [len(one.processes) for one in made.candidates.values()] == [SETS, SETS, 1]
-    assert made.standing() == ("eager", ["graph"])
+    assert [len(one.processes) for one in made.candidates.values()] == [REPETITIONS, REPETITIONS, 1]
+    assert made.ranking() == ("eager", ["graph"])
 
 
 def test_one_that_nothing_is_near_to_needs_no_more_sets(compete, world):
     made = compete(("eager", "slow"), eager=0.1, slow=0.2)
     assert len(world.workers) == 2
-    assert made.standing() == ("eager", [])
+    assert made.ranking() == ("eager", [])
 
 
 def test_the_time_bounds_the_sets_but_for_the_first(compete, world):
     world.start_seconds = 10.0
     made = compete(("eager", "graph"), seconds=1.0, eager=0.1, graph=0.08)
     assert [len(one.processes) for one in made.candidates.values()] == [1, 1]
-    assert made.standing() == ("graph", ["eager"]), "one pair shows nothing"
+    assert made.ranking() == ("graph", ["eager"]), "one pair shows nothing"
 
 
 @pytest.mark.parametrize("request_", ["launch", "prepare", "run", "memory"])
@@ -100,4 +101,4 @@ def test_one_that_falls_short_leaves_the_others_alone(compete, world, request_, 
     made = compete(("eager", "graph"), eager=0.1, graph=0.1)
     (lost,) = [one for one in made.candidates.values() if one.end]
     assert (lost.end.outcome, len(made.left)) == ("crashed", 1)
-    assert made.standing() == (made.left[0], [])
+    assert made.ranking() == (made.left[0], [])

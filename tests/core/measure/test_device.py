@@ -176,7 +176,7 @@ def test_a_worker_on_another_gpu_is_not_compared(gpu, monkeypatch):
     result = mbench.compare(["tiny", "flaky"], **QUICK, verify=False)
     (lost,) = [case for case in result.document["cases"] if case["outcome"] != "ok"]
     assert lost["reason"].startswith("it uses the device at 0000:0")
-    assert "let all of them see the same one first" in lost["reason"]
+    assert "make the same device the first visible one" in lost["reason"]
 
 
 def test_workers_are_ours_among_those_on_the_gpu(gpu):

@@ -27,7 +27,7 @@ def asked(monkeypatch):
     return asked
 
 
-def homes_of(*comparisons, provision=True):
+def environments_of(*comparisons, provision=True):
     made = [
         SimpleNamespace(
             entries=[SimpleNamespace(spec=parse(text), adapter=None, label=text) for text in texts]
@@ -40,7 +40,7 @@ def homes_of(*comparisons, provision=True):
     for one in made:
         for entry in one.entries:
             try:
-                found.of(entry)
+                found.environment_for(entry)
             except CaseEnded as end:
                 entry.end = end
     return [[getattr(entry, "end", None) for entry in one.entries] for one in made]
@@ -60,14 +60,14 @@ def homes_of(*comparisons, provision=True):
     ],
 )
 def test_nothing_is_built_that_is_left_alone(asked, comparisons, built):
-    ends = homes_of(*comparisons)
+    ends = environments_of(*comparisons)
     assert asked["tiny"] is built
     last = ends[0][comparisons[0].index("tiny")]
     assert (last is None) is built
     if not built:
-        assert "nothing is left to compare it with" in last.reason
+        assert "there is no other framework left to compare it with" in last.reason
 
 
 def test_without_provision_the_reason_is_that(asked):
-    ((end,),) = homes_of(["tiny"], provision=False)
+    ((end,),) = environments_of(["tiny"], provision=False)
     assert "--no-provision" in end.reason

@@ -95,4 +95,4 @@ def test_a_worker_that_counts_otherwise_ends_its_case(measure, world):
     store = measure(processes=1, rounds=2, frameworks=("tiny", "flaky"))
     ((case, outcome, reason),) = store.outcomes
     assert (case, outcome) == (1, "failed")
-    assert "where 4 were asked for" in reason
+    assert "where 4 were requested" in reason

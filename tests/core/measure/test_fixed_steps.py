@@ -28,7 +28,7 @@ def test_dlperf_measures_one_case_after_the_other_in_fresh_processes(measure, wo
         assert [(b.steps, b.each, len(b.nanoseconds)) for b in blocks] == [(100, False, 1)]
     for process in store.of(events.Process):
         assert 1 + sum(count for count, _ in process.warmup_blocks) == 20
-        assert process.warmup_reason == "20 steps, as the protocol says"
+        assert process.warmup_reason == "20 steps, by the protocol"
     assert len(world.workers) == len(store.of(events.Memory)) == 14
     assert store.of(events.ComparisonEnd)[0].reason == "all processes measured"
 

@@ -8,13 +8,13 @@ from itertools import pairwise
 
 import pytest
 
-from mbench.measure.order import next_round
+from mbench.measure.rounds import next_order
 
 
 def turns_of(ones, *, rounds, seed=0):
     chance, turns = random.Random(seed), []
     for _ in range(rounds):
-        made = next_round(ones, last=turns[-1] if turns else None, chance=chance)
+        made = next_order(ones, last=turns[-1] if turns else None, chance=chance)
         assert sorted(made) == sorted(ones)
         turns += made
     return turns

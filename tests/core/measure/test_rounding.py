@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mbench.contract import wire
-from mbench.measure.evidence_collector import CHANGES_AT
-from mbench.measure.rounding import ask_rounding
+from mbench.measure.evidence_collector import CHANGES_AT, measure_rounding
 from mbench.results import events
 from mbench.results.validity import doubts
 from mbench.spec.planning import Sweep, plan
@@ -44,11 +43,11 @@ def test_inference_is_not_asked(measure, world):
 @pytest.mark.parametrize(
     ("nonsense", "said"),
     [
-        ({"canonical": [], "nudged": []}, "the worker made other steps than were asked for"),
+        ({"canonical": [], "nudged": []}, "the worker ran other steps than were requested"),
         (
             {"canonical": [wire.Seen(step=1, batch=0)] * 16,
              "nudged": [wire.Seen(step=1, batch=0)] * 16},
-            "the worker does not tell what 1 steps have left",
+            "the worker does not report the result of 1 step",
         ),
     ],
 )  # fmt: skip
@@ -90,6 +89,6 @@ def test_masks_are_drawn_several_times(plugins, model, sizes, norm):
     """Two series of which may be as long by luck, as the first two are."""
     (comparison,) = plan(Sweep(frameworks=("tiny",), wanted={"model": (model,)}), plugins)
     worker = Drawing(*sizes)
-    found = ask_rounding(comparison.entries[0], worker, timeout=1.0)
+    found = measure_rounding(comparison.entries[0], worker, timeout=1.0)
     assert not worker.sizes
     assert found.norm == pytest.approx(norm)

@@ -194,14 +194,14 @@ def test_a_case_that_falls_short_between_rounds_leaves_at_once(measure, world, m
 
 
 def measure_with_fault_in_round(measure, world, monkeypatch, *, label, at_round):
-    turn = Interleaved.turn
+    slice_of = Interleaved.time_slice
 
     def faulty(self, runner, number, round_number):
         if runner.entry.label == label and round_number == at_round:
             raise CaseEnded("oom", "too much")
-        return turn(self, runner, number, round_number)
+        return slice_of(self, runner, number, round_number)
 
-    monkeypatch.setattr(Interleaved, "turn", faulty)
+    monkeypatch.setattr(Interleaved, "time_slice", faulty)
     return measure(processes=2, rounds=3)
 
 
@@ -253,7 +253,7 @@ def test_measuring_goes_on_until_it_is_narrow(measure, world):
     )
     sets = {number for number, _ in store.order()}
     assert 2 < len(sets) < 20
-    assert store.of(events.ComparisonEnd)[0].reason.startswith("as narrow as asked for, intervals")
+    assert store.of(events.ComparisonEnd)[0].reason.startswith("as narrow as requested, intervals")
 
 
 def test_measuring_ends_where_it_does_not_get_narrow(measure, world):

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from mbench.measure.sample_allocation import rounds_that_pay, variances
+from mbench.measure.stopping import variances, worthwhile_rounds
 
 
 def rates(*, processes, rounds, within, between, seed=0):
@@ -57,7 +57,7 @@ def test_rounds_without_a_partner_do_not_count():
 )
 def test_the_costlier_level_is_used_as_often_as_it_pays(within, between, setup, rounds):
     baseline, other = rates(processes=500, rounds=30, within=within, between=between)
-    found = rounds_that_pay(
+    found = worthwhile_rounds(
         {0: baseline, 1: other}, cases=[0, 1], setup_seconds=setup, round_seconds=2.0
     )
     assert found == pytest.approx(rounds, rel=0.2)
@@ -67,21 +67,21 @@ def test_the_ratio_that_needs_most_rounds_decides():
     baseline, calm = rates(processes=300, rounds=4, within=0.01, between=0.01)
     _, noisy = rates(processes=300, rounds=4, within=0.05, between=0.01)
     seconds = {"setup_seconds": 4, "round_seconds": 1}
-    alone = rounds_that_pay({0: baseline, 1: noisy}, cases=[0, 1], **seconds)
-    both = rounds_that_pay({0: baseline, 1: calm, 2: noisy}, cases=[0, 1, 2], **seconds)
+    alone = worthwhile_rounds({0: baseline, 1: noisy}, cases=[0, 1], **seconds)
+    both = worthwhile_rounds({0: baseline, 1: calm, 2: noisy}, cases=[0, 1, 2], **seconds)
     assert both == alone
 
 
 def test_nothing_is_said_while_a_ratio_is_missing():
     baseline, other = rates(processes=3, rounds=3, within=0.1, between=0.1)
     seconds = {"setup_seconds": 4, "round_seconds": 1}
-    assert rounds_that_pay({0: baseline, 1: other}, cases=[0, 1, 2], **seconds) is None
-    assert rounds_that_pay({}, cases=[0, 1], **seconds) is None
-    assert rounds_that_pay({0: baseline}, cases=[0], **seconds) is None
+    assert worthwhile_rounds({0: baseline, 1: other}, cases=[0, 1, 2], **seconds) is None
+    assert worthwhile_rounds({}, cases=[0, 1], **seconds) is None
+    assert worthwhile_rounds({0: baseline}, cases=[0], **seconds) is None
 
 
 def test_pairs_that_do_not_differ_ask_for_rounds_without_end():
     baseline = {p: {0: 100.0, 1: 101.0} for p in range(3)}
     other = {p: {0: 101.0, 1: 100.0} for p in range(3)}
     seconds = {"setup_seconds": 4, "round_seconds": 1}
-    assert rounds_that_pay({0: baseline, 1: other}, cases=[0, 1], **seconds) == math.inf
+    assert worthwhile_rounds({0: baseline, 1: other}, cases=[0, 1], **seconds) == math.inf

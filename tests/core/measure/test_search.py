@@ -13,7 +13,7 @@ from fakes import NotedActivity
 from mbench.contract.adapter import Support
 from mbench.engine.outcome import CaseEnded
 from mbench.measure import search
-from mbench.measure.compiler_search import SETS, Contest
+from mbench.measure.compiler_search import REPETITIONS, CompilerSearch
 from mbench.measure.run_context import RunContext
 from mbench.measure.search import Search, largest
 from mbench.results.encoding import decode, encode
@@ -60,7 +60,7 @@ class EnvironmentPool:
     def __init__(self, lacking=()):
         self.lacking = lacking
 
-    def of(self, entry):
+    def environment_for(self, entry):
         if entry.label in self.lacking:
             raise CaseEnded("failed", "no environment")
         return entry.label
@@ -84,8 +84,8 @@ def settle(plugins, monkeypatch):
             except CaseEnded as end:
                 return Tried(value=value, outcome=end.outcome, reason=end.reason)
 
-        class Pretended(Contest):
-            def measure_set(self, number):
+        class Pretended(CompilerSearch):
+            def measure_repetition(self, number):
                 limits.add(self.limit_bytes)
                 for name in self.left:
                     one = self.candidates[name]
@@ -93,9 +93,9 @@ def settle(plugins, monkeypatch):
                         one.rates[number] = {0: 1 / run(self.entry.label, one.case)}
 
         monkeypatch.setattr(search, "try_case", attempt)
-        monkeypatch.setattr(search, "Contest", Pretended)
+        monkeypatch.setattr(search, "CompilerSearch", Pretended)
         bench = RunContext(protocol=protocol or Adaptive(), launcher=None,
-                      homes=EnvironmentPool(lacking), store=Store(),
+                      environments=EnvironmentPool(lacking), store=Store(),
                       listener=NotedActivity(), sampler=None,
                       earlier=earlier)  # fmt: skip
         made = Search(comparison, bench)
@@ -167,7 +167,7 @@ def test_compilers_that_are_nearly_as_fast_are_named_beside_the_chosen_one(settl
 
     flaky = settle(run, compilers=("best",)).store.searches[1]
     assert {flaky.chosen, *flaky.tied} == {"eager", "steady"}
-    assert [len(t.processes) for t in flaky.tried] == [SETS, 0, SETS]
+    assert [len(t.processes) for t in flaky.tried] == [REPETITIONS, 0, REPETITIONS]
 
 
 def test_a_search_that_was_finished_is_not_made_again(settle):

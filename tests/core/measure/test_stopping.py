@@ -87,7 +87,7 @@ def test_with_a_goal_the_width_decides_after_the_fewest_processes():
     assert reason(protocol, measured=4, widths=before) == ""
     assert reason(protocol, measured=7, widths=[*before, 0.019, 0.018, 0.021]) == ""
     assert reason(protocol, measured=7, widths=[*before, 0.019, 0.021, 0.018]) == (
-        "as narrow as asked for, intervals within ±1.8 % where ±2 % was asked for"
+        "as narrow as requested, intervals within ±1.8 % where ±2 % was requested"
     )
     said = reason(protocol, measured=8, widths=[*before, 0.019, 0.021, 0.021, 0.03])
     assert said.startswith("all processes measured, intervals within ±3 % where ±2 %")

@@ -10,7 +10,7 @@ import pytest
 from cases import GATES
 from evidenced import LEVELS, SECOND, SLOPE, honest, losses, make_process, make_record, said
 
-from mbench.measure.rounding import unexplained
+from mbench.measure.evidence_collector import entries_to_explain
 from mbench.results import events
 from mbench.results.records import Run
 from mbench.results.validity import blurred, implausible
@@ -160,7 +160,7 @@ def test_who_lies_apart_is_asked_whoever_of_both_started_first(order):
     assert not said(*reversed(records))
     run = SimpleNamespace(cases=dict(enumerate(records)))
     entries = [SimpleNamespace(number=n, case=SimpleNamespace(updates=True)) for n in order]
-    assert {one.number for one in unexplained(run, entries)} == {0, 1}
+    assert {one.number for one in entries_to_explain(run, entries)} == {0, 1}
 
 
 def by_orders(*orders):
@@ -344,7 +344,7 @@ def told(machine, tmp_path):
         ({"own": 2.0, "warmup": [*[(1, 0.9)] * 6, *[(1, 0.2)] * 3]}, ""),
         ({"own": 2.0, "warmup": [(2, 0.9)] * 9}, ""),
         ({"looked": 0.1}, ""),
-        ({"looked": 0.9}, "tiny: 0.899 s of work went on after synchronize"),
+        ({"looked": 0.9}, "tiny: 0.899 s of work continued after synchronize"),
     ],
 )
 def test_what_no_machine_does_is_told(told, times, said):
