@@ -131,8 +131,6 @@ CLIMBS: set[str] = {
     "contract/adapter.py -> workloads",
     "contract/case.py -> workloads",
     "contract/sketch.py -> workloads",
-    "plugins/hooks.py -> reports",
-    "plugins/manager.py -> reports",
     "spec/adaptive.py -> measure",
     "spec/fixed_steps.py -> measure",
 }

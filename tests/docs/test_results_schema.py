@@ -15,7 +15,7 @@ from fake_nvml import FakeGpu, FakeNvml
 
 from mbench.contract.axes import AXES
 from mbench.machine.nvml import Gpu
-from mbench.reports.csv import render
+from mbench.reports.formats import csv
 from mbench.results import events
 from mbench.results.encoding import encode
 from mbench.results.events import EVENTS
@@ -274,11 +274,11 @@ def test_the_document_of_a_proof(tmp_path, pages):
     compare(json.loads(text), types, absent={path for path in types if ".located" in path})
 
 
-def test_the_columns_of_csv(document, pages):
+def test_the_columns_of_csv(run, pages):
     cells = [row[0] for row in rows(pages[PAGE], beginning="| Column |", heading="## CSV")]
     axis = " ".join(f"`{name}`" for name in axes(pages[PAGE]))
     names = re.findall(r"`([^`]+)`", " ".join(cells).replace("`<axis>`", axis))
-    assert names == render(document).splitlines()[0].split(",")
+    assert names == csv(analyse(load_run(run))).splitlines()[0].split(",")
 
 
 def documented_of(page: str, event: str) -> list[str]:

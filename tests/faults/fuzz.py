@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from cases import GATES, make_case
 from screens import on_screen
 
-from mbench.cli.builtin import FORMATS, LAYOUTS
+from mbench.cli.builtin import LAYOUTS
 from mbench.contract import wire
 from mbench.contract.adapter import FrameworkInfo
 from mbench.contract.reading import Malformed
@@ -33,6 +33,7 @@ from mbench.machine.records import Sample
 from mbench.machine.system import describe_system
 from mbench.proofs import cache as proofs
 from mbench.reports import html
+from mbench.reports.formats import FORMATS
 from mbench.results import calibration, events
 from mbench.results.proof import FindingRecord, ProofRecord
 from mbench.results.run import load_run
@@ -43,6 +44,8 @@ from mbench.spec.suite import find_suite
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from mbench.results.summary import Summary
 
 SECONDS = 20
 """Of the processor, after which a mutation counts as a hang."""
@@ -193,15 +196,15 @@ class Fuzz:
         return find_suite(str(self.suite))
 
 
-def render_all(document: dict[str, Any]) -> None:
+def render_all(summary: Summary) -> None:
     """Every format of a report and of each layout."""
-    for name in FORMATS:
-        on_screen(import_module(f"mbench.reports.{name}").render(document)).encode()
+    for render in FORMATS.values():
+        on_screen(render(summary)).encode()
     for name in LAYOUTS:
         module = import_module(f"mbench.reports.compat_formats.{name}")
         for format_ in ("table", "csv"):
             with suppress(MbenchError):  # it may have no row for such a run
-                module.render(document, format_=format_)
+                module.render(summary, format_=format_)
 
 
 def mutated(raw: bytes, dice: random.Random) -> bytes:

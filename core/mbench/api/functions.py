@@ -51,7 +51,7 @@ def verify(frameworks: str | Sequence[str], **options: Option) -> Proofs:
         results, interrupted = verify_command.proven(asked.context)
     finally:
         asked.context.close()
-    proofs = Proofs({"schema": 1, "proofs": [result.to_dict() for result in results]})
+    proofs = Proofs(results)
     if interrupted:
         raise Interrupted("interrupted; the same call goes on from here", proofs)
     return proofs

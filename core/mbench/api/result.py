@@ -13,12 +13,13 @@ from mbench.errors import MbenchError
 from mbench.plugins.manager import Plugins
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from os import PathLike
 
     import pandas as pd
     from rich.console import RenderableType
 
+    from mbench.measure.verification import CaseProof
     from mbench.results.summary import Summary
 
 __all__ = ["Interrupted", "Proof", "Proofs", "Result", "Verdict"]
@@ -88,31 +89,29 @@ class Result:
                 baseline=pair.baseline,
                 case=pair.shared,
                 verdict=pair.verdict,
-                sentence=str(sentence(self.document, one)),
+                sentence=str(sentence(self.summary, pair)),
                 ratio=pair.ratio,
                 low=pair.low,
                 high=pair.high,
                 pairs=pair.process_pairs,
                 equal_work=pair.equal_work,
             )
-            for pair, one in zip(
-                self.summary.comparisons, self.document["comparisons"], strict=True
-            )
+            for pair in self.summary.comparisons
         )
 
     @property
     def cases(self) -> pd.DataFrame:
         """A row for each case, with the columns of `--format csv`. Needs the extra "analysis"."""
-        from mbench.reports.csv import rows
+        from mbench.reports.formats import csv_rows
         from mbench.results.samples import pandas
 
-        return pandas().DataFrame(rows(self.document))
+        return pandas().DataFrame(csv_rows(self.summary))
 
     def report(self, format_: str = "table", *, layout: str | None = None) -> str:
         """What `mbench show --format FORMAT` prints; raises UsageError for what there is not."""
         plugins = Plugins()
         render = plugins.report(format_) if layout is None else plugins.laid_out(layout, format_)
-        return shown(render(self.document))
+        return shown(render(self.summary))
 
     def page(self, path: str | PathLike[str] = "report.html") -> Path:
         """Write the HTML page, as `mbench report` does; raises MbenchError where it cannot."""
@@ -128,7 +127,7 @@ class Result:
     def _repr_html_(self) -> str:
         from mbench.reports.html import fragment
 
-        return fragment(self.document)
+        return fragment(self.summary)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,21 +145,28 @@ class Proof:
 
 @dataclass(frozen=True, repr=False)
 class Proofs:
-    """Proofs of equal work. `document` is described in docs/results-schema.md."""
+    """Proofs of equal work: the `results` of all cases."""
 
-    document: dict[str, Any]
+    results: Sequence[CaseProof]
+
+    @cached_property
+    def document(self) -> dict[str, Any]:
+        """The same as plain data, which docs/results-schema.md describes."""
+        return {"schema": 1, "proofs": [result.to_dict() for result in self.results]}
 
     @property
     def proofs(self) -> tuple[Proof, ...]:
+        from mbench.proofs.proof_case import PROVEN_AXES
+
         return tuple(
             Proof(
-                framework=one["framework"],
-                case={axis.name: one[axis.name] for axis in AXES if axis.name in one},
-                proven=one["outcome"] == "ok",
-                outcome=one["outcome"],
-                reason=one["reason"],
+                framework=one.entry.label,
+                case={axis.name: axis.of(one.entry.case) for axis in PROVEN_AXES},
+                proven=one.outcome == "ok",
+                outcome=one.outcome,
+                reason=one.reason,
             )
-            for one in self.document["proofs"]
+            for one in self.results
         )
 
     @property
@@ -169,9 +175,9 @@ class Proofs:
         return bool(self.proofs) and all(proof.proven for proof in self.proofs)
 
     def __repr__(self) -> str:
-        from mbench.reports.proofs import render
+        from mbench.reports.proof_table import render
 
-        return shown(render(self.document["proofs"]))
+        return shown(render(self.results))
 
     def _repr_html_(self) -> str:
         from html import escape

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mbench import workloads
 from mbench.errors import MbenchError
@@ -17,12 +17,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import click
+    from rich.console import RenderableType
 
     from mbench.contract.device import Device
     from mbench.contract.rank import RankInfo
     from mbench.plugins.launcher import Launcher, Program, Worker
-    from mbench.reports.exporters.exporter import Exporter
-    from mbench.reports.report import Report
+    from mbench.plugins.report import Exporter, Report
+    from mbench.results.summary import Summary
 
 __all__: list[str] = []
 
@@ -64,8 +65,8 @@ class LateOutlet:
     def check(self) -> None:
         import_module(self.module).check()
 
-    def __call__(self, document: dict[str, Any], folder: Path, /) -> str:
-        where: str = import_module(self.module).send(document, folder)
+    def __call__(self, summary: Summary, folder: Path, /) -> str:
+        where: str = import_module(self.module).send(summary, folder)
         return where
 
 
@@ -98,9 +99,10 @@ def mbench_workloads() -> Mapping[str, str]:
 @hookimpl
 def mbench_reports() -> Mapping[str, Report]:
     def late(name: str) -> Report:
-        def render(document: dict[str, Any], /) -> str:
-            text: str = import_module(f"mbench.reports.{name}").render(document)
-            return text
+        def render(summary: Summary, /) -> RenderableType:
+            from mbench.reports.formats import FORMATS
+
+            return FORMATS[name](summary)
 
         return render
 
@@ -110,10 +112,10 @@ def mbench_reports() -> Mapping[str, Report]:
 @hookimpl
 def mbench_layouts() -> Mapping[str, Mapping[str, Report]]:
     def late(name: str, format_: str) -> Report:
-        def render(document: dict[str, Any], /) -> str:
+        def render(summary: Summary, /) -> RenderableType:
             module = import_module(f"mbench.reports.compat_formats.{name}")
-            text: str = module.render(document, format_=format_)
-            return text
+            report: RenderableType = module.render(summary, format_=format_)
+            return report
 
         return render
 

@@ -56,10 +56,9 @@ def command(
     check_writable(output)
     old, now = (analyse(load_run(pick_run(results, name))) for name in (base, new))
     found = differ(old, now, threshold=threshold)
-    document = found.to_json()
-    deliver(FORMATS[format_](document), output)
+    deliver(FORMATS[format_](found), output)
     if output is not None:
-        tell(f"{headline(document)}")
+        tell(f"{headline(found)}")
     compared = any(case.ratio is not None for case in found.cases)
     judged = any(case.judged for case in found.cases)
     if not compared:

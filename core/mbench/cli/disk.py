@@ -109,14 +109,14 @@ def render(summary: DiskSummary, *, layout: str | None, format_: str) -> Rendera
     Raises MbenchError for figures of memory, for which a layout has no names.
     """
     if layout is not None:
-        from mbench.reports.compat_formats import superbench, superbench_disk
+        from mbench.reports.compat_formats import superbench
 
         if summary.mount and summary.mount.is_memory:
             raise MbenchError(
                 f"{layout} has no names for figures of memory: name a folder on a disk"
             )
-        node = summary.system.hostname
-        return superbench.written(superbench_disk.metrics(summary), node=node, format_=format_)
+        found = superbench.disk_metrics(summary)
+        return superbench.written(found, node=summary.system.hostname, format_=format_)
     return json.dumps(asdict(summary), indent=2) + "\n" if format_ == "json" else table_of(summary)
 
 

@@ -48,4 +48,4 @@ def command(
 
     check_writable(output)
     found = trace(files_of(results, tell=tell), models=models, frameworks=frameworks)
-    deliver(FORMATS[format_](found.to_json()), output)
+    deliver(FORMATS[format_](found), output)

@@ -14,8 +14,7 @@ from mbench.results.folder import default_folder
 
 if TYPE_CHECKING:
     from mbench.plugins.manager import Plugins
-    from mbench.reports.exporters.exporter import Exporter
-    from mbench.reports.report import Report
+    from mbench.plugins.report import Exporter, Report
 
 __all__ = [
     "ARMS",

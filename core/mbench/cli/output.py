@@ -19,9 +19,8 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from mbench.reports.exporters.exporter import Exporter
+    from mbench.plugins.report import Exporter, Report
     from mbench.reports.grid import Cell
-    from mbench.reports.report import Report
     from mbench.results.records import Run
     from mbench.results.summary import Summary
 
@@ -43,10 +42,10 @@ def emit(
     folder: Path, report: Report, output: Path | None, exporter: Exporter | None = None
 ) -> None:
     """Render the run in `folder` to a file or to stdout, and hand it over where that is asked."""
-    document = read(folder).to_json()
-    deliver(report(document), output)
+    summary = read(folder)
+    deliver(report(summary), output)
     if exporter is not None:
-        tell(f"logged as {exporter(document, folder)}")
+        tell(f"logged as {exporter(summary, folder)}")
 
 
 def read(folder: Path) -> Summary:

@@ -42,11 +42,11 @@ def command(run: tuple[str, ...], output: Path, history: bool, results: Path) ->
 
     check_writable(output)
     by_ending(output, chosen=None, known=("html",), usual="html")
-    documents, more = [], {}
+    summaries, more = [], {}
     for name in run or (None,):
         loaded = load(pick_run(results, name))
         report_cut(loaded)
-        documents.append(analyse(loaded).to_json())
+        summaries.append(analyse(loaded))
         if breakdown_of(loaded) and (found := section(explain(loaded))):
             more[loaded.id] = [found]
     trends = None
@@ -54,6 +54,6 @@ def command(run: tuple[str, ...], output: Path, history: bool, results: Path) ->
         from mbench.results.database import files_of
         from mbench.results.history import trace
 
-        trends = trace(files_of(results, tell=tell)).to_json()
-    deliver(page(documents, more=more, history=trends), output)
+        trends = trace(files_of(results, tell=tell))
+    deliver(page(summaries, more=more, history=trends), output)
     tell(f"wrote {output}")

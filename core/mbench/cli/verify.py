@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -29,8 +28,6 @@ from mbench.console import tell
 from mbench.errors import UsageError
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from mbench.measure.verification import Verification
 
 __all__ = ["command", "proven"]
@@ -76,15 +73,10 @@ def command(context: click.Context, /, **options: Any) -> None:
     check_writable(options["output"])
     tell_defaults(context)
     results, interrupted = proven(context)
-    proofs = [result.to_dict() for result in results]
-    if options["format_"] == "json":
-        made = {"schema": 1, "proofs": proofs}
-        report: RenderableType = json.dumps(made, indent=2, allow_nan=False) + "\n"
-    else:
-        from mbench.reports.proofs import render
+    from mbench.reports import proof_table
 
-        report = render(proofs)
-    deliver(report, options["output"])
+    json = options["format_"] == "json"
+    deliver(proof_table.json(results) if json else proof_table.render(results), options["output"])
     if interrupted:
         tell("interrupted; the same command goes on from here")
         context.exit(130)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from mbench.explain.tables import all_tables
 from mbench.explain.text import ending, headline, notes
 from mbench.reports import grid as grids
-from mbench.reports import json
+from mbench.reports.formats import written
 from mbench.reports.terminal import Sentences, paragraphs
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def as_csv(found: Explanation) -> str:
 
 
 def as_json(found: Explanation) -> str:
-    return json.render(found.to_json())
+    return written(found.to_json())
 
 
 def html(found: Explanation) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from statistics import fmean, median
-from typing import TYPE_CHECKING
+from string import Formatter
+from typing import TYPE_CHECKING, Protocol
 
 from mbench.console import counted
 from mbench.machine.pace import MEMORY_UNEVEN, UNEVEN
@@ -21,8 +22,10 @@ if TYPE_CHECKING:
     Rounds = Mapping[Turn, Round]
     Read = Callable[[Usage], float | None]
 
-__all__ = ["Disturbance", "find_disturbances", "pace_changes"]
+__all__ = ["WARM_UP", "Disturbance", "describe", "find_disturbances", "pace_changes"]
 
+WARM_UP = "warm-up"
+"""The kind of a disturbance that is not about single rounds."""
 LEAST_ROUNDS = 0.1
 """Share of the rounds from which on a disturbance is reported."""
 OTHER_CORES = 0.1
@@ -48,8 +51,9 @@ class Disturbance:
     kind: str
     share: float
     """Of the rounds in which it could be observed: clocks are not sampled in all."""
-    text: str
-    """A sentence."""
+    says: str
+    """A phrase with places for `values`: "other processes used {:.1f} of 2 cores"."""
+    values: tuple[float, ...] = ()
     rounds: frozenset[tuple[int, int]] = frozenset()
     """The disturbed ones, by process and round; empty if it is not about single rounds."""
     host: str = ""
@@ -57,7 +61,48 @@ class Disturbance:
 
     def on(self, host: str) -> Disturbance:
         """The same on a named machine."""
-        return replace(self, host=host, text=f"on {host}: {self.text}") if host else self
+        return replace(self, host=host)
+
+    @property
+    def text(self) -> str:
+        """A sentence."""
+        return describe([self])
+
+
+class Described(Protocol):
+    """The parts of a disturbance that its sentence consists of."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def host(self) -> str: ...
+    @property
+    def share(self) -> float: ...
+    @property
+    def says(self) -> str: ...
+    @property
+    def values(self) -> Sequence[float]: ...
+
+
+def describe(found: Sequence[Described], *, rounds: bool = True) -> str:
+    """Disturbances of one machine with the same phrase in one sentence, with ranges of values.
+
+    If `rounds`, it includes the share of the disturbed rounds.
+    """
+    first = found[0]
+    values = iter(zip(*(one.values for one in found), strict=True))
+    said = f"on {first.host}: " if first.host else ""
+    for text, place, spec, _ in Formatter().parse(first.says):
+        said += text + (span(next(values), spec or "") if place is not None else "")
+    if rounds and first.kind != WARM_UP:
+        said += f" in {span([100 * one.share for one in found], '.0f')} % of the rounds"
+    return said
+
+
+def span(values: Sequence[float], spec: str) -> str:
+    """Formatted values, as a range if they differ: "1.1 to 1.3"."""
+    least, most = format(min(values), spec), format(max(values), spec)
+    return least if least == most else f"{least} to {most}"
 
 
 def find_disturbances(rounds: Rounds, *, cores: int, spare_cores: int) -> list[Disturbance]:
@@ -69,9 +114,9 @@ def find_disturbances(rounds: Rounds, *, cores: int, spare_cores: int) -> list[D
     found = []
     limit, there = OTHER_CORES + SPARE_SHARE * spare_cores, counted(cores, "core")
     if loads := loads_above(rounds, limit):
-        text = f"other processes used {fmean(loads.values()):.1f} of {there}"
-        found.append(disturbance("other-load", loads, len(rounds), text))
-    for kind, limit, read, text in (
+        says = f"other processes used {{:.1f}} of {there}"
+        found.append(disturbance("other-load", loads, len(rounds), says, fmean(loads.values())))
+    for kind, limit, read, says in (
         ("stolen-cpu", OTHER_CORES, lambda block: block.stolen_cores,
          f"the hypervisor took {{:.1f}} of {there}"),
         ("cpu-limit", THROTTLED, lambda block: block.throttled,
@@ -84,18 +129,17 @@ def find_disturbances(rounds: Rounds, *, cores: int, spare_cores: int) -> list[D
         seen = known(rounds, read)
         levels = {at: level for at, level in seen.items() if level > limit}
         if levels:
-            text = text.format(fmean(levels.values()))
-            found.append(disturbance(kind, levels, len(seen), text))
+            found.append(disturbance(kind, levels, len(seen), says, fmean(levels.values())))
     found += clock_changes("cpu-clock", "processor", rounds, lambda block: block.mhz)
     found += clock_changes("gpu-clock", "GPU", rounds, unforced_mhz)
     guests = known(rounds, lambda block: block.gpu_others)
     if beside := {at: count for at, count in guests.items() if count}:
-        text = f"{max(beside.values()):.0f} other processes were on the GPU"
-        found.append(disturbance("gpu-others", beside, len(guests), text))
+        says = "{:.0f} other processes were on the GPU"
+        found.append(disturbance("gpu-others", beside, len(guests), says, max(beside.values())))
     reasons = {at: why for at, one in rounds.items() if (why := slowdowns(one)) is not None}
     if slow := {at: why for at, why in reasons.items() if why}:
-        text = f"the GPU slowed itself down ({', '.join(sorted(set().union(*slow.values())))})"
-        found.append(disturbance("gpu-slowdown", slow, len(reasons), text))
+        says = f"the GPU slowed itself down ({', '.join(sorted(set().union(*slow.values())))})"
+        found.append(disturbance("gpu-slowdown", slow, len(reasons), says))
     return [disturbance for disturbance in found if disturbance.share >= LEAST_ROUNDS]
 
 
@@ -118,11 +162,12 @@ def loads_above(rounds: Rounds, limit: float) -> dict[Turn, float]:
     return above
 
 
-def disturbance(kind: str, hit: Collection[Turn], seen: int, text: str) -> Disturbance:
+def disturbance(
+    kind: str, hit: Collection[Turn], seen: int, says: str, *values: float
+) -> Disturbance:
     """One that occurred in the rounds `hit`, of `seen` in which it could be observed."""
-    share = len(hit) / seen
-    text = f"{text} in {100 * share:.0f} % of the rounds"
-    return Disturbance(kind=kind, share=share, text=text, rounds=frozenset(hit))
+    return Disturbance(kind=kind, share=len(hit) / seen, says=says, values=values,
+                       rounds=frozenset(hit))  # fmt: skip
 
 
 def clock_changes(kind: str, whose: str, rounds: Rounds, read: Read) -> Iterator[Disturbance]:
@@ -136,8 +181,8 @@ def clock_changes(kind: str, whose: str, rounds: Rounds, read: Read) -> Iterator
     }
     if changes:
         most = 100 * max(changes.values())
-        text = f"the {whose}'s clock was up to {most:.0f} % off its median of {middle:,.0f} MHz"
-        yield disturbance(kind, changes, len(clocks), text)
+        says = f"the {whose}'s clock was up to {{:.0f}} % off its median of {{:,.0f}} MHz"
+        yield disturbance(kind, changes, len(clocks), says, most, middle)
 
 
 PACES = {
@@ -158,8 +203,8 @@ def pace_changes(kind: str, paces: Mapping[Turn, float], *, usual: float) -> lis
     hit = {at: times for at, times in off.items() if times > limit}
     if not hit:
         return []
-    text = f"{whose} before each turn, was up to {max(hit.values()):.1f} times off the usual one"
-    found = disturbance(kind, hit, len(paces), text)
+    says = f"{whose} before each turn, was up to {{:.1f}} times off the usual one"
+    found = disturbance(kind, hit, len(paces), says, max(hit.values()))
     return [found] if found.share >= LEAST_ROUNDS else []
 
 

@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from mbench.contract.adapter import Adapter
     from mbench.contract.device import Device
     from mbench.plugins.launcher import Launcher
-    from mbench.reports.exporters.exporter import Exporter
-    from mbench.reports.report import Report
+    from mbench.plugins.report import Exporter, Report
 
 __all__ = ["hookimpl"]
 

@@ -50,11 +50,11 @@ class Grid:
 
     def without_repeated(self, *columns: str) -> Grid:
         """Without those of `columns` that say the same in every row."""
-        kept = [
-            at
-            for at, column in enumerate(self.columns)
-            if column not in columns or len({row[at] for row in self.rows}) > 1
-        ]
+        said = {column: {row[at] for row in self.rows} for at, column in enumerate(self.columns)}
+        return self.without(*(column for column in columns if len(said.get(column, ())) < 2))
+
+    def without(self, *columns: str) -> Grid:
+        kept = [at for at, column in enumerate(self.columns) if column not in columns]
         return replace(
             self,
             columns=tuple(self.columns[at] for at in kept),

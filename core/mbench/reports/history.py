@@ -1,83 +1,89 @@
-"""Throughput over all stored runs as text: one table for each line of a plot."""
+"""A metric over all stored runs as text: one table for each line of a plot."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from mbench.contract.axes import AXES, name
 from mbench.errors import MbenchError
-from mbench.reports import json
+from mbench.reports.formats import written
 from mbench.reports.grid import Cell, Grid, write
 from mbench.reports.text import interval, number
 
-__all__ = ["FORMATS", "lines"]
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-Document = dict[str, Any]
+    from rich.console import RenderableType
+
+    from mbench.results.history import History, Point
+
+__all__ = ["FORMATS", "change", "lines"]
 
 COLUMNS = ("run", "version", "throughput", "95 % interval", "change", "verdict")
 
 
-def change(point: Document) -> str:
+def change(point: Point) -> str:
     """The change from the point before, in percent; empty for the first of a line."""
-    if point["change"] is None:
-        return ""
-    return f"{100 * (point['change']['ratio'] - 1):+.1f} %"
+    return f"{100 * (point.change.ratio - 1):+.1f} %" if point.change else ""
 
 
-def row(point: Document) -> list[Cell]:
-    speed = point["throughput"]
+def row(point: Point) -> list[Cell]:
+    speed = point.throughput
     return [
-        point["run"],
-        point["version"] or "",
-        f"{number(speed['value'])} {speed['unit']}",
-        interval(speed["low"], speed["high"]),
+        point.run,
+        point.version or "",
+        f"{number(speed.value)} {speed.unit}",
+        interval(speed.low, speed.high),
         change(point),
-        point["change"]["verdict"] if point["change"] else "",
+        point.change.verdict if point.change else "",
     ]
 
 
-def lines(document: Document) -> dict[str, list[Document]]:
+def lines(history: History) -> dict[str, list[Point]]:
     """The points of each line, oldest first, by its name.
 
     Protocols and machines are named where there are several.
     """
-    found: dict[str, list[Document]] = {}
-    points = document["points"]
-    several = [what for what in ("protocol", "cpu") if len({point[what] for point in points}) > 1]
-    for point in points:
-        words = [name(point), *(str(point[what]) for what in several)]
-        found.setdefault(f"{point['label']}: {', '.join(words)}", []).append(point)
+    found: dict[str, list[Point]] = {}
+    protocols = len({point.protocol for point in history.points}) > 1
+    machines = len({point.cpu for point in history.points}) > 1
+    for point in history.points:
+        words = [name(point.axes), *[point.protocol] * protocols, *[point.cpu] * machines]
+        found.setdefault(f"{point.label}: {', '.join(words)}", []).append(point)
     return found
 
 
-def grids(document: Document) -> list[Grid]:
-    if not document["points"]:
+def grids(history: History) -> list[Grid]:
+    if not history.points:
         raise MbenchError("no run has such a case; see mbench list runs")
-    return [
-        Grid(title, COLUMNS, [row(point) for point in points])
-        for title, points in lines(document).items()
-    ]
+    return [Grid(title, COLUMNS, [*map(row, points)]) for title, points in lines(history).items()]
 
 
-def csv_grid(document: Document) -> list[Grid]:
+def csv_grid(history: History) -> list[Grid]:
     """Plain numbers, a column for each."""
     flat: list[dict[str, Cell]] = []
-    for point in document["points"]:
-        plain = {key: value for key, value in point.items() if key not in ("throughput", "change")}
-        plain |= {axis.name: axis.value(point) for axis in AXES}
-        speed, changed = point["throughput"], point["change"] or {}
-        for end in ("value", "low", "high"):
-            plain[f"samples_per_second_{end}".removesuffix("_value")] = speed[end]
-        for key in ("ratio", "low", "high"):
-            plain[f"change_{key}"] = changed.get(key)
-        flat.append({**plain, "verdict": changed.get("verdict")})
+    for point in history.points:
+        speed, changed = point.throughput, point.change
+        flat.append({
+            "run": point.run, "started": point.started, "protocol": point.protocol,
+            "host": point.host, "cpu": point.cpu, "label": point.label,
+            "framework": point.framework, "version": point.version,
+            **{axis.name: axis.value(point.axes) for axis in AXES},
+            "samples_per_second": speed.value,
+            "samples_per_second_low": speed.low,
+            "samples_per_second_high": speed.high,
+            "change_ratio": changed.ratio if changed else None,
+            "change_low": changed.low if changed else None,
+            "change_high": changed.high if changed else None,
+            "verdict": changed.verdict if changed else None,
+        })  # fmt: skip
     columns = tuple(flat[0]) if flat else COLUMNS
     return [Grid("history", columns, [list(entry.values()) for entry in flat])]
 
 
-FORMATS = {
-    "table": lambda document: write(grids(document), format_="table"),
-    "markdown": lambda document: write(grids(document), format_="markdown"),
-    "csv": lambda document: write(csv_grid(document), format_="csv"),
-    "json": json.render,
+FORMATS: dict[str, Callable[[History], RenderableType]] = {
+    "table": lambda history: write(grids(history), format_="table"),
+    "markdown": lambda history: write(grids(history), format_="markdown"),
+    "csv": lambda history: write(csv_grid(history), format_="csv"),
+    "json": lambda history: written(history.to_json()),
 }

@@ -18,6 +18,7 @@ __all__ = [
     "escape",
     "interval",
     "number",
+    "percent",
     "rows_of",
     "spreadsheet",
 ]
@@ -35,6 +36,10 @@ def number(value: float | None, digits: int = MOST_DIGITS) -> str:
         return f"{value:.{digits}g}"
     text = f"{value:.{digits}g}"
     return f"{float(text):.0f}" if "e" in text else text
+
+
+def percent(share: float) -> str:
+    return f"{number(100 * share, 2)} %"
 
 
 def digits_of(low: float | None, high: float | None) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import median
 from typing import TYPE_CHECKING, Annotated
@@ -29,12 +30,15 @@ from mbench.results.proof import ProofRecord
 from mbench.results.units import FlopsPerSecond, Relative
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from mbench.results.comparisons import Examined
     from mbench.results.records import CaseRecord, Process
 
-__all__ = ["CaseSummary", "Disturbed", "RankTimes", "WarmupSummary", "analyse_case"]
+__all__ = ["INTERRUPTED", "CaseSummary", "Disturbed", "RankTimes", "WarmupSummary", "analyse_case"]
+
+INTERRUPTED = "interrupted before its first round"
+"""The reason of a case that a run did not get to."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +54,10 @@ class Disturbed:
     """share of the rounds that were disturbed"""
     text: str
     """one sentence for people"""
+    says: str = field(metadata={"internal": True})
+    """The same with places for values."""
+    values: Sequence[float] = field(metadata={"internal": True})
+    """What belongs there."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,7 +195,7 @@ def analyse_case(examined: Examined) -> CaseSummary:
     first = processes[0].warm if processes else None
     measured = any(process.blocks for process in processes)
     whole = run.end is not None and run.end.status == "complete"
-    unmeasured = "no rounds" if whole else "interrupted before its first round"
+    unmeasured = "no rounds" if whole else INTERRUPTED
     speed, highest = throughput(case, level=level(protocol)), peak(run, case)
     return CaseSummary(
         framework=planned.framework,
@@ -232,7 +240,14 @@ def analyse_case(examined: Examined) -> CaseSummary:
         telemetry=telemetry(case),
         energy=energy(case),
         disturbances=[
-            Disturbed(kind=found.kind, host=found.host, share=found.share, text=found.text)
+            Disturbed(
+                kind=found.kind,
+                host=found.host,
+                share=found.share,
+                text=found.text,
+                says=found.says,
+                values=found.values,
+            )
             for found in examined.disturbances
         ],
         nodes=[record_of(NodeRecord, node) for node in case.nodes.values()],

@@ -111,6 +111,8 @@ class PairSummary:
     known"""
     reason: str | None
     """why measuring stopped, or why there is no ratio; null where the run did not get that far"""
+    ended: Number | None = field(default=None, metadata={"internal": True})
+    """Position of the case that fell short, where that is the reason."""
     disturbances: list[str]
     """what disturbed either case, each with its label"""
     undisturbed: RatioInterval | None = None
@@ -199,11 +201,12 @@ def pair_up(run: Run, baseline: Examined, other: Examined, *, against_first: boo
         reason=comparison.reason,
         disturbances=[f"{one.label}: {found.text}" for one in pair for found in one.disturbances],
     )
-    ended = next(((one.label, end) for one in pair if (end := one.record.outcome)), None)
+    ended = next(((one, end) for one in pair if (end := one.record.outcome)), None)
     doubted = next(doubts_of(baseline, other), "")
     if ended:
-        label, end = ended
-        summary = replace(summary, reason=f"{label} is {end.outcome}: {end.reason}")
+        one, end = ended
+        reason = f"{one.label} is {end.outcome}: {end.reason}"
+        summary = replace(summary, reason=reason, ended=one.position)
     elif doubted and summary.equal_work != "not proven":
         reason = f"no verdict: {doubted}"
         summary = replace(summary, equal_work="not proven", reason=reason)

@@ -64,7 +64,7 @@ def plain_record(record: object) -> dict[str, Json]:
     sparse = isinstance(record, Sample | DeviceSample)
     for field in fields(record):  # type: ignore[arg-type]
         value = getattr(record, field.name)
-        if sparse and value is None:
+        if (sparse and value is None) or "internal" in field.metadata:
             continue
         if "flat" in field.metadata:
             one = {axis.name: axis.of(value) for axis in AXES} if isinstance(value, Axes) else value

@@ -71,6 +71,8 @@ class StepTimes:
     """why each percentile that is null is so"""
     latency_mean: Milliseconds | None
     """mean of the steps that were timed one by one"""
+    fewest: Steps = field(metadata={"internal": True})
+    """Steps that percentiles are of: all that were timed one by one, or the fewest of an epoch."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -285,6 +287,7 @@ def step_times(case: CaseRecord, *, by_epoch: bool = False) -> StepTimes | None:
     samples = epochs(case) if by_epoch else [single]
     percentiles: dict[str, float | None] = {}
     lacking = {}
+    fewest = min(map(len, samples), default=0)
     for rank in stats.PERCENTILES:
         found = [stats.percentile(sample, rank) for sample in samples]
         known = [value for value in found if value is not None]
@@ -293,7 +296,6 @@ def step_times(case: CaseRecord, *, by_epoch: bool = False) -> StepTimes | None:
         if not single:
             lacking[f"p{rank:g}"] = f"no step of {case.axes.mode} was timed on its own"
         elif not complete:
-            fewest = min(len(sample) for sample in samples)
             where = " in an epoch" if len(samples) > 1 else ""
             lacking[f"p{rank:g}"] = (
                 f"takes {stats.steps_for(rank):,} steps, there are {fewest:,}{where}"
@@ -304,6 +306,7 @@ def step_times(case: CaseRecord, *, by_epoch: bool = False) -> StepTimes | None:
         percentiles=percentiles,
         lacking=lacking,
         latency_mean=fmean(single) if single else None,
+        fewest=fewest,
     )
 
 

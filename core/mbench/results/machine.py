@@ -11,7 +11,7 @@ from mbench import stats
 from mbench.contract.device import HOST
 from mbench.contract.quantities import Bytes, Count, Number
 from mbench.contract.reading import Quantity
-from mbench.machine.disturbances import Disturbance, find_disturbances, pace_changes
+from mbench.machine.disturbances import WARM_UP, Disturbance, find_disturbances, pace_changes
 from mbench.results.units import Celsius, Cores, Joules, PerSecond, TimeShare, Watts
 
 if TYPE_CHECKING:
@@ -197,8 +197,8 @@ def warming(case: CaseRecord) -> list[Disturbance]:
     change, chance = stats.trend(rates)
     if chance > WARMING_CHANCE or change < WARMING_CHANGE:
         return []
-    text = f"steps still got {100 * change:.1f} % faster over the rounds of a process"
-    return [Disturbance(kind="warm-up", share=1.0, text=text)]
+    says = "steps still got {:.1f} % faster over the rounds of a process"
+    return [Disturbance(kind=WARM_UP, share=1.0, says=says, values=(100 * change,))]
 
 
 def thinned(values: list[float]) -> list[float]:

@@ -23,7 +23,7 @@ def command(monkeypatch, capsys):
     def command(*arguments):
         monkeypatch.setattr(sys, "argv", ["mbench", *arguments])
         with pytest.raises(SystemExit) as end:
-            main.main()
+            main()
         return end.value.code, *capsys.readouterr()
 
     yield command

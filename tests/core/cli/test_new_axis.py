@@ -138,8 +138,8 @@ def test_a_calibration_holds_for_one_value(run, home):
 def test_outlets_have_it_as_a_parameter(run, measured):
     program = (
         "import mbench; from mbench.reports.exporters.mlflow import parameters; "
-        f"document = mbench.read({measured[0]!r}).document; "
-        "print(*(parameters(case)['copies'] for case in document['cases']))"
+        f"summary = mbench.read({measured[0]!r}).summary; "
+        "print(*(parameters(case)['copies'] for case in summary.cases))"
     )
     assert run(program=("-c", program)) == "1 1 2 2\n"
 

@@ -286,7 +286,7 @@ def test_a_plugin_adds_a_command_and_a_report(install):
     install(
         "import click\n@click.command('greet')\ndef greet():\n    click.echo('hello')\n"
         "@hookimpl\ndef mbench_commands():\n    return [greet]\n"
-        "@hookimpl\ndef mbench_reports():\n    return {'haiku': lambda document: 'five\\n'}\n"
+        "@hookimpl\ndef mbench_reports():\n    return {'haiku': lambda summary: 'five\\n'}\n"
     )
     plugins = Plugins()
     assert plugins.report("haiku")({}) == "five\n"

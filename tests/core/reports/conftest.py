@@ -1,23 +1,25 @@
-"""Documents to render: one with everything in it, and one that means harm."""
+"""Summaries to render: one with everything in it, and one that means harm."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from summaries import with_case
 
 from mbench.engine.outcome import CaseEnded
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-Document = dict[str, Any]
+    from mbench.results.summary import Summary
 
 
 @pytest.fixture
-def full(document: Callable[..., Document], proven: Any) -> Document:
+def full(summary: Callable[..., Summary], proven: Any) -> Summary:
     """Two comparisons of three: in the second flaky ran out of memory in all of them."""
-    return document(
+    return summary(
         seconds={
             "tiny": [[1.0, 1.0], [1.01, 1.0], [1.0, 1.02]],
             "flaky": [[1.5, 1.5], [1.52, 1.5], [1.5, 1.51]],
@@ -34,23 +36,23 @@ HOSTILE = 'a|b <script>alert(1)</script> [red]x[/red] **y** `z` \\ "q",\r\n\x1b[
 
 
 @pytest.fixture
-def hostile(full: Document) -> Document:
+def hostile(full: Summary) -> Summary:
     """The same with text that breaks tables, markup and terminals wherever text may stand."""
-    for case in full["cases"]:
-        if case["outcome"] != "ok":
-            case["reason"] = HOSTILE
-        case["label"] += HOSTILE
-        case["version"] = HOSTILE
-        case["differences"] = [HOSTILE]
-    for comparison in full["comparisons"]:
-        comparison["framework"] += HOSTILE
-        comparison["baseline"] += HOSTILE
-        comparison["compilers"] = dict.fromkeys(
-            (comparison["framework"], comparison["baseline"]), "eager"
+    made = with_case(full, version=HOSTILE, differences=[HOSTILE])
+    for at, case in enumerate(made.cases):
+        reason = case.reason and HOSTILE
+        made = with_case(made, at, label=case.label + HOSTILE, reason=reason)
+    pairs = [
+        replace(
+            pair,
+            framework=pair.framework + HOSTILE,
+            baseline=pair.baseline + HOSTILE,
+            compilers=dict.fromkeys((pair.framework + HOSTILE, pair.baseline + HOSTILE), "eager"),
+            reason=pair.reason and HOSTILE,
         )
-        if comparison["reason"]:
-            comparison["reason"] = HOSTILE
-    return full
+        for pair in made.comparisons
+    ]
+    return replace(made, comparisons=pairs)
 
 
 @pytest.fixture

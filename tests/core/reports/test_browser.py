@@ -6,10 +6,17 @@ import base64
 import json
 import re
 import shutil
+from dataclasses import replace
 
 import pytest
+from cases import make_case
+from summaries import disturbed, with_case
 
 from mbench.reports import html as html_report
+from mbench.results.facts import EnvironmentRecord
+from mbench.results.figures import Figure
+from mbench.results.history import History, Point
+from mbench.results.machine import Energy
 
 pytestmark = pytest.mark.extras
 # Collected, though not run, where the extras are not.
@@ -98,21 +105,19 @@ def visit(browser, tmp_path):
 
 
 @pytest.fixture
-def rich(document, proven):
+def rich(summary, proven):
     """Training and inference, three batch sizes, two precisions, one framework out of memory."""
     steady = [[1.0, 1.1], [1.02, 1.0], [1.0, 1.05]]
     quick = [[0.5 * seconds for seconds in process] for process in steady]
-    made = document(
+    made = summary(
         seconds={"tiny": steady, "flaky": quick, "tiny==1": [[3.0]]},
         single={"tiny": [*map(float, range(1, 200))], "flaky": [*map(float, range(1, 50))]},
         mode=("train", "inference"), batch_size=(2, 4, 8), precision=("fp32", "bf16"),
         proofs={"tiny": proven.yes, "flaky": proven.yes},
         system={"cpu": "EPYC", "hostname": "here", "usable_cores": 2, "gpus": []},
     )  # fmt: skip
-    for case in made["cases"]:
-        case["mfu"] = 0.4
-        case["energy"] = {"joules_per_sample": 2.5, "mean_watts": 50.0, "source": "made up"}
-    return made
+    energy = Energy(joules_per_sample=2.5, mean_watts=50.0, source="made up")
+    return with_case(made, mfu=0.4, energy=energy)
 
 
 def unfold(page):
@@ -121,26 +126,21 @@ def unfold(page):
 
 
 @pytest.fixture
-def single(document, proven):
+def single(summary, proven):
     """One comparison of two frameworks, disturbed, with many packages and a long command."""
     seconds = {"tiny": [[1.0, 1.1], [1.02, 1.0], [1.0, 1.05]], "flaky": [[0.5, 0.55]] * 3}
-    made = document(seconds=seconds, proofs={"tiny": proven.yes, "flaky": proven.yes})
-    for case in made["cases"]:
-        case["mfu"] = 0.4
-        case["environment"] = {
-            "python": f"/home/somebody/environments/{case['label']}-py3.11/bin/python",
-            "python_version": "3.11.7", "managed": True, "digest": "f" * 64,
-            "packages": {f"a-package-{at}": f"1.{at}.0" for at in range(50)},
-        }  # fmt: skip
-        case["disturbances"] = [
-            {"kind": kind, "share": 0.5, "text": f"{kind} in 50 % of the rounds"}
-            for kind in (
-                "other processes used 1.3 of 2 cores",
-                "the hypervisor took 0.4 of 2 cores",
-            )
-        ]
-    made["command"] = ["mbench", "compare", *[f"--option-{at} value" for at in range(20)]]
-    return made
+    made = summary(seconds=seconds, proofs={"tiny": proven.yes, "flaky": proven.yes})
+    found = [disturbed("other processes used {:.1f} of 2 cores", 1.3),
+             disturbed("the hypervisor took {:.1f} of 2 cores", 0.4)]  # fmt: skip
+    for at, case in enumerate(made.cases):
+        environment = EnvironmentRecord(
+            python=f"/home/somebody/environments/{case.label}-py3.11/bin/python",
+            python_version="3.11.7", managed=True, digest="f" * 64,
+            packages={f"a-package-{number}": f"1.{number}.0" for number in range(50)},
+        )  # fmt: skip
+        made = with_case(made, at, mfu=0.4, environment=environment, disturbances=found)
+    command = ["mbench", "compare", *[f"--option-{at} value" for at in range(20)]]
+    return replace(made, command=command)
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -233,20 +233,19 @@ def test_the_time_axis_fits_its_span(visit):
 
 
 def history_of(points):
-    """A document of runs that differ in what a chart shows of them."""
-    return {
-        "points": [
-            {"run": "r", "started": point["time"], "version": point["version"], "label": "tiny",
-             "protocol": "adaptive", "cpu": "made-up", "change": None, "model": "m",
-             "mode": "train", "sizes": {}, "batch_size": 8, "precision": "fp32",
-             "scale": "1x1", "tier": "default", "compiler": "eager",
-             "device": "cpu", "threads": 1, "variables": {}, "steadiness": "usual", "clip": True,
-             "dropout": True, "phase": "",
-             "throughput": {"value": point["value"], "low": None, "high": None,
-                            "unit": "samples/s", "processes": [point["value"]]}}
+    """A history of runs that differ in what a chart shows of them."""
+    return History(
+        points=[
+            Point(
+                run="r", started=point["time"], version=point["version"], label="tiny",
+                framework="tiny", protocol="adaptive", host="here", cpu="made-up",
+                axes=make_case(model="m"), change=None,
+                throughput=Figure(value=point["value"], low=None, high=None, unit="samples/s",
+                                  processes=[point["value"]]),
+            )
             for point in points
         ]
-    }  # fmt: skip
+    )  # fmt: skip
 
 
 def test_marks_have_places_on_the_page(visit, full):

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner
 from screens import on_screen
+from summaries import with_case
 
 from mbench.cli.main import group
 from mbench.engine.outcome import CaseEnded
 from mbench.errors import MbenchError
 from mbench.reports import differences
+from mbench.results.difference import differ
 
 STEADY = [[1.0, 1.0], [1.01, 1.0], [1.0, 1.02], [1.0, 0.99], [1.01, 1.0]]
 
@@ -123,27 +124,17 @@ def test_junit_is_for_ci(diff, runs, tmp_path):
     assert "crashed now: gone <script>" in gone[0].get("message")
 
 
-def with_case(summary, **changes):
-    """The summary of a run whose only case is otherwise."""
-    (case,) = summary.cases
-    return replace(summary, cases=[replace(case, **changes)])
-
-
 def test_junit_skips_what_cannot_be_judged(summary):
-    from mbench.results.difference import differ
-
     one, two = (summary(seconds={"tiny": STEADY}) for _ in range(2))
-    two = with_case(two, flops_per_sample=1.0)
-    text = differences.junit(differ(one, two, threshold=0.03).to_json())
+    two = with_case(two, 0, flops_per_sample=1.0)
+    text = differences.junit(differ(one, two, threshold=0.03))
     assert ElementTree.fromstring(text.partition("\n")[2])[0].get("skipped") == "1"
 
 
 def test_hostile_names_are_text_in_every_format(summary, harm):
-    from mbench.results.difference import differ
-
-    made = (summary(seconds={"tiny": STEADY}) for _ in range(2))
-    one, two = (with_case(one, label="tiny" + harm) for one in made)
-    found = differ(one, two, threshold=0.03).to_json()
+    one, two = (with_case(summary(seconds={"tiny": STEADY}), 0, label="tiny" + harm)
+                for _ in range(2))  # fmt: skip
+    found = differ(one, two, threshold=0.03)
     for name, report in differences.FORMATS.items():
         assert "\x1b" not in on_screen(report(found)), name
     assert "<script" not in differences.markdown(found)

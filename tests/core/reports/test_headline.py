@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from summaries import with_pair
 
 from mbench.engine.outcome import CaseEnded
 from mbench.reports.headline import headline, shared, subject
@@ -32,8 +33,8 @@ SECONDS = {"tiny": [[1.0], [1.01], [1.0]], "flaky": [[2.0], [2.01], [2.02]]}
         ({"seconds": {"tiny": [[1.0]]}}, "tiny, compared with nothing"),
     ],
 )  # fmt: skip
-def test_headlines(document, made, said):
-    assert headline(document(**made)) == said
+def test_headlines(summary, made, said):
+    assert headline(summary(**made)) == said
 
 
 NOTHING = ("no difference shown", 1.0)
@@ -56,27 +57,27 @@ NOTHING = ("no difference shown", 1.0)
          "no difference shown in inference, batch 16; undetermined in inference, batch 8"),
     ],
 )  # fmt: skip
-def test_two_frameworks_over_several_cases(document, found, said):
-    made = document(seconds=SECONDS, mode=("train", "inference"), batch_size=(8, 16))
-    for comparison, (verdict, ratio) in zip(made["comparisons"], found, strict=True):
-        comparison.update(verdict=verdict, ratio=ratio)
+def test_two_frameworks_over_several_cases(summary, found, said):
+    made = summary(seconds=SECONDS, mode=("train", "inference"), batch_size=(8, 16))
+    for at, (verdict, ratio) in enumerate(found):
+        made = with_pair(made, at, verdict=verdict, ratio=ratio)
     assert headline(made) == f"{said}. {RUNS}"
 
 
-def test_several_frameworks_over_several_cases(document):
+def test_several_frameworks_over_several_cases(summary):
     seconds = {**SECONDS, "tiny==1": [[1.0], [1.05], [0.99]]}
-    assert headline(document(seconds=seconds, batch_size=(8, 16))) == (
+    assert headline(summary(seconds=seconds, batch_size=(8, 16))) == (
         "tiny is faster than flaky in both: 2 times. "
         "tiny==1 against tiny: no difference shown in both. "
         "Each runs as its documentation shows first"
     )
 
 
-def test_compilers_are_named_where_a_framework_ran_under_several(document):
+def test_compilers_are_named_where_a_framework_ran_under_several(summary):
     seconds = {"tiny": [[1.0]], "flaky": [[1.0]]}
-    made = document(seconds=seconds, compiler=("eager", "steady"), batch_size=(8, 16))
+    made = summary(seconds=seconds, compiler=("eager", "steady"), batch_size=(8, 16))
     less = shared(made)
-    subjects = [subject(made, comparison, less=less) for comparison in made["comparisons"]]
+    subjects = [subject(made, comparison, less=less) for comparison in made.comparisons]
     assert subjects == ["batch 8, eager", "batch 16, eager", "batch 8, steady", "batch 16, steady"]
-    made = document(seconds=seconds, batch_size=(8, 16))
-    assert subject(made, made["comparisons"][0], less=shared(made)) == "batch 8"
+    made = summary(seconds=seconds, batch_size=(8, 16))
+    assert subject(made, made.comparisons[0], less=shared(made)) == "batch 8"

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
+from cases import make_case
 
 from mbench.reports.history import lines
+from mbench.results.figures import Figure
+from mbench.results.history import History, Point
 
-POINT = {
-    "label": "tiny", "protocol": "adaptive", "cpu": "EPYC", "model": "m", "mode": "train",
-    "sizes": {}, "batch_size": 8, "precision": "fp32", "tier": "default",
-    "compiler": "eager", "device": "cpu",
-    "threads": 1, "variables": {}, "steadiness": "usual", "scale": "1x1", "clip": True,
-    "dropout": True, "phase": "",
-}  # fmt: skip
+POINT = Point(
+    run="1", started="then", protocol="adaptive", host="made-up", cpu="EPYC", label="tiny",
+    framework="tiny", version="1.2", axes=make_case(model="m"),
+    throughput=Figure(value=1.0, low=None, high=None, unit="images/s", processes=[1.0]),
+    change=None,
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -26,7 +30,10 @@ POINT = {
     ],
 )
 def test_what_differs_is_another_line(change, said):
-    newer, other = {**POINT, "run": 2}, {**POINT, **change}
-    first, second = lines({"points": [POINT, other, newer]}).items()
+    own = {name: value for name, value in change.items() if name in ("protocol", "cpu")}
+    axes = {name: value for name, value in change.items() if name not in own}
+    newer = replace(POINT, run="2")
+    other = replace(POINT, axes=replace(POINT.axes, **axes), **own)
+    first, second = lines(History(points=[POINT, other, newer])).items()
     assert first[1] == [POINT, newer]
     assert second == (said, [other])

@@ -7,21 +7,25 @@ import hashlib
 import html
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
+from cases import make_case
 from click.testing import CliRunner
+from summaries import case, disturbed, summary_of, with_case
 
 import mbench
 from mbench.api.result import Result
 from mbench.cli.main import group
 from mbench.reports import html as html_report
-from mbench.reports.cells import case_rows
+from mbench.reports.cases import case_table
 from mbench.reports.html import facts
 from mbench.reports.html.parts import titled
 from mbench.reports.text import interval, number
+from mbench.results.figures import Figure
+from mbench.results.history import History, Point
 
 
 class Reader(HTMLParser):
@@ -57,16 +61,12 @@ class Reader(HTMLParser):
 
 def point(day, processes, low=None, high=None):
     """One of a history."""
-    return {
-        "run": f"run{day}", "started": f"2026-01-0{day + 1}T10:00:00+00:00", "version": "1",
-        "label": "tiny", "protocol": "adaptive", "cpu": "made-up", "change": None,
-        "model": "m", "mode": "train", "sizes": {}, "batch_size": 8, "precision": "fp32",
-        "tier": "default", "compiler": "eager",
-        "scale": "1x1", "device": "cpu", "threads": 1, "variables": {}, "steadiness": "usual",
-        "clip": True, "dropout": True, "phase": "",
-        "throughput": {"value": 10.0, "low": low, "high": high, "unit": "samples/s",
-                       "processes": processes},
-    }  # fmt: skip
+    return Point(
+        run=f"run{day}", started=f"2026-01-0{day + 1}T10:00:00+00:00", version="1",
+        label="tiny", framework="tiny", protocol="adaptive", host="here", cpu="made-up",
+        axes=make_case(model="m"), change=None,
+        throughput=Figure(value=10.0, low=low, high=high, unit="samples/s", processes=processes),
+    )  # fmt: skip
 
 
 def scripts(page):
@@ -76,19 +76,19 @@ def scripts(page):
 def test_the_page_says_the_numbers_of_the_other_reports(full):
     read = Reader(html_report.render(full))
     cells = [cell for row in read.rows for cell in row]
-    for case, row in zip(full["cases"], case_rows(full), strict=True):
-        if case["outcome"] == "ok":
+    for one, row in zip(full.cases, case_table(full).rows, strict=True):
+        if one.outcome == "ok":
             assert row[8].split()[0] in cells
             assert row[9] in cells
             assert row[10] in cells
-            assert number(case["peak_memory_bytes"] / 2**20) in cells
+            assert number(one.peak_memory_bytes / 2**20) in cells
         else:
-            assert f"{case['outcome']}: {case['reason']}" in cells
-    for comparison in full["comparisons"]:
-        assert number(comparison["ratio"]) in cells
-        assert interval(comparison["low"], comparison["high"]) in cells
-    rounds = {number(value) for case in full["cases"] if case["throughput"]
-              for process in case["throughput"]["rounds"] for value in process}  # fmt: skip
+            assert f"{one.outcome}: {one.reason}" in cells
+    for pair in full.comparisons:
+        assert number(pair.ratio) in cells
+        assert interval(pair.low, pair.high) in cells
+    rounds = {number(value) for one in full.cases if one.throughput
+              for process in one.throughput.rounds for value in process}  # fmt: skip
     assert rounds <= {word for cell in cells for word in cell.split()}
 
 
@@ -105,7 +105,7 @@ def test_every_chart_has_its_data_and_a_table(full):
 
 def test_a_percentile_that_lacks_says_why(full):
     read = Reader(html_report.render(full))
-    assert full["cases"][0]["step_time_ms"]["lacking"]["p99"] == "takes 100 steps, there are 20"
+    assert full.cases[0].step_time_ms.lacking["p99"] == "takes 100 steps, there are 20"
     assert any("p99 takes 100 steps, there are 20" in text for text in read.text["li"])
     (latency,) = [row for row in read.rows if row[-2:] == ["-", "-"]]
     assert latency[0] == "Tiny"
@@ -118,15 +118,14 @@ COMMAND = [
 
 
 def test_the_command_to_repeat_names_no_folder_of_whoever_ran_it(full):
-    full["command"] = COMMAND
-    page = html_report.render(full)
+    page = html_report.render(replace(full, command=COMMAND))
     section = page[page.index("How to repeat it</h2>") :]
     words = re.findall(r'<span class="whole">(.*?)</span>', section.split("<code>")[1])
     said = "mbench compare --frameworks tiny,flaky==1 --models 'a b' --until 2%"
     assert html.unescape(" ".join(words)) == said
     assert "written without its path" in section
-    full["command"] = COMMAND[:2]
-    assert "written without its path" not in html_report.render(full)
+    own = replace(full, command=COMMAND[:2])
+    assert "written without its path" not in html_report.render(own)
 
 
 @pytest.mark.parametrize(
@@ -143,10 +142,9 @@ def test_the_command_to_repeat_names_no_folder_of_whoever_ran_it(full):
     ],
 )
 def test_frameworks_are_called_by_their_names(labels, called):
-    cases = [{"framework": "torch", "framework_title": "Title", "label": label,
-              "spec": re.split("[#:]", label)[0]} for label in labels]  # fmt: skip
-    made = titled({"cases": cases, "searches": []})
-    assert [case["label"] for case in made["cases"]] == called
+    cases = [case(framework="torch", framework_title="Title", label=label,
+                  spec=re.split("[#:]", label)[0]) for label in labels]  # fmt: skip
+    assert [one.label for one in titled(summary_of(*cases)).cases] == called
 
 
 @pytest.mark.parametrize(
@@ -161,18 +159,17 @@ def test_the_path_of_a_python_is_left_out_and_its_settings_are_not(typed, shown)
     assert facts.portable(["mbench", "compare", "--frameworks", typed])[0][-1] == shown
 
 
-def test_what_labels_tell_is_not_said_beside_them(document):
+def test_what_labels_tell_is_not_said_beside_them(summary):
     arms = ("tiny", "tiny:fp64:X=1", "flaky:steady")
-    page = html_report.render(document(seconds=dict.fromkeys(arms, SECONDS["tiny"])))
+    page = html_report.render(summary(seconds=dict.fromkeys(arms, SECONDS["tiny"])))
     assert "Tiny in fp64 with X=1 against Tiny in fp32" in page
     assert ">Tiny:fp64:X=1</td>" in page
     assert not re.findall("<h3>[^<]*(?:fp64|X=1)", page), "all are in one figure"
 
 
 def test_disturbances_are_a_table(full):
-    text = "other processes used 1.3 of 2 cores in 81 % of the rounds"
-    full["cases"][0]["disturbances"] = [{"kind": "other-load", "share": 0.81, "text": text}]
-    rows = Reader(html_report.render(full)).rows
+    load = disturbed("other processes used {:.1f} of 2 cores", 1.3, share=0.81)
+    rows = Reader(html_report.render(with_case(full, 0, disturbances=[load]))).rows
     assert ["Tiny", "other processes used 1.3 of 2 cores", "81 %"] in rows
 
 
@@ -186,7 +183,7 @@ def test_what_all_cases_share_is_said_once(full):
 
 def test_history_says_why_a_point_has_no_interval():
     points = [point(0, [10.0]), point(1, [10.0, 11.0, 10.5], low=9.0, high=12.0)]
-    page = html_report.page([], history={"points": points})
+    page = html_report.page([], history=History(points=points))
     read = Reader(page)
     (column,) = {row.index("95 % interval") for row in read.rows if "95 % interval" in row}
     assert [row[column] for row in read.rows[1:]] == ["none: 1 process", "9 .. 12"]
@@ -201,9 +198,9 @@ def test_links_within_the_page_lead_somewhere(full):
     assert {target[1:] for target in targets} <= set(read.ids)
 
 
-def test_a_verdict_leads_to_its_proof(full, document):
+def test_a_verdict_leads_to_its_proof(full, summary):
     assert '<a href="#run1-proof">equal work: proven' in html_report.render(full)
-    assert "#run1-proof" not in html_report.render(document(seconds=SECONDS))
+    assert "#run1-proof" not in html_report.render(summary(seconds=SECONDS))
 
 
 def test_nothing_is_fetched_and_nothing_runs_but_ours(full):
@@ -221,9 +218,8 @@ def test_nothing_is_fetched_and_nothing_runs_but_ours(full):
 
 
 def test_hostile_text_is_shown_as_text(hostile, harm):
-    hostile["system"] = {"cpu": harm, "hostname": harm, "gpus": [{"name": harm}]}
-    hostile["command"] = ["mbench", harm]
-    page = html_report.render(hostile)
+    system = replace(hostile.system, cpu=harm, hostname=harm, gpus=[{"name": harm}])
+    page = html_report.render(replace(hostile, system=system, command=["mbench", harm]))
     read = Reader(page)
     assert sum(tag == "script" for tag, _ in read.elements) == 5
     assert "<script>alert" not in page
@@ -232,27 +228,28 @@ def test_hostile_text_is_shown_as_text(hostile, harm):
     assert not any(name.startswith("on") for _, at in read.elements for name in at)
 
 
+def with_speed(summary, **changes):
+    return with_case(summary, 0, throughput=replace(summary.cases[0].throughput, **changes))
+
+
 @pytest.mark.parametrize(
     "change",
     [
-        lambda document: document.update(cases=[], comparisons=[]),
-        lambda document: document.update(system={}, command=[]),
-        lambda document: document["cases"][0].update(label="x" * 100_000),
-        lambda document: document["cases"][0].update(label="", title="", version=""),
-        lambda document: document["cases"][0]["throughput"].update(
-            value=1e300, low=1e-300, high=1e308
-        ),
-        lambda document: document.update(status="unfinished", finished=None, cut_off=True),
+        lambda made: replace(made, cases=[], comparisons=[]),
+        lambda made: replace(made, command=[]),
+        lambda made: with_case(made, 0, label="x" * 100_000),
+        lambda made: with_case(made, 0, label="", framework_title="", version=""),
+        lambda made: with_speed(made, value=1e300, low=1e-300, high=1e308),
+        lambda made: replace(made, status="unfinished", finished=None, cut_off=True),
     ],
 )
-def test_strange_documents_make_a_page(full, change):
-    change(full)
-    assert html_report.render(full).endswith("</html>\n")
+def test_strange_summaries_make_a_page(full, change):
+    assert html_report.render(change(full)).endswith("</html>\n")
 
 
 def test_what_is_cut_off_or_unfinished_is_said(full):
-    full.update(status="unfinished", cut_off=True)
-    warnings = re.findall(r'<p class="warning">(.*?)</p>', html_report.render(full))
+    page = html_report.render(replace(full, status="unfinished", cut_off=True))
+    warnings = re.findall(r'<p class="warning">(.*?)</p>', page)
     assert any("cut off" in text for text in warnings)
     assert any("unfinished" in text for text in warnings)
 
@@ -260,28 +257,26 @@ def test_what_is_cut_off_or_unfinished_is_said(full):
 SECONDS = {"tiny": [[1.0], [1.01], [1.0]], "flaky": [[2.0], [2.01], [2.02]]}
 
 
-def test_speedups_are_of_one_framework_against_itself(document):
-    made = document(seconds={"tiny": SECONDS["tiny"]}, precision=("fp32", "bf16"))
-    for rate in ("value", "low", "high"):
-        made["cases"][1]["throughput"][rate] *= 2
-    made["cases"][1]["throughput"]["processes"] = [
-        2 * value for value in made["cases"][1]["throughput"]["processes"]
-    ]
+def test_speedups_are_of_one_framework_against_itself(summary):
+    made = summary(seconds={"tiny": SECONDS["tiny"]}, precision=("fp32", "bf16"))
+    speed = made.cases[1].throughput
+    doubled = {end: 2 * getattr(speed, end) for end in ("value", "low", "high")}
+    processes = [2 * value for value in speed.processes]
+    made = with_case(made, 1, throughput=replace(speed, **doubled, processes=processes))
     rows = [row for row in Reader(html_report.render(made)).rows if row[2:4] == ["bf16", "fp32"]]
     assert [row[4] for row in rows] == ["2"]
 
 
 @pytest.mark.parametrize("change", [{"clip": False}, {"threads": 2}, {"sizes": {"n": 2}}])
-def test_a_speedup_is_over_a_case_that_differs_in_nothing_else(document, change):
-    made = document(seconds={"tiny": SECONDS["tiny"]}, precision=("fp32", "bf16"))
+def test_a_speedup_is_over_a_case_that_differs_in_nothing_else(summary, change):
+    made = summary(seconds={"tiny": SECONDS["tiny"]}, precision=("fp32", "bf16"))
     assert "bf16 over fp32" in html_report.render(made)
-    made["cases"][0] |= change
-    assert "bf16 over fp32" not in html_report.render(made)
+    assert "bf16 over fp32" not in html_report.render(with_case(made, 0, **change))
 
 
-def test_several_devices_are_held_against_one(document):
-    made = document(seconds={"tiny": SECONDS["tiny"]}, precision=("fp32", "bf16"))
-    made["cases"][1] |= {"precision": "fp32", "scale": "1x2", "devices": 2, "global_batch_size": 9}
+def test_several_devices_are_held_against_one(summary):
+    made = summary(seconds={"tiny": SECONDS["tiny"]}, precision=("fp32", "bf16"))
+    made = with_case(made, 1, precision="fp32", scale="1x2", devices=2, global_batch_size=9)
     page = html_report.render(made)
     assert "on 1x2 devices: global batch 9; 1 times one device" in page
 
@@ -316,12 +311,11 @@ def test_a_notebook_shows_the_verdicts_and_tables(write_run, monkeypatch):
         "Tiny (eager) is 2 times as fast as Flaky (eager), each as its documentation shows first"
     ]
     cells = {cell for row in shown.rows for cell in row}
-    assert number(result.document["comparisons"][0]["ratio"]) in cells
+    assert number(result.summary.comparisons[0].ratio) in cells
     assert folder.name in repr(result)
     assert repr(mbench.read(folder)) == repr(result)
 
 
 def test_a_notebook_shows_hostile_text_as_text(hostile):
-    summary = SimpleNamespace(to_json=lambda: hostile)
-    shown = Result(summary, Path())._repr_html_()
+    shown = Result(hostile, Path())._repr_html_()
     assert "<script" not in shown

@@ -7,8 +7,8 @@ import io
 import json
 
 import pytest
-from laid import case, made_of
 from screens import on_screen
+from summaries import case, summary_of
 
 from mbench.cli.builtin import FORMATS, LAYOUTS
 from mbench.engine.outcome import CaseEnded
@@ -53,7 +53,7 @@ def tables(layout, made):
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_published_throughputs_give_the_printed_speedups_but_for_the_misprints(name):
     full, published = PUBLISHED[name]
-    made = made_of(
+    made = summary_of(
         *(
             case(precision=precision, scale=f"1x{row[0]}", rate=rate)
             for row in published
@@ -77,7 +77,7 @@ def test_published_throughputs_give_the_printed_speedups_but_for_the_misprints(n
 
 def test_the_famous_misprint_is_3_23():
     rates = (case(precision="amp-fp16", rate=3410.52), case(precision="tf32", rate=1055.78))
-    (table,) = tables(nvidia, made_of(*rates))
+    (table,) = tables(nvidia, summary_of(*rates))
     assert f"{table['rows'][0]['Throughput speedup (tf32 - amp-fp16)']:.2f}" == "3.23"
 
 
@@ -86,7 +86,7 @@ def test_inference_is_batch_by_throughput_and_latencies_with_speedups():
         return {"mean": 4.0 * scale, "latency_mean": 4.1 * scale, "p50": 4.0 * scale,
                 "p90": 5.0 * scale, "p95": 6.0 * scale, "p99": None, "p99.9": None}  # fmt: skip
 
-    made = made_of(
+    made = summary_of(
         *(
             case(mode="inference", batch_size=b, precision=p, rate=1000.0 * b / s, times=times(s))
             for b in (1, 2)
@@ -104,7 +104,7 @@ def test_inference_is_batch_by_throughput_and_latencies_with_speedups():
 
 
 def test_dlperf_is_framework_by_precision_and_batch_with_footnotes():
-    made = made_of(
+    made = summary_of(
         case(batch_size=128, rate=100.0),
         case(precision="amp-fp16", batch_size=128, rate=250.0),
         case(precision="amp-fp16", batch_size=256, outcome="oom", reason="too large"),
@@ -129,14 +129,14 @@ def test_dlperf_is_framework_by_precision_and_batch_with_footnotes():
 
 
 def test_dlperf_scales_over_one_device_of_the_same_batch_per_device():
-    made = made_of(case(rate=100.0), case(scale="1x8", rate=720.0))
+    made = summary_of(case(rate=100.0), case(scale="1x8", rate=720.0))
     one, eight = tables(dlperf, made)
     assert "fp32 speedup bsz=8" not in one["rows"][0]
     assert eight["rows"][0]["fp32 speedup bsz=8"] == 7.2
 
 
 def test_dlperf_tells_compilers_apart_as_dlperf_does():
-    made = made_of(case(rate=100.0), case(compiler="xla", rate=120.0))
+    made = summary_of(case(rate=100.0), case(compiler="xla", rate=120.0))
     (table,) = tables(dlperf, made)
     assert [row["Framework"] for row in table["rows"]] == ["tiny w/eager", "tiny w/xla"]
 
@@ -151,7 +151,7 @@ def test_dlperf_tells_compilers_apart_as_dlperf_does():
 )
 @pytest.mark.parametrize("layout", [dlperf, nvidia])
 def test_cases_that_differ_elsewhere_have_tables_of_their_own(layout, change, said):
-    made = made_of(case(rate=100.0), case(rate=50.0, **change))
+    made = summary_of(case(rate=100.0), case(rate=50.0, **change))
     usual, other = tables(layout, made)
     assert said in other["title"]
     assert said not in usual["title"]
@@ -188,14 +188,14 @@ def test_hostile_text_stays_text(layout, hostile, harm):
 
 def test_a_run_of_nothing_has_no_table():
     with pytest.raises(MbenchError, match="no case"):
-        dlperf.render(made_of(), format_="table")
+        dlperf.render(summary_of(), format_="table")
 
 
-def test_a_case_that_fell_short_keeps_its_row(document_of_ends):
-    (table,) = tables(nvidia, document_of_ends)[:1]
+def test_a_case_that_fell_short_keeps_its_row(ends):
+    (table,) = tables(nvidia, ends)[:1]
     assert table["notes"] == ["[1]: tiny: crashed: gone"]
 
 
 @pytest.fixture
-def document_of_ends(document):
-    return document(seconds={"tiny": []}, ends={"tiny": CaseEnded("crashed", "gone")})
+def ends(summary):
+    return summary(seconds={"tiny": []}, ends={"tiny": CaseEnded("crashed", "gone")})

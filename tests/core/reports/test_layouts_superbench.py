@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
-from laid import case, made_of
+from summaries import case, summary_of
 
+from mbench.contract.adapter import FrameworkInfo
 from mbench.reports.compat_formats import superbench
+from mbench.results.ceiling import Operator
+from mbench.results.figures import Bandwidth
 
 
 def test_superbench_names_are_its_own():
     times = {"mean": 10.0, "latency_mean": 10.0, "p50": 9.0, "p90": 12.0, "p95": 16.0,
              "p99": 20.0, "p99.9": None}  # fmt: skip
-    made = made_of(
+    made = summary_of(
         case(rate=50.0, times=times),
         case(mode="inference", precision="fp16", rate=80.0, times=times),
         case(model="bert-base", outcome="timeout", reason="slow"),
@@ -47,7 +51,7 @@ def test_superbench_names_are_its_own():
 
 def test_superbench_names_are_never_shared():
     times = {"mean": 10.0}
-    made = made_of(
+    made = summary_of(
         case(rate=1.0, times=times),
         case(rate=2.0, times=times, batch_size=16),
         case(rate=3.0, times=times, label="tiny==1"),
@@ -58,10 +62,17 @@ def test_superbench_names_are_never_shared():
     assert "model-benchmarks:tiny-batch-size-16/tiny-resnet50/fp32_train_throughput" in found
 
 
+OPERATOR = Operator(
+    stands={}, bytes_per_sample=1, flops_per_second=None, bytes_per_second=None,
+    attainable_per_second=None, limit=None, roofline=None,
+)  # fmt: skip
 BY_NCCL = {
-    "framework_info": {"details": {"collectives": "nccl"}},
-    "bandwidth": {"message_bytes": 2**22, "algorithm_bytes_per_second": 8e9,
-                  "bus_bytes_per_second": 14e9},
+    "framework_info": FrameworkInfo(
+        version="1.2", devices=["cuda:0"], device_name="GPU", threads=1,
+        details={"collectives": "nccl"},
+    ),
+    "bandwidth": Bandwidth(message_bytes=2**22, algorithm_bytes_per_second=8e9,
+                           bus_bytes_per_second=14e9),
 }  # fmt: skip
 
 
@@ -103,13 +114,13 @@ BY_NCCL = {
 def test_operators_that_superbench_measures_too_have_its_names(changes, names):
     made = case(
         **{"mode": "inference", "batch_size": 1, "rate": 50.0, "times": {"mean": 20.0},
-           "operator": {}, "flops_per_sample": 2e9, **changes}
+           "operator": OPERATOR, "flops_per_sample": 2e9, **changes}
     )  # fmt: skip
     name = next(iter(names))
     code = f"{name.partition('/')[0]}/return_code"
-    assert superbench.metrics(made_of(made)) == {code: 0, **names}
-    ended = {**made, "outcome": "oom", "throughput": None, "step_time_ms": None}
-    assert superbench.metrics(made_of(ended)) == {code: 4}
+    assert superbench.metrics(summary_of(made)) == {code: 0, **names}
+    ended = replace(made, outcome="oom", throughput=None, step_time_ms=None)
+    assert superbench.metrics(summary_of(ended)) == {code: 4}
 
 
 @pytest.mark.parametrize(
@@ -138,19 +149,19 @@ def test_what_means_something_else_has_no_name_of_superbench(changes):
     made = case(
         **{"model": "op:matmul/16384x16384x16384", "mode": "inference", "batch_size": 1,
            "rate": 50.0, "times": dict.fromkeys(("mean", "p50", "p90", "p95", "p99", "p99.9"), 1.0),
-           "operator": {}, "flops_per_sample": 2e9, **changes}
+           "operator": OPERATOR, "flops_per_sample": 2e9, **changes}
     )  # fmt: skip
-    found = superbench.metrics(made_of(made))
-    stem = "mbench-operators/tiny-" + made["model"].replace("op:", "").replace("/", "_")
+    found = superbench.metrics(summary_of(made))
+    stem = "mbench-operators/tiny-" + made.axes.model.replace("op:", "").replace("/", "_")
     assert all(name.startswith(f"{stem}/") for name in found)
-    series = f"{made['precision']}_{made['mode']}_throughput"
+    series = f"{made.axes.precision}_{made.axes.mode}_throughput"
     assert found[f"{stem}/{series}"] == 50.0
 
 
 def test_two_frameworks_share_no_name_of_superbench():
     given = {"model": "op:matmul/16384x16384x16384", "mode": "inference", "batch_size": 1,
-             "rate": 50.0, "operator": {}, "flops_per_sample": 2e9}  # fmt: skip
-    found = superbench.metrics(made_of(case(**given), case(**given, label="other")))
+             "rate": 50.0, "operator": OPERATOR, "flops_per_sample": 2e9}  # fmt: skip
+    found = superbench.metrics(summary_of(case(**given), case(**given, label="other")))
     assert found == {
         "gemm-flops:tiny/return_code": 0, "gemm-flops:tiny/fp32_flops": 100.0,
         "gemm-flops:other/return_code": 0, "gemm-flops:other/fp32_flops": 100.0,

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict
 
 import pytest
-from cases import make_case
+from summaries import case, pair, summary_of
 
 from mbench.reports.verdicts import (
     disturbed,
@@ -19,16 +18,8 @@ from mbench.reports.verdicts import (
     shown,
     together,
 )
-
-
-def comparison(**known):
-    return {
-        "verdict": "faster", "ratio": 1.087, "low": 1.06, "high": 1.115, "median": 1.09,
-        "process_pairs": 5, "far_off": 0, "undetermined": None, "detectable": None,
-        "reason": "all processes measured", "next_step": None, "setup": None,
-        "past": [], "over_runs": None, **known,
-    }  # fmt: skip
-
+from mbench.results.comparisons import RatioInterval
+from mbench.results.replication import EarlierRatio, NextStep, RatioOverRuns
 
 FEW = {"low": None, "high": None, "process_pairs": 2, "verdict": "undetermined",
        "undetermined": "1 more process pair is needed"}  # fmt: skip
@@ -49,12 +40,11 @@ FEW = {"low": None, "high": None, "process_pairs": 2, "verdict": "undetermined",
     ],
 )  # fmt: skip
 def test_sentences(known, said):
-    assert str(shown(comparison(**known), "torch", "tf")) == said
+    assert str(shown(pair(**known), "torch", "tf")) == said
 
 
 def entry(label, **axes):
-    case = asdict(make_case(model="m", workload="w:w", compiler="eager"))
-    return {**case, "label": label, "spec": re.split("[:#]", label)[0], **axes}
+    return case(label=label, spec=re.split("[:#]", label)[0], device="cpu", **axes)
 
 
 TORCH = entry("torch")
@@ -77,7 +67,7 @@ TORCH = entry("torch")
     ],
 )  # fmt: skip
 def test_a_sentence_names_the_settings_that_differ(base, new, said):
-    assert str(sentence({"cases": [base, new]}, comparison(cases=[0, 1]))) == said
+    assert str(sentence(summary_of(base, new), pair())) == said
 
 
 FIRST = "each as its documentation shows first"
@@ -99,18 +89,19 @@ FIRST = "each as its documentation shows first"
 def test_how_both_are_set_up_stands_behind_their_names_and_the_interval_behind_its_number(
     known, said
 ):
-    made = comparison(**{"setup": "default", "cases": [0, 1], **known})
-    assert str(sentence({"cases": [TORCH, entry("tf")]}, made, ends=True)) == said
+    made = pair(**{"setup": "default", **known})
+    assert str(sentence(summary_of(TORCH, entry("tf")), made, ends=True)) == said
 
 
 def then(ratio, low, high, *, contradicts=False, day=1):
-    return {"run": f"2026010{day}-120000-abcd", "started": f"2026-01-0{day}T12:00:00+00:00",
-            "ratio": ratio, "low": low, "high": high, "contradicts": contradicts}  # fmt: skip
+    return EarlierRatio(run=f"2026010{day}-120000-abcd", started=f"2026-01-0{day}T12:00:00+00:00",
+                        ratio=ratio, low=low, high=high, process_pairs=5,
+                        contradicts=contradicts)  # fmt: skip
 
 
 AGREES = then(1.07, 1.04, 1.1)
 FAR = then(0.95, 0.92, 0.98, contradicts=True, day=2)
-OVER = {"ratio": 1.02, "low": 0.9, "high": 1.15, "runs": 3}
+OVER = RatioOverRuns(ratio=1.02, low=0.9, high=1.15, runs=3)
 
 
 @pytest.mark.parametrize(
@@ -130,11 +121,11 @@ OVER = {"ratio": 1.02, "low": 0.9, "high": 1.15, "runs": 3}
     ],
 )  # fmt: skip
 def test_whether_earlier_runs_agree_is_said_in_the_direction_of_the_sentence(known, said):
-    assert past(comparison(**known)) == said
+    assert past(pair(**known)) == said
 
 
 def test_how_frameworks_are_set_up_is_said_once_where_all_are_alike():
-    default, tuned, asked = (comparison(setup=tier) for tier in ("default", "tuned", None))
+    default, tuned, asked = (pair(setup=tier) for tier in ("default", "tuned", None))
     assert setup([default]) == "each runs as its documentation shows first"
     assert setup([tuned, tuned]) == "each runs as its guide to performance advises"
     assert setup([default, tuned]) == setup([default, asked]) == setup([]) == ""
@@ -160,10 +151,11 @@ def test_how_frameworks_are_set_up_is_said_once_where_all_are_alike():
     ],
 )  # fmt: skip
 def test_evidence(known, said):
-    assert evidence(comparison(**known)) == said
+    assert evidence(pair(**known)) == said
 
 
-STEP = {"half_width": 0.02, "seconds": 540.0, "options": "--until 2% --budget 600"}
+STEP = NextStep(half_width=0.02, seconds=540.0, options="--until 2% --budget 600")
+MORE = NextStep(half_width=None, seconds=42.0, options="--processes 3 --budget 60")
 
 
 @pytest.mark.parametrize(
@@ -171,20 +163,25 @@ STEP = {"half_width": 0.02, "seconds": 540.0, "options": "--until 2% --budget 60
     [
         ({"verdict": "no difference shown", "next_step": STEP},
          "±2 % would take about 9 min: --until 2% --budget 600"),
-        ({"verdict": "undetermined", "next_step": {**STEP, "half_width": None, "seconds": 42.0,
-                                                   "options": "--processes 3 --budget 60"}},
+        ({"verdict": "undetermined", "next_step": MORE},
          "a verdict would take about 42 s: --processes 3 --budget 60"),
         ({"verdict": "no difference shown"}, ""),
         ({"next_step": STEP}, ""),
     ],
 )  # fmt: skip
 def test_what_it_would_take_to_know_more(known, said):
-    assert further(comparison(**known)) == said
+    assert further(pair(**known)) == said
 
 
 def test_what_can_be_found_stands_beside_it_where_that_is_known():
-    assert noise_note(comparison()) == ""
-    assert noise_note(comparison(detectable=0.0414)) == "so many pairs find 4.1 % here"
+    assert noise_note(pair()) == ""
+    assert noise_note(pair(detectable=0.0414)) == (
+        "smallest difference detectable with this many pairs: 4.1 %"
+    )
+
+
+def calm(ratio, low, high):
+    return RatioInterval(ratio=ratio, low=low, high=high, process_pairs=3)
 
 
 @pytest.mark.parametrize(
@@ -193,23 +190,23 @@ def test_what_can_be_found_stands_beside_it_where_that_is_known():
         ({"disturbances": []}, ""),
         ({"disturbances": ["tf: a load"], "undisturbed": None}, "DISTURBED"),
         ({"disturbances": ["tf: a load"],
-          "undisturbed": {"ratio": 1.05, "low": 1.02, "high": 1.08}},
+          "undisturbed": calm(1.05, 1.02, 1.08)},
          "DISTURBED, without those rounds 1.05 (1.02 .. 1.08)"),
         ({"disturbances": ["tf: a load"],
-          "undisturbed": {"ratio": 1.05, "low": None, "high": None}},
+          "undisturbed": calm(1.05, None, None)},
          "DISTURBED, without those rounds 1.05 (no interval)"),
         ({"disturbances": ["tf: a load"], "verdict": "slower", "ratio": 0.8,
-          "undisturbed": {"ratio": 0.8, "low": 0.75, "high": 0.85}},
+          "undisturbed": calm(0.8, 0.75, 0.85)},
          "DISTURBED, without those rounds 1.25 (1.176 .. 1.333)"),
     ],
 )  # fmt: skip
 def test_a_disturbance_is_said_with_what_is_left_without_it(known, said):
-    assert str(disturbed(comparison(**known))) == said
+    assert str(disturbed(pair(**known))) == said
 
 
 def test_several_verdicts_are_said_to_hold_together():
-    alone, few = comparison(), comparison(**FEW)
-    assert together({"comparisons": [alone, few]}) == ""
-    assert together({"comparisons": [alone, few, alone]}) == (
+    alone, few = pair(), pair(**FEW)
+    assert together(summary_of(comparisons=[alone, few])) == ""
+    assert together(summary_of(comparisons=[alone, few, alone])) == (
         "2 verdicts, which hold together with 95 % (Holm); each interval by itself"
     )

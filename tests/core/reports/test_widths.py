@@ -7,11 +7,15 @@ from functools import partial
 
 import pytest
 from screens import on_screen
+from summaries import disturbed, proof_of, with_case
 
 from mbench.engine.outcome import CaseEnded
-from mbench.reports import differences, history, proofs, table
+from mbench.proofs.judge import CheckResult
+from mbench.reports import differences, history, proof_table
 from mbench.reports.compat_formats import dlperf, nvidia, superbench
+from mbench.reports.formats import table
 from mbench.results.difference import differ
+from mbench.results.history import History, Point, StepChange
 
 WIDTHS = (40, 60, 80, 100, 120, 160)
 SECONDS = {
@@ -22,9 +26,9 @@ SECONDS = {
 
 
 @pytest.fixture
-def made(summary, proven):
+def wide(summary, proven):
     """Several modes, batches and precisions under long names; one framework fell short."""
-    return summary(
+    made = summary(
         seconds=SECONDS,
         mode=("train", "inference"),
         batch_size=(8, 4096),
@@ -32,54 +36,43 @@ def made(summary, proven):
         ends={"tiny==1.26": CaseEnded("oom", "too few bytes: " + "and more was asked for " * 6)},
         proofs={"tiny": proven.yes, "flaky": proven.no},
     )
-
-
-@pytest.fixture
-def wide(made):
-    made = made.to_json()
-    for case in made["cases"]:
-        case["disturbances"] = [{"text": "other processes used 1.1 of 2 cores in 89 % of them"}]
-        case["mfu"] = 0.349
-    return made
+    load = disturbed("other processes used {:.1f} of 2 cores", 1.1, share=0.89)
+    return with_case(made, disturbances=[load], mfu=0.349)
 
 
 def history_of(made):
+    change = StepChange(run="before", ratio=1.1, low=1.0, high=1.2, verdict="no difference shown")
     points = [
-        {**case, "run": made["run"], "protocol": "adaptive", "cpu": "a processor of many words",
-         "change": {"ratio": 1.1, "low": 1.0, "high": 1.2, "verdict": "no difference shown"}}
-        for case in made["cases"] if case["throughput"]
+        Point(run=made.run, started=made.started, protocol="adaptive", host="here",
+              cpu="a processor of many words", label=case.label, framework=case.framework,
+              version=case.version, axes=case.axes, throughput=case.throughput, change=change)
+        for case in made.cases if case.throughput
     ]  # fmt: skip
-    return history.FORMATS["table"]({"points": points})
+    return history.FORMATS["table"](History(points=points))
 
 
 def proofs_of(made):
-    return proofs.render(
-        [
-            {"framework": case["label"], **case, "outcome": "not-equal",
-             "proof": {"proven": False, "failures": ["updates: off by 0.5"], "notes": [],
-                       "findings": [{"check": "updates", "passed": False, "error": 0.5,
-                                     "where": "w"}]}}
-            for case in made["cases"]
-        ]
+    failed = CheckResult("updates", 0.5, 1e-9, "w")
+    return proof_table.render(
+        [proof_of(failed, outcome="not-equal", label=case.label, case=case.axes)
+         for case in made.cases]
     )  # fmt: skip
 
 
 REPORTS = {
-    "table": table.render,
+    "table": table,
     "dlperf": partial(dlperf.render, format_="table"),
     "nvidia": partial(nvidia.render, format_="table"),
     "superbench": partial(superbench.render, format_="table"),
-    "diff": differences.FORMATS["table"],
+    "diff": lambda made: differences.FORMATS["table"](differ(made, made, threshold=0.03)),
     "history": history_of,
     "proofs": proofs_of,
 }
 
 
 @pytest.mark.parametrize("name", REPORTS)
-def test_no_line_is_wider_no_word_is_broken_and_what_is_left_out_is_named(made, wide, name):
+def test_no_line_is_wider_no_word_is_broken_and_what_is_left_out_is_named(wide, name):
     render = REPORTS[name]
-    if name == "diff":
-        wide = differ(made, made, threshold=0.03).to_json()
     whole = on_screen(render(wide))
     assert "left out" not in whole
     said = words(whole)
@@ -101,7 +94,7 @@ def words(text):
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_header_and_cells_are_aligned(wide, width):
-    lines = on_screen(table.render(wide), width).splitlines()
+    lines = on_screen(table(wide), width).splitlines()
     rules = [at for at, line in enumerate(lines) if line.startswith("─")]
     assert rules or width == 40
     for at in rules:
@@ -115,17 +108,15 @@ def test_header_and_cells_are_aligned(wide, width):
 
 
 def test_the_verdict_stands_first_and_last(wide):
-    lines = on_screen(table.render(wide)).splitlines()
+    lines = on_screen(table(wide)).splitlines()
     assert "times as fast as" in lines[0]
     assert "flaky against tiny in 4 comparisons" in "\n".join(lines[-4:])
-    assert lines[-1] == f"run {wide['run']}, complete"
+    assert lines[-1] == f"run {wide.run}, complete"
     assert sum("DISTURBED, " in line for line in lines) == 1
     assert " ".join(lines).count("too few bytes") == 4, "once for each comparison"
 
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_a_column_of_nothing_is_neither_shown_nor_missed(wide, width):
-    assert "MFU" in on_screen(table.render(wide), width)
-    for case in wide["cases"]:
-        case["mfu"] = None
-    assert "MFU" not in on_screen(table.render(wide), width)
+    assert "MFU" in on_screen(table(wide), width)
+    assert "MFU" not in on_screen(table(with_case(wide, mfu=None)), width)

@@ -12,10 +12,11 @@ from importlib import import_module
 import pytest
 from screens import on_screen
 
-from mbench.cli.builtin import FORMATS, LAYOUTS
+from mbench.cli.builtin import LAYOUTS
 from mbench.engine.outcome import CaseEnded
 from mbench.errors import MbenchError
 from mbench.reports import html
+from mbench.reports.formats import FORMATS
 from mbench.results import events
 from mbench.results.difference import differ
 from mbench.results.encoding import encode
@@ -149,13 +150,11 @@ def changed(event, place, value):
 
 
 def render_all(summary, whole):
-    document = summary.to_json()
-    json.dumps(document, allow_nan=False)
-    for name in FORMATS:
-        on_screen(import_module(f"mbench.reports.{name}").render(document)).encode()
+    for render in FORMATS.values():
+        on_screen(render(summary)).encode()
     for name in LAYOUTS:
         with suppress(MbenchError):  # it may have no row for such a run
-            import_module(f"mbench.reports.compat_formats.{name}").render(document, format_="csv")
+            import_module(f"mbench.reports.compat_formats.{name}").render(summary, format_="csv")
     with suppress(MbenchError):  # no case in common
         differ(whole, summary, threshold=0.03)
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from screens import on_screen
+from summaries import with_case
 
-from mbench.reports import csv, html, markdown, table
-from mbench.reports.operators import operators
+from mbench.reports.cases import operator_table
+from mbench.reports.formats import FORMATS
 from mbench.results.ceiling import attainable
 from mbench.workloads.operators import OPERATORS
 
 MATMUL = "op:matmul/20x30x40"
 FLOPS = 2 * 20 * 30 * 40
+SHOWN = ("table", "markdown", "html")
 BYTES = 4 * (20 * 30 + 30 * 40 + 20 * 40)
 RATE = 8 * 10 / 2.0
 """Calls a second: 10 steps of 8 calls in 2 s."""
@@ -92,10 +96,11 @@ def test_numbers_are_as_large_as_the_precision_has_them(document):
     assert [case["operator"]["bytes_per_sample"] for case in found] == [BYTES, 2 * BYTES]
 
 
-def test_every_report_shows_it(document):
-    shown = made(document, MATMUL, "op:relu/20x40", products=100 * FLOPS, memory=1000 * BYTES)
-    shown["cases"][0]["operator"]["stands"] = {"resnet50": 3}
-    grid = operators(shown)
+def test_every_report_shows_it(summary):
+    shown = made(summary, MATMUL, "op:relu/20x40", products=100 * FLOPS, memory=1000 * BYTES)
+    operator = replace(shown.cases[0].operator, stands={"resnet50": 3})
+    shown = with_case(shown, 0, operator=operator)
+    grid = operator_table(shown)
     assert list(grid.columns) == [
         "framework", "operator", "times", "GFLOP/s", "GB/s", "roofline",
     ]  # fmt: skip
@@ -104,27 +109,27 @@ def test_every_report_shows_it(document):
     ]  # fmt: skip
     assert grid.rows[1][3] == "", "a ReLU has no product"
     assert grid.rows[1][5].endswith("% of memory")
-    for report in (table, markdown, html):
-        text = on_screen(report.render(shown))
+    for name in SHOWN:
+        text = on_screen(FORMATS[name](shown))
         assert "40 % of products" in text
         assert "3 in resnet50" in text
-    header, first, *_ = csv.render(shown).splitlines()
+    header, first, *_ = FORMATS["csv"](shown).splitlines()
     cells = dict(zip(header.split(","), first.split(","), strict=True))
     assert float(cells["roofline"]) == pytest.approx(0.4)
     assert float(cells["flops_per_second"]) == pytest.approx(FLOPS * RATE)
     assert (cells["stands"], cells["limit"]) == ("3 in resnet50", "products")
 
 
-def test_models_are_shown_without_it(document):
-    shown = made(document, "tiny-model")
-    assert operators(shown) is None
-    for report in (table, markdown, html):
-        assert "roofline" not in on_screen(report.render(shown))
+def test_models_are_shown_without_it(summary):
+    shown = made(summary, "tiny-model")
+    assert operator_table(shown) is None
+    for name in SHOWN:
+        assert "roofline" not in on_screen(FORMATS[name](shown))
 
 
-def test_faster_than_memory_is_told(document):
+def test_faster_than_memory_is_told(summary):
     said = "1 of 1 operators are faster than memory: their operands stay in caches between steps"
-    fast = made(document, "op:relu/20x40", products=1000, memory=1000)
-    assert said in on_screen(table.render(fast))
-    slow = made(document, "op:relu/20x40", products=1000, memory=10**9)
-    assert said not in on_screen(table.render(slow))
+    fast = made(summary, "op:relu/20x40", products=1000, memory=1000)
+    assert said in on_screen(FORMATS["table"](fast))
+    slow = made(summary, "op:relu/20x40", products=1000, memory=10**9)
+    assert said not in on_screen(FORMATS["table"](slow))

@@ -290,5 +290,5 @@ def test_half_a_surrogate_pair_can_be_printed(folder, capfdbinary):
     made = events(folder)
     made[2]["label"] = "half \ud800"
     put(folder, *made)
-    emit(folder, lambda document: document["cases"][0]["label"], None)
+    emit(folder, lambda summary: summary.cases[0].label, None)
     assert capfdbinary.readouterr().out == b"half ?"

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mbench.contract import axes
+from mbench.reports.cases import is_reduced
 from mbench.reports.compat_formats.select import (
-    Case,
-    devices,
+    by_devices,
     grouped,
-    is_reduced,
     name,
     precision_order,
     rate,
@@ -22,35 +21,38 @@ from mbench.reports.grid import Cell, Grid, speedup, write
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from mbench.results.case_summary import CaseSummary
+    from mbench.results.summary import Summary
+
 __all__ = ["render"]
 
 WITHIN = ("batch_size", "scale", "precision", "compiler", "variables")
 """The axes of a table's columns and rows; there is a table for each value of the others."""
 
 
-def render(document: dict[str, Any], /, *, format_: str) -> RenderableType:
-    cases, grids = document["cases"], []
-    for table in grouped(cases, lambda case: axes.key(case, less=WITHIN)):
+def render(summary: Summary, /, *, format_: str) -> RenderableType:
+    cases, grids = summary.cases, []
+    for table in grouped(cases, lambda case: axes.key(case.axes, less=WITHIN)):
         what = title(table[0], cases, less=WITHIN)
-        for members in grouped(sorted(table, key=devices), lambda case: case["scale"]):
-            count = devices(members[0])
-            several = f", {members[0]['scale']} = {count} devices" if count > 1 else ""
-            grids.append(grid(what + several, members, document))
+        for members in grouped(by_devices(table), lambda case: case.axes.scale):
+            count = members[0].devices
+            several = f", {members[0].axes.scale} = {count} devices" if count > 1 else ""
+            grids.append(grid(what + several, members, summary))
     return write(grids, format_=format_)
 
 
-def grid(what: str, cases: list[Case], document: dict[str, Any]) -> Grid:
+def grid(what: str, cases: list[CaseSummary], summary: Summary) -> Grid:
     """Throughput per precision and batch size.
 
     Beside it the speed-up over one device of the same batch size per device, where there are
     several, and the speed-up of reduced over full precision of the same case.
     """
     across = sorted(
-        {(case["precision"], case["batch_size"]) for case in cases},
+        {(case.axes.precision, case.axes.batch_size) for case in cases},
         key=lambda axis: (*precision_order(axis[0]), axis[1]),
     )
-    scaled = any(devices(case) > 1 for case in cases)
-    full = "fp32" if any(case["precision"] == "fp32" for case in cases) else "tf32"
+    scaled = any(case.devices > 1 for case in cases)
+    full = "fp32" if any(case.axes.precision == "fp32" for case in cases) else "tf32"
     gains = {precision for precision, _ in across if is_reduced(precision)}
     if not any(precision == full for precision, _ in across):
         gains = set()
@@ -62,15 +64,15 @@ def grid(what: str, cases: list[Case], document: dict[str, Any]) -> Grid:
         if precision in gains:
             columns.append(f"{precision} over {full} bsz={batch}")
     made = Grid(what, tuple(columns))
-    for row in grouped(cases, lambda case: (case["label"], case["compiler"])):
-        at = {(case["precision"], case["batch_size"]): case for case in row}
-        version = next((case["version"] for case in row if case["version"]), None)
+    for row in grouped(cases, lambda case: (case.label, case.axes.compiler)):
+        at = {(case.axes.precision, case.axes.batch_size): case for case in row}
+        version = next((case.version for case in row if case.version), None)
         cells: list[Cell] = [name(row[0], cases), version]
         for precision, batch in across:
             case = at.get((precision, batch))
             cells.append(rate(made, case))
             if scaled:
-                alone = on_one_device(document, case)
+                alone = on_one_device(summary, case)
                 cells.append(speedup(throughput(case), throughput(alone)))
             if precision in gains:
                 cells.append(speedup(throughput(case), throughput(at.get((full, batch)))))
@@ -78,14 +80,12 @@ def grid(what: str, cases: list[Case], document: dict[str, Any]) -> Grid:
     return made
 
 
-def on_one_device(document: dict[str, Any], like: Case | None) -> Case | None:
+def on_one_device(summary: Summary, like: CaseSummary | None) -> CaseSummary | None:
     """The case that differs from `like` in its scale alone."""
     if like is None:
         return None
-    less = {"scale"}
-    for case in document["cases"]:
-        same = case["label"] == like["label"]
-        same = same and axes.key(case, less=less) == axes.key(like, less=less)
-        if same and devices(case) == 1:
-            return dict(case)
+    identity = like.label, axes.key(like.axes, less={"scale"})
+    for case in summary.cases:
+        if case.devices == 1 and (case.label, axes.key(case.axes, less={"scale"})) == identity:
+            return case
     return None

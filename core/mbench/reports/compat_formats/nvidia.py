@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mbench.contract import axes
+from mbench.reports.cases import axes_of, is_reduced
 from mbench.reports.compat_formats.select import (
-    Case,
-    devices,
+    by_devices,
     grouped,
-    is_reduced,
     name,
     rate,
     throughput,
@@ -21,35 +20,42 @@ from mbench.reports.grid import Cell, Grid, speedup, write
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from mbench.results.case_summary import CaseSummary
+    from mbench.results.summary import Summary
+
 __all__ = ["render"]
 
 WITHIN = ("batch_size", "scale", "precision")
 """The axes of a table's columns and rows; there is a table for each value of the others."""
 
-LATENCIES = {"Avg": "latency_mean", "50%": "p50", "90%": "p90", "95%": "p95", "99%": "p99"}
+MEAN = "mean"
+LATENCIES = {"Avg": MEAN, "50%": "p50", "90%": "p90", "95%": "p95", "99%": "p99"}
 
 
-def render(document: dict[str, Any], /, *, format_: str) -> RenderableType:
-    cases = document["cases"]
+def render(summary: Summary, /, *, format_: str) -> RenderableType:
+    cases = summary.cases
     grids = []
-    unsaid = {*WITHIN, "compiler", "variables", *(axes.MACHINE & axes.alike(cases))}
-    for row in grouped(cases, lambda case: (case["label"], axes.key(case, less=WITHIN))):
+    unsaid = {*WITHIN, "compiler", "variables", *(axes.MACHINE & axes.alike(axes_of(cases)))}
+    for row in grouped(cases, lambda case: (case.label, axes.key(case.axes, less=WITHIN))):
         what = f"{name(row[0], cases)}: {title(row[0], cases, less=unsaid)}"
-        make = training if row[0]["mode"] == "train" else inference
+        make = training if row[0].axes.mode == "train" else inference
         for full, reduced in pairs(row):
             grids += make(what, row, full=full, reduced=reduced)
     return write(grids, format_=format_)
 
 
-def pairs(cases: list[Case]) -> list[tuple[str | None, str | None]]:
+def pairs(cases: list[CaseSummary]) -> list[tuple[str | None, str | None]]:
     """Every reduced precision beside the full one; either alone where the other is lacking."""
-    precisions = list(dict.fromkeys(case["precision"] for case in cases))
+    precisions = list(dict.fromkeys(case.axes.precision for case in cases))
     full = [precision for precision in precisions if not is_reduced(precision)]
     reduced = [precision for precision in precisions if is_reduced(precision)]
-    return [(f, r) for f in full or [None] for r in reduced or [None]]
+    absent: list[str | None] = [None]
+    return [(f, r) for f in full or absent for r in reduced or absent]
 
 
-def training(what: str, cases: list[Case], *, full: str | None, reduced: str | None) -> list[Grid]:
+def training(
+    what: str, cases: list[CaseSummary], *, full: str | None, reduced: str | None
+) -> list[Grid]:
     """A table for each batch size, a row for each number of devices.
 
     Weak scaling is throughput over that of one device with the same batch size per device.
@@ -60,10 +66,10 @@ def training(what: str, cases: list[Case], *, full: str | None, reduced: str | N
         columns.append(f"Throughput speedup ({full} - {reduced})")
     columns += [f"Weak scaling - {precision}" for precision in shown]
     grids = []
-    for of_batch in grouped(cases, lambda case: case["batch_size"]):
-        batch = of_batch[0]["batch_size"]
-        at = {(case["precision"], case["scale"]): case for case in of_batch}
-        scales = {case["scale"]: devices(case) for case in sorted(of_batch, key=devices)}
+    for of_batch in grouped(cases, lambda case: case.axes.batch_size):
+        batch = of_batch[0].axes.batch_size
+        at = {(case.axes.precision, case.axes.scale): case for case in of_batch}
+        scales = {case.axes.scale: case.devices for case in by_devices(of_batch)}
         alone = next((scale for scale, count in scales.items() if count == 1), "")
         unique = len(set(scales.values())) == len(scales)
         grid = Grid(f"{what}, batch {batch} per device, {unit(of_batch)}", tuple(columns))
@@ -80,7 +86,9 @@ def training(what: str, cases: list[Case], *, full: str | None, reduced: str | N
     return grids
 
 
-def inference(what: str, cases: list[Case], *, full: str | None, reduced: str | None) -> list[Grid]:
+def inference(
+    what: str, cases: list[CaseSummary], *, full: str | None, reduced: str | None
+) -> list[Grid]:
     """One table for each number of devices, a row for each batch size.
 
     The speed-up of a latency is the full precision's latency over the reduced one's.
@@ -93,10 +101,10 @@ def inference(what: str, cases: list[Case], *, full: str | None, reduced: str | 
         columns.append(f"{ranked} latency (ms) - {main}")
         columns += [f"{ranked} latency - speedup"] if both else []
     grids = []
-    for of_scale in grouped(sorted(cases, key=devices), lambda case: case["scale"]):
-        at = {(case["precision"], case["batch_size"]): case for case in of_scale}
-        count = devices(of_scale[0])
-        several = f", {of_scale[0]['scale']} = {count} devices" if count > 1 else ""
+    for of_scale in grouped(by_devices(cases), lambda case: case.axes.scale):
+        at = {(case.axes.precision, case.axes.batch_size): case for case in of_scale}
+        count = of_scale[0].devices
+        several = f", {of_scale[0].axes.scale} = {count} devices" if count > 1 else ""
         grid = Grid(f"{what}{several}, {unit(cases)}", tuple(columns))
         for batch in sorted({batch for _, batch in at}):
             case, base = at.get((str(main), batch)), at.get((str(full), batch))
@@ -113,8 +121,8 @@ def inference(what: str, cases: list[Case], *, full: str | None, reduced: str | 
     return grids
 
 
-def latency(case: Case | None, key: str) -> float | None:
-    if throughput(case) is None or case is None:
+def latency(case: CaseSummary | None, name: str) -> float | None:
+    """A percentile of step time, or the mean of single steps."""
+    if case is None or throughput(case) is None or (times := case.step_time_ms) is None:
         return None
-    found: float | None = case["step_time_ms"][key]
-    return found
+    return times.latency_mean if name == MEAN else times.percentiles[name]

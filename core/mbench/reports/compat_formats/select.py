@@ -1,44 +1,20 @@
-"""Which cases of a document belong into one table, one row and one pair."""
+"""Which cases of a run belong into one table, one row and one pair."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mbench.contract import axes
-from mbench.contract.precision import PRECISIONS
-from mbench.contract.scale import parse_scale
+from mbench.reports.cases import is_reduced, unspoken
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Callable, Collection, Hashable, Iterable
 
     from mbench.reports.grid import Cell, Grid
+    from mbench.results.case_summary import CaseSummary
 
-__all__ = [
-    "Case",
-    "devices",
-    "grouped",
-    "is_reduced",
-    "name",
-    "precision_order",
-    "rate",
-    "throughput",
-    "title",
-    "unit",
-]
-
-Case = dict[str, Any]
-
-FULL = tuple(name for name, precision in PRECISIONS.items() if not precision.half)
-
-
-def devices(case: Case) -> int:
-    """How many worked on it together."""
-    return parse_scale(case["scale"]).devices
-
-
-def is_reduced(precision: str) -> bool:
-    """Whether a precision is what the field's tables call AMP, mixed or half."""
-    return precision not in FULL
+__all__ = ["by_devices", "grouped", "name", "precision_order", "rate", "throughput", "title",
+           "unit"]  # fmt: skip
 
 
 def precision_order(precision: str) -> tuple[bool, str]:
@@ -46,42 +22,47 @@ def precision_order(precision: str) -> tuple[bool, str]:
     return is_reduced(precision), precision
 
 
-def throughput(case: Case | None) -> float | None:
+def throughput(case: CaseSummary | None) -> float | None:
     """Samples per second over all devices; None where the case fell short."""
-    if case is None or case["outcome"] != "ok" or case["throughput"] is None:
+    if case is None or case.outcome != "ok" or case.throughput is None:
         return None
-    return float(case["throughput"]["value"])
+    return case.throughput.value
 
 
-def unit(cases: Iterable[Case]) -> str:
+def unit(cases: Iterable[CaseSummary]) -> str:
     """What throughput is counted in."""
-    units = (str(case["throughput"]["unit"]) for case in cases if case["throughput"])
-    return next(units, "samples/s")
+    return next((case.throughput.unit for case in cases if case.throughput), "samples/s")
 
 
-def rate(grid: Grid, case: Case | None) -> Cell:
+def rate(grid: Grid, case: CaseSummary | None) -> Cell:
     """The throughput, or the mark of the footnote that says why there is none."""
     if case is None:
         return None
     if (value := throughput(case)) is not None:
         return value
-    return grid.note(f"{case['label']}: {case['outcome']}: {case['reason']}") + " -"
+    return grid.note(f"{case.label}: {case.outcome}: {case.reason}") + " -"
 
 
-def name(case: Case, cases: Iterable[Case]) -> str:
+def name(case: CaseSummary, cases: Iterable[CaseSummary]) -> str:
     """The label, with the compiler where the label has cases of several."""
-    compilers = {other["compiler"] for other in cases if other["label"] == case["label"]}
-    return str(case["label"]) + (f" w/{case['compiler']}" if len(compilers) > 1 else "")
+    compilers = {other.axes.compiler for other in cases if other.label == case.label}
+    return case.label + (f" w/{case.axes.compiler}" if len(compilers) > 1 else "")
 
 
-def title(case: Case, cases: Collection[Case], *, less: Collection[str]) -> str:
+def title(case: CaseSummary, cases: Collection[CaseSummary], *, less: Collection[str]) -> str:
     """What the cases of a table share: the axes but for those in `less`."""
-    return axes.name(case, less={*less, *axes.hushed(cases)})
+    return axes.name(case.axes, less={*less, *unspoken(cases)})
 
 
-def grouped(cases: Iterable[Case], key: Callable[[Case], Any]) -> list[list[Case]]:
+def grouped(
+    cases: Iterable[CaseSummary], key: Callable[[CaseSummary], Hashable]
+) -> list[list[CaseSummary]]:
     """Cases of the same key, groups in the order of first appearance."""
-    found: dict[Any, list[Case]] = {}
+    found: dict[Hashable, list[CaseSummary]] = {}
     for case in cases:
         found.setdefault(key(case), []).append(case)
     return list(found.values())
+
+
+def by_devices(cases: Iterable[CaseSummary]) -> list[CaseSummary]:
+    return sorted(cases, key=lambda case: case.devices)

@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
 
 from mbench.contract.axes import AXES, alike, key
-from mbench.reports.compat_formats.select import Case, devices, throughput
+from mbench.reports.cases import axes_of
+from mbench.reports.compat_formats.select import throughput
 from mbench.reports.grid import Grid, write
 from mbench.stats import PERCENTILES
 
@@ -23,7 +25,11 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-__all__ = ["OK", "metrics", "render", "return_code", "written"]
+    from mbench.machine.disk.measure import DiskSummary
+    from mbench.results.case_summary import CaseSummary
+    from mbench.results.summary import Summary
+
+__all__ = ["disk_metrics", "metrics", "render", "written"]
 
 OK, EXCEPTION, TIMEOUT = 0, 4, 124
 MATMUL = "op:matmul/12288x12288x16000"
@@ -52,15 +58,15 @@ fp64 takes tensor cores is not told."""
 
 
 @dataclass(frozen=True)
-class RankInfo:
-    """Where the metrics of a case stand: <benchmark>/<stem>/<series>_<figure>, some without a stem
-    or a figure's name.
+class Naming:
+    """Names of the metrics of a case: <benchmark>/<stem>/<series>_<figure>, some without a stem or
+    a figure's name.
     """
 
     benchmark: str
     stem: str
     series: str
-    figures: Callable[[Case], dict[str, float]]
+    figures: Callable[[CaseSummary], dict[str, float]]
 
     def prefix(self, words: str) -> str:
         """Of its metrics, with an annotation."""
@@ -68,10 +74,10 @@ class RankInfo:
         return f"{annotated}/{self.stem}/" if self.stem else f"{annotated}/"
 
 
-def render(document: dict[str, Any], /, *, format_: str) -> RenderableType:
+def render(summary: Summary, /, *, format_: str) -> RenderableType:
     """jsonl: the summary of this node; json: a baseline; else the metrics as a table."""
-    node = document["system"].get("hostname") or document["run"]
-    return written(metrics(document), node=node, format_=format_)
+    node = summary.system.hostname or summary.run
+    return written(metrics(summary), node=node, format_=format_)
 
 
 def written(found: Mapping[str, float | int], *, node: str, format_: str) -> RenderableType:
@@ -80,103 +86,104 @@ def written(found: Mapping[str, float | int], *, node: str, format_: str) -> Ren
         return json.dumps({**found, "node": node}, allow_nan=False) + "\n"
     if format_ == "json":
         return json.dumps(found, indent=2, allow_nan=False) + "\n"
-    rows: list[list[Any]] = [[name, value] for name, value in found.items()]
+    rows = [[name, value] for name, value in found.items()]
     return write([Grid("SuperBench metrics", ("metric", "value"), rows)], format_=format_)
 
 
-def metrics(document: dict[str, Any]) -> dict[str, float | int]:
+def metrics(summary: Summary) -> dict[str, float | int]:
     """Every metric by its full name. Step times are in ms, throughput in samples/s."""
-    cases = document["cases"]
-    places = [place(case) for case in cases]
+    cases = summary.cases
+    namings = [naming(case) for case in cases]
     found: dict[str, float | int] = {}
-    for case, its in zip(cases, places, strict=True):
-        rivals = [other for other, that in zip(cases, places, strict=True) if that == its]
+    for case, its in zip(cases, namings, strict=True):
+        rivals = [other for other, that in zip(cases, namings, strict=True) if that == its]
         prefix = its.prefix(annotation(case, rivals))
         code = f"{prefix}return_code"
-        found[code] = max(found.get(code, OK), return_code(case["outcome"]))
+        found[code] = max(found.get(code, OK), return_code(case.outcome))
         for name, value in its.figures(case).items():
             found[prefix + "_".join(filter(None, (its.series, name)))] = value
     return found
 
 
-def place(case: Case) -> RankInfo:
+def naming(case: CaseSummary) -> Naming:
     """SuperBench's for what it measures too."""
-    framework, series = case["framework_title"].lower(), f"{case['precision']}_{case['mode']}"
-    if case.get("operator") is None:
-        return RankInfo("model-benchmarks", f"{framework}-{case['model']}", series, values)
-    alone = case["device"] == "cuda" and devices(case) == case["batch_size"] == 1
-    if alone and case["mode"] == "inference":
-        if case["model"] == MATMUL and case["precision"] == "fp32":
-            return RankInfo(f"{framework}-matmul", "", "nosharding", mean_time)
-        if case["model"] == GEMM and case["precision"] in GEMM_FLOPS:
-            return RankInfo("gemm-flops", "", GEMM_FLOPS[case["precision"]], gflops)
-    on_gpus = case["device"] == "cuda" and case["batch_size"] == 1 and case["precision"] == "fp32"
-    if on_gpus and (way := SHARDED.get(whole(case))):
-        return RankInfo(f"{framework}-sharding-matmul", "", way, mean_time)
-    if on_gpus and case["mode"] == "inference" and by_nccl(case):
-        kind, _, elements = case["model"].partition("/")
-        if kind in COLLECTIVES and devices(case) > 1:
-            size = BYTES * int(elements) * (devices(case) if kind in SPREAD else 1)
-            return RankInfo("nccl-bw", "", f"{COLLECTIVES[kind]}_{size}", bandwidths)
-    name = case["model"].partition(":")[2].replace("/", "_")
-    return RankInfo("mbench-operators", f"{framework}-{name}", series, values)
+    framework, axes = case.framework_title.lower(), case.axes
+    model, precision, series = axes.model, axes.precision, f"{axes.precision}_{axes.mode}"
+    if case.operator is None:
+        return Naming("model-benchmarks", f"{framework}-{model}", series, values)
+    on_gpus, inference = axes.device == "cuda" and axes.batch_size == 1, axes.mode == "inference"
+    if on_gpus and inference and case.devices == 1:
+        if model == MATMUL and precision == "fp32":
+            return Naming(f"{framework}-matmul", "", "nosharding", mean_time)
+        if model == GEMM and precision in GEMM_FLOPS:
+            return Naming("gemm-flops", "", GEMM_FLOPS[precision], gflops)
+    if on_gpus and precision == "fp32":
+        if way := SHARDED.get(whole(case)):
+            return Naming(f"{framework}-sharding-matmul", "", way, mean_time)
+        kind, _, elements = model.partition("/")
+        if inference and by_nccl(case) and kind in COLLECTIVES and case.devices > 1:
+            size = BYTES * int(elements) * (case.devices if kind in SPREAD else 1)
+            return Naming("nccl-bw", "", f"{COLLECTIVES[kind]}_{size}", bandwidths)
+    name = model.partition(":")[2].replace("/", "_")
+    return Naming("mbench-operators", f"{framework}-{name}", series, values)
 
 
-def by_nccl(case: Case) -> bool:
+def by_nccl(case: CaseSummary) -> bool:
     """Whether it is NCCL that exchanges, and not a means of the framework's own."""
-    info = case.get("framework_info") or {}
-    return bool(info.get("details", {}).get("collectives") == NCCL)
+    info = case.framework_info
+    return info is not None and info.details.get("collectives") == NCCL
 
 
-def whole(case: Case) -> str:
+def whole(case: CaseSummary) -> str:
     """An operator whose name has the sizes of all ranks together, where it has those of one."""
-    kind, _, sizes = case["model"].partition("/")
+    kind, _, sizes = case.axes.model.partition("/")
     along = {"op:matmul_all_reduce": 1, "op:matmul_all_gather": 0}.get(kind)
     if along is None:
         return ""
     dims = [int(size) for size in sizes.split("x")]
-    dims[along] *= devices(case)
+    dims[along] *= case.devices
     return f"{kind}/{'x'.join(map(str, dims))}"
 
 
-def mean_time(case: Case) -> dict[str, float]:
+def mean_time(case: CaseSummary) -> dict[str, float]:
     """Of a step, in ms."""
-    return {} if throughput(case) is None else {"time": case["step_time_ms"]["mean"]}
+    times = case.step_time_ms
+    return {} if throughput(case) is None or times is None else {"time": times.mean}
 
 
-def bandwidths(case: Case) -> dict[str, float]:
+def bandwidths(case: CaseSummary) -> dict[str, float]:
     """In GB/s, and the time of a call in us."""
-    found = case.get("bandwidth")
-    if throughput(case) is None or not found:
+    found = case.bandwidth
+    if throughput(case) is None or found is None:
         return {}
-    rate = found["algorithm_bytes_per_second"]
+    rate = found.algorithm_bytes_per_second
     return {
-        "busbw": found["bus_bytes_per_second"] / 1e9,
+        "busbw": found.bus_bytes_per_second / 1e9,
         "algbw": rate / 1e9,
-        "time": 1e6 * found["message_bytes"] / rate,
+        "time": 1e6 * found.message_bytes / rate,
     }
 
 
-def gflops(case: Case) -> dict[str, float]:
+def gflops(case: CaseSummary) -> dict[str, float]:
     """GFLOP/s, under no name of its own."""
     rate = throughput(case)
-    return {} if rate is None else {"": rate * case["flops_per_sample"] / 1e9}
+    return {} if rate is None else {"": rate * case.flops_per_sample / 1e9}
 
 
-def annotation(case: Case, rivals: list[Case]) -> str:
+def annotation(case: CaseSummary, rivals: list[CaseSummary]) -> str:
     """What tells a case from those of the same name; empty where it stands alone."""
     words = []
-    if any(other["label"] != case["label"] for other in rivals):
-        words.append(case["label"])
-    if any(devices(other) != devices(case) for other in rivals):
-        words.append(f"devices-{devices(case)}")
-    same = alike(rivals)
+    if any(other.label != case.label for other in rivals):
+        words.append(case.label)
+    if any(other.devices != case.devices for other in rivals):
+        words.append(f"devices-{case.devices}")
+    same = alike(axes_of(rivals))
     for axis in AXES:
         told = axis.name in same or axis.name == "variables"  # which a label says
-        if not told and axis.value(case) is not None:
-            words.append(f"{axis.name.replace('_', '-')}-{axis.value(case)}")
+        if not told and (value := axis.value(case.axes)) is not None:
+            words.append(f"{axis.name.replace('_', '-')}-{value}")
     at = next(number for number, other in enumerate(rivals) if other is case)
-    twins = [o for o in rivals if o["label"] == case["label"] and key(o) == key(case)]
+    twins = [o for o in rivals if o.label == case.label and key(o.axes) == key(case.axes)]
     if len(twins) > 1:  # the default compiler, and the same one by its name
         words.append(str(at + 1))
     return "-".join(words).translate({ord("/"): "-", ord(":"): "-"})
@@ -184,26 +191,45 @@ def annotation(case: Case, rivals: list[Case]) -> str:
 
 def return_code(outcome: str) -> int:
     """By the outcome of a case, or of a job."""
-    if outcome == "ok":
-        return OK
-    return TIMEOUT if outcome == "timeout" else EXCEPTION
+    return {"ok": OK, "timeout": TIMEOUT}.get(outcome, EXCEPTION)
 
 
-def values(case: Case) -> dict[str, float]:
+def values(case: CaseSummary) -> dict[str, float]:
     """Step time and throughput; in inference their percentiles too.
 
     The throughput of a percentile is that of its step time, so it falls as the rank rises.
     """
-    rate = throughput(case)
-    if rate is None:
+    rate, times = throughput(case), case.step_time_ms
+    if rate is None or times is None:
         return {}
-    times = case["step_time_ms"]
-    found = {"step_time": times["mean"], "throughput": rate}
-    if case["mode"] == "inference":
-        samples = case["batch_size"] * devices(case)
+    found = {"step_time": times.mean, "throughput": rate}
+    if case.axes.mode == "inference":
         for rank in PERCENTILES:
-            milliseconds = times[f"p{rank:g}"]
+            milliseconds = times.percentiles[f"p{rank:g}"]
             if milliseconds is not None:
                 found[f"step_time_{rank:g}"] = milliseconds
-                found[f"throughput_{rank:g}"] = samples * 1e3 / milliseconds
+                found[f"throughput_{rank:g}"] = case.global_batch_size * 1e3 / milliseconds
+    return found
+
+
+DISK = "disk-benchmark"
+DISK_RANKS = {"p95": "95.0", "p99": "99.0", "p99.9": "99.9"}
+
+
+def disk_metrics(summary: DiskSummary) -> dict[str, float | int]:
+    """The figures of a disk by the names of its disk-benchmark: <device>_<job>_bs in bytes; of each
+    direction <read|write>_iops, and lat_ns_<rank> in ns.
+    """
+    device = PurePosixPath(summary.mount.device if summary.mount else "unknown").name
+    codes = [return_code(job.outcome) for job in summary.jobs]
+    found: dict[str, float | int] = {f"{DISK}/return_code": max(codes, default=OK)}
+    for job in summary.jobs:
+        stem = f"{DISK}/{device}_{job.name}"
+        if job.figures:
+            found[f"{stem}_bs"] = job.block_bytes
+        for direction, figures in job.figures.items():
+            found[f"{stem}_{direction}_iops"] = figures.operations_per_second.value
+            for rank, name in DISK_RANKS.items():
+                if latency := figures.latency_nanoseconds.get(rank):
+                    found[f"{stem}_{direction}_lat_ns_{name}"] = latency.value
     return found

@@ -7,20 +7,23 @@ import tempfile
 import time
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mbench.contract import axes
 from mbench.errors import MbenchError, lacking
-from mbench.reports.remarks import verdict_lines
+from mbench.reports.formats import figures, ratio
+from mbench.reports.verdicts import verdict_lines
 from mbench.results.folder import EVENTS_FILE
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
     from mlflow.entities import Metric
 
-__all__ = ["check", "send"]
+    from mbench.reports.formats import Cells
+    from mbench.results.case_summary import CaseSummary
+    from mbench.results.summary import Summary
 
-Document = dict[str, Any]
+__all__ = ["check", "send"]
 
 EXPERIMENT = "mbench"
 # What one request may hold, and the longest text of a tag or parameter, in every store.
@@ -33,7 +36,7 @@ def check() -> None:
         raise lacking("MLflow", extra="mlflow")
 
 
-def send(document: Document, folder: Path, /) -> str:
+def send(summary: Summary, folder: Path, /) -> str:
     """Write to the store that MLFLOW_TRACKING_URI names, or MLflow's default.
 
     The experiment is MLFLOW_EXPERIMENT_NAME, or "mbench".
@@ -47,33 +50,34 @@ def send(document: Document, folder: Path, /) -> str:
         client = mlflow.MlflowClient()
         found = client.get_experiment_by_name(name)
         experiment = found.experiment_id if found else client.create_experiment(name)
-        whole = write_run(client, experiment, document, folder)
-        for case in range(len(document["cases"])):
-            write_case(client, experiment, document, case, parent=whole)
+        whole = write_run(client, experiment, summary, folder)
+        for at in range(len(summary.cases)):
+            write_case(client, experiment, summary, at, parent=whole)
     except (MlflowException, OSError) as error:
         said = (str(error).splitlines() or [type(error).__name__])[0]
         raise MbenchError(f"MLflow does not take the run: {said}") from None
     return f"run {whole} of experiment {name} at {mlflow.get_tracking_uri()}"
 
 
-def write_run(client: MlflowClient, experiment: str, document: Document, folder: Path) -> str:
+def write_run(client: MlflowClient, experiment: str, summary: Summary, folder: Path) -> str:
     """The run as a whole: its verdicts, its page and its raw values."""
     tags = {
-        "mbench.run": document["run"],
-        "mbench.version": document["mbench"],
-        "mbench.status": document["status"],
-        "mbench.command": " ".join(map(str, document["command"]))[:LONGEST],
-        "mlflow.note.content": "\n\n".join(map(str, verdict_lines(document))),
+        "mbench.run": summary.run,
+        "mbench.version": summary.mbench,
+        "mbench.status": summary.status,
+        "mbench.command": " ".join(summary.command)[:LONGEST],
+        "mlflow.note.content": "\n\n".join(map(str, verdict_lines(summary))),
     }
-    run: str = client.create_run(experiment, run_name=document["run"], tags=tags).info.run_id
-    for name in ("cpu", "hostname", "os"):
-        if value := document["system"].get(name):
-            client.log_param(run, name, str(value)[:LONGEST])
+    run: str = client.create_run(experiment, run_name=summary.run, tags=tags).info.run_id
+    system = summary.system
+    for name, value in {"cpu": system.cpu, "hostname": system.hostname, "os": system.os}.items():
+        if value:
+            client.log_param(run, name, value[:LONGEST])
     from mbench.reports.html import render
 
     with tempfile.TemporaryDirectory() as scratch:
         page = Path(scratch, "report.html")
-        page.write_text(render(document), encoding="utf-8", errors="replace")
+        page.write_text(render(summary), encoding="utf-8", errors="replace")
         client.log_artifact(run, str(page))
     client.log_artifact(run, str(folder if folder.is_file() else folder / EVENTS_FILE))
     client.set_terminated(run)
@@ -81,68 +85,48 @@ def write_run(client: MlflowClient, experiment: str, document: Document, folder:
 
 
 def write_case(
-    client: MlflowClient, experiment: str, document: Document, at: int, *, parent: str
+    client: MlflowClient, experiment: str, summary: Summary, at: int, *, parent: str
 ) -> None:
     """One case: what it is as parameters, its numbers as metrics, its rounds as their history."""
-    case = document["cases"][at]
+    case, compared = summary.cases[at], against(summary, at)
     tags = {
         "mlflow.parentRunId": parent,
-        "mbench.outcome": case["outcome"],
-        "mbench.reason": case["reason"][:LONGEST],
-        **{f"mbench.{name}": text for name, text in against(document, at)[1].items()},
+        "mbench.outcome": case.outcome,
+        "mbench.reason": case.reason[:LONGEST],
+        **{f"mbench.{name}": text for name, text in compared.items() if isinstance(text, str)},
     }
-    title = f"{case['label']}: {axes.name(case)}"
+    title = f"{case.label}: {axes.name(case.axes)}"
     run = client.create_run(experiment, run_name=title[:LONGEST], tags=tags).info.run_id
     for name, value in parameters(case).items():
         client.log_param(run, name, value)
-    points = metrics({**numbers(case), **against(document, at)[0]}, case)
+    points = metrics({**figures(case), **compared}, case)
     for begin in range(0, len(points), BATCH):
         client.log_batch(run, metrics=points[begin : begin + BATCH])
-    client.set_terminated(run, status="FINISHED" if case["outcome"] == "ok" else "FAILED")
+    client.set_terminated(run, status="FINISHED" if case.outcome == "ok" else "FAILED")
 
 
-def parameters(case: Document) -> dict[str, str]:
+def parameters(case: CaseSummary) -> dict[str, str]:
     """What a case is, as text that is not too long for any store."""
-    who = {name: case[name] for name in ("framework", "label", "version")}
-    known = who | {axis.name: axis.value(case) for axis in axes.AXES}
+    known = {"framework": case.framework, "label": case.label, "version": case.version}
+    known |= {axis.name: axis.value(case.axes) for axis in axes.AXES}
     return {name: str(value)[:LONGEST] for name, value in known.items() if value is not None}
 
 
-def numbers(case: Document) -> dict[str, float | None]:
-    speed, times = case["throughput"] or {}, case["step_time_ms"] or {}
-    return {
-        "samples_per_second": speed.get("value"),
-        "samples_per_second_low": speed.get("low"),
-        "samples_per_second_high": speed.get("high"),
-        "step_time_ms": times.get("mean"),
-        **{f"step_time_ms_{name}": value for name, value in times.items() if name.startswith("p")},
-        "first_step_seconds": case["first_step_seconds"],
-        "peak_memory_bytes": case["peak_memory_bytes"],
-        "device_memory_bytes": case["device_memory_bytes"],
-        "joules_per_sample": (case.get("energy") or {}).get("joules_per_sample"),
-    }
+def against(summary: Summary, at: int) -> Cells:
+    """The ratio of a case to its baseline, and what is said of it; nothing for a baseline."""
+    for pair in summary.comparisons:
+        if pair.cases[1] == at and pair.against_first:
+            return ratio(pair)
+    return {}
 
 
-def against(document: Document, at: int) -> tuple[dict[str, float | None], dict[str, str]]:
-    """The ratio to the baseline, and what is said of it; nothing for a baseline."""
-    for comparison in document["comparisons"]:
-        if comparison["cases"][1] == at and comparison["against_first"]:
-            ratio = {
-                "ratio": comparison["ratio"],
-                "ratio_low": comparison["low"],
-                "ratio_high": comparison["high"],
-                "ratio_median": comparison["median"],
-            }
-            said = {name: comparison[name] for name in ("baseline", "verdict", "equal_work")}
-            return ratio, {name: str(text) for name, text in said.items() if text is not None}
-    return {}, {}
-
-
-def metrics(values: dict[str, float | None], case: Document) -> list[Metric]:
+def metrics(values: Cells, case: CaseSummary) -> list[Metric]:
     """One point for each number, and a point for each round in the order of processes."""
     from mlflow.entities import Metric
 
     now = int(time.time() * 1000)
-    made = [Metric(name, float(v), now, 0) for name, v in values.items() if v is not None]
-    rounds = [rate for process in (case["throughput"] or {}).get("rounds", []) for rate in process]
+    numbers = {name: value for name, value in values.items() if isinstance(value, int | float)}
+    made = [Metric(name, float(value), now, 0) for name, value in numbers.items()]
+    processes = case.throughput.rounds if case.throughput else []
+    rounds = [rate for of_process in processes for rate in of_process]
     return made + [Metric("round_samples_per_second", r, now, at) for at, r in enumerate(rounds)]

@@ -6,7 +6,7 @@ import base64
 import hashlib
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from jinja2 import Template
 
     from mbench.reports.html.parts import Section
+    from mbench.results.history import History
+    from mbench.results.summary import Summary
 
 __all__ = ["fragment", "page", "render"]
 
@@ -22,16 +24,16 @@ HERE = Path(__file__).parent
 SCRIPTS = ("vendor/d3.min.js", "vendor/plot.min.js", "page.js", "charts.js")
 
 
-def render(document: dict[str, Any], /) -> str:
+def render(summary: Summary, /) -> str:
     """The page of one run."""
-    return page([document])
+    return page([summary])
 
 
 def page(
-    documents: Sequence[dict[str, Any]],
+    summaries: Sequence[Summary],
     *,
     more: Mapping[str, Sequence[Section]] | None = None,
-    history: dict[str, Any] | None = None,
+    history: History | None = None,
 ) -> str:
     """The page of one run or several, and of the trends over all where they are given.
 
@@ -42,15 +44,15 @@ def page(
     from mbench.reports.html.article import article, trends
     from mbench.reports.html.parts import titled
 
-    documents = [titled(document) for document in documents]
+    summaries = [titled(summary) for summary in summaries]
     more = more or {}
     articles = [
-        article(document, number, more.get(document["run"], ()))
-        for number, document in enumerate(documents, start=1)
+        article(summary, number, more.get(summary.run, ()))
+        for number, summary in enumerate(summaries, start=1)
     ]
     if history is not None:
         articles.append(trends(history))
-    series = {case["label"]: None for document in documents for case in document["cases"]}
+    series = {case.label: None for summary in summaries for case in summary.cases}
     charts = [
         chart.data
         for made in articles
@@ -68,12 +70,12 @@ def page(
     )
 
 
-def fragment(document: dict[str, Any], /) -> str:
+def fragment(summary: Summary, /) -> str:
     """The verdicts and tables of one run, for a notebook's page."""
     from mbench.reports.html.article import article
     from mbench.reports.html.parts import titled
 
-    made = article(titled(document), 1)
+    made = article(titled(summary), 1)
     return template("notebook.html").render(
         title=made.title, about=made.about, warnings=made.warnings, badges=made.badges,
         sections=made.sections,
@@ -105,7 +107,7 @@ def policy(scripts: Sequence[str]) -> str:
     )
 
 
-def embedded(value: Any) -> str:
+def embedded(value: Mapping[str, object]) -> str:
     """JSON that no text in it can end early: every `<` is written as its number."""
     text = json.dumps(value, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c")

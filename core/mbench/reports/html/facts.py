@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import re
 import shlex
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from mbench.contract.axes import MACHINE, alike, hushed
+from mbench.contract.axes import MACHINE, alike
+from mbench.machine.disturbances import describe
 from mbench.proofs.proof_case import PROVEN_AXES
+from mbench.reports.cases import axes_of, labelled_axes, named, one_compiler_each, unspoken
 from mbench.reports.grid import Grid
-from mbench.reports.headline import named, one_compiler_each, told
 from mbench.reports.html.parts import Figure, Section
-from mbench.reports.proofs import cell
-from mbench.reports.remarks import difference_lines, doubt_lines
+from mbench.reports.proof_table import cell
+from mbench.reports.remark_text import lines
+from mbench.reports.remarks import Doubts, OwnWays, Pythons, of_kind
 from mbench.reports.text import number
+from mbench.results.encoding import plain_record
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mbench.reports.remarks import Remark
+    from mbench.results.proof import ProofRecord
+    from mbench.results.summary import Summary
 
 __all__ = ["sections"]
-
-Document = dict[str, Any]
 
 # Options that say where the author's files went, and the path of a Python in NAME@PATH.
 WRITES = frozenset({"--results", "--output", "--resume"})
@@ -26,78 +35,77 @@ PYTHON = re.compile(r"(^(?:--[\w-]+=)?|,)([\w.-]+)@[^,:\s]*/(?:[^,:]|::)*")
 DIGEST = 12
 
 
-def sections(document: Document) -> list[Section]:
+def sections(summary: Summary, found: Sequence[Remark]) -> list[Section]:
     made = (
-        proof(document),
-        differences(document),
-        doubted(document),
-        disturbed(document),
-        places(document),
-        reproduce(document),
+        proof(summary),
+        differences(found),
+        doubted(found),
+        disturbed(summary),
+        places(summary),
+        reproduce(summary),
     )
     return [section for section in made if section is not None]
 
 
-def proof(document: Document) -> Section | None:
+def proof(summary: Summary) -> Section | None:
     """Each check of each proof with its largest error."""
-    proofs = {}
-    unsaid = MACHINE | hushed(document["cases"])
+    proofs: dict[tuple[str, ...], ProofRecord] = {}
+    unsaid = MACHINE | unspoken(summary.cases)
     axes = [axis for axis in PROVEN_AXES if axis.name not in unsaid]
-    for case in document["cases"]:
-        if case["equal_work"]:
-            key = (case["label"], *(axis.text(case) for axis in axes))
-            proofs[key] = case["equal_work"]
+    notes: dict[str, None] = {}
+    for case in summary.cases:
+        if made := case.equal_work:
+            key = (case.label, *(axis.text(case.axes) for axis in axes))
+            proofs[key] = made
+            who = f"{case.label}, {case.axes.model} {case.axes.mode}"
+            notes |= {f"{who}: {text}": None for text in (*made.failures, *made.notes)}
     if not proofs:
         return None
-    checks = list(dict.fromkeys(f["check"] for made in proofs.values() for f in made["findings"]))
-    named = [axis.column for axis in axes]
-    columns = ("framework", *named, *checks, "verdict")
+    checks = list(dict.fromkeys(f.check for made in proofs.values() for f in made.findings))
+    columns = [axis.column for axis in axes]
     rows = [
         [*key, *(cell(made, check) for check in checks),
-         made["grade"] if made["proven"] else "NOT PROVEN"]
+         made.grade if made.proven else "NOT PROVEN"]
         for key, made in proofs.items()
     ]  # fmt: skip
-    notes = []
-    for (name, model, mode, *_), made in proofs.items():
-        texts = [*made["failures"], *made.get("notes", [])]
-        notes += [f"{name}, {model} {mode}: {text}" for text in texts]
     lead = (
         "From the same weights and data, what each framework computed was held against a reference "
         "in float64. A cell is the largest relative error of a check; the column timed is of the "
         "very configuration that was measured."
     )
-    table = Grid("Largest error of each check", columns, rows, numeric=frozenset(checks))
-    table = table.without_repeated(*named)
-    return Section("proof", "Equal work", lead, [Figure(table=table)], list(dict.fromkeys(notes)))
+    names = ("framework", *columns, *checks, "verdict")
+    table = Grid("Largest error of each check", names, rows,
+                 numeric=frozenset(checks)).without_repeated(*columns)  # fmt: skip
+    return Section("proof", "Equal work", lead, [Figure(table=table)], list(notes))
 
 
-def differences(document: Document) -> Section | None:
-    notes = difference_lines(document)
+def differences(found: Sequence[Remark]) -> Section | None:
+    notes = [*map(str, lines(of_kind(found, Pythons, OwnWays)))]
     if not notes:
         return None
     lead = "What each framework does its own way, and could not be made the same."
     return Section("differences", "What differs between the frameworks", lead, notes=notes)
 
 
-def doubted(document: Document) -> Section | None:
-    notes = doubt_lines(document)
+def doubted(found: Sequence[Remark]) -> Section | None:
+    notes = [*map(str, lines(of_kind(found, Doubts)))]
     if not notes:
         return None
     lead = "What the timed processes left speaks against their work: there is no verdict on it."
     return Section("doubts", "Doubts", lead, notes=notes)
 
 
-def disturbed(document: Document) -> Section | None:
+def disturbed(summary: Summary) -> Section | None:
     """What happened, to which case, and in how many of its rounds."""
-    cases = document["cases"]
-    less = {*hushed(cases), *alike(cases), *told(cases)}
-    less |= {"compiler"} if one_compiler_each(document) else set()
-    rows = []
-    for case in document["cases"]:
-        for one in case["disturbances"]:
-            share = f"{100 * one['share']:.0f} %"
-            text = one["text"].removesuffix(f" in {share} of the rounds")
-            rows.append([named(case, less=less), case["label"], text, share])
+    cases = summary.cases
+    less = {*unspoken(cases), *alike(axes_of(cases)), *labelled_axes(cases)}
+    less |= {"compiler"} if one_compiler_each(cases) else set()
+    rows = [
+        [named(case, less=less), case.label, describe([one], rounds=False),
+         f"{100 * one.share:.0f} %"]
+        for case in cases
+        for one in case.disturbances
+    ]  # fmt: skip
     if not rows:
         return None
     table = Grid("Disturbances", ("case", "framework", "what happened", "rounds"), rows,
@@ -118,27 +126,25 @@ SYSTEM = {
 }  # fmt: skip
 
 
-def places(document: Document) -> Section:
+def places(summary: Summary) -> Section:
     """The machine, each framework's build beside the others', and every package folded away."""
-    system = dict(document["system"])
-    if isinstance(system.get("memory_bytes"), int | float):
-        system["memory_bytes"] /= 2**30
+    system = plain_record(summary.system) | {"memory_bytes": summary.system.memory_bytes / 2**30}
     rows = [
         [title, said(system[name])]
         for name, title in SYSTEM.items()
-        if system.get(name) not in (None, "", [], {})
+        if system[name] not in (None, "", [], {})
     ]
-    rows += [[f"GPU {at}", said(gpu)] for at, gpu in enumerate(system.get("gpus") or [])]
-    rows.append(["protocol", said(document["protocol"])])
+    rows += [[f"GPU {at}", said(gpu)] for at, gpu in enumerate(summary.system.gpus)]
+    rows.append(["protocol", said(plain_record(summary.protocol))])
     machine = Figure(title="Machine", table=Grid("Machine", ("what", "value"), rows))
-    return Section("places", "Machine and environments", figures=[machine, *homes(document)])
+    return Section("places", "Machine and environments", figures=[machine, *environments(summary)])
 
 
-def said(value: Any) -> str:
+def said(value: object) -> str:
     """Any value of a run's file as text."""
     if isinstance(value, list):
         return ", ".join(map(said, value))
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         return ", ".join(f"{name} {said(inner)}" for name, inner in value.items())
     if isinstance(value, bool):
         return "yes" if value else "no"
@@ -147,26 +153,25 @@ def said(value: Any) -> str:
     return "none" if value is None else str(value)
 
 
-def homes(document: Document) -> list[Figure]:
-    """Where each framework lived, a column for each."""
+def environments(summary: Summary) -> list[Figure]:
+    """Where each framework ran, a column for each."""
     facts: dict[str, dict[str, str]] = {}
     packages = []
-    for case in document["cases"]:
-        info, home = case["framework_info"], case["environment"]
-        name = case["label"]
-        if name in facts or not (info or home):
+    for case in summary.cases:
+        info, environment = case.framework_info, case.environment
+        if case.label in facts or not (info or environment):
             continue
-        of = facts[name] = {}
+        of = facts[case.label] = {}
         if info:
-            of |= {"version": info["version"], "device": info["device_name"],
-                   "threads": str(info["threads"])}  # fmt: skip
-            of |= {what: said(value) for what, value in info["details"].items()}
-        if home:
-            of |= {"Python": home["python"], "managed by mbench": said(home["managed"]),
-                   "digest": said(home["digest"])[:DIGEST]}  # fmt: skip
-            items = [f"{package} {said(v)}" for package, v in sorted(home["packages"].items())]
+            of |= {"version": info.version, "device": info.device_name,
+                   "threads": str(info.threads)}  # fmt: skip
+            of |= {what: said(value) for what, value in info.details.items()}
+        if environment:
+            of |= {"Python": environment.python, "managed by mbench": said(environment.managed),
+                   "digest": said(environment.digest)[:DIGEST]}  # fmt: skip
+            items = [f"{name} {version}" for name, version in sorted(environment.packages.items())]
             if items:
-                title = f"All {len(items)} packages of {name}"
+                title = f"All {len(items)} packages of {case.label}"
                 packages.append(Figure(title=title, items=items, shut=True))
     if not facts:
         return []
@@ -176,16 +181,15 @@ def homes(document: Document) -> list[Figure]:
     return [Figure(title="Environments", table=table), *packages]
 
 
-def reproduce(document: Document) -> Section:
+def reproduce(summary: Summary) -> Section:
     """The command, without the folders of whoever ran it."""
     started, finished = (
-        str(document[end] or "interruption")[:16].replace("T", " ")
-        for end in ("started", "finished")
+        (end or "interruption")[:16].replace("T", " ")
+        for end in (summary.started, summary.finished)
     )
-    words, own = portable(list(map(str, document["command"])))
+    words, own = portable(summary.command)
     lead = "Frameworks that ran in a Python of the author's are written without its path."
-    about = (f"mbench {document['mbench']}", f"run {document['run']}",
-             f"{started} to {finished} UTC")  # fmt: skip
+    about = (f"mbench {summary.mbench}", f"run {summary.run}", f"{started} to {finished} UTC")
     return Section("reproduce", "How to repeat it", lead if own else "", about=about,
                    code=[shlex.quote(word) for word in words])  # fmt: skip
 

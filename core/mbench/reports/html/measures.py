@@ -4,25 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mbench import stats
 from mbench.console import counted
-from mbench.contract.axes import AXES, SETTINGS, alike, hushed, key
-from mbench.reports.cells import WHO
+from mbench.contract.axes import AXES, SETTINGS, alike, key
+from mbench.reports.cases import (
+    WHO,
+    axes_of,
+    distinguished,
+    labelled_axes,
+    measured,
+    named,
+    operator_table,
+    unspoken,
+)
 from mbench.reports.grid import Grid
-from mbench.reports.headline import apart, named, told
-from mbench.reports.html.parts import LONG, Chart, Figure, Section, captioned, measured
+from mbench.reports.html.parts import LONG, Chart, Figure, Section, captioned
 from mbench.reports.html.speedups import speedups
-from mbench.reports.operators import operators, roofline_lines
-from mbench.reports.remarks import lacking_lines, search_lines
-from mbench.reports.scaling import scaling_lines
+from mbench.reports.remark_text import lines
+from mbench.reports.remarks import FasterThanMemory, MissingPercentiles, Scaling, of_kind
 from mbench.reports.text import interval, number
+from mbench.results.summary import SearchSummary
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
     from mbench.contract.axes import Axis
+    from mbench.reports.remarks import Remark
+    from mbench.results.case_summary import CaseSummary
+    from mbench.results.figures import Throughput
+    from mbench.results.summary import Summary
 
 __all__ = ["sections"]
 
@@ -31,18 +43,19 @@ MOST_OPEN = 12
 # Over fewer batch sizes than these, a line says nothing that rows do not say better.
 FEWEST_ON_A_LINE = 3
 
-Document = dict[str, Any]
+Row = dict[str, object]
+"""A row of a chart."""
 
 
-def sections(document: Document) -> list[Section]:
+def sections(summary: Summary, found: Sequence[Remark]) -> list[Section]:
     """Those that the run has data for."""
     made = (
-        throughput(document),
-        latency(document),
-        work(document),
-        speedups(document),
-        takes(document),
-        rounds(document),
+        throughput(summary, found),
+        latency(summary, found),
+        work(summary, found),
+        speedups(summary),
+        takes(summary),
+        rounds(summary),
     )
     return [section for section in made if section is not None]
 
@@ -51,72 +64,69 @@ WITHIN = ("batch_size", *SETTINGS)
 """The axes in which cases of one figure differ; all others are its heading's."""
 
 
-def within(case: Document, cases: list[Document]) -> str:
-    """What tells the cases of one figure apart, beside their labels and compilers."""
-    return named(case, less={"compiler", *told(cases), *alike(cases)})
+def within(case: CaseSummary, cases: Sequence[CaseSummary]) -> str:
+    """What distinguishes the cases of one figure, beside their labels and compilers."""
+    return named(case, less={"compiler", *labelled_axes(cases), *alike(axes_of(cases))})
 
 
-def name(case: Document, cases: list[Document]) -> str:
+def name(case: CaseSummary, cases: Sequence[CaseSummary]) -> str:
     """The framework, with the compiler where it has several."""
-    compilers = {other["compiler"] for other in cases if other["label"] == case["label"]}
-    return f"{case['label']}, {case['compiler']}" if len(compilers) > 1 else str(case["label"])
+    compilers = {other.axes.compiler for other in cases if other.label == case.label}
+    return f"{case.label}, {case.axes.compiler}" if len(compilers) > 1 else case.label
 
 
-def row(case: Document, cases: list[Document]) -> dict[str, Any]:
+def row(case: CaseSummary, cases: Sequence[CaseSummary]) -> Row:
     """A chart's row of a case, under its axes where the chart has several."""
-    return {"group": within(case, cases), "name": name(case, cases), "series": case["label"]}
+    return {"group": within(case, cases), "name": name(case, cases), "series": case.label}
 
 
 def groups(
-    cases: list[Document], document: Document, within: Collection[str] = WITHIN
-) -> list[tuple[str, list[Document]]]:
-    """Cases that belong in one figure, which is named by what tells it from the others."""
-    found: dict[tuple[Any, ...], list[Document]] = {}
+    cases: Sequence[CaseSummary], summary: Summary, within: Collection[str] = WITHIN
+) -> list[tuple[str, list[CaseSummary]]]:
+    """Cases that belong in one figure, which is named by what distinguishes it from the others."""
+    found: dict[tuple[object, ...], list[CaseSummary]] = {}
     for case in cases:
-        found.setdefault(key(case, less=within), []).append(case)
-    shared, less = alike(document["cases"]), {*within, *hushed(document["cases"])}
-    return [(apart(members[0], shared, less), members) for members in found.values()]
+        found.setdefault(key(case.axes, less=within), []).append(case)
+    shared, less = alike(axes_of(summary.cases)), {*within, *unspoken(summary.cases)}
+    return [(distinguished(members[0], shared, less), members) for members in found.values()]
 
 
-def case_columns(document: Document) -> list[Axis]:
+def case_columns(summary: Summary) -> list[Axis]:
     """The axes that tell the cases of a figure apart; what all cases share is said above."""
-    shared = alike(document["cases"]) - {"compiler"}
+    shared = alike(axes_of(summary.cases)) - {"compiler"}
     return [axis for axis in AXES if axis.name in WITHIN and axis.name not in shared]
 
 
-def case_cells(case: Document, axes: list[Axis]) -> list[str]:
-    return [case["label"], case["version"] or "", *(axis.text(case) for axis in axes)]
+def case_cells(case: CaseSummary, axes: Sequence[Axis]) -> list[str]:
+    return [case.label, case.version or "", *(axis.text(case.axes) for axis in axes)]
 
 
-def throughput(document: Document) -> Section | None:
+def speeds(cases: Sequence[CaseSummary]) -> list[tuple[CaseSummary, Throughput]]:
+    """The cases that were measured, with their throughputs."""
+    return [(case, case.throughput) for case in cases if case.throughput and case.outcome == "ok"]
+
+
+def throughput(summary: Summary, found: Sequence[Remark]) -> Section | None:
     """Over batch size where there are several, else one row for each case."""
-    figures, axes = [], case_columns(document)
-    for title, cases in groups(document["cases"], document):
-        rates = [case for case in cases if case["throughput"] and case["outcome"] == "ok"]
-        unit = rates[0]["throughput"]["unit"] if rates else "samples/s"
-        columns = (*WHO, *(axis.column for axis in axes), unit, "95 % interval", "step ms")
-        short = any(case["outcome"] != "ok" for case in cases)
+    figures, axes = [], case_columns(summary)
+    for title, cases in groups(summary.cases, summary):
+        rates = speeds(cases)
+        unit = rates[0][1].unit if rates else "samples/s"
+        columns = [*WHO, *(axis.column for axis in axes), unit, "95 % interval", "step ms"]
+        numeric = frozenset(columns[-3:])
+        short = any(case.outcome != "ok" for case in cases)
         table = []
         for case in cases:
-            speed, times = case["throughput"] or {}, case["step_time_ms"] or {}
-            cells = [number(speed.get("value")), interval(speed.get("low"), speed.get("high")),
-                     number(times.get("mean"))]  # fmt: skip
-            if case["outcome"] != "ok":
-                cells = ["", "", ""]
-            ended = [f"{case['outcome']}: {case['reason']}".removesuffix(": ")] if short else []
-            table.append([*case_cells(case, axes), *cells, *ended])
+            ended = [f"{case.outcome}: {case.reason}" if case.reason else case.outcome] * short
+            table.append([*case_cells(case, axes), *speed_cells(case), *ended])
         data = None
-        if len({case["batch_size"] for case in rates}) >= FEWEST_ON_A_LINE:
+        if len({case.axes.batch_size for case, _ in rates}) >= FEWEST_ON_A_LINE:
             data = over_batch(rates, unit)
         elif rates:
             data = one_by_one(rates, unit)
         alt = captioned(f"Throughput of {counted(len(rates), 'case')} with 95 % intervals", title)
-        grid = Grid(
-            captioned("Throughput", title),
-            (*columns, "outcome") if short else columns,
-            table,
-            numeric=frozenset(columns[-3:]),
-        )
+        grid = Grid(captioned("Throughput", title), columns + ["outcome"] * short, table,
+                    numeric=numeric)  # fmt: skip
         figures.append(
             Figure(
                 title=title,
@@ -128,56 +138,63 @@ def throughput(document: Document) -> Section | None:
     if not figures:
         return None
     lead = "Samples by time, the centre of the processes, with its 95 % interval over them."
-    notes = [*scaling_lines(document), *search_lines(document)]
+    notes = [*map(str, lines(of_kind(found, Scaling, SearchSummary)))]
     return Section("throughput", "Throughput", lead, figures, notes=notes)
 
 
-def over_batch(cases: list[Document], unit: str) -> Document:
+def speed_cells(case: CaseSummary) -> list[str]:
+    """Throughput, its interval and the time of a step; empty where a case fell short."""
+    speed, times = case.throughput, case.step_time_ms
+    if speed is None or times is None or case.outcome != "ok":
+        return ["", "", ""]
+    return [number(speed.value), interval(speed.low, speed.high), number(times.mean)]
+
+
+def over_batch(cases: Sequence[tuple[CaseSummary, Throughput]], unit: str) -> Row:
     """One line for each framework, precision and compiler."""
-    precisions = {case["precision"] for case in cases}
+    everyone = [case for case, _ in cases]
+    precisions = {case.axes.precision for case in everyone}
     dashes: dict[str, list[str]] = {}
     points = []
-    for case in cases:
-        line = name(case, cases) + (f", {case['precision']}" if len(precisions) > 1 else "")
-        own = dashes.setdefault(case["label"], [])
+    for case, speed in cases:
+        line = name(case, everyone)
+        line += f", {case.axes.precision}" if len(precisions) > 1 else ""
+        own = dashes.setdefault(case.label, [])
         if line not in own:
             own.append(line)
-        rates = {end: case["throughput"][end] for end in ("value", "low", "high")}
-        points.append({"x": case["batch_size"], "series": case["label"], "line": line,
-                       "dash": own.index(line), **rates})  # fmt: skip
+        points.append({"x": case.axes.batch_size, "series": case.label, "line": line,
+                       "dash": own.index(line), "value": speed.value, "low": speed.low,
+                       "high": speed.high})  # fmt: skip
     return {"kind": "lines", "x": "batch size", "y": unit, "points": points}
 
 
-def one_by_one(cases: list[Document], unit: str) -> Document:
-    return {
-        "kind": "intervals", "label": unit, "log": False, "reference": None, "rows": [
-            {
-                **row(case, cases),
-                "value": case["throughput"]["value"], "low": case["throughput"]["low"],
-                "high": case["throughput"]["high"], "dots": case["throughput"]["processes"],
-                "text": number(case["throughput"]["value"]),
-            }
-            for case in cases
-        ],
-    }  # fmt: skip
+def one_by_one(cases: Sequence[tuple[CaseSummary, Throughput]], unit: str) -> Row:
+    everyone = [case for case, _ in cases]
+    rows = [
+        {**row(case, everyone), "value": speed.value, "low": speed.low, "high": speed.high,
+         "dots": speed.processes, "text": number(speed.value)}
+        for case, speed in cases
+    ]  # fmt: skip
+    return {"kind": "intervals", "label": unit, "log": False, "reference": None, "rows": rows}
 
 
-def latency(document: Document) -> Section | None:
+def latency(summary: Summary, found: Sequence[Remark]) -> Section | None:
     """Percentiles of steps that were timed one by one."""
-    figures, axes = [], case_columns(document)
+    figures, axes = [], case_columns(summary)
     names = [f"p{rank:g}" for rank in stats.PERCENTILES]
-    timed = [case for case in measured(document) if case["step_time_ms"]["samples"]]
-    for title, cases in groups(timed, document):
+    timed = [case for case in measured(summary) if case.step_time_ms and case.step_time_ms.samples]
+    for title, cases in groups(timed, summary):
         columns = (*WHO, *(axis.column for axis in axes), "steps", "mean", *names)
         numeric = frozenset(columns[len(WHO) + len(axes) :])
         grid = Grid(captioned("Latency in ms", title), columns, numeric=numeric)
         rows = []
         for case in cases:
-            times = case["step_time_ms"]
-            known = {name: times[name] for name in names if times[name] is not None}
+            if (times := case.step_time_ms) is None:
+                continue
+            known = {name: ms for name, ms in times.percentiles.items() if ms is not None}
             cells = [number(known[name]) if name in known else "-" for name in names]
-            grid.rows.append([*case_cells(case, axes), str(times["samples"]),
-                              number(times["latency_mean"]), *cells])  # fmt: skip
+            grid.rows.append([*case_cells(case, axes), str(times.samples),
+                              number(times.latency_mean), *cells])  # fmt: skip
             if known:
                 rows.append({**row(case, cases), "values": known})
         data = {"kind": "percentiles", "rows": rows, "label": "ms for a step"}
@@ -190,12 +207,13 @@ def latency(document: Document) -> Section | None:
         "Every step synchronised by itself. A percentile is given where at least one step lies "
         "beyond it."
     )
-    return Section("latency", "Latency", lead, figures, notes=lacking_lines(document))
+    notes = [*map(str, lines(of_kind(found, MissingPercentiles)))]
+    return Section("latency", "Latency", lead, figures, notes=notes)
 
 
-def work(document: Document) -> Section | None:
+def work(summary: Summary, found: Sequence[Remark]) -> Section | None:
     """FLOPs and bytes of operators, and their share of the roofline, in one table."""
-    grid = operators(document)
+    grid = operator_table(summary)
     if grid is None:
         return None
     lead = (
@@ -203,37 +221,35 @@ def work(document: Document) -> Section | None:
         "matrix product or its memory, whichever takes longer, would allow."
     )
     figure = Figure(table=replace(grid, title="Operators"))
-    return Section("operators", "Operators", lead, [figure], notes=roofline_lines(document))
+    return Section("operators", "Operators", lead, [figure],
+                   notes=[*map(str, lines(of_kind(found, FasterThanMemory)))])  # fmt: skip
 
 
-def joules(case: Document) -> float | None:
-    return (case.get("energy") or {}).get("joules_per_sample")
-
-
-Value = Callable[[Document], float | None]
+Value = Callable[["CaseSummary"], "float | None"]
 TAKES: tuple[tuple[str, str, str, float, Value], ...] = (
     ("Peak memory", "peak MiB", "the most that a process took; on a GPU by the framework's own "
-     "allocator, since the warm-up", 2**-20, lambda case: case["peak_memory_bytes"]),
+     "allocator, since the warm-up", 2**-20, lambda case: case.peak_memory_bytes),
     ("Memory held on the GPU", "held MiB", "the most that a process had of it, by the driver",
-     2**-20, lambda case: case.get("device_memory_bytes")),
+     2**-20, lambda case: case.device_memory_bytes),
     ("Peak of the warm-up", "warm-up MiB", "the allocator's, while algorithms were tried",
-     2**-20, lambda case: case.get("warmup_peak_memory_bytes")),
+     2**-20, lambda case: case.warmup_peak_memory_bytes),
     ("First step", "first step s", "with tracing and compiling, and in no other number",
-     1, lambda case: case["first_step_seconds"]),
+     1, lambda case: case.first_step_seconds),
     ("FLOPs utilisation", "MFU %", "FLOPs by time, as a share of the fastest matrix product of "
-     "any framework here", 100, lambda case: case.get("mfu")),
-    ("Energy", "J per sample", "of the device, during the blocks", 1, joules),
+     "any framework here", 100, lambda case: case.mfu),
+    ("Energy", "J per sample", "of the device, during the blocks", 1,
+     lambda case: case.energy.joules_per_sample if case.energy else None),
 )  # fmt: skip
 
 
-def takes(document: Document) -> Section | None:
+def takes(summary: Summary) -> Section | None:
     """One number for each case of memory, the first step, FLOPs utilisation and energy."""
-    cases = measured(document)
+    cases = measured(summary)
     kinds = [kind for kind in TAKES if any(kind[-1](case) is not None for case in cases)]
     if not kinds:
         return None
-    figures, axes = [], case_columns(document)
-    for title, members in groups(cases, document):
+    figures, axes = [], case_columns(summary)
+    for title, members in groups(cases, summary):
         columns = [column for _, column, *_ in kinds]
         rows = [
             [*case_cells(case, axes), *(number(scaled(value(case), by)) for *_, by, value in kinds)]
@@ -263,27 +279,26 @@ def scaled(value: float | None, by: float) -> float | None:
     return None if value is None else value * by
 
 
-def rounds(document: Document) -> Section | None:
+def rounds(summary: Summary) -> Section | None:
     """The raw values: every block of every process, in the order in which they ran."""
-    figures = []
-    measured_, apart = measured(document), {"compiler", *told(document["cases"])}
-    for title, cases in groups(measured_, document, apart):
-        unit = cases[0]["throughput"]["unit"]
+    figures, everyone = [], measured(summary)
+    for title, cases in groups(everyone, summary, {"compiler", *labelled_axes(summary.cases)}):
         rows, charts = [], []
-        for case in cases:
-            values, name_ = case["throughput"]["rounds"], name(case, cases)
+        unit = ""
+        for case, speed in speeds(cases):
+            values, name_, unit = speed.rounds, name(case, cases), unit or speed.unit
             rows += [
-                [name_, str(process), " ".join(number(value) for value in of_process)]
+                [name_, str(process), " ".join(map(number, of_process))]
                 for process, of_process in enumerate(values)
             ]
             data = {"kind": "rounds", "processes": values, "label": unit,
-                    "series": case["label"], "value": case["throughput"]["value"]}  # fmt: skip
+                    "series": case.label, "value": speed.value}  # fmt: skip
             processes = counted(len(values), "process")
             alt = captioned(f"Throughput of each round in {processes}: {name_}", title)
             charts.append(Chart(data, f"{alt}.", name_))
         columns = ("framework", "process", f"{unit} of its rounds")
         table = Grid(captioned("Rounds", title), columns, rows)
-        shut = len(measured_) > MOST_OPEN
+        shut = len(everyone) > MOST_OPEN
         figures.append(Figure(title=title, charts=charts, table=table, folded=True, shut=shut))
     if not figures:
         return None

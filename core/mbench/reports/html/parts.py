@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from mbench.reports.grid import Grid
+    from mbench.results.case_summary import CaseSummary
+    from mbench.results.summary import Summary
 
 __all__ = ["LONG", "Article", "Badge", "Bar", "Chart", "Figure", "Section", "captioned",
-           "measured", "titled"]  # fmt: skip
-
-Document = dict[str, Any]
+           "titled"]  # fmt: skip
 
 # A table of more rows is folded under its chart.
 LONG = 16
@@ -24,7 +24,7 @@ LONG = 16
 class Chart:
     """`data` is what charts.js draws, `alt` says what there is to see."""
 
-    data: Document
+    data: Mapping[str, object]
     alt: str
     title: str = ""
 
@@ -103,37 +103,28 @@ class Article:
     proof: str = ""
 
 
-def titled(document: Document) -> Document:
-    """The document with frameworks labelled as they write their own names."""
-    known = {case["spec"]: case["framework"] for case in document["cases"]}
+def titled(summary: Summary) -> Summary:
+    """The summary with frameworks labelled as they write their own names."""
+    known = {case.spec: case.framework for case in summary.cases}
     count = Counter(known.values())
 
-    def spoken(case: Document) -> Document:
-        spec = called(case, alone=count[case["framework"]] == 1)
-        return {**case, "spec": spec, "label": spec + case["label"].removeprefix(case["spec"])}
+    def spoken(case: CaseSummary) -> CaseSummary:
+        spec = called(case, alone=count[case.framework] == 1)
+        return replace(case, spec=spec, label=spec + case.label.removeprefix(case.spec))
 
-    cases = [spoken(case) for case in document["cases"]]
-    new = {old["label"]: case["label"] for old, case in zip(document["cases"], cases, strict=True)}
-    return {
-        **document,
-        "cases": cases,
-        "searches": [{**one, "label": new.get(one["label"], one["label"])}
-                     for one in document["searches"]],
-    }  # fmt: skip
+    cases = [*map(spoken, summary.cases)]
+    new = {old.label: case.label for old, case in zip(summary.cases, cases, strict=True)}
+    searches = [replace(one, label=new.get(one.label, one.label)) for one in summary.searches]
+    return replace(summary, cases=cases, searches=searches)
 
 
-def called(case: Document, *, alone: bool) -> str:
+def called(case: CaseSummary, *, alone: bool) -> str:
     """With its version or Python where the user named one; a path only where it tells two apart."""
-    spec, framework = str(case["spec"]), case["framework"]
-    if not spec.startswith(framework):
-        return spec
-    given = spec.removeprefix(framework)
-    title = str(case["framework_title"])
-    return title + ("" if alone and given.startswith("@") else given.replace("==", " ", 1))
-
-
-def measured(document: Document) -> list[Document]:
-    return [case for case in document["cases"] if case["throughput"] and case["outcome"] == "ok"]
+    if not case.spec.startswith(case.framework):
+        return case.spec
+    given = case.spec.removeprefix(case.framework)
+    plain = alone and given.startswith("@")
+    return case.framework_title + ("" if plain else given.replace("==", " ", 1))
 
 
 def captioned(what: str, title: str) -> str:

@@ -2,50 +2,44 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mbench import stats
-from mbench.contract.axes import alike, hushed, key
-from mbench.reports.compat_formats.select import is_reduced
+from mbench.contract.axes import alike, key
+from mbench.reports.cases import axes_of, is_reduced, measured, named, unspoken
 from mbench.reports.grid import Grid
-from mbench.reports.headline import named
-from mbench.reports.html.parts import Chart, Figure, Section, captioned, measured
+from mbench.reports.html.parts import Chart, Figure, Section, captioned
 from mbench.reports.text import digits_of, interval, number
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterator, Sequence
+
+    from mbench.results.case_summary import CaseSummary
+    from mbench.results.summary import Summary
 
 __all__ = ["speedups"]
 
-Document = dict[str, Any]
 
-
-def speedups(document: Document) -> Section | None:
+def speedups(summary: Summary) -> Section | None:
     """What reduced precision and other compilers gain, each against the same case without them."""
-    found = []
-    for case in measured(document):
-        for what, base in (
-            (case["precision"], partner(document, case, "precision", is_full)),
-            (case["compiler"], partner(document, case, "compiler", None)),
-        ):
-            if base is not None:
-                found.append((what, base, case))
-    if not found:
-        return None
     columns = ("case", "framework", "gain from", "over", "speed-up", "95 % interval")
-    table, rows, less = [], [], {*hushed(document["cases"]), *alike(document["cases"])}
-    for what, base, case in found:
-        gain = stats.contrast(base["throughput"]["processes"], case["throughput"]["processes"])
-        over = base["precision"] if what == case["precision"] else base["compiler"]
+    table, rows = [], []
+    less = {*unspoken(summary.cases), *alike(axes_of(summary.cases))}
+    for what, over, base, case in gains(measured(summary)):
+        if base.throughput is None or case.throughput is None:
+            continue
+        gain = stats.contrast(base.throughput.processes, case.throughput.processes)
         ends = interval(gain.low, gain.high)
         text = number(gain.value, digits_of(gain.low, gain.high))
-        table.append([named(case, less=less), case["label"], what, over, text, ends])
+        table.append([named(case, less=less), case.label, what, over, text, ends])
         rows.append(
             {"group": captioned(f"{what} over {over}",
                                 named(case, less={"precision", "compiler", *less})),
-             "name": case["label"], "series": case["label"], "value": gain.value,
+             "name": case.label, "series": case.label, "value": gain.value,
              "low": gain.low, "high": gain.high, "dots": [], "text": text}
         )  # fmt: skip
+    if not rows:
+        return None
     label = "times as fast"
     data = {"kind": "intervals", "rows": rows, "log": True, "reference": 1, "label": label}
     figure = Figure(
@@ -60,24 +54,27 @@ def speedups(document: Document) -> Section | None:
     return Section("speedups", "Mixed precision and compilers", lead, [figure])
 
 
-def is_full(value: str) -> bool:
-    return not is_reduced(value)
+def gains(cases: Sequence[CaseSummary]) -> Iterator[tuple[str, str, CaseSummary, CaseSummary]]:
+    """What each case has, what the first case before it has that differs in this alone, and both.
+
+    A reduced precision is held against a full one, a compiler against any other.
+    """
+    for at, case in enumerate(cases):
+        before = cases[:at]
+        for base in before:
+            precision = case.axes.precision
+            full = is_reduced(precision) and not is_reduced(base.axes.precision)
+            if full and twins(base, case, "precision"):
+                yield precision, base.axes.precision, base, case
+                break
+        for base in before:
+            other = base.axes.compiler != case.axes.compiler
+            if other and twins(base, case, "compiler"):
+                yield case.axes.compiler, base.axes.compiler, base, case
+                break
 
 
-def partner(
-    document: Document, case: Document, axis: str, wanted: Callable[[str], bool] | None
-) -> Document | None:
-    """The first case that differs in `axis` alone and comes before, by rank or by order."""
-
-    def twin(case: Document) -> tuple[Any, ...]:
-        return case["label"], *key(case, less=(axis,))
-
-    if wanted is not None and wanted(case[axis]):
-        return None
-    for other in measured(document):
-        if other is case:
-            break
-        alike = twin(other) == twin(case) and other[axis] != case[axis]
-        if alike and (wanted is None or wanted(other[axis])):
-            return other
-    return None
+def twins(one: CaseSummary, other: CaseSummary, less: str) -> bool:
+    """Whether they differ in one axis at most."""
+    same = key(one.axes, less=(less,)) == key(other.axes, less=(less,))
+    return same and one.label == other.label

@@ -11,7 +11,7 @@ from mbench.cli.main import group
 from mbench.engine.outcome import CaseEnded
 from mbench.errors import MbenchError, UsageError
 from mbench.reports.exporters.mlflow import send
-from mbench.reports.remarks import verdict_lines
+from mbench.reports.verdicts import verdict_lines
 from mbench.results.run import load_run
 from mbench.results.summary import analyse
 
@@ -41,33 +41,33 @@ def client(tmp_path, monkeypatch):
 
 
 def test_a_run_and_its_cases_are_in_the_store(folder, client):
-    document = analyse(load_run(folder)).to_json()
-    where = send(document, folder)
+    summary = analyse(load_run(folder))
+    where = send(summary, folder)
     experiment = client.get_experiment_by_name("speed")
     assert "of experiment speed at sqlite:" in where
     runs = client.search_runs([experiment.experiment_id])
     (whole,) = (run for run in runs if "mlflow.parentRunId" not in run.data.tags)
     assert whole.info.run_id in where
     assert whole.data.tags["mbench.run"] == folder.name
-    assert whole.data.tags["mlflow.note.content"].splitlines()[0] == verdict_lines(document)[0]
+    assert whole.data.tags["mlflow.note.content"].splitlines()[0] == str(verdict_lines(summary)[0])
     assert whole.data.params == {"cpu": "EPYC", "hostname": "here", "os": "Linux"}
     files = {file.path for file in client.list_artifacts(whole.info.run_id)}
     assert files == {"report.html", "run.jsonl"}
 
     nested = {run.data.params["label"]: run for run in runs if run is not whole}
     assert {run.data.tags["mlflow.parentRunId"] for run in nested.values()} == {whole.info.run_id}
-    for case in document["cases"]:
-        run = nested[case["label"]]
-        assert run.data.tags["mbench.outcome"] == case["outcome"]
+    for case in summary.cases:
+        run = nested[case.label]
+        assert run.data.tags["mbench.outcome"] == case.outcome
         assert run.data.params["batch_size"] == "8"
-        if case["throughput"]:
-            assert run.data.metrics["samples_per_second"] == case["throughput"]["value"]
+        if case.throughput:
+            assert run.data.metrics["samples_per_second"] == case.throughput.value
             history = client.get_metric_history(run.info.run_id, "round_samples_per_second")
-            rounds = [rate for process in case["throughput"]["rounds"] for rate in process]
+            rounds = [rate for process in case.throughput.rounds for rate in process]
             assert [point.value for point in sorted(history, key=lambda p: p.step)] == rounds
     flaky = nested["flaky"].data
-    assert flaky.metrics["ratio"] == document["comparisons"][0]["ratio"]
-    assert flaky.tags["mbench.verdict"] == document["comparisons"][0]["verdict"]
+    assert flaky.metrics["ratio"] == summary.comparisons[0].ratio
+    assert flaky.tags["mbench.verdict"] == summary.comparisons[0].verdict
     assert flaky.tags["mbench.equal_work"] == "proven"
     assert nested["tiny==1"].info.status == "FAILED"
     assert "samples_per_second" not in nested["tiny==1"].data.metrics
@@ -86,14 +86,14 @@ def test_a_store_that_cannot_be_reached_is_one_line(folder, client, monkeypatch)
 
     mlflow.set_tracking_uri("no-such-scheme://nowhere")
     with pytest.raises(MbenchError, match="MLflow does not take the run") as caught:
-        send(analyse(load_run(folder)).to_json(), folder)
+        send(analyse(load_run(folder)), folder)
     assert "\n" not in str(caught.value)
 
 
 def test_a_missing_extra_is_named(folder, monkeypatch):
     monkeypatch.setitem(sys.modules, "mlflow", None)
     with pytest.raises(MbenchError, match=r"of mbench's extra mlflow: .* -m pip install 'alembic"):
-        send(analyse(load_run(folder)).to_json(), folder)
+        send(analyse(load_run(folder)), folder)
 
 
 def test_an_unknown_outlet_is_refused_before_anything(folder):

@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict
+from dataclasses import replace
 
 from screens import on_screen
+from summaries import proof_of
 
-from mbench.proofs.judge import CHECKS, CheckResult, Proof
-from mbench.reports.proofs import render
+from mbench.proofs.judge import CHECKS, CheckResult
+from mbench.proofs.locate import Located
+from mbench.reports.proof_table import render
 from mbench.results.proof import SHOWN
-
-
-def result(*findings, outcome="ok", reason="", notes=()):
-    proof = asdict(Proof(list(findings), list(notes)).record()) if findings else None
-    return {
-        "framework": "tiny", "model": "m", "mode": "train", "precision": "fp32",
-        "tier": "default", "compiler": "eager", "device": "cpu", "threads": 1, "variables": {},
-        "phase": "", "scale": "1x1", "outcome": outcome, "reason": reason, "proof": proof,
-    }  # fmt: skip
-
 
 GOOD = [
     CheckResult("parameters", 0.0, 0.0, "all names and shapes"),
@@ -32,7 +24,7 @@ GOOD = [
 
 
 def test_a_proof_shows_the_largest_error_of_each_check():
-    shown = on_screen(render([result(*GOOD)]))
+    shown = on_screen(render([proof_of(*GOOD)]))
     header, _, row = shown.splitlines()[:3]
     for check in CHECKS:
         assert check in header
@@ -43,14 +35,14 @@ def test_a_proof_shows_the_largest_error_of_each_check():
 
 
 def test_a_proof_says_where_it_comes_nearest():
-    shown = on_screen(render([result(*GOOD)]))
+    shown = on_screen(render([proof_of(*GOOD)]))
     assert "worst in float64 output logits 3.0e-15; as timed loss of step 2 4.0e-07" in shown
 
 
 def test_what_is_located_has_a_table_the_nearest_first():
     errors = {"a": 0.5, "b": 1e-15, "c": None, **{f"d{at}": 1.0 for at in range(9)}}
-    found = {"said": "outputs agree once", "filled": "alike", "errors": errors}
-    shown = on_screen(render([{**result(*GOOD), "located": found}])).splitlines()
+    found = Located("outputs agree once", filled="alike", errors=errors)
+    shown = on_screen(render([replace(proof_of(*GOOD), located=found)])).splitlines()
     assert "tiny, m train: outputs agree once" in shown
     at = shown.index("tensor  outputs off by, while it is alike")
     assert [line.split() for line in shown[at + 2 :]] == [
@@ -60,16 +52,15 @@ def test_what_is_located_has_a_table_the_nearest_first():
 
 def test_a_proof_without_float64_says_so():
     found = [CheckResult("shown", 4e-7, 1e-5, "output logits of set 3"), *GOOD[-2:]]
-    one = result(*found)
-    one["proof"]["grade"] = SHOWN
-    shown = on_screen(render([one]))
+    one = proof_of(*found)
+    shown = on_screen(render([replace(one, proof=replace(one.proof, grade=SHOWN))]))
     assert shown.splitlines()[2].endswith("shown in fp32")
     assert "worst in fp32 output logits of set 3 4.0e-07; as timed" in shown
 
 
 def test_a_failure_is_said_in_the_row_and_in_words():
     failed = CheckResult("updates", 0.5, 1e-9, "change of w", "no tensor changed")
-    shown = on_screen(render([result(*GOOD, failed, outcome="not-equal", reason="x")]))
+    shown = on_screen(render([proof_of(*GOOD, failed, outcome="not-equal", reason="x")]))
     assert "FAILS 5.0e-01" in shown
     assert "not-equal" in shown
     assert "NOT PROVEN, tiny, m train: updates: change of w off by 0.5" in shown
@@ -78,17 +69,17 @@ def test_a_failure_is_said_in_the_row_and_in_words():
 
 def test_a_failure_without_a_size():
     failed = CheckResult("parameters", math.inf, 0.0, "w is missing")
-    shown = on_screen(render([result(failed, outcome="not-equal", reason="x")]))
+    shown = on_screen(render([proof_of(failed, outcome="not-equal", reason="x")]))
     assert "FAILS" in shown
     assert "inf" not in shown
     assert "parameters: w is missing" in shown
 
 
 def test_what_was_not_proven_at_all_says_why():
-    shown = on_screen(render([result(outcome="unsupported", reason="no [bold]bf16[/bold] here")]))
+    shown = on_screen(render([proof_of(outcome="unsupported", reason="no [bold]bf16[/bold] here")]))
     assert "tiny, m train: unsupported: no [bold]bf16[/bold] here" in shown
 
 
 def test_notes_are_shown():
-    shown = on_screen(render([result(*GOOD, notes=["x has no fp64 here: proven under y"])]))
+    shown = on_screen(render([proof_of(*GOOD, notes=["x has no fp64 here: proven under y"])]))
     assert "tiny, m train: x has no fp64 here: proven under y" in shown

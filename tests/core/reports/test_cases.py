@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from summaries import case, pair, summary_of
 
-from mbench.reports.cells import case_columns, case_rows
-from mbench.reports.remarks import verdict_line, verdict_lines
+from mbench.reports.cases import case_table
 from mbench.reports.text import interval, number
+from mbench.reports.verdicts import verdict_line, verdict_lines
 
 
 @pytest.mark.parametrize(
@@ -49,8 +50,13 @@ def test_an_end_next_to_one_is_told_from_one(low, high, text):
     assert interval(low, high) == text
 
 
+def rows_of(summary):
+    table = case_table(summary)
+    return [dict(zip(table.columns, map(str, row), strict=True)) for row in table.rows]
+
+
 def test_rows(full):
-    tiny, flaky, gone = (dict(zip(case_columns(full), row, strict=True)) for row in case_rows(full))
+    tiny, flaky, gone = rows_of(full)
     assert tiny["framework"] == "tiny"
     assert tiny["version"] == "1.2"
     assert tiny["model"] == "tiny-model"
@@ -64,43 +70,32 @@ def test_rows(full):
     assert gone["version"] == gone["step ms"] == gone["peak MiB"] == ""
 
 
-def test_an_unusual_size_is_said(document):
-    made = document(seconds={"tiny": [[1.0]]}, model=("resnet50",), sizes={"image_size": 96})
-    (row,) = case_rows(made)
-    assert dict(zip(case_columns(made), row, strict=True))["sizes"] == (
-        "image size 96 (non-standard)"
-    )
-
-
-def comparison(**changes):
-    return {
-        "model": "m", "mode": "train", "sizes": {}, "batch_size": 8, "scale": "1x1",
-        "precision": "fp32",
-        "tier": "default", "device": "cpu", "threads": 1, "variables": {}, "steadiness": "usual",
-        "clip": True, "dropout": True, "phase": "",
-        "compilers": {"new": "graph", "old": "eager"}, "setup": "default",
-        "framework": "new", "baseline": "old", "ratio": 1.5, "low": 1.4, "high": 1.6,
-        "median": 1.5, "process_pairs": 5, "far_off": 0, "verdict": "faster", "reason": None,
-        "cases": [0, 1], **changes,
-    }  # fmt: skip
-
-
-DOCUMENT = {"cases": [{"label": label, "spec": label, "precision": "fp32", "compiler": compiler}
-                      for label, compiler in (("old", "eager"), ("new", "graph"))]}  # fmt: skip
+def test_an_unusual_size_is_said(summary):
+    made = summary(seconds={"tiny": [[1.0]]}, model=("resnet50",), sizes={"image_size": 96})
+    (row,) = rows_of(made)
+    assert row["sizes"] == "image size 96 (non-standard)"
 
 
 def test_a_verdict_is_its_case_its_sentence_and_its_numbers():
-    assert str(verdict_line(DOCUMENT, comparison(), less={"threads"})) == (
+    old, new = (case(label=label, model="m", device="cpu", compiler=compiler)
+                for label, compiler in (("old", "eager"), ("new", "graph")))  # fmt: skip
+    shared = {
+        name: getattr(new.axes, name)
+        for name in ("model", "mode", "batch_size", "precision", "device", "threads")
+    }
+    made = pair(setup="default", ratio=1.5, low=1.4, high=1.6, median=1.5, reason=None,
+                shared=shared)  # fmt: skip
+    assert str(verdict_line(summary_of(old, new), made, less={"threads"})) == (
         "m train, batch 8, fp32, cpu: new (graph) is 1.5 times as fast as old (eager), "
         "each as its documentation shows first (ratio 1.5, 95 % interval 1.4 .. 1.6, "
         "median of rounds 1.5, 5 process pairs)"
     )
 
 
-def test_those_against_the_first_framework_come_first_and_all_hold_together(document):
+def test_those_against_the_first_framework_come_first_and_all_hold_together(summary):
     speeds = {"tiny": 1.0, "flaky": 2.0, "tiny==1.26": 3.0}
     seconds = {label: [[speed], [1.01 * speed], [speed]] for label, speed in speeds.items()}
-    made = document(seconds=seconds, batch_size=(8, 16))
+    made = summary(seconds=seconds, batch_size=(8, 16))
     lines = [*map(str, verdict_lines(made))]
     assert ["as fast as tiny==1.26" in line or "as fast as flaky" in line for line in lines] == [
         True, True, True, True, True, True, False, False,
@@ -111,13 +106,13 @@ def test_those_against_the_first_framework_come_first_and_all_hold_together(docu
     assert lines[-1].startswith("6 verdicts, which hold together with 95 %")
 
 
-def test_verdicts_name_compilers_and_the_tier_whose_they_are(document):
-    made = document(seconds={"tiny": [[1.0]], "flaky": [[1.0]]}, compiler=("eager", "steady"))
+def test_verdicts_name_compilers_and_the_tier_whose_they_are(summary):
+    made = summary(seconds={"tiny": [[1.0]], "flaky": [[1.0]]}, compiler=("eager", "steady"))
     first, second = map(str, verdict_lines(made))
     assert "fp32, cpu: flaky (eager) against tiny (eager): undetermined" in first
     assert "fp32, cpu: flaky (steady) against tiny (steady): undetermined" in second
     assert "documentation" not in first + second, "the compilers were asked for"
-    own = document(seconds={"tiny": [[1.0]], "flaky": [[1.0]]})
+    own = summary(seconds={"tiny": [[1.0]], "flaky": [[1.0]]})
     each = "flaky (eager) against tiny (eager), each as its documentation shows first: undetermined"
     assert each in str(verdict_lines(own)[0])
 
@@ -132,17 +127,17 @@ def test_verdicts_name_compilers_and_the_tier_whose_they_are(document):
         (None, "yes", "equal work: NOT CHECKED"),
     ],
 )
-def test_verdicts_say_what_is_known_of_equal_work(document, proven, tiny, flaky, said):
+def test_verdicts_say_what_is_known_of_equal_work(summary, proven, tiny, flaky, said):
     which = {"tiny": tiny, "flaky": flaky}
     proofs = {label: getattr(proven, name) for label, name in which.items() if name}
-    made = document(seconds={"tiny": [[1.0]], "flaky": [[1.0]]}, proofs=proofs)
+    made = summary(seconds={"tiny": [[1.0]], "flaky": [[1.0]]}, proofs=proofs)
     (line,) = verdict_lines(made)
     assert str(line).endswith(f"; {said}")
 
 
-def test_a_proof_of_inference_outputs_without_errors_of_its_own(document, proven):
+def test_a_proof_of_inference_outputs_without_errors_of_its_own(summary, proven):
     exact = replace(proven.yes, worst=None)
-    made = document(
+    made = summary(
         seconds={"tiny": [[1.0]], "flaky": [[1.0]]}, proofs={"tiny": exact, "flaky": exact}
     )
     assert str(verdict_lines(made)[0]).endswith("; equal work: proven")

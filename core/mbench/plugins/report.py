@@ -1,0 +1,35 @@
+"""What the formats and exporters of plugins implement: both take the summary of a run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rich.console import RenderableType
+
+__all__ = ["Exporter", "Report"]
+
+
+class Report(Protocol):
+    """A format: renders the summary of a run.
+
+    That is an `mbench.results.summary.Summary`, which this layer does not know.
+    """
+
+    def __call__(self, summary: Any, /) -> RenderableType:
+        """The whole report: text with a newline at its end, or what rich is to lay out for where
+        it goes.
+        """
+
+
+class Exporter(Protocol):
+    """Hands a run over to another tool, by its summary and its folder or file.
+
+    It may have a method `check()`, which is called before anything is measured, and raises
+    MbenchError where nothing could be handed over.
+    """
+
+    def __call__(self, summary: Any, folder: Path, /) -> str:
+        """Where the run is now, in one line; raises MbenchError where it cannot be handed over."""

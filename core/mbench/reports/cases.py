@@ -1,0 +1,209 @@
+"""A run's cases as reports name and list them: what distinguishes them, and their figures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from mbench.contract.axes import AXES, alike, hushed, name
+from mbench.contract.precision import PRECISIONS
+from mbench.reports.grid import Grid
+from mbench.reports.text import interval, number
+from mbench.stats import PERCENTILES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+
+    from mbench.contract.axes import Axes, Axis
+    from mbench.reports.grid import Cell
+    from mbench.results.case_summary import CaseSummary
+    from mbench.results.summary import Summary
+
+__all__ = ["WHO", "axes_of", "brief_table", "case_table", "distinguished", "is_reduced",
+           "labelled_axes",
+           "latency_table", "measured", "named", "named_cases", "one_compiler_each",
+           "operator_table", "unspoken"]  # fmt: skip
+
+WHO = ("framework", "version")
+SPARE = ("MFU", "peak MiB", "first step s", "version", "step ms")
+"""Columns that a narrow terminal is spared, the first one first."""
+
+
+def axes_of(cases: Collection[CaseSummary]) -> list[Axes]:
+    return [case.axes for case in cases]
+
+
+def unspoken(cases: Collection[CaseSummary]) -> frozenset[str]:
+    """The axes that go without saying: all cases are as usual, or alike in a quiet one."""
+    return hushed(axes_of(cases))
+
+
+def measured(summary: Summary) -> list[CaseSummary]:
+    return [case for case in summary.cases if case.throughput and case.outcome == "ok"]
+
+
+def named_cases(summary: Summary) -> list[tuple[str, CaseSummary]]:
+    """Every case under its label, with what distinguishes it where a label stands for several."""
+    labels, same = [case.label for case in summary.cases], alike(axes_of(summary.cases))
+    found = []
+    for case in summary.cases:
+        what = name(case.axes, less=same) if labels.count(case.label) > 1 else ""
+        found.append((f"{case.label} ({what})" if what else case.label, case))
+    return found
+
+
+def named(case: CaseSummary, *, less: Collection[str] = ()) -> str:
+    """A case in words, marked where its model is not of its published size."""
+    marked = "sizes" not in less and not case.standard
+    return name(case.axes, less=less) + (" (non-standard size)" if marked else "")
+
+
+def distinguished(case: CaseSummary, shared: Collection[str], less: Collection[str]) -> str:
+    """A case without the axes in `shared`; with them where only what is usual would be left."""
+    silent = {*shared, *less}
+    if {axis.name for axis in AXES} <= silent:
+        return ""
+    return named(case, less=silent) or named(case, less=less)
+
+
+def labelled_axes(cases: Collection[CaseSummary]) -> frozenset[str]:
+    """The settings that differ, and that labels say: each has one value of them."""
+    labels, same = {case.label for case in cases}, alike(axes_of(cases))
+    return frozenset(
+        axis.name
+        for axis in AXES
+        if axis.setting
+        and axis.name not in same
+        and len({(case.label, axis.value(case.axes)) for case in cases}) == len(labels)
+    )
+
+
+def one_compiler_each(cases: Collection[CaseSummary]) -> bool:
+    used = {(case.label, case.axes.compiler) for case in cases}
+    return len(used) == len({label for label, _ in used})
+
+
+def case_table(summary: Summary) -> Grid:
+    """A row for each case; one that fell short has its outcome."""
+    silent = unspoken(summary.cases)
+    axes = [axis for axis in AXES if axis.name not in silent]
+    figures = figure_columns(summary)
+    columns = [*WHO, *(axis.column for axis in axes), *figures]
+    rows: list[list[Cell]] = []
+    for case in summary.cases:
+        row: list[Cell] = [case.label, case.version or ""]
+        row += [axis_cell(axis, case) for axis in axes]
+        if case.outcome != "ok":
+            row += [Text(case.outcome, "failed"), *[""] * (len(figures) - 1)]
+        else:
+            row += [of(case) for of in figures.values()]
+        rows.append(row)
+    return Grid("", columns, rows, numeric=frozenset(figures), spare=SPARE)
+
+
+def axis_cell(axis: Axis, case: CaseSummary) -> str:
+    """The value of an axis; a model that is not of its published size is marked."""
+    marked = axis.name == "sizes" and not case.standard
+    return axis.text(case.axes) + (" (non-standard)" if marked else "")
+
+
+def figure_columns(summary: Summary) -> Mapping[str, Callable[[CaseSummary], str]]:
+    """The columns of figures, and the cell of a case that was measured."""
+    found = {
+        "throughput": throughput,
+        "95 % interval": throughput_interval,
+        "MFU": lambda case: "" if case.mfu is None else f"{100 * case.mfu:.3g} %",
+        "step ms": lambda case: number(case.step_time_ms and case.step_time_ms.mean),
+        "first step s": lambda case: number(case.first_step_seconds, 3),
+        "peak MiB": peak,
+    }
+    if any(case.bandwidth for case in summary.cases):
+        found["alg GB/s"] = lambda case: gigabytes(
+            case.bandwidth and case.bandwidth.algorithm_bytes_per_second
+        )
+        found["bus GB/s"] = lambda case: gigabytes(
+            case.bandwidth and case.bandwidth.bus_bytes_per_second
+        )
+    return found
+
+
+def throughput(case: CaseSummary) -> str:
+    speed = case.throughput
+    return f"{number(speed.value)} {speed.unit}" if speed else ""
+
+
+def throughput_interval(case: CaseSummary) -> str:
+    return interval(case.throughput.low, case.throughput.high) if case.throughput else ""
+
+
+def peak(case: CaseSummary) -> str:
+    most = case.device_memory_bytes or case.peak_memory_bytes
+    return f"{most / 2**20:.0f}" if most else ""
+
+
+def gigabytes(rate: float | None) -> str:
+    return "" if rate is None else number(rate / 1e9)
+
+
+def brief_table(summary: Summary) -> tuple[str, Grid]:
+    """What all cases share in words, and the table of the rest, without columns that are empty."""
+    whole = case_table(summary)
+    axes = [c for c in whole.columns if c not in WHO and c not in whole.numeric]
+    shared = {}
+    for at, column in enumerate(whole.columns):
+        cells = {str(row[at]) for row in whole.rows}
+        if column in axes and len(cells) == 1:
+            shared[column] = cells.pop()
+    empty = [column for at, column in enumerate(whole.columns)
+             if whole.rows and not any(row[at] for row in whole.rows)]  # fmt: skip
+    said = ", ".join(f"{column} {cell}" for column, cell in shared.items())
+    return said, whole.without(*shared, *empty)
+
+
+def latency_table(summary: Summary) -> Grid | None:
+    """Percentiles of step time of each case that has single steps; None where none has."""
+    ranks = [f"p{rank:g}" for rank in PERCENTILES]
+    grid = Grid("", ("latency ms", "steps", *ranks), numeric=frozenset({"steps", *ranks}))
+    for who, case in named_cases(summary):
+        times = case.step_time_ms
+        if times and times.samples:
+            shown = [number(times.percentiles[rank]) or "-" for rank in ranks]
+            grid.rows.append([who, f"{times.samples:,}", *shown])
+    return grid if grid.rows else None
+
+
+def operator_table(summary: Summary) -> Grid | None:
+    """FLOPs and bytes of operators by time, beside the roofline; None where there is no operator.
+
+    Columns that are empty in all rows are left out.
+    """
+    numbers = ("times", "GFLOP/s", "GB/s", "roofline")
+    shared = alike(axes_of(summary.cases)) - {"model"}
+    grid = Grid("", ("framework", "operator", *numbers), numeric=frozenset(numbers),
+                spare=("times", "GB/s"))  # fmt: skip
+    for case in summary.cases:
+        found = case.operator
+        if found is not None and case.outcome == "ok":
+            share = found.roofline
+            grid.rows.append([
+                case.label,
+                name(case.axes, less=shared),
+                models_of(found.stands),
+                gigabytes(found.flops_per_second or None),
+                gigabytes(found.bytes_per_second),
+                "" if share is None else f"{100 * share:.3g} % of {found.limit}",
+            ])  # fmt: skip
+    empty = [c for at, c in enumerate(grid.columns) if not any(row[at] for row in grid.rows)]
+    return grid.without(*empty) if grid.rows else None
+
+
+def models_of(times: Mapping[str, int]) -> str:
+    """How often an operator is in each model: "3 in resnet50"."""
+    return ", ".join(f"{count} in {model}" for model, count in times.items())
+
+
+def is_reduced(precision: str) -> bool:
+    """Whether a precision is what the field's tables call AMP, mixed or half."""
+    known = PRECISIONS.get(precision)
+    return known is None or known.half

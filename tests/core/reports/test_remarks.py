@@ -1,0 +1,165 @@
+"""What reports say beside verdicts: each thing once, for all cases that it is about."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from screens import on_screen
+from summaries import case, disturbed, summary_of, with_case, with_pair
+
+from mbench.reports.formats import table
+from mbench.reports.headline import summary_lines
+from mbench.reports.remark_text import lines
+from mbench.reports.remarks import (
+    Disturbances,
+    Ended,
+    MissingPercentiles,
+    Remark,
+    Scaling,
+    Severity,
+    of_kind,
+    remarks,
+)
+from mbench.reports.verdicts import verdict_lines
+from mbench.results.case_summary import INTERRUPTED, RankTimes
+
+LOAD = "other processes used {:.1f} of 2 cores"
+
+
+def said(summary, *kinds):
+    found = of_kind(remarks(summary), *kinds)
+    return [str(line) for line in lines(found, cases=len(summary.cases))]
+
+
+def test_disturbances_of_many_rows_are_one_line_that_says_which(summary):
+    made = summary(seconds={"tiny": [[1.0]], "flaky": [[1.0]]}, batch_size=(8, 16))
+    for at in range(4):
+        made = with_case(made, at, disturbances=[disturbed(LOAD, at + 1, share=0.5 + at / 100)])
+    many = "other processes used 1.0 to 4.0 of 2 cores in 50 to 53 % of the rounds"
+    assert said(made, Disturbances) == [f"DISTURBED, all 4 cases: {many}"]
+    assert said(with_case(made, 2, disturbances=[]), Disturbances) == [
+        f"DISTURBED, tiny (batch 8), flaky (batch 8), flaky (batch 16): {many}"
+    ]
+
+
+def test_disturbances_of_other_kinds_and_machines_have_lines_of_their_own(full):
+    loads = [disturbed(LOAD, 1.1), disturbed("{:,.0f} bytes were swapped", 5e6, kind="swap"),
+             replace(disturbed(LOAD, 1.3), host="b"),
+             disturbed("steps still got {:.1f} % faster", 2.0, kind="warm-up")]  # fmt: skip
+    assert said(with_case(full, 0, disturbances=loads), Disturbances) == [
+        "DISTURBED, tiny: other processes used 1.1 of 2 cores in 50 % of the rounds",
+        "DISTURBED, tiny: 5,000,000 bytes were swapped in 50 % of the rounds",
+        "DISTURBED, tiny: on b: other processes used 1.3 of 2 cores in 50 % of the rounds",
+        "DISTURBED, tiny: steps still got 2.0 % faster",
+    ]
+
+
+def test_a_remark_is_a_value_with_its_weight(full):
+    (ended,) = of_kind(remarks(with_pair(full, ended=None)), Ended)
+    assert ended == Remark(Severity.FAILURE, ("tiny==1.26",), Ended("oom", "too large"))
+    assert said(with_pair(full, ended=None), Ended) == ["tiny==1.26: oom: too large"]
+    assert said(full, Ended) == [], "the comparison says it"
+
+
+def test_cases_that_fell_short_alike_share_a_line(full):
+    made = with_case(with_pair(full, ended=None), 0, outcome="oom", reason="too large")
+    assert said(made, Ended) == ["tiny, tiny==1.26: oom: too large"]
+
+
+def test_percentiles_that_cases_lack_are_named_once(full):
+    few = full.cases[0].step_time_ms
+    assert said(full, MissingPercentiles) == [
+        "p99 takes 100 steps, there are 20; p99.9 takes 1,000 steps, there are 20"
+    ]
+    made = with_case(full, 1, step_time_ms=replace(few, samples=150, fewest=150))
+    assert said(made, MissingPercentiles) == [
+        "p99 takes 100 steps, there are 20 to 150; p99.9 takes 1,000 steps, there are 20 to 150"
+    ]
+
+
+def devices(scale, rate, *, low=None, high=None, ranks=None, label="tiny"):
+    made = case(scale=scale, batch_size=8, rate=rate, ranks=ranks, label=label)
+    speed = made.throughput and replace(made.throughput, low=low, high=high)
+    return replace(made, throughput=speed)
+
+
+def scaling(*cases):
+    return said(summary_of(*cases), Scaling)
+
+
+def test_one_device_is_not_spoken_of():
+    assert scaling(devices("1x1", 100.0)) == []
+
+
+def test_several_devices_are_held_against_one_of_the_same_framework():
+    ranks = RankTimes(spread=0.002, slowest=[0.5, 0.5])
+    (line,) = scaling(
+        devices("1x1", 50.0, label="other"), devices("1x1", 100.0, low=90.0, high=110.0),
+        devices("1x2", 160.0, low=150.0, high=171.0, ranks=ranks),
+    )  # fmt: skip
+    assert line.startswith("tiny, ")
+    assert "on 1x2 devices: global batch 16; 1.6 times one device (1.42 .. 1.8), 80% of 2" in line
+    assert line.endswith("the slowest rank takes 0.2% longer than the fastest")
+
+
+def test_without_one_device_there_is_no_speed_up():
+    ranks = RankTimes(spread=0.08, slowest=[0.1, 0.0, 0.9, 0.0])
+    (line,) = scaling(devices("2x2", 160.0, ranks=ranks))
+    assert line.endswith(
+        "on 2x2 devices: global batch 32; the slowest rank takes 8.0% longer than the fastest, "
+        "rank 2 most often (90% of blocks)"
+    )
+
+
+def test_what_was_not_measured_has_no_line():
+    assert scaling(devices("1x1", 100.0), devices("1x2", None)) == []
+
+
+def test_what_labels_do_not_distinguish_is_named_without_empty_brackets():
+    """Of the scale, one device goes without saying."""
+    one, two = (replace(devices(scale, 100.0), disturbances=[disturbed()])
+                for scale in ("1x1", "1x2"))  # fmt: skip
+    assert "()" not in on_screen(table(summary_of(one, two)))
+
+
+def test_a_reason_is_said_once(full):
+    (line,) = [line for line in map(str, verdict_lines(full)) if "too large" in line]
+    assert line.endswith(
+        "tiny==1.26 against tiny, tiny==1.26 against flaky: not compared "
+        "(tiny==1.26 is oom: too large)"
+    )
+
+
+def test_the_last_lines_say_each_comparison_in_the_direction_of_its_sentence(full):
+    made = with_pair(full, 0, disturbances=["tiny: a load"])
+    assert [*map(str, summary_lines(made))] == [
+        "tiny (eager) is 1.5 times (1.481 .. 1.514) as fast as flaky (eager), "
+        "each as its documentation shows first; equal work: proven; DISTURBED",
+        "not compared: tiny==1.26 is oom",
+    ]
+
+
+def test_what_was_interrupted_did_not_fail(full):
+    (at,) = (at for at, case in enumerate(full.cases) if case.outcome == "oom")
+    made = with_case(full, at, outcome="failed", reason=INTERRUPTED)
+    assert str(summary_lines(made)[-1]) == "not compared: tiny==1.26 was interrupted"
+
+
+def test_the_last_lines_count_what_is_many(summary):
+    speeds = {"tiny": [[1.0]] * 3, "flaky": [[2.0], [2.02], [2.0]]}
+    made = summary(seconds=speeds, batch_size=(1, 2, 4, 8, 16, 32))
+    assert [*map(str, summary_lines(made))] == [
+        "flaky against tiny in 6 comparisons: 6 slower; equal work NOT PROVEN in 6"
+    ]
+    few = summary(seconds=speeds, batch_size=(1, 2))
+    assert [line.partition(": ")[0] for line in map(str, summary_lines(few))] == [
+        "tiny-model train, batch 1, fp32, cpu", "tiny-model train, batch 2, fp32, cpu",
+        "each runs as its documentation shows first",
+    ]  # fmt: skip
+
+
+def test_where_nothing_was_compared_the_last_lines_are_of_cases(summary, full):
+    made = summary(seconds={"tiny": [[1.0]] * 3})
+    assert [*map(str, summary_lines(made))] == ["tiny: 80 samples/s (80 .. 80)"]
+    many = replace(full, comparisons=[], cases=full.cases * 2)
+    assert [*map(str, summary_lines(many))] == ["6 cases: 4 ok, 2 oom"]
