@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,13 +18,15 @@ from mbench.cli.screen import screen_options
 from mbench.cli.sweeps import sweep_of
 from mbench.cli.switches import CaseCommand
 from mbench.console import tell
-from mbench.contract.axes import AXES, MACHINE, name
+from mbench.contract.axes import MACHINE, Axes, name
 from mbench.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from rich.console import RenderableType
+    from rich.text import Text
 
 __all__ = ["command"]
 
@@ -65,22 +67,33 @@ def command(context: click.Context, /, framework: str, **options: Any) -> None:
         order, open_progress(verbosity=options["verbosity"], color=context.color)
     )
     found = keep_calibrations(store.folder)
-    if options["format_"] == "json":
-        made = {"schema": 1, "run": store.id, "calibrations": found}
-        report: RenderableType = json.dumps(made, indent=2) + "\n"
-    else:
-        from mbench.reports.terminal import Sentences
-
-        report = Sentences([*map(line, found)])
-    deliver(report, options["output"])
+    deliver(rendered(found, run=store.id, format_=options["format_"]), options["output"])
     if interrupted:
         tell(f"interrupted; what was measured is in {store.folder}")
         context.exit(130)
     context.exit(1 if store.failures or not found else 0)
 
 
-def keep_calibrations(folder: Path) -> list[dict[str, Any]]:
-    """Keep the ratios of every comparison in a run of A/A, and tell them as plain data."""
+@dataclass(frozen=True, kw_only=True)
+class Calibrated:
+    """The comparison of a case with itself."""
+
+    axes: Axes = field(metadata={"flat": "axis"})
+    framework: str
+    version: str | None
+    ratio: float | None
+    low: float | None
+    high: float | None
+    process_pairs: int
+    verdict: str | None
+    detectable: float | None
+    """Smallest relative difference that as many pairs would detect; None if they are too few."""
+    reason: str | None
+    disturbances: list[str]
+
+
+def keep_calibrations(folder: Path) -> list[Calibrated]:
+    """Store the ratios of every comparison in an A/A run, and return them."""
     from mbench.results.calibration import Calibration, keep
     from mbench.results.run import load_run
     from mbench.results.summary import analyse
@@ -91,21 +104,21 @@ def keep_calibrations(folder: Path) -> list[dict[str, Any]]:
     found = []
     for pair in summary.comparisons:
         case = run.cases[numbers[pair.cases[0]]]
-        calibrated: dict[str, Any] = {
-            **{axis.name: axis.of(case.axes) for axis in AXES},
-            "framework": case.planned.framework,
-            "version": case.info.version if case.info else None,
-            "ratio": pair.ratio,
-            "low": pair.low,
-            "high": pair.high,
-            "process_pairs": pair.process_pairs,
-            "verdict": pair.verdict,
-            "detectable": detectable(pair.pairs),
-            "reason": pair.reason,
-            "disturbances": pair.disturbances,
-        }
+        calibrated = Calibrated(
+            axes=case.axes,
+            framework=case.planned.framework,
+            version=case.info.version if case.info else None,
+            ratio=pair.ratio,
+            low=pair.low,
+            high=pair.high,
+            process_pairs=pair.process_pairs,
+            verdict=pair.verdict,
+            detectable=detectable(pair.pairs),
+            reason=pair.reason,
+            disturbances=pair.disturbances,
+        )
         found.append(calibrated)
-        if calibrated["detectable"] is not None:
+        if calibrated.detectable is not None:
             kept = Calibration(
                 run=run.id,
                 started=summary.started,
@@ -116,6 +129,16 @@ def keep_calibrations(folder: Path) -> list[dict[str, Any]]:
     return found
 
 
+def rendered(found: Sequence[Calibrated], *, run: str, format_: str) -> RenderableType:
+    from mbench.reports.formats import written
+    from mbench.reports.terminal import Sentences
+    from mbench.results.encoding import plain_record
+
+    if format_ == "table":
+        return Sentences([*map(line, found)])
+    return written({"schema": 1, "run": run, "calibrations": [*map(plain_record, found)]})
+
+
 def detectable(pairs: list[float]) -> float | None:
     """The difference that as many pairs would find; None where there are too few."""
     from mbench import stats
@@ -124,22 +147,24 @@ def detectable(pairs: list[float]) -> float | None:
     return stats.detectable(known, pairs=len(pairs)) if known else None
 
 
-def line(calibrated: dict[str, Any]) -> str:
+def line(found: Calibrated) -> Text:
     """One calibration in one sentence."""
-    from mbench.reports.text import number
+    from rich.text import Text
 
-    who = " ".join(filter(None, (calibrated["framework"], calibrated["version"])))
-    what = f"{who}, {name(calibrated, less=MACHINE)}"
-    if calibrated["detectable"] is None:
-        return f"{what}: not calibrated, {calibrated['reason']}"
-    percent = number(100 * calibrated["detectable"], 2)
-    said = (
-        f"{what}: {calibrated['process_pairs']} process pairs find differences of {percent} % "
-        f"(against itself {number(calibrated['ratio'])}, 95 % interval "
-        f"{number(calibrated['low'])} .. {number(calibrated['high'])}, {calibrated['verdict']})"
+    from mbench.reports.text import number, percent
+
+    who = " ".join(filter(None, (found.framework, found.version)))
+    what = f"{who}, {name(found.axes, less=MACHINE)}"
+    if found.detectable is None:
+        return Text(f"{what}: not calibrated, {found.reason}")
+    said = Text(
+        f"{what}: {found.process_pairs} process pairs find differences of "
+        f"{percent(found.detectable)} (against itself {number(found.ratio)}, 95 % interval "
+        f"{number(found.low)} .. {number(found.high)}, {found.verdict})"
     )
-    if calibrated["verdict"] in ("faster", "slower"):
-        said += "; identical code differs here, as it does once in 20 times: calibrate again"
-    if calibrated["disturbances"]:
-        said += "; DISTURBED, " + "; ".join(calibrated["disturbances"])
+    if found.verdict in ("faster", "slower"):
+        said.append("; identical code differs here, as it does once in 20 times: calibrate again")
+    if found.disturbances:
+        said.append("; ").append("DISTURBED", "disturbed")
+        said.append(", " + "; ".join(found.disturbances))
     return said

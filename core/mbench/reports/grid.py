@@ -140,7 +140,7 @@ def as_csv(grids: Sequence[Grid]) -> str:
 
 
 def as_json(grids: Sequence[Grid]) -> str:
-    tables: list[dict[str, Any]] = [
+    tables = [
         {
             "title": grid.title,
             "columns": grid.columns,

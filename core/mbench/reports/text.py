@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mbench.console import printable
 
@@ -55,7 +55,7 @@ def digits_of(low: float | None, high: float | None) -> int:
     return min(MOST_DIGITS, 2 - math.floor(math.log10(half_width)))
 
 
-def spreadsheet(cell: Any) -> Any:
+def spreadsheet(cell: object) -> object:
     """A cell of CSV that no spreadsheet takes for a formula, and no terminal for a command."""
     if cell is None or isinstance(cell, bool | int | float):
         return cell

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mbench.contract import axes
 from mbench.reports.cases import axes_of, is_reduced
-from mbench.reports.compat_formats.select import (
+from mbench.reports.compat_formats import (
     by_devices,
     grouped,
     name,

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from mbench.contract.axes import AXES, alike, key
 from mbench.reports.cases import axes_of
-from mbench.reports.compat_formats.select import throughput
+from mbench.reports.compat_formats import throughput
 from mbench.reports.grid import Grid, write
 from mbench.stats import PERCENTILES
 
