@@ -128,7 +128,7 @@ class LiesAreCaught:
         monkeypatch.setattr(tensors, "load", lenient)
         proofs.build("resnet50", "inference")
         findings = proofs.findings("resnet50", "inference", 1)
-        assert_caught(findings, {"parameters": ["conv1.bias is too many"]})
+        assert_caught(findings, {"parameters": ["conv1.bias is unexpected"]})
 
     def test_a_frozen_layer(self, proofs, monkeypatch):
         self.freezes_a_layer(monkeypatch)

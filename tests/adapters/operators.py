@@ -7,7 +7,7 @@ import pytest
 from cases import make_case
 
 from mbench.contract.adapter import Unsupported
-from mbench.proofs.rule import updated
+from mbench.proofs.changes import updated
 
 __all__ = ["NAMES", "OperatorsAlike", "assert_no_effect", "assert_statistics_run"]
 

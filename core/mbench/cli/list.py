@@ -142,9 +142,9 @@ def load(name: str, reference: str) -> Workload | str:
 
 def stand(found: Plugins, rows: list[list[str]]) -> list[str]:
     """Add to each model's row how it stands in every framework; the reasons of what is not."""
-    from mbench.proofs.proof_status import standings
+    from mbench.proofs.cache import proof_statuses
 
-    stands = standings(found, [row[0] for row in rows])
+    stands = proof_statuses(found, [row[0] for row in rows])
     lacking: dict[str, tuple[str, list[str]]] = {}  # reasons that differ in the model's name only
     for row in rows:
         model = row[0]

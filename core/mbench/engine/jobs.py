@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from concurrent.futures import Future
 
-__all__ = ["Jobs", "look", "together"]
+__all__ = ["Jobs", "look", "thread_pool"]
 
 T = TypeVar("T")
 
@@ -33,7 +33,7 @@ class Jobs:
 
 
 @contextmanager
-def together(most: int) -> Iterator[Jobs]:
+def thread_pool(most: int) -> Iterator[Jobs]:
     """Runs up to `most` jobs at once, in order. When the block ends, running jobs end, too.
 
     Ctrl-C reaches the main thread only; a worker that a job waits for ends with the job.

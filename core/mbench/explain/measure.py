@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
-from mbench.engine.jobs import together
+from mbench.engine.jobs import thread_pool
 from mbench.engine.memory import device_memory_of
 from mbench.measure.activity import ComparisonBegan, RunPlanned
 from mbench.measure.execute import announce, environments_for
@@ -103,7 +103,7 @@ class WorkerPool:
 
     def __init__(self, stack: ExitStack, *, most: int) -> None:
         self.stack = stack
-        self.jobs = stack.enter_context(together(most))  # a worker ends with the thread it is of
+        self.jobs = stack.enter_context(thread_pool(most))  # a worker ends with the thread it is of
         self.lost: Counter[str] = Counter()
 
     def get(self, label: str, launch: Launch) -> Launched:

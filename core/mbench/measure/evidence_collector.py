@@ -12,7 +12,7 @@ from mbench.console import counted
 from mbench.contract import wire
 from mbench.contract.reading import Malformed
 from mbench.measure.facts import draws_masks
-from mbench.proofs.collectives import wrong_rank
+from mbench.proofs.exchange import wrong_rank
 from mbench.results import events
 from mbench.results.distance import SMALLEST, direction_gap, norm_gap, tensor_gaps
 from mbench.results.validity import doubts, fewness

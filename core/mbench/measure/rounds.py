@@ -11,7 +11,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, TypeVar
 
 from mbench.console import counted
-from mbench.engine.jobs import together
+from mbench.engine.jobs import thread_pool
 from mbench.engine.outcome import CaseEnded
 from mbench.engine.watching import paces
 from mbench.measure.activity import (
@@ -175,7 +175,9 @@ class Interleaved(Measurement[Adaptive]):
         order = self.random.sample(self.entries, len(self.entries))
         for entry in order:
             self.listener.hear(PhaseBegan(entry.label, f"starting, process {process + 1}"))
-        jobs = stack.enter_context(together(len(order)))  # a worker ends with the thread it is of
+        jobs = stack.enter_context(
+            thread_pool(len(order))
+        )  # a worker ends with the thread it is of
         launching = [
             jobs.once(entry.label, partial(self.launched, entry, process, stack)) for entry in order
         ]

@@ -7,7 +7,9 @@ import functools
 import hashlib
 import json
 import os
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
+from functools import cache as once
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,23 +17,32 @@ from mbench import workloads
 from mbench.contract.reading import read_fields
 from mbench.contract.tier import tier_of
 from mbench.engine.isolation import inherited_variables
-from mbench.machine.devices import accelerator
-from mbench.machine.system import cpu_model
+from mbench.environments.locate import available
+from mbench.machine.devices import accelerator, usual
+from mbench.machine.system import cpu_model, usable_cores
 from mbench.plugins.launcher import package_files
+from mbench.proofs import cache
+from mbench.proofs.proof_case import proof_case
 from mbench.results.proof import RememberedProof
 from mbench.results.runfile import small_text
+from mbench.spec.planning import Sweep, plan
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from mbench.contract.adapter import Adapter
     from mbench.contract.case import Case
     from mbench.environments.environment import Environment
+    from mbench.plugins.manager import Plugins
     from mbench.proofs.judge import Proof
     from mbench.results.proof import ProofRecord
+    from mbench.spec.planning import Entry
 
-__all__ = ["folder", "key", "recall", "remember"]
+__all__ = ["ProofStatus", "folder", "key", "proof_statuses", "recall", "remember"]
+
 
 PROVING = ("contract", "proofs", "sdk", "worker", "workloads")
-"""The parts of mbench on which a proof's outcome depends."""
+"""The packages of mbench on which a proof's outcome depends."""
 
 
 def folder() -> Path:
@@ -45,11 +56,11 @@ def folder() -> Path:
 
 
 def key(adapter: Adapter, environment: Environment, case: Case) -> str:
-    """A name for the proof of `case`: of code, packages, toggles, device and fingerprint alike.
+    """The name of the proof of `case`, by code, packages, variables, device and reference.
 
     The code itself is digested rather than a version, so that a changed adapter is proven anew.
     """
-    tier = tier_of(adapter, case.tier)  # by what it sets: tiers that set the same share proofs
+    tier = tier_of(adapter, case.tier)  # by its settings: tiers with the same settings share proofs
     whole = [
         asdict(replace(case, tier="")),
         tier and (dict(tier.variables), dict(tier.settings)),
@@ -65,7 +76,7 @@ def key(adapter: Adapter, environment: Environment, case: Case) -> str:
 
 
 def device_and_driver(device: str) -> str:
-    """Of the one that workers will use: another has other kernels, and so has another driver."""
+    """Of the one that workers will use: kernels depend on both."""
     found = accelerator(device)
     return "" if found is None else f"{found.name}, {found.driver}"
 
@@ -125,9 +136,9 @@ def content(path: Path) -> bytes:
 
 
 def recall(name: str) -> ProofRecord | None:
-    """A proof made before; None where there is none that can be read and believed.
+    """An earlier proof; None if there is none that can be read and trusted.
 
-    It has to say which key it was made under, to hold findings, and to be nobody else's work.
+    It must have the right key, contain checks, and belong to this user.
     """
     try:
         kept = json.loads(small_text(folder() / f"{name}.json", ours=True))
@@ -140,13 +151,53 @@ def recall(name: str) -> ProofRecord | None:
 
 
 def remember(name: str, proof: Proof) -> None:
-    """Keep a proof that succeeded; a failure is made anew each time, since it is being mended."""
+    """Store a proof that succeeded; failures are not stored, since they are being fixed."""
     if proof.proven:
-        with contextlib.suppress(OSError):  # then it is made anew, that is all
+        with contextlib.suppress(OSError):  # then it is made again
             folder().mkdir(parents=True, exist_ok=True)
             path = folder() / f"{name}.json"
             kept = RememberedProof(key=name, proof=proof.record())
             fresh = path.with_suffix(f".{os.getpid()}")
             fresh.write_text(json.dumps(asdict(kept)), encoding="utf-8")
-            fresh.chmod(0o644)  # others who might write it are not believed
+            fresh.chmod(0o644)  # not trusted if others can write it
             fresh.replace(path)
+
+
+@dataclass(frozen=True)
+class ProofStatus:
+    """`word` is "proven", "shown in fp32", "not proven yet" or "unsupported"; `reason` says why the
+    last.
+    """
+
+    word: str
+    reason: str = ""
+
+
+def proof_statuses(plugins: Plugins, models: Sequence[str]) -> dict[tuple[str, str], ProofStatus]:
+    """By model and framework: whether `mbench verify` with its defaults has a stored proof.
+
+    Only environments that exist are considered.
+    """
+    adapters = plugins.adapters.unique()
+    sweep = Sweep(
+        frameworks=list(adapters),
+        wanted={"model": models},
+        device=usual(),
+        threads=usable_cores(),
+    )
+    environments = {name: once(partial(available, adapter)) for name, adapter in adapters.items()}
+    return {
+        (entry.case.model, entry.spec.name): proof_status(entry, environments[entry.spec.name])
+        for comparison in plan(sweep, plugins)
+        for entry in comparison.entries
+    }
+
+
+def proof_status(entry: Entry, environments: Callable[[], Sequence[Environment]]) -> ProofStatus:
+    if not entry.support.supported:
+        return ProofStatus("unsupported", entry.support.reason)
+    case = proof_case(entry.case)
+    for environment in environments():
+        if known := cache.recall(cache.key(entry.adapter, environment, case)):
+            return ProofStatus(known.grade)
+    return ProofStatus("not proven yet")

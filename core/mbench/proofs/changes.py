@@ -1,6 +1,4 @@
-"""Holds what a step changes in the timed precision against the float64 reference: every tensor by
-its norm, and depths of the model by direction, as rounding lets them.
-"""
+"""Judges updates: changes of tensors in the timed precision, update rules, and dropout masks."""
 
 from __future__ import annotations
 
@@ -10,29 +8,44 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mbench.contract.sketch import sketch
 from mbench.proofs.judge import CheckResult, first, worst
 from mbench.proofs.reference import scales
+from mbench.proofs.tolerances import EXACT, MASKED, MASKED_ERRORS, ROUNDED_BETA, RULE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
     from mbench.contract.wire import StepEvidence
     from mbench.proofs.tolerances import ChangeGates
-    from mbench.workloads.workload import Workload
+    from mbench.workloads.given import GivenWorkload
+    from mbench.workloads.operators.updates import Updated
+    from mbench.workloads.workload import Optimizer, Workload
 
-__all__ = ["judge_changes", "visible_rate"]
+    Arrays = Mapping[str, np.ndarray]
+
+__all__ = [
+    "CLIP_EPSILON",
+    "RULE_RATE",
+    "judge_changes",
+    "judge_masks",
+    "judge_rule",
+    "updated",
+    "visible_rate",
+]
+
 
 DEPTHS = 8
-"""Parts, by depth, whose directions are held against the reference's. Of a single tensor, rounding
-may make any direction; of an eighth of all tensors it does not."""
+"""Parts, by depth, whose directions are compared with the reference's. Rounding may turn the change
+of a single tensor in any direction, but not that of an eighth of all tensors."""
 SMALLEST = 1e-300
 TIMES = 4.0
-"""The norm of a visible step, by that of the parameters: what is left of them in half precision
-does not hide it."""
+"""The norm of a visible step relative to that of the parameters: half precision does not hide
+it."""
 
 
 def visible_rate(workload: Workload, gradients: np.ndarray, rate: float) -> float:
-    """The rate at which a step of bare descent shows in every precision.
+    """The rate at which a step of plain descent is visible in every precision.
 
     `gradients` (T, 6) are the reference's changes at `rate`.
     """
@@ -51,9 +64,9 @@ def judge_changes(
     check: str,
     factor: float = 1.0,
 ) -> Iterator[CheckResult]:
-    """Findings on the changes of all tensors, by norm and by direction, and on statistics.
+    """Checks of the changes of all tensors, by norm and by direction, and of statistics.
 
-    `expected` (T, 6) are the reference's sketches, those of parameters `factor` times smaller.
+    `expected` (T, 6) are the reference's sketches; those of parameters are `factor` times smaller.
     """
     tensors = workload.tensors()
     trainable = np.array([tensor.trainable for tensor in tensors])
@@ -89,3 +102,93 @@ def judge_changes(
     if gates.statistics is not None and others.any():
         error = np.linalg.norm(gaps[others]) / max(np.linalg.norm(due[others, 0]), SMALLEST)
         yield CheckResult(check, float(error), gates.statistics, "running statistics")
+
+
+def judge_masks(
+    one: StepEvidence, other: StepEvidence, rates: Mapping[str, float]
+) -> Iterator[CheckResult]:
+    """A check of each rate, over all tensors that have it; `rates` by the name of the tensor.
+
+    Of units that are not zero anyway, a share p is dropped in each draw. One draw shows 1 - p of
+    them, both together show 1 - p^2: the quotient is 1 + p.
+    """
+    for rate in sorted(set(rates.values())):
+        names = [name for name in rates if rates[name] == rate]
+        first, second = ("".join(step.moved[name] for name in names) for step in (one, other))
+        shown = (first.count("1") + second.count("1")) / 2
+        either = sum("1" in pair for pair in zip(first, second, strict=True))
+        if not shown:
+            yield CheckResult("masks", math.inf, 0.0, f"all of {names[0]} is dropped")
+            continue
+        share = either / shown - 1
+        scatter = math.sqrt((rate**2 + rate * (1 - rate) / 2) / max(shown / (1 - rate), 1))
+        gate = MASKED_ERRORS * scatter + MASKED
+        where = f"{share:.3g} dropped before or after {names[0]} instead of {rate:g}:"
+        yield CheckResult("masks", abs(share - rate), gate, where)
+
+
+RULE_RATE = 4.0
+"""Updates are larger than parameters, so that half precision does not round them away."""
+CLIP_EPSILON = 1e-6
+
+
+def updated(
+    rule: Optimizer, weights: Arrays, decays: Mapping[str, float], gradients: Sequence[Arrays]
+) -> Iterator[dict[str, np.ndarray]]:
+    """The weights after each step; see Optimizer for the rules. All in float64."""
+    now = {name: array.astype(np.float64) for name, array in weights.items()}
+    slow = {name: np.zeros_like(array) for name, array in now.items()}
+    square = {name: np.zeros_like(array) for name, array in now.items()}
+    rate, (first, second) = rule.learning_rate, rule.betas
+    for step, given in enumerate(gradients, start=1):
+        factor = 1.0
+        if rule.clip_norm is not None:
+            norm = np.sqrt(sum(float(np.sum(array**2)) for array in given.values()))
+            factor = min(1.0, rule.clip_norm / (norm + CLIP_EPSILON))
+        for name, gradient in ((name, factor * array) for name, array in given.items()):
+            weight = now[name]
+            if rule.rule == "sgd":
+                slow[name] = rule.momentum * slow[name] + gradient + decays[name] * weight
+                now[name] = weight - rate * slow[name]
+            else:
+                slow[name] = first * slow[name] + (1 - first) * gradient
+                square[name] = second * square[name] + (1 - second) * gradient**2
+                mean, spread = slow[name] / (1 - first**step), square[name] / (1 - second**step)
+                weight = weight - rate * decays[name] * weight
+                now[name] = weight - rate * mean / (np.sqrt(spread) + rule.epsilon)
+        yield dict(now)
+
+
+def judge_rule(
+    steps: Sequence[StepEvidence],
+    workload: GivenWorkload | Updated,
+    *,
+    precision: str,
+    seed: int,
+    parameters: int = 0,
+    check: str = "rule",
+) -> CheckResult:
+    """The changes since the start after each step, on the batches in turn: `seed` is that of the
+    first batch, `parameters` that of the initial parameters.
+    """
+    weights = dict(workload.parameters(seed=parameters))
+    decay = workload.optimizer.weight_decay
+    decays = {tensor.name: decay * tensor.decay for tensor in workload.tensors()}
+    gradients = [workload.gradients(seed=seed + at) for at in range(len(steps))]
+    errors = {}
+    for at, (step, now) in enumerate(
+        zip(steps, updated(workload.optimizer, weights, decays, gradients), strict=True), start=1
+    ):
+        for name, array in now.items():
+            due = np.array(sketch(name, array, start=weights[name]))
+            found = np.array(step.parameters[name])
+            error = np.linalg.norm(found[1:] - due[1:]) / due[0]
+            errors[f"change of {name} after step {at}"] = float(error)
+    return worst(check, errors, gate_of(workload.optimizer, precision))
+
+
+def gate_of(rule: Optimizer, precision: str) -> float:
+    if precision == "fp64":
+        return EXACT
+    rounded = ROUNDED_BETA / (1 - rule.betas[1]) / 2 if rule.rule == "adamw" else 0.0
+    return RULE[precision] + rounded

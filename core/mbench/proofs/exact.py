@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from mbench.contract import wire
 from mbench.engine.outcome import CaseEnded
 from mbench.proofs import judge
+from mbench.proofs.judge import judge_shown
 from mbench.proofs.passes import collective_pass, judge_seeds, judged_phase, update_pass
 from mbench.proofs.proof_case import exact_case
 from mbench.proofs.reference import DRAWN, KEPT, PLAIN_RATE, SEEDS
-from mbench.proofs.shown import judge_shown
 from mbench.proofs.tolerances import EXACT
 from mbench.results.proof import PROVEN, SHOWN
 
@@ -38,7 +38,7 @@ def exact_pass(observer: Observer, exact: Case, notes: list[str]) -> Iterator[ju
         return
     precise = "float64" if observer.grade == PROVEN else "fp32"
     with observer.worker(exact, observer.log.with_stem(f"{observer.log.stem}-{precise}")) as worker:
-        observer.report(f"proving {observer.what} in {precise}")
+        observer.report(f"proving {observer.subject} in {precise}")
         inference = exact
         if exact.updates:
             inference = exact_case(observer.adapter, replace(exact, mode="inference"))

@@ -1,15 +1,22 @@
-"""Proves that processes that train one model together do exchange: all of them, and their mean."""
+"""Proves that processes that train one model exchange gradients, and what collectives return."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import math
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from mbench.contract import wire
+from mbench.contract.sketch import sketch, thinned
+from mbench.proofs import judge
 from mbench.proofs.judge import CheckResult, worst
 from mbench.proofs.reference import scales
 from mbench.proofs.tolerances import EXACT
+from mbench.workloads.operators.collectives import answers
+from mbench.workloads.workload import MOST_BATCHES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -18,23 +25,45 @@ if TYPE_CHECKING:
     from mbench.workloads.workload import Workload
 
     WorkerGroup = Sequence[Observation]
-    """What each rank saw of the same step."""
+    """The observation of each rank of the same step."""
+    from collections.abc import Mapping, Sequence
 
-__all__ = ["CHECK", "EXCHANGED", "MOST_PARTS", "Apart", "judge_apart", "judge_clipped",
-           "judge_together", "ways_apart"]  # fmt: skip
+    from mbench.contract.case import Case
+    from mbench.contract.wire import Observation, Seen
+    from mbench.plugins.launcher import Worker
+    from mbench.proofs.observer import Observer
+    from mbench.workloads.operators.collectives import Collective
+
+    Outputs = Mapping[str, Sequence[float]]
+    """Sketches by name."""
+
+__all__ = [
+    "CHECK",
+    "EXCHANGED",
+    "MOST_PARTS",
+    "RankBatches",
+    "exchange_pass",
+    "judge_clipped",
+    "judge_mean",
+    "judge_ranks",
+    "judge_same_changes",
+    "rank_batches",
+    "wrong_rank",
+]
+
 
 CHECK = "exchange"
 MOST_PARTS = 16
-"""Batches that ranks differ by. Where there are more ranks, some have the same one, in two ways."""
+"""Different batches of ranks. With more ranks, some share a batch, in two different ways."""
 EXCHANGED = 0.1
-"""Of all changes together in the timed precision, between the mean of what single parts make and
-what they make together. It holds one framework against itself, so only rounding is in between;
-what is not exchanged shows as 0.5 or more, a sum for a mean of two as 1."""
+"""Of all changes together in the timed precision, between the mean over single parts and the result
+of the exchange. It compares a framework with itself, so they differ only by rounding; without
+exchange the error is 0.5 or more, and 1 for the sum of two in place of the mean."""
 
 
 @dataclass(frozen=True)
-class Apart:
-    """One way in which ranks have batches of their own: `stride` in a row have the same one."""
+class RankBatches:
+    """One assignment of batches to ranks: `stride` consecutive ranks have the same one."""
 
     stride: int
     parts: int
@@ -49,18 +78,18 @@ class Apart:
         return counts / self.ranks
 
 
-def ways_apart(ranks: int) -> list[Apart]:
-    """Each rank by itself; of more ranks than parts, side by side too.
+def rank_batches(ranks: int) -> list[RankBatches]:
+    """One assignment, or two if there are more ranks than parts.
 
-    A mean over some of the ranks, a node's say, is not the mean over all in both.
+    A mean over some of the ranks, such as a node's, differs from that over all in one of them.
     """
     parts = min(ranks, MOST_PARTS)
     strides = [1] if ranks <= parts else [1, -(-ranks // parts)]
-    return [Apart(stride, parts, ranks) for stride in strides]
+    return [RankBatches(stride, parts, ranks) for stride in strides]
 
 
-def judge_together(seen: WorkerGroup, workload: Workload, *, gate: float) -> CheckResult:
-    """Whether all ranks changed their parameters alike."""
+def judge_same_changes(seen: WorkerGroup, workload: Workload, *, gate: float) -> CheckResult:
+    """Whether all ranks changed their parameters equally."""
     first = changes(seen[0], workload)
     scale = scales(first, workload)
     trained = trainable(workload)
@@ -71,15 +100,22 @@ def judge_together(seen: WorkerGroup, workload: Workload, *, gate: float) -> Che
     finding = worst(CHECK, errors, gate)
     if finding.passed:
         return finding
-    return CheckResult(CHECK, finding.error, gate, finding.where, "ranks do not train one model")
+    return CheckResult(
+        CHECK, finding.error, gate, finding.where, "ranks do not train the same model"
+    )
 
 
-def judge_apart(
-    own: WorkerGroup, single: Sequence[Observation], workload: Workload, *, way: Apart, gate: float
+def judge_mean(
+    own: WorkerGroup,
+    single: Sequence[Observation],
+    workload: Workload,
+    *,
+    way: RankBatches,
+    gate: float,
 ) -> Iterator[CheckResult]:
-    """Whether each rank's loss is that of its part, and all change by the mean of what parts make.
+    """Whether each rank's loss is that of its part, and all change by the mean over parts.
 
-    `single[p]` is what was seen where all ranks had part p.
+    `single[p]` is the observation with part p on all ranks.
     """
     losses = {}
     for rank, one in enumerate(own):
@@ -106,7 +142,7 @@ def judge_apart(
 def judge_clipped(
     clipped: WorkerGroup, bare: WorkerGroup, workload: Workload, *, rate: float, gate: float
 ) -> CheckResult:
-    """Whether the mean of gradients is what is clipped, rather than each before it."""
+    """Whether the mean of gradients is clipped, rather than each rank's before it."""
     norm = workload.optimizer.clip_norm
     assert norm is not None
     trained = trainable(workload)
@@ -114,20 +150,20 @@ def judge_clipped(
     whole = float(np.linalg.norm(due[:, 0])) / rate
     due = due * min(1.0, norm / (whole + 1e-6))
     error = float(np.linalg.norm((found - due)[:, 1:]) / np.linalg.norm(due[:, 1:]))
-    note = "" if error <= gate else "gradients are clipped before they are exchanged, or not at all"
+    note = "" if error <= gate else "gradients are clipped before the exchange, or not at all"
     return CheckResult(CHECK, error, gate, "all changes together, clipped", note)
 
 
 def hint(found: np.ndarray, due: np.ndarray, of_parts: np.ndarray) -> str:
-    """What the pattern tells; all (T, 5), the last (P, T, 5)."""
+    """A cause suggested by the pattern; all (T, 5), the last (P, T, 5)."""
     size = float(np.linalg.norm(due))
     for part, alone in enumerate(of_parts):
         if float(np.linalg.norm(found - alone)) < 1e-3 * size:
-            return f"rank 0 changes as part {part} alone makes it: nothing is exchanged"
+            return f"rank 0 changes by part {part} alone: nothing is exchanged"
     factor = float(np.vdot(found, due)) / size**2
     if float(np.linalg.norm(found - factor * due)) < 1e-3 * size:
         return f"{factor:.4g} times the mean: a sum, or a mean over other ranks"
-    return "it is the mean of some ranks, or weighs them unlike each other"
+    return "it is the mean of some ranks, or one with unequal weights"
 
 
 def changes(observation: Observation, workload: Workload) -> np.ndarray:
@@ -137,7 +173,7 @@ def changes(observation: Observation, workload: Workload) -> np.ndarray:
 
 
 def trainable(workload: Workload) -> np.ndarray:
-    """Where the trainable tensors stand."""
+    """The positions of trainable tensors."""
     return np.flatnonzero([tensor.trainable for tensor in workload.tensors()])
 
 
@@ -145,3 +181,84 @@ def loss_of(observation: Observation) -> float:
     loss = observation.steps[-1].loss
     assert loss is not None
     return loss
+
+
+def exchange_pass(
+    observer: Observer, case: Case, rate: float, *, gate: float
+) -> Iterator[judge.CheckResult]:
+    """One step of plain descent, by ranks with the same batch, then each with its own."""
+    ways = rank_batches(case.devices)
+    case = replace(case, plain_sgd=rate, parts=ways[0].parts)
+    unclipped = replace(case, clip=False)
+    observer.report(f"proving the exchange of {case.devices} processes in {case.precision}")
+    stem = f"{observer.log.stem}-together-{case.precision}"
+    with observer.worker(case, observer.log.with_stem(stem)) as worker:
+        worker.prepare(case, load=False)
+        together = seen_by_all(worker)
+        yield judge_same_changes(together, observer.workload, gate=gate)
+        if gate == EXACT:
+            yield judge.judge_trajectory(
+                together[0], observer.reference.plain, observer.workload, check=CHECK
+            )
+        clips = case.resolve().optimizer.clip_norm is not None
+        if clips:
+            clipped = seen_by_all(worker, apart=1)
+            worker.prepare(unclipped, load=False)
+        single = [seen_by_all(worker, batch=part)[0] for part in range(ways[0].parts)]
+        for way in ways:
+            own = seen_by_all(worker, apart=way.stride)
+            yield judge_same_changes(own, observer.workload, gate=gate)
+            yield from judge_mean(own, single, observer.workload, way=way, gate=gate)
+            if clips and way is ways[0]:
+                yield judge_clipped(clipped, own, observer.workload, rate=rate, gate=gate)
+
+
+def seen_by_all(worker: Worker, *, batch: int = 0, apart: int = 0) -> list[wire.Observation]:
+    """Each rank's observation of one step."""
+    message = wire.Observe(seed=0, steps=1, training=True, batch=batch, apart=apart)
+    return worker.ask_all(message, wire.Observation)
+
+
+KEPT = 32
+"""Batches whose answers are cached, of all cases: of several that alternate."""
+
+
+def judge_ranks(
+    seen: Sequence[Observation], due: Sequence[Mapping[str, np.ndarray]], *, check: str
+) -> Iterator[CheckResult]:
+    """Of each rank, by its expected results: whole numbers, exact to the last bit."""
+    for rank, (one, expected) in enumerate(zip(seen, due, strict=True)):
+        sketches = {name: sketch(name, array) for name, array in expected.items()}
+        said = wrong(one.steps[-1].outputs, sketches)
+        where = said or ", ".join(expected) or "nothing is expected"
+        yield CheckResult(check, math.inf if said else 0.0, 0.0, f"rank {rank}: {where}")
+
+
+def wrong_rank(case: Case, seen: Sequence[Seen]) -> str:
+    """What is wrong with the result of a timed step on any rank; empty if nothing is."""
+    config = cast("Collective", case.resolve().config)
+    due = timed_answers(config, case.seed * MOST_BATCHES + seen[0].batch)
+    for rank, (one, expected) in enumerate(zip(seen, due, strict=True)):
+        if said := wrong(one.outputs, expected):
+            return f"rank {rank} after {one.step} steps: {said}"
+    return ""
+
+
+@lru_cache(KEPT)
+def timed_answers(config: Collective, seed: int) -> list[dict[str, list[float]]]:
+    """By rank, for a step on the batch of that seed, as workers report timed steps."""
+    return [
+        {name: sketch(name, thinned(array)) for name, array in of_rank.items()}
+        for of_rank in answers(config, seed)
+    ]
+
+
+def wrong(found: Outputs, due: Outputs) -> str:
+    """The first result that is not exact; empty if all are. Sketches of whole numbers are exact."""
+    if set(found) != set(due):
+        had = ", ".join(sorted(found)) or "nothing"
+        return f"it has {had} instead of {', '.join(due) or 'nothing'}"
+    for name, expected in due.items():
+        if list(found[name]) != list(expected):
+            return f"{name} is not the result of the ranks' numbers"
+    return ""

@@ -1,4 +1,4 @@
-"""Holds evidence against the reference: one finding per check, with the worst or first culprit."""
+"""Judges evidence by the reference: one result per check, with its worst or first culprit."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 
 from mbench.contract.sketch import signs_of, sketch
 from mbench.proofs.reference import scales, trajectory
-from mbench.proofs.tolerances import DROPOUT, EXACT, FLOPS, TIMED
+from mbench.proofs.tolerances import DROPOUT, EXACT, FLOPS, SHOWN_TOGETHER, TIMED
 from mbench.results.proof import PROVEN, FindingRecord, ProofRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from mbench.contract.case import Case
     from mbench.contract.wire import Observation, Seen
@@ -22,9 +22,22 @@ if TYPE_CHECKING:
     from mbench.workloads.operators import Operator
     from mbench.workloads.workload import Workload
 
-__all__ = ["CHECKS", "IN_FLOAT64", "CheckResult", "Proof", "judge_along", "judge_dropout",
-           "judge_flops", "judge_losses", "judge_outputs", "judge_parameters", "judge_shapes",
-           "judge_trajectory"]  # fmt: skip
+__all__ = [
+    "CHECKS",
+    "IN_FLOAT64",
+    "CheckResult",
+    "Proof",
+    "judge_along",
+    "judge_dropout",
+    "judge_flops",
+    "judge_losses",
+    "judge_outputs",
+    "judge_parameters",
+    "judge_shapes",
+    "judge_shown",
+    "judge_trajectory",
+]
+
 
 CHECKS = {
     "parameters": "names, shapes and number of parameters are the workload's",
@@ -43,7 +56,7 @@ CHECKS = {
     "shown": "where there is no float64, outputs in fp32, for twenty sets of parameters",
 }
 IN_FLOAT64 = ("outputs", "loss", "updates", "optimizer")
-"""The checks whose errors are those of float64; the gates of others are wider by orders."""
+"""The checks in float64; the gates of others are wider by orders of magnitude."""
 
 
 @dataclass(frozen=True)
@@ -61,8 +74,8 @@ class CheckResult:
         return self.error is None or self.error <= self.gate
 
     def record(self) -> FindingRecord:
-        """Strict JSON has no infinity: an error without a size is None, and so is a check not made,
-        which passes.
+        """Strict JSON has no infinity: an infinite error is None, and so is that of a check that
+        was not made, which passes.
         """
         finite = self.error is not None and math.isfinite(self.error)
         known = {**vars(self), "error": self.error if finite else None}
@@ -79,9 +92,9 @@ class CheckResult:
 
 @dataclass(frozen=True)
 class Proof:
-    """All findings on one case; `notes` say what was proven by other means than usual.
+    """All checks of one case; `notes` say what was proven in another way than usual.
 
-    `version` is that of the framework, as its worker told it; `grade` says how much it is worth.
+    `version` is the framework's, as its worker reported it; `grade` is the strength of the proof.
     """
 
     findings: list[CheckResult]
@@ -124,7 +137,7 @@ class Proof:
 
 
 def judge_parameters(observation: Observation, workload: Workload) -> CheckResult:
-    """The tensors that the framework really has, against the workload's."""
+    """The framework's actual tensors against the workload's."""
     shapes = judge_shapes(observation.shapes, workload)
     if not shapes.passed:
         return shapes
@@ -141,7 +154,7 @@ def judge_shapes(found: Mapping[str, Sequence[int]], workload: Workload) -> Chec
             if name not in found:
                 what = "is missing"
             elif name not in expected:
-                what = "is too many"
+                what = "is unexpected"
             else:
                 what = f"has shape {found[name]} instead of {expected[name]}"
             return CheckResult("parameters", math.inf, 0.0, f"{name} {what}")
@@ -156,8 +169,8 @@ def judge_outputs(
 
 
 def judge_along(seen: Seen, case: Case) -> CheckResult:
-    """All outputs of a timed step of an operator, each along a random vector, against what these
-    are in float64, which takes no product of matrices.
+    """All outputs of a timed step of an operator, each along a random vector, against the same in
+    float64, which needs no product of matrices.
     """
     workload = cast("Operator", case.resolve())
     due = workload.answers_along(signs_of, seed=case.seed, batch=seen.batch)
@@ -190,7 +203,9 @@ def judge_sketches(
         said = f"{', '.join(agreeing)} right: the cause is in what they do not share"
     else:
         said = (
-            "so little may be an epsilon or an approximation" if errors[found.where] < 1e-2 else ""
+            "so small an error may be an epsilon or an approximation"
+            if errors[found.where] < 1e-2
+            else ""
         )
     return replace(found, note=said)
 
@@ -203,7 +218,7 @@ def judge_losses(
     check: str,
     drift: float = 0.0,
 ) -> CheckResult:
-    """Every loss against its own; the first that fails, or the one nearest to its gate.
+    """Every loss against its reference; the first that fails, or the one nearest to its gate.
 
     The gate widens by the share `drift` of the loss's change since the first step: in the timed
     precision, losses after it also carry the rounding of gradients.
@@ -231,7 +246,7 @@ def judge_trajectory(
     gaps = np.linalg.norm(found.tensors[:, 1:] - expected.tensors[:, 1:], axis=1) / scale
     errors = {f"change of {name}": float(gap) for name, gap in zip(names, gaps, strict=True)}
     if max(errors.values()) > EXACT:
-        # Errors spread; the first that is large, not merely past the gate, is where they come from.
+        # Errors spread; the first large one, not merely past the gate, is their origin.
         cause = first(check, errors, max(EXACT, 0.01 * max(errors.values())))
         return replace(cause, gate=EXACT, note=hint(found, expected, gaps, workload))
     together = {
@@ -244,7 +259,7 @@ def judge_trajectory(
 
 
 def hint(found: Trajectory, expected: Trajectory, gaps: np.ndarray, workload: Workload) -> str:
-    """What the pattern of the differences tells about their cause."""
+    """A cause suggested by the pattern of the differences."""
     tensors = workload.tensors()
     if not found.tensors[[tensor.trainable for tensor in tensors], 0].any():
         return "no trainable tensor changed: the step skips its update"
@@ -287,7 +302,7 @@ def along_parameters(
 
 def judge_flops(counted: float | None, workload: Workload) -> CheckResult:
     if counted is None:
-        return CheckResult("flops", None, FLOPS, note="the framework counted none")
+        return CheckResult("flops", None, FLOPS, note="the framework does not count them")
     if not workload.forward_flops():
         return CheckResult("flops", None, FLOPS, note="there are no matrix products to count")
     error = abs(counted - workload.forward_flops()) / workload.forward_flops()
@@ -311,7 +326,7 @@ def distance(sketch: np.ndarray, other: np.ndarray) -> float:
 
 
 def relative(gap: float, sketch: np.ndarray) -> float:
-    """To the norm of what is due, which may be 0: a ReLU's where all is below it."""
+    """Relative to the expected norm, which may be 0, as after a ReLU of negative inputs."""
     return gap / float(sketch[0]) if sketch[0] else math.inf if gap else 0.0
 
 
@@ -321,8 +336,31 @@ def worst(check: str, errors: Mapping[str, float], gate: float) -> CheckResult:
 
 
 def first(check: str, errors: Mapping[str, float], gate: float, *, note: str = "") -> CheckResult:
-    """The first that fails, since errors spread from there; the worst if none does."""
+    """The first that fails, since errors spread from it; the worst if none does."""
     for where, error in errors.items():
         if not error <= gate:
             return CheckResult(check, error, gate, where, note)
     return worst(check, errors, gate)
+
+
+def judge_shown(
+    seen: Sequence[Observation], expected: Mapping[int, Mapping[str, np.ndarray]]
+) -> Iterator[CheckResult]:
+    """Outputs of each set of parameters against float64, and of all sets together, where random
+    errors average out, including those of sketches, but systematic ones do not.
+    """
+    found = []
+    for seed, observation in zip(expected, seen, strict=True):
+        finding = judge_outputs(observation, expected[seed], gate=TIMED["fp32"], check="shown")
+        found.append(replace(finding, where=f"{finding.where} of set {seed + 1}"))
+    worst = max(found, key=lambda finding: finding.error or 0.0)
+    yield worst
+    if worst.passed:
+        for name in next(iter(expected.values())):
+            errors = [
+                distance(np.array(observation.steps[0].outputs[name]), outputs[name])
+                / outputs[name][0]
+                for outputs, observation in zip(expected.values(), seen, strict=True)
+            ]
+            error = float(np.sqrt(np.mean(np.square(errors))))
+            yield CheckResult("shown", error, SHOWN_TOGETHER, f"output {name} of all sets together")

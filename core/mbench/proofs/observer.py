@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from contextlib import closing, contextmanager
+import threading
+from concurrent.futures import wait
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import count
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from mbench.contract import wire
 from mbench.contract.axes import key
+from mbench.engine.jobs import look, thread_pool
 from mbench.engine.launch import launch
 from mbench.engine.outcome import CaseEnded
 from mbench.proofs.changes import visible_rate
@@ -25,18 +29,19 @@ from mbench.proofs.reference import (
 from mbench.results.proof import PROVEN, SHOWN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Hashable, Iterator, Sequence
     from pathlib import Path
 
-    from mbench.contract.adapter import Adapter
+    from mbench.contract.adapter import Adapter, FrameworkInfo
     from mbench.contract.case import Case
     from mbench.environments.environment import Environment
     from mbench.plugins.launcher import Launcher, Worker
     from mbench.proofs.judge import CheckResult
-    from mbench.proofs.worker_pool import Idle
     from mbench.workloads.workload import Workload
 
-__all__ = ["Observer", "ProofRequest", "Proving"]
+    Launched: TypeAlias = tuple[Worker, FrameworkInfo]
+
+__all__ = ["Observer", "ProofRequest", "Proving", "WorkerPool"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -59,7 +64,7 @@ class Proving(NamedTuple):
 
 
 class Observer:
-    """Lets workers run one case in float64 and as it is timed. It judges nothing."""
+    """Has workers run one case in float64 and as it is timed, without judging the results."""
 
     def __init__(
         self,
@@ -67,7 +72,7 @@ class Observer:
         *,
         launcher: Launcher,
         timeout: float,
-        idle: Idle,
+        pool: WorkerPool,
         hear: Callable[[Proving | CheckResult], None],
     ) -> None:
         """`hear` is called from threads."""
@@ -78,10 +83,10 @@ class Observer:
         self.log = request.log
         self.timeout = timeout
         self.launcher = launcher
-        self.idle = idle
+        self.pool = pool
         self.hear = hear
         self.memory_limit_bytes: int | None = None
-        """Of the device that it proves on, what one of its workers may hold."""
+        """The limit of one of its workers on a device."""
         self.version = ""
         self.notes: list[str] = []
         if not request.case.clip and self.workload.optimizer.clip_norm is not None:
@@ -97,34 +102,36 @@ class Observer:
             )
 
     def demand_outputs(self) -> None:
-        """Raise CaseEnded where outputs in fp32 cannot stand for a proof in float64."""
-        lack = f"{self.adapter.title} has no float64 for {self.workload.name} here"
+        """Raise CaseEnded if outputs in fp32 cannot replace a proof in float64."""
+        limitation = f"{self.adapter.title} has no float64 for {self.workload.name} here"
         if self.workload.updates_only:
-            raise CaseEnded("unsupported", f"{lack}, in which updates are proven")
+            raise CaseEnded("unsupported", f"{limitation}, in which updates are proven")
         if len(self.known.outputs) < len(DRAWN):
-            mend = f"python -m mbench.proofs.regenerate FRAMEWORK {self.workload.name}"
-            reason = f"{lack}, and its fingerprint has too few outputs to do without: {mend}"
+            hint = f"python -m mbench.proofs.regenerate FRAMEWORK {self.workload.name}"
+            reason = (
+                f"{limitation}, and its reference has too few outputs to prove it otherwise: {hint}"
+            )
             raise CaseEnded("unsupported", reason)
         if self.timed.phase:
-            raise CaseEnded("unsupported", f"{lack}, in which gradients are proven")
-        self.notes.append(lack)
+            raise CaseEnded("unsupported", f"{limitation}, in which gradients are proven")
+        self.notes.append(limitation)
         if self.timed.updates:
             self.notes.append(f"updates are compared in {self.timed.precision} alone")
 
     @property
     def reference(self) -> Reference:
-        """Of a model that is trained, which is told by a fingerprint."""
+        """Of a model in training."""
         assert isinstance(self.known, Reference)
         return self.known
 
     @cached_property
     def visible(self) -> float:
-        """The rate at which a step of bare descent shows in every precision."""
+        """The rate at which a step of plain descent is visible in every precision."""
         return visible_rate(self.workload, self.reference.plain.tensors, PLAIN_RATE)
 
     @property
-    def what(self) -> str:
-        """Of several operators, or phases, the one."""
+    def subject(self) -> str:
+        """What is proven, for progress."""
         if self.timed.phase:
             return f"what is {self.timed.phase}"
         return self.workload.name if isinstance(self.known, Computed) else "outputs"
@@ -134,7 +141,7 @@ class Observer:
 
     @contextmanager
     def worker(self, case: Case, log: Path) -> Iterator[Worker]:
-        """A new one for a model, which may be large; for an operator one that others leave."""
+        """A new one for a model, which may be large; for operators they are reused."""
         start = partial(
             launch, self.adapter, self.environment, case, log=log, timeout=self.timeout,
             memory_limit_bytes=self.memory_limit_bytes, launcher=self.launcher,
@@ -142,7 +149,7 @@ class Observer:
         if isinstance(self.known, Computed):
             alike = key(case, less={"model", "mode", "sizes", "batch_size"})
             of_whom = (self.adapter.name, str(self.environment.python), *alike)
-            with self.idle.worker(of_whom, start) as (worker, info):
+            with self.pool.worker(of_whom, start) as (worker, info):
                 self.version = info.version
                 yield worker
             return
@@ -177,3 +184,51 @@ class Observer:
             )
             for seed in seeds
         ]
+
+
+MOST = 64
+"""Most workers of a pool."""
+LOOK_SECONDS = 0.2
+
+
+class WorkerPool:
+    """Reuses workers between proofs: for small models start-up dominates.
+
+    A worker ends with the thread that started it. These outlive the threads of proofs, so they have
+    threads of their own.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._idle: dict[Hashable, list[Launched]] = {}
+        self._stack = ExitStack()
+        self._jobs = self._stack.enter_context(thread_pool(MOST))
+        self._numbers = count()
+
+    @contextmanager
+    def worker(self, key: Hashable, launch: Callable[[], Launched]) -> Iterator[Launched]:
+        """An idle one, or a new one; after a failed proof it is not reused."""
+        with self._lock:
+            waiting = self._idle.get(key)
+            launched = waiting.pop() if waiting else None
+        if launched is None:
+            starting = self._jobs.once(f"{next(self._numbers)}", launch)
+            while wait([starting], LOOK_SECONDS).not_done:
+                look()
+            launched = starting.result()
+        try:
+            yield launched
+        except BaseException:
+            launched[0].kill()
+            raise
+        with self._lock:
+            self._idle.setdefault(key, []).append(launched)
+
+    def close(self) -> None:
+        """End all idle workers."""
+        with self._lock:
+            for waiting in self._idle.values():
+                for worker, _ in waiting:
+                    worker.close()
+            self._idle.clear()
+        self._stack.close()

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, cast
 
 from mbench.contract import wire
 from mbench.proofs import judge
-from mbench.proofs.collectives import judge_ranks
+from mbench.proofs.changes import judge_rule
+from mbench.proofs.exchange import judge_ranks
 from mbench.proofs.phases import judge_phase
 from mbench.proofs.reference import SEEDS, batch_of
-from mbench.proofs.rule import judge_rule
 from mbench.workloads.operators.collectives import answers
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def judged_phase(
 
 def collective_pass(observer: Observer, case: Case, *, check: str) -> Iterator[judge.CheckResult]:
     """What every rank gets, of two batches in turn: a kept answer is that of the other."""
-    observer.report(f"proving {observer.what} by {case.devices} processes in {case.precision}")
+    observer.report(f"proving {observer.subject} by {case.devices} processes in {case.precision}")
     config = cast("Collective", case.resolve().config)
     with observer.worker(
         case, observer.log.with_stem(f"{observer.log.stem}-{case.precision}")
@@ -63,7 +63,7 @@ def collective_pass(observer: Observer, case: Case, *, check: str) -> Iterator[j
 
 def update_pass(observer: Observer, case: Case, *, check: str) -> Iterator[judge.CheckResult]:
     """Steps by given gradients, in turn, of two sets of parameters."""
-    observer.report(f"proving {observer.what} in {case.precision} under {case.compiler}")
+    observer.report(f"proving {observer.subject} in {case.precision} under {case.compiler}")
     workload = cast("Updated", case.resolve())
     with observer.worker(
         case, observer.log.with_stem(f"{observer.log.stem}-{case.precision}")

@@ -11,10 +11,9 @@ import numpy as np
 from mbench.contract.axes import BACKWARD
 from mbench.contract.sketch import sketch
 from mbench.contract.wire import StepEvidence
-from mbench.proofs.changes import judge_changes
+from mbench.proofs.changes import CLIP_EPSILON, judge_changes
 from mbench.proofs.judge import CheckResult, distance, first, relative, worst
 from mbench.proofs.reference import PLAIN_RATE, scales
-from mbench.proofs.rule import CLIP_EPSILON
 from mbench.proofs.tolerances import EXACT
 
 if TYPE_CHECKING:

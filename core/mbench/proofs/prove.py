@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from mbench.contract.reading import Malformed
 from mbench.engine import local
-from mbench.engine.jobs import together
+from mbench.engine.jobs import thread_pool
 from mbench.engine.memory import device_memory_of, worker_limit_bytes
 from mbench.engine.outcome import CaseEnded
 from mbench.errors import MbenchError
 from mbench.machine.system import hardware_threads
 from mbench.proofs import cache
-from mbench.proofs.observer import ProofRequest, Proving
+from mbench.proofs.observer import ProofRequest, Proving, WorkerPool
 from mbench.proofs.prover import Prover
-from mbench.proofs.worker_pool import Idle
 from mbench.results.proof import ProofRecord
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ class Verifier:
         self.fresh = fresh
         self.quick = quick
         self._stack = ExitStack()
-        self._idle = self._stack.enter_context(closing(Idle()))
+        self._pool = self._stack.enter_context(closing(WorkerPool()))
 
     def __enter__(self) -> Verifier:
         return self
@@ -91,8 +90,8 @@ class Verifier:
                 prover.memory_limit_bytes = memory.limit_bytes(None, workers=workers)
         with ExitStack() as stack:
             self._stack.callback(stack.close)  # where the iteration is left early
-            collecting = stack.enter_context(together(1))
-            jobs = stack.enter_context(together(workers))
+            collecting = stack.enter_context(thread_pool(1))
+            jobs = stack.enter_context(thread_pool(workers))
             for prover in provers.values():
                 prover.begin(jobs)
             results = ((r, known[r] if r in known else made(provers[r], jobs)) for r in requests)
@@ -108,7 +107,7 @@ class Verifier:
             timeout=self.timeout,
             fresh=self.fresh,
             quick=self.quick,
-            idle=self._idle,
+            pool=self._pool,
             hear=lambda what: news.put((request, what)),
         )
 

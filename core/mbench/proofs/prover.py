@@ -1,4 +1,4 @@
-"""The proof of one case in the making: its passes as jobs, and what is kept of them."""
+"""Makes the proof of one case: its passes are jobs, and their results are stored."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 from mbench.engine.outcome import CaseEnded
 from mbench.proofs import cache, judge
 from mbench.proofs.exact import exact_pass
-from mbench.proofs.exchange import EXCHANGED
+from mbench.proofs.exchange import EXCHANGED, exchange_pass
 from mbench.proofs.observer import Observer
 from mbench.proofs.proof_case import in_float64
 from mbench.proofs.reference import PLAIN_RATE
 from mbench.proofs.timed import timed_pass
-from mbench.proofs.together import exchange_pass
 from mbench.proofs.tolerances import EXACT
 from mbench.results.proof import PROVEN, SHOWN
 
@@ -23,19 +22,18 @@ if TYPE_CHECKING:
     from mbench.contract.case import Case
     from mbench.engine.jobs import Jobs
     from mbench.plugins.launcher import Launcher
-    from mbench.proofs.observer import ProofRequest, Proving
-    from mbench.proofs.worker_pool import Idle
+    from mbench.proofs.observer import ProofRequest, Proving, WorkerPool
 
 __all__ = ["Prover"]
 
 FRAMEWORK_BYTES = 1.5 * 2**30
-"""A framework in float64 beside its model."""
+"""A framework in float64 in addition to its model."""
 TIMES_PARAMETERS = 8
-"""In float64: weights, gradients and moments, and a copy of each on its way."""
+"""In float64: weights, gradients and moments, and a copy of each in transit."""
 
 
 class Prover(Observer):
-    """One case's proof in the making: a job in float64 and a job as it is timed."""
+    """One case's proof: a job in float64 and a job as it is timed."""
 
     def __init__(
         self,
@@ -45,10 +43,10 @@ class Prover(Observer):
         timeout: float,
         fresh: bool,
         quick: bool,
-        idle: Idle,
+        pool: WorkerPool,
         hear: Callable[[Proving | judge.CheckResult], None],
     ) -> None:
-        super().__init__(request, launcher=launcher, timeout=timeout, idle=idle, hear=hear)
+        super().__init__(request, launcher=launcher, timeout=timeout, pool=pool, hear=hear)
         self.fresh = fresh
         self.quick = quick
         self.scaled: Case | None = None
@@ -58,7 +56,7 @@ class Prover(Observer):
             self.name += f"-{request.case.scale}-{getattr(self.launcher, 'name', 'local')}"
         self.timed_name = f"{self.name} as it is timed"
         self.exact_name = cache.key(self.adapter, self.environment, self.exact)
-        if self.grade == SHOWN:  # of which fp32 as it is timed is a part, not the same
+        if self.grade == SHOWN:  # fp32 as it is timed is only a part of it
             self.exact_name += "-shown"
         if self.workload.exchanges:
             self.exact_name += f"-{getattr(self.launcher, 'name', 'local')}"
@@ -66,14 +64,14 @@ class Prover(Observer):
 
     @property
     def needed_bytes(self) -> float:
-        """What one of its jobs is likely to hold at most on a machine: an exchange has several
-        processes there.
+        """An estimate of the most memory of one of its jobs on a machine, where an exchange has
+        several processes.
         """
         each = FRAMEWORK_BYTES + TIMES_PARAMETERS * 8 * self.workload.parameter_count()
         return each * (self.scaled or self.timed).places.devices_per_node
 
     def begin(self, jobs: Jobs) -> None:
-        """Let everything be made that does not depend on a result."""
+        """Start all jobs that do not depend on a result."""
         jobs.once(self.exact_name, self.exact_proof)
         if not self.quick:
             jobs.once(self.timed_name, self.timed_findings)
@@ -81,10 +79,10 @@ class Prover(Observer):
                 jobs.once(self.exchange_name, self.exchange_findings)
 
     def proof(self, jobs: Jobs) -> judge.Proof:
-        """Both parts; raises CaseEnded where a worker falls short."""
+        """Both parts; raises CaseEnded if a worker fails."""
         exact = jobs.once(self.exact_name, self.exact_proof).result()
         findings = list(exact.findings)
-        # Nothing else can be told of another model.
+        # Nothing else can be checked of another model.
         if findings[0].passed and not (self.quick and exact.failures()):
             findings += jobs.once(self.timed_name, self.timed_findings).result()
             if self.scaled:
@@ -92,8 +90,8 @@ class Prover(Observer):
         return replace(exact, findings=findings, notes=[*exact.notes, *self.notes])
 
     def exact_proof(self) -> judge.Proof:
-        """The part in float64, or that which stands for it. Every precision under one compiler
-        shares it, so it is kept too.
+        """The part in float64, or its replacement. All precisions under one compiler share it, so
+        it is stored, too.
         """
         remembered = None if self.fresh else cache.recall(self.exact_name)
         if remembered is not None:
@@ -105,7 +103,7 @@ class Prover(Observer):
         return proof
 
     def timed_findings(self) -> list[judge.CheckResult]:
-        """The part in the timed precision and compiler; nothing where float64 is what is timed."""
+        """The part in the timed precision and compiler; empty if float64 is timed."""
         exact = self.timed == self.exact and self.grade == PROVEN
         return [] if exact else list(self.heard(timed_pass(self)))
 
@@ -114,7 +112,7 @@ class Prover(Observer):
         return f"{self.name} together"
 
     def exchange_findings(self) -> list[judge.CheckResult]:
-        """Of several processes, in float64 and as they are timed."""
+        """The exchange of several processes, in float64 and as they are timed."""
         assert self.scaled is not None
         exact = in_float64(self.adapter, self.scaled)
         if not (support := self.adapter.supports(exact)).supported:

@@ -6,11 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from mbench.proofs import judge
-from mbench.proofs.changes import judge_changes
-from mbench.proofs.masks import judge_masks
+from mbench.proofs.changes import RULE_RATE, judge_changes, judge_masks, judge_rule
 from mbench.proofs.passes import collective_pass, judge_seeds, judged_phase, update_pass
 from mbench.proofs.reference import PLAIN_RATE, SEEDS, Computed
-from mbench.proofs.rule import RULE_RATE, judge_rule
 from mbench.proofs.tolerances import CHANGES, DRIFT, TIMED
 
 if TYPE_CHECKING:
@@ -33,7 +31,7 @@ def timed_pass(observer: Observer) -> Iterator[judge.CheckResult]:
         yield from update_pass(observer, observer.timed, check="rule")
         return
     case, gate = observer.timed, TIMED[observer.timed.precision]
-    what = f"{observer.what} in " if isinstance(observer.known, Computed) else ""
+    what = f"{observer.subject} in " if isinstance(observer.known, Computed) else ""
     observer.report(f"proving {what}{case.precision} under {case.compiler}")
     with observer.worker(case, observer.log) as worker:
         if case.phase:

@@ -20,10 +20,10 @@ from megengine import module as M
 
 from mbench.contract import wire
 from mbench.contract.case import Case
+from mbench.proofs.changes import RULE_RATE, judge_rule
 from mbench.proofs.judge import judge_dropout
 from mbench.proofs.proof_case import proof_case
 from mbench.proofs.reference import STEPS
-from mbench.proofs.rule import RULE_RATE, judge_rule
 from mbench.proofs.tolerances import TIMED
 from mbench.worker.session import Session
 

@@ -21,9 +21,9 @@ from mindspore import Parameter, ops
 
 from mbench.contract import wire
 from mbench.contract.case import Case
+from mbench.proofs.changes import RULE_RATE, judge_rule
 from mbench.proofs.proof_case import proof_case
 from mbench.proofs.reference import STEPS
-from mbench.proofs.rule import RULE_RATE, judge_rule
 from mbench.worker.session import Session
 
 QUICK = [("resnet50", "inference"), ("resnet50", "timed"), ("small-bert", "inference")]

@@ -42,7 +42,7 @@ def test_a_lie_is_told_by_rank_and_name(lie, where):
     assert code == 1
     failed = [one for one in proof["proof"]["findings"] if not one["passed"]]
     assert failed[0]["where"].startswith(where)
-    assert "is not what the ranks' numbers make" in failed[0]["where"]
+    assert "is not the result of the ranks' numbers" in failed[0]["where"]
     ranks = {one["where"].partition(":")[0] for one in failed}
     assert ranks == ({"rank 0"} if lie == "partial" else {"rank 0", "rank 1"})
 
@@ -52,7 +52,7 @@ def test_a_rank_that_keeps_what_it_should_send_is_told():
     code, (proof,) = verify("flaky", *models, "--scale", "1x2", fault="alone")
     assert code == 1
     failed = [one["where"] for one in proof["proof"]["findings"] if not one["passed"]]
-    assert failed[0] == "rank 0: output.0 is not what the ranks' numbers make"
+    assert failed[0] == "rank 0: output.0 is not the result of the ranks' numbers"
     assert any(where.startswith("rank 1: ") for where in failed)
 
 
@@ -78,7 +78,7 @@ def test_what_is_kept_while_it_is_timed_ends_the_case():
     _, cases = documents(result)
     assert cases["tiny"]["outcome"] == "ok"
     assert cases["flaky"]["outcome"] == "failed"
-    assert "output.0 is not what the ranks' numbers make" in cases["flaky"]["reason"]
+    assert "output.0 is not the result of the ranks' numbers" in cases["flaky"]["reason"]
 
 
 @pytest.mark.parametrize(

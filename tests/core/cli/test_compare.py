@@ -147,7 +147,7 @@ def test_one_process_pair_gives_no_interval_and_no_winner(surroundings):
         ("frozen", "updates: change of bias"),
         ("no-decay", "optimizer: change of weight"),
         ("unscaled", "common factor 8"),
-        ("extra", "surplus is too many"),
+        ("extra", "surplus is unexpected"),
     ],
 )
 def test_unequal_work_is_not_compared(surroundings, lie, culprit):

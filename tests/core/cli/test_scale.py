@@ -50,7 +50,7 @@ def test_a_step_that_leads_each_block_is_no_lie_about_time(surroundings):
 
 @pytest.mark.parametrize(
     ("fault", "said"),
-    [("apart", "ranks do not train one model"), ("summed", "off by"), ("led", "off by"),
+    [("apart", "ranks do not train the same model"), ("summed", "off by"), ("led", "off by"),
      ("halved", "it is the mean of some ranks")],
 )  # fmt: skip
 def test_lies_about_the_exchange_are_told(surroundings, fault, said):

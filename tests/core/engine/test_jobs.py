@@ -9,12 +9,12 @@ import pytest
 from workers import PATIENCE, prepared
 
 from mbench.contract import wire
-from mbench.engine.jobs import look, together
+from mbench.engine.jobs import look, thread_pool
 
 
 def test_jobs_of_one_name_are_one():
     done = []
-    with together(2) as jobs:
+    with thread_pool(2) as jobs:
         first = jobs.once("a", lambda: done.append("first") or len(done))
         again = jobs.once("a", lambda: done.append("again"))
         other = jobs.once("b", lambda: "other")
@@ -25,14 +25,14 @@ def test_jobs_of_one_name_are_one():
 
 def test_so_many_run_at_once():
     met = threading.Barrier(2, timeout=PATIENCE)
-    with together(2) as jobs:
+    with thread_pool(2) as jobs:
         both = [jobs.once(name, met.wait) for name in "ab"]
         assert sorted(one.result() for one in both) == [0, 1]
 
 
 def test_the_first_ones_are_first():
     order = []
-    with together(1) as jobs:
+    with thread_pool(1) as jobs:
         for name in "abc":
             last = jobs.once(name, lambda name=name: order.append(name))
         last.result()
@@ -40,7 +40,7 @@ def test_the_first_ones_are_first():
 
 
 def test_what_a_job_raises_is_raised_by_its_result():
-    with together(1) as jobs, pytest.raises(ZeroDivisionError):
+    with thread_pool(1) as jobs, pytest.raises(ZeroDivisionError):
         jobs.once("a", lambda: 1 / 0).result()
 
 
@@ -53,7 +53,7 @@ def test_a_block_that_is_interrupted_ends_its_jobs():
             look()
             time.sleep(0.01)
 
-    with pytest.raises(KeyboardInterrupt), together(1) as jobs:  # noqa: PT012
+    with pytest.raises(KeyboardInterrupt), thread_pool(1) as jobs:  # noqa: PT012
         running, waiting = jobs.once("a", endless), jobs.once("b", endless)
         began.wait(PATIENCE)
         raise KeyboardInterrupt
@@ -62,7 +62,7 @@ def test_a_block_that_is_interrupted_ends_its_jobs():
 
 
 def test_only_jobs_are_interrupted():
-    with together(1):
+    with thread_pool(1):
         pass
     look()
 
@@ -80,7 +80,7 @@ def test_a_worker_that_a_job_waits_for_ends_with_it(start):
         finally:
             worker.close()
 
-    with pytest.raises(KeyboardInterrupt), together(1) as jobs:  # noqa: PT012
+    with pytest.raises(KeyboardInterrupt), thread_pool(1) as jobs:  # noqa: PT012
         running = jobs.once("a", measured)
         assert began.wait(PATIENCE)
         raise KeyboardInterrupt

@@ -12,10 +12,10 @@ from mbench.contract.sketch import sketch
 from mbench.contract.wire import Observation, StepEvidence
 from mbench.proofs.exchange import (
     MOST_PARTS,
-    judge_apart,
     judge_clipped,
-    judge_together,
-    ways_apart,
+    judge_mean,
+    judge_same_changes,
+    rank_batches,
 )
 from mbench.proofs.tolerances import EXACT
 from mbench.workloads import generator
@@ -55,12 +55,12 @@ def findings(workload, made, ranks, own):
     """Of each way, where `own(rank, way)` is what a rank changes."""
     _, seen, mean = made
     found = []
-    for way in ways_apart(ranks):
+    for way in rank_batches(ranks):
         parts = range(way.parts)
         single = [seen(mean([part == one for part in parts]), 2.0 + one) for one in parts]
         all_of = [seen(own(rank, way), 2.0 + way.part(rank)) for rank in range(ranks)]
-        found.append(judge_together(all_of, workload, gate=EXACT))
-        found += judge_apart(all_of, single, workload, way=way, gate=EXACT)
+        found.append(judge_same_changes(all_of, workload, gate=EXACT))
+        found += judge_mean(all_of, single, workload, way=way, gate=EXACT)
     return found
 
 
@@ -80,7 +80,7 @@ def test_the_mean_of_all_is_told_from_that_of_some(workload, made, ranks):
 
 
 def test_more_ranks_than_parts_are_told_apart_in_two_ways():
-    first, second = ways_apart(64)
+    first, second = rank_batches(64)
     assert (first.parts, first.stride, second.stride) == (MOST_PARTS, 1, 4)
     node = range(16)  # whose members have all parts in the first way
     assert {first.part(rank) for rank in node} == set(range(16))
@@ -96,9 +96,9 @@ def test_what_is_not_exchanged_is_said_to_be(workload, made):
 
     together, losses, changed = findings(workload, made, 2, alone)
     assert not together.passed
-    assert together.note == "ranks do not train one model"
+    assert together.note == "ranks do not train the same model"
     assert losses.passed
-    assert changed.note == "rank 0 changes as part 0 alone makes it: nothing is exchanged"
+    assert changed.note == "rank 0 changes by part 0 alone: nothing is exchanged"
 
 
 def test_a_sum_is_no_mean(workload, made):
@@ -111,15 +111,15 @@ def test_a_sum_is_no_mean(workload, made):
 def test_weights_that_are_not_alike(workload, made):
     *_, changed = findings(workload, made, 2, lambda *_: made[2]([0.4, 0.6]))
     assert not changed.passed
-    assert "weighs them unlike each other" in changed.note
+    assert "one with unequal weights" in changed.note
 
 
 def test_ranks_that_all_have_one_batch(workload, made):
     _, seen, mean = made
-    (way,) = ways_apart(2)
+    (way,) = rank_batches(2)
     single = [seen(mean([1, 0]), 2.0), seen(mean([0, 1]), 3.0)]
     own = [seen(mean([1, 0]), 2.0)] * 2
-    losses, changed = judge_apart(own, single, workload, way=way, gate=EXACT)
+    losses, changed = judge_mean(own, single, workload, way=way, gate=EXACT)
     assert not losses.passed
     assert losses.where == "loss of rank 1"
     assert not changed.passed
@@ -143,4 +143,4 @@ def test_gradients_are_clipped_once_they_are_exchanged(workload, made):
     before = [seen(mean([0.5 * factor for factor in factors]), 2.0)]
     found = judge_clipped(before, bare, clipping, rate=RATE, gate=EXACT)
     assert not found.passed
-    assert "clipped before they are exchanged" in found.note
+    assert "clipped before the exchange" in found.note

@@ -44,7 +44,7 @@ def test_parameters_that_are_right(workload, changes, observed):
     ("shapes", "said"),
     [
         ({"one.bias": None}, "parameters: one.bias is missing"),
-        ({"three": [2]}, "parameters: three is too many"),
+        ({"three": [2]}, "parameters: three is unexpected"),
         ({"one.weight": [8, 16]}, "parameters: one.weight has shape [8, 16] instead of [16, 8]"),
     ],
 )
@@ -93,7 +93,7 @@ def test_outputs_by_their_gate(changes, observed, off, passed):
     [
         (1.0, 1.5, "logits right: the cause is in what they do not share"),
         (1.5, 1.0, "next right: the cause is in what they do not share"),
-        (1.001, 1.001, "so little may be an epsilon or an approximation"),
+        (1.001, 1.001, "so small an error may be an epsilon or an approximation"),
         (1.5, 1.5, ""),
     ],
 )

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from mbench.contract.wire import StepEvidence
-from mbench.proofs.masks import judge_masks
+from mbench.proofs.changes import judge_masks
 
 
 def draws(share, *, units=4000, dead=0.0, seed=0):
@@ -38,7 +38,7 @@ def test_the_right_rate_passes(rate, dead):
 def test_another_rate_is_told(share, rate, dead):
     (finding,) = judge_masks(*draws(share, dead=dead), {"fc": rate})
     assert not finding.passed
-    assert f"where {rate:g} is due" in str(finding)
+    assert f"instead of {rate:g}" in str(finding)
 
 
 def test_masks_that_are_kept_are_told():
@@ -59,4 +59,4 @@ def test_rates_are_counted_apart():
 def test_nothing_left_is_told():
     one, other = draws(1.0)
     (finding,) = judge_masks(one, other, {"fc": 0.5})
-    assert str(finding) == "masks: nothing is left of fc"
+    assert str(finding) == "masks: all of fc is dropped"

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from mbench.machine import system
-from mbench.proofs.proof_status import Standing, standings
+from mbench.proofs.cache import ProofStatus, proof_statuses
 
 VERIFY = [
     sys.executable,
@@ -33,19 +33,19 @@ def verified():
 
 def test_a_proof_shows_in_its_own_framework_only(plugins, verified):
     models = ["tiny-model", "resnet18"]
-    before = standings(plugins, models)
-    assert before["tiny-model", "tiny"] == Standing("not proven yet")
-    assert before["resnet18", "tiny"] == Standing(
+    before = proof_statuses(plugins, models)
+    assert before["tiny-model", "tiny"] == ProofStatus("not proven yet")
+    assert before["resnet18", "tiny"] == ProofStatus(
         "unsupported", "not provided: Tiny's adapter has no resnet model"
     )
     verified()
-    after = standings(plugins, models)
-    assert after["tiny-model", "tiny"] == Standing("proven")
-    assert after["tiny-model", "flaky"] == Standing("not proven yet")
+    after = proof_statuses(plugins, models)
+    assert after["tiny-model", "tiny"] == ProofStatus("proven")
+    assert after["tiny-model", "flaky"] == ProofStatus("not proven yet")
     assert set(after) == {(model, name) for model in models for name in ("tiny", "flaky")}
 
 
 def test_a_proof_of_another_kind_is_none(plugins, verified):
     verified("--mode", "inference")
     verified("--threads", str(system.usable_cores() + 1))
-    assert standings(plugins, ["tiny-model"])["tiny-model", "tiny"].word == "not proven yet"
+    assert proof_statuses(plugins, ["tiny-model"])["tiny-model", "tiny"].word == "not proven yet"

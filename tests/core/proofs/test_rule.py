@@ -9,7 +9,7 @@ import pytest
 
 from mbench.contract.sketch import sketch
 from mbench.contract.wire import StepEvidence
-from mbench.proofs.rule import RULE_RATE, judge_rule, updated
+from mbench.proofs.changes import RULE_RATE, judge_rule, updated
 from mbench.workloads.bert import BERT_BASE
 from mbench.workloads.given import GIVEN
 from mbench.workloads.images import RECIPE

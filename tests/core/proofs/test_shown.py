@@ -12,9 +12,9 @@ from mbench_tiny import Flaky, Tiny
 from mbench.contract.wire import Observation, StepEvidence
 from mbench.engine.outcome import CaseEnded
 from mbench.environments.locate import find
+from mbench.proofs.judge import judge_shown
 from mbench.proofs.prove import prove
 from mbench.proofs.reference import SEEDS, load
-from mbench.proofs.shown import judge_shown
 from mbench.results.proof import PROVEN, SHOWN
 from mbench.sdk.plugin import Lack
 from mbench.spec.framework import parse

@@ -17,7 +17,7 @@ GOOD = [
     CheckResult("parameters", 0.0, 0.0, "all names and shapes"),
     CheckResult("outputs", 2e-15, 1e-9, "output logits"),
     CheckResult("outputs", 3e-15, 1e-9, "output logits"),
-    CheckResult("flops", None, 0.05, note="the framework counted none"),
+    CheckResult("flops", None, 0.05, note="the framework does not count them"),
     CheckResult("timed", 4e-7, 1e-5, "loss of step 2"),
     CheckResult("gradients", 6e-3, 0.3, "direction of the changes from a to b"),
 ]

@@ -49,7 +49,7 @@ def test_a_good_adapter_passes():
         ("frozen", "proven", "test_the_smallest_model_is_proven",
          "1 of them did not change at all"),
         ("extra", "are_the_workloads", "test_parameters_are_the_workloads",
-         "surplus is too many"),
+         "surplus is unexpected"),
         ("kept", "inference_repeats", "test_inference_repeats_itself_and_follows_the_parameters",
          "logits is kept"),
         ("raise@1", "starts_over", "test_loading_starts_over",

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from cases import make_case
 
-from mbench.proofs.rule import updated
+from mbench.proofs.changes import updated
 from mbench.workloads.operators import OPERATORS
 from mbench.workloads.operators.updates import UPDATES, gradient_of
 

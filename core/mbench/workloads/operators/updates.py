@@ -122,7 +122,7 @@ class Updated(Operator):
         return {name: batch[gradient_of(name)].astype(float) for name in names}
 
     def answers(self, *, seed: int, batch: int) -> dict[str, np.ndarray]:
-        """They are those of the rule, see proofs/rule.py."""
+        """They are those of the rule, see proofs/changes.py."""
         raise NotImplementedError("what only updates puts nothing out")
 
     def moved_bytes(self, mode: str, *, number_bytes: int = FLOAT_BYTES) -> int | None:
