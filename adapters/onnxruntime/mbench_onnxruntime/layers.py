@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
-from mbench.sdk.networks import net as networks
+from mbench.sdk.networks.graph import Graph
 from mbench.sdk.regions import shares
-from mbench.sdk.tensors import Native
 from mbench.workloads.images import windows
 
 if TYPE_CHECKING:
@@ -36,24 +35,13 @@ class Value:
     shape: tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class Shape:
-    """Of a tensor that has no memory yet."""
-
-    shape: tuple[int, ...]
-
-
-class Net(networks.Net[Value]):
-    """A graph in the making: each layer adds its nodes, and names the tensors that it needs."""
-
+class Net(Graph[Value]):
     def __init__(self, config: Any, batch: Mapping[str, np.ndarray]) -> None:
-        self.config = config
+        super().__init__(config)
         self.batch = {name: Value(name, array.shape) for name, array in batch.items()}
         self.types = {name: TYPES[wide(array).name] for name, array in batch.items()}
         self.nodes: list[Any] = []
-        self.natives: dict[str, Native] = {}
         self.constants: dict[str, np.ndarray] = {}
-        self.outputs: dict[str, Value] = {}
 
     @property
     def inputs(self) -> list[str]:
@@ -76,12 +64,6 @@ class Net(networks.Net[Value]):
             self.nodes.append(helper.make_node("Identity", [value.name], [name]))
             self.outputs[name] = Value(name, value.shape)
 
-    def allocate(self) -> None:
-        self.natives = {
-            name: Native(np.zeros(native.tensor.shape, np.float32), native.trainable, native.axes)
-            for name, native in self.natives.items()
-        }
-
     def graph(self) -> bytes:
         """The whole, with the weights as they are now."""
         arrays = {name: native.tensor for name, native in self.natives.items()} | self.constants
@@ -101,7 +83,7 @@ class Net(networks.Net[Value]):
     def tensor(
         self, name: str, shape: Sequence[int], axes: Sequence[int] = (), *, trainable: bool = True
     ) -> Value:
-        self.natives[name] = Native(Shape(tuple(shape)), trainable, axes)
+        self.named(name, shape, axes, trainable=trainable)
         return Value(name, tuple(shape))
 
     def constant(self, array: Any, kind: str = "int64") -> Value:
@@ -132,10 +114,7 @@ class Net(networks.Net[Value]):
 
     def norm(self, name: str, x: Value) -> Value:
         """By running statistics."""
-        shape = x.shape[1:2]
-        tensors = [self.tensor(f"{name}.{leaf}", shape) for leaf in ("weight", "bias")]
-        for leaf in ("running_mean", "running_var"):
-            tensors.append(self.tensor(f"{name}.{leaf}", shape, trainable=False))
+        tensors = self.norm_tensors(name, x.shape[1])
         return self.add("BatchNormalization", x, *tensors, epsilon=self.config.epsilon)
 
     def layer_norm(self, name: str, x: Value) -> Value:
@@ -151,9 +130,6 @@ class Net(networks.Net[Value]):
             return self.add("Gemm", x, weight, bias, shape=shape, transB=1)
         weight = self.tensor(f"{name}.weight", (x.shape[-1], outputs), axes)
         return self.biased(self.add("MatMul", x, weight, shape=shape), f"{name}.bias")
-
-    def embedding(self, name: str, rows: int, width: int) -> Value:
-        return self.tensor(f"{name}.weight", (rows, width))
 
     def attention(
         self, query: Value, key: Value, value: Value, rate: float, *, causal: bool = False
@@ -233,9 +209,6 @@ class Net(networks.Net[Value]):
     def rows(self, table: Value, ids: Value) -> Value:
         return self.add("Gather", table, ids, shape=(*ids.shape, *table.shape[1:]), axis=0)
 
-    def first_rows(self, table: Value, count: int) -> Value:
-        return self.rows(table, self.constant(range(count)))
-
     def first_position(self, x: Value) -> Value:
         return self.add("Gather", x, self.constant(0), shape=(x.shape[0], *x.shape[2:]), axis=1)
 
@@ -247,9 +220,6 @@ class Net(networks.Net[Value]):
     def scores(self, x: Value, table: Value) -> Value:
         turned = self.transposed(table, 1, 0)  # a constant, so done once
         return self.add("MatMul", x, turned, shape=(*x.shape[:-1], table.shape[0]))
-
-    def biased(self, x: Value, name: str) -> Value:
-        return self.sum(x, self.tensor(name, x.shape[-1:]))
 
 
 def wide(array: np.ndarray) -> np.dtype[Any]:

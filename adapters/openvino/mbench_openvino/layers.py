@@ -6,7 +6,6 @@ Shapes: B batch, H W pixels, C channels.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,29 +13,21 @@ import openvino
 from openvino import Type
 from openvino import opset15 as ops
 
-from mbench.sdk.networks import net as networks
-from mbench.sdk.tensors import Native
+from mbench.sdk.networks.graph import Graph
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from mbench.sdk.tensors import Native
 
 Value = openvino.Node | openvino.Output
 
 __all__ = ["Net", "bits", "ops"]
 
 
-@dataclass(frozen=True)
-class Shape:
-    """Of a tensor that has no memory yet."""
-
-    shape: tuple[int, ...]
-
-
-class Net(networks.Net[Value]):
-    """A graph in the making: each layer adds its nodes, and names the tensors that it needs.
-
-    With `natives` their values are constants of the graph. Without, the tensors are found out:
-    inputs stand for them, which take no memory.
+class Net(Graph[Value]):
+    """With `natives`, weights are constants of the graph that have their values. Without, tensors
+    are found out: inputs stand for them, which take no memory.
     """
 
     def __init__(
@@ -47,7 +38,7 @@ class Net(networks.Net[Value]):
         kind: Type = Type.f32,
         natives: Mapping[str, Native] | None = None,
     ) -> None:
-        self.config = config
+        super().__init__(config)
         self.kind = kind
         """Of weights, and of inputs that are no integers."""
         self.batch = {
@@ -55,8 +46,6 @@ class Net(networks.Net[Value]):
             for name, array in batch.items()
         }
         self.given = natives
-        self.natives: dict[str, Native] = {}
-        self.outputs: dict[str, Value] = {}
 
     @property
     def inputs(self) -> list[str]:
@@ -66,12 +55,6 @@ class Net(networks.Net[Value]):
     def give(self, outputs: Mapping[str, Value]) -> None:
         """Name what the graph gives."""
         self.outputs = {name: ops.result(value, name) for name, value in outputs.items()}
-
-    def allocate(self) -> None:
-        self.natives = {
-            name: Native(np.zeros(native.tensor.shape, np.float32), native.trainable, native.axes)
-            for name, native in self.natives.items()
-        }
 
     def graph(self) -> openvino.Model:
         for name, node in self.batch.items():
@@ -84,7 +67,7 @@ class Net(networks.Net[Value]):
     ) -> Value:
         if self.given is not None:
             return self.constant(self.given[name].tensor)
-        self.natives[name] = Native(Shape(tuple(shape)), trainable, axes)
+        self.named(name, shape, axes, trainable=trainable)
         return ops.parameter(list(shape), self.kind, name)
 
     def constant(self, array: Any) -> Value:
@@ -117,10 +100,7 @@ class Net(networks.Net[Value]):
 
     def norm(self, name: str, x: Value) -> Value:
         """By running statistics."""
-        shape = (x.shape[1],)
-        tensors = [self.tensor(f"{name}.{leaf}", shape) for leaf in ("weight", "bias")]
-        for leaf in ("running_mean", "running_var"):
-            tensors.append(self.tensor(f"{name}.{leaf}", shape, trainable=False))
+        tensors = self.norm_tensors(name, x.shape[1])
         return ops.batch_norm_inference(x, *tensors, self.config.epsilon)
 
     def layer_norm(self, name: str, x: Value) -> Value:
@@ -140,9 +120,6 @@ class Net(networks.Net[Value]):
     def product(self, x: Value, y: Value, *, turned: bool = True) -> Value:
         """X Y', or X Y where Y is not `turned`."""
         return ops.matmul(x, y, transpose_a=False, transpose_b=turned)
-
-    def embedding(self, name: str, rows: int, width: int) -> Value:
-        return self.tensor(f"{name}.weight", (rows, width))
 
     def attention(
         self, query: Value, key: Value, value: Value, rate: float, *, causal: bool = False
@@ -204,9 +181,6 @@ class Net(networks.Net[Value]):
     def rows(self, table: Value, ids: Value) -> Value:
         return ops.gather(table, ids, self.constant(0))
 
-    def first_rows(self, table: Value, count: int) -> Value:
-        return self.rows(table, self.constant(range(count)))
-
     def first_position(self, x: Value) -> Value:
         return ops.gather(x, self.constant(0), self.constant(1))
 
@@ -215,9 +189,6 @@ class Net(networks.Net[Value]):
 
     def scores(self, x: Value, table: Value) -> Value:
         return self.product(x, table)
-
-    def biased(self, x: Value, name: str) -> Value:
-        return ops.add(x, self.tensor(name, (x.shape[-1],)))
 
 
 def bits(array: np.ndarray) -> np.ndarray:
