@@ -11,6 +11,9 @@ from mbench.sdk.compiler import Compiler
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    Function = Callable[..., Any]
+
+
 __all__ = ["COMPILERS", "Eager"]
 
 
@@ -19,10 +22,10 @@ class Eager(Compiler):
 
     _enqueued: Any = ()
 
-    def compile(self, function: Callable, *, donate: tuple[int, ...] = ()) -> Callable:
+    def compile(self, function: Function, *, donate: tuple[int, ...] = ()) -> Function:
         return self.waited_for(function)
 
-    def waited_for(self, function: Callable) -> Callable:
+    def waited_for(self, function: Function) -> Function:
         """`function`, the results of which `synchronize` waits for."""
 
         def enqueue(*arguments: Any) -> Any:
@@ -45,7 +48,7 @@ class Jit(Eager):
 
     differences = ("the whole step is one jitted function, the update included",)
 
-    def compile(self, function: Callable, *, donate: tuple[int, ...] = ()) -> Callable:
+    def compile(self, function: Function, *, donate: tuple[int, ...] = ()) -> Function:
         return self.waited_for(jax.jit(function, donate_argnums=donate))
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -19,9 +19,9 @@ from mbench.sdk.tensors import Native
 from mbench_jax.precision import wide
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
-Array = jax.Array
+Array: TypeAlias = jax.Array
 Tensors = dict[str, Array]
 
 __all__ = ["SCANNED", "UNFUSED_ATTENTION", "Array", "Net", "Tensors", "cross_entropy"]
@@ -122,7 +122,9 @@ class Net(networks.Net[Array]):
     def dropout(self, x: Array, rate: float) -> Array:
         if not (self.training and rate):
             return x
-        kept = jax.random.bernoulli(next(self.keys), 1 - rate, x.shape)
+        keys = self.keys
+        assert keys is not None, "dropout is to be seeded"
+        kept = jax.random.bernoulli(next(keys), 1 - rate, x.shape)
         return jnp.where(kept, x / (1 - rate), 0)
 
     def attention(
@@ -242,7 +244,7 @@ def states(recurrent: Array, gates: Array) -> Array:
 
 
 def window(
-    x: Array, start: float, over: Callable, size: int, stride: int, margin: tuple[int, int]
+    x: Array, start: float, over: Any, size: int, stride: int, margin: tuple[int, int]
 ) -> Array:
     margins = ((0, 0), margin, margin, (0, 0))
     return lax.reduce_window(x, start, over, (1, size, size, 1), (1, stride, stride, 1), margins)

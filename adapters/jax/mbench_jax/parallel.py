@@ -105,10 +105,10 @@ class WorkerGroup:
         """Another key on each rank, within a step: its masks are its own."""
         return jax.random.fold_in(key, lax.axis_index(AXIS))
 
-    def step(self, compute: Callable) -> Callable:
+    def step(self, compute: Callable[..., Any]) -> Callable[..., Any]:
         """`compute` of a state and a batch on each rank."""
 
-        def each(state: tuple, batch: Any) -> tuple:
+        def each(state: tuple[Any, ...], batch: Any) -> tuple[Any, ...]:
             state, loss = compute(state, batch)
             return state, loss[None]
 

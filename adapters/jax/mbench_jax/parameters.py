@@ -38,7 +38,7 @@ class Tensor(Native):
 
     place: dict[str, Any] = field(default_factory=dict)
     name: str = ""
-    put: Callable = itself
+    put: Callable[..., Any] = itself
     """Makes of the array one that a step takes."""
 
     def assign(self, array: np.ndarray) -> None:

@@ -21,7 +21,7 @@ from mbench_jax.parameters import Tensor, local, to_numpy
 from mbench_jax.plugin import Jax
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from contextlib import AbstractContextManager
     from types import ModuleType
 
@@ -37,6 +37,7 @@ class Benchmark(Prepared):
 
     channels_last = True
     updater = Update
+    update: Update
     precision_differences = staticmethod(precision.differences)
     to_numpy = staticmethod(to_numpy)
 
@@ -102,13 +103,13 @@ class Benchmark(Prepared):
         family, model, update = self.family, self.model, self.update
         products, ranks = self.precision.products, self.ranks
 
-        def compute(state: tuple, batch: Tensors) -> tuple:
+        def compute(state: tuple[Any, ...], batch: Tensors) -> tuple[Any, ...]:
             params, stats, moments, key = state
             key, own = jax.random.split(key)
             if ranks is not None:
                 own = ranks.differing(own)
 
-            def objective(params: Tensors) -> tuple:
+            def objective(params: Tensors) -> tuple[Any, ...]:
                 net = replace(model, params=params, stats=dict(stats), training=True,
                               keys=split(own), products=products)  # fmt: skip
                 outputs = family.forward(net, batch)
@@ -126,7 +127,7 @@ class Benchmark(Prepared):
         donated = self.settings.get("buffers") == "donated"
         self.compute = self.compiler.compile(compute, donate=(0,) if donated else ())
 
-    def train(self, batch: Tensors) -> jax.Array:
+    def train(self, batch: Mapping[str, jax.Array]) -> jax.Array:
         state = self.params, self.stats, self.update.state, self.key
         (self.params, self.stats, self.update.state, self.key), loss = self.compute(state, batch)
         return loss
@@ -134,14 +135,14 @@ class Benchmark(Prepared):
     def prepare_update(self) -> None:
         update = self.update
 
-        def compute(state: tuple, gradients: Tensors) -> tuple:
+        def compute(state: tuple[Any, ...], gradients: Tensors) -> tuple[Any, ...]:
             params, moments = state
             return update(gradients, moments, params)
 
         donated = self.settings.get("buffers") == "donated"
         self.compute = self.compiler.compile(compute, donate=(0,) if donated else ())
 
-    def apply(self, gradients: Tensors) -> None:
+    def apply(self, gradients: Mapping[str, jax.Array]) -> None:
         state = self.params, self.update.state
         self.params, self.update.state = self.compute(state, gradients)
 
@@ -149,8 +150,8 @@ class Benchmark(Prepared):
         family, model, inputs = self.family, self.model, self.differentiable
         products = self.precision.products
 
-        def compute(params: Tensors, stats: Tensors, batch: Tensors) -> tuple:
-            def outputs(leaves: Tensors) -> tuple:
+        def compute(params: Tensors, stats: Tensors, batch: Tensors) -> tuple[Any, ...]:
+            def outputs(leaves: Tensors) -> tuple[Any, ...]:
                 net = replace(model, params=leaves, stats=dict(stats), training=True,
                               products=products)  # fmt: skip
                 return family.forward(net, batch | leaves), net.stats
@@ -166,7 +167,7 @@ class Benchmark(Prepared):
 
         self.compute = self.compiler.compile(compute)
 
-    def differentiate(self, batch: Tensors) -> Tensors:
+    def differentiate(self, batch: Mapping[str, jax.Array]) -> Tensors:
         found, self.stats = self.compute(self.params, self.stats, batch)
         return found
 
@@ -174,10 +175,10 @@ class Benchmark(Prepared):
         family, model, backward = self.family, self.model, self.backward
         products = self.precision.products
 
-        def compute(params: Tensors, stats: Tensors, key: jax.Array, batch: Tensors) -> tuple:
+        def compute(params: Tensors, stats: Tensors, key: Any, batch: Tensors) -> tuple[Any, ...]:
             key, own = jax.random.split(key)
 
-            def objective(params: Tensors) -> tuple:
+            def objective(params: Tensors) -> tuple[Any, ...]:
                 net = replace(model, params=params, stats=dict(stats), training=True,
                               keys=split(own), products=products)  # fmt: skip
                 return family.loss(precision.wide(family.forward(net, batch)), batch), net.stats
@@ -190,18 +191,18 @@ class Benchmark(Prepared):
 
         self.compute = self.compiler.compile(compute)
 
-    def run_phase(self, batch: Tensors) -> Tensors:
+    def run_phase(self, batch: Mapping[str, jax.Array]) -> Tensors:
         found, self.stats, self.key = self.compute(self.params, self.stats, self.key, batch)
         return found
 
     def prepare_inference(self) -> None:
         self.compute = self.compiler.compile(self.forward)
 
-    def infer(self, batch: Tensors) -> Tensors:
+    def infer(self, batch: Mapping[str, jax.Array]) -> Tensors:
         return self.compute(self.params, self.stats, batch)
 
     def natives(self) -> dict[str, Native]:
-        found = {}
+        found: dict[str, Native] = {}
         for name, native in self.outlines.items():
             place = self.params if native.trainable else self.stats
             put = self.shared if native.trainable else self.own

@@ -32,12 +32,14 @@ class BranchedNet(M.Module):
 
     def __init__(self, config: BranchedConfig, auxiliary: Callable[..., M.Module]) -> None:
         super().__init__()
-        self.names, before = [], None
+        self.names: list[tuple[str, bool]] = []
+        before: Part | None = None
         for plan in config.parts():
-            head = isinstance(plan, Head)
-            module = auxiliary(config, plan) if head else part(config, plan, before)
-            setattr(self, plan.name, module)
-            self.names.append((plan.name, head))
+            if isinstance(plan, Head):
+                setattr(self, plan.name, auxiliary(config, plan))
+            else:
+                setattr(self, plan.name, part(config, plan, before))
+            self.names.append((plan.name, isinstance(plan, Head)))
             before = plan
         self.dropout = Dropout(config.dropout)
         self.fc = M.Linear(config.features, config.classes)

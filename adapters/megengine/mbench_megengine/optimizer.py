@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from megengine.optimizer import SGD, AdamW, clip_grad_norm
@@ -48,11 +48,11 @@ class Update(UpdateBase):
         self.native.step().clear_grad()
 
 
-def sgd(own: list, spec: Optimizer) -> Native:
+def sgd(own: list[Any], spec: Optimizer) -> Native:
     return SGD(own, lr=spec.learning_rate, momentum=spec.momentum)
 
 
-def adamw(own: list, spec: Optimizer) -> Native:
+def adamw(own: list[Any], spec: Optimizer) -> Native:
     return AdamW(own, lr=spec.learning_rate, betas=spec.betas, eps=spec.epsilon)
 
 

@@ -37,6 +37,7 @@ class Benchmark(Prepared):
     """A case in MegEngine."""
 
     updater = Update
+    update: Update
     place = staticmethod(parameters.placed)
     to_numpy = staticmethod(parameters.to_numpy)
 

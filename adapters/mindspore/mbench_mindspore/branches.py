@@ -7,7 +7,7 @@ Shapes: B batch, C channels, H W pixels, K classes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mindspore import Tensor, nn, ops
 
@@ -41,10 +41,10 @@ class BranchedNet(nn.Cell):
         super().__init__()
         parts, self.heads = [], []
         for plan in config.parts():
-            head = isinstance(plan, Head)
-            parts.append(auxiliary(config, plan) if head else part(config, plan))
+            make: Callable[..., Any] = auxiliary if isinstance(plan, Head) else part
+            parts.append(make(config, plan))
             self.insert_child_to_cell(plan.name, parts[-1])
-            self.heads.append(head)
+            self.heads.append(isinstance(plan, Head))
         self.parts = parts
         self.dropout = Dropout(config.dropout)
         self.fc = Dense(config.features, config.classes)

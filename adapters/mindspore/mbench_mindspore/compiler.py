@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import mindspore as ms
 
@@ -10,6 +10,9 @@ from mbench.sdk.compiler import Compiler
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    Function = Callable[..., Any]
+
 
 __all__ = ["COMPILERS", "Pynative"]
 
@@ -26,7 +29,7 @@ class Graph(Pynative):
 
     differences = ("the whole step is one graph of mindspore.jit, the update included",)
 
-    def compile(self, function: Callable) -> Callable:
+    def compile(self, function: Function) -> Function:
         return ms.jit(function)
 
 

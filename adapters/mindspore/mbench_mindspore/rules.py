@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import mindspore as ms
 import numpy as np
@@ -39,7 +39,7 @@ class Momentum(nn.Momentum):
         zeroed(self.moments)
 
 
-def grouped(order: ParameterTuple, decays: Sequence[float]) -> list:
+def grouped(order: ParameterTuple, decays: Sequence[float]) -> list[Any]:
     """Parameters by their weight decay, in an order that stays."""
     found = []
     for decay in sorted(set(decays)):
@@ -164,12 +164,12 @@ class Clipped(nn.Cell):
             squares = [(gradient * gradient).sum() for gradient in gradients]
             found = ops.sqrt(ops.stack(squares).sum())
             factor = ops.minimum(clip_factor(self.clip_norm, found), ops.ones_like(found))
-            clipped = ()  # no list: nn.Momentum takes a tuple alone
+            clipped: tuple[Tensor, ...] = ()  # no list: nn.Momentum takes a tuple alone
             for gradient in gradients:
                 clipped = clipped + (gradient * factor,)  # noqa: RUF005, which no graph unpacks
             return self.rule(clipped)
         return self.rule(gradients)
 
 
-RULES = {"sgd": Momentum, "adamw": AdamW}
-EXACT = {"sgd": ExactSGD, "adamw": ExactAdamW}
+RULES: dict[str, Any] = {"sgd": Momentum, "adamw": AdamW}
+EXACT: dict[str, Any] = {"sgd": ExactSGD, "adamw": ExactAdamW}

@@ -39,6 +39,7 @@ class Benchmark(Prepared):
     """A case in MindSpore."""
 
     updater = Update
+    update: Update
     precision_differences = staticmethod(precision.differences)
     to_numpy = staticmethod(parameters.to_numpy)
 

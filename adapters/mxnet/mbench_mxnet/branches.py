@@ -31,10 +31,10 @@ class BranchedNet(gluon.HybridBlock):
         super().__init__()
         self.parts = []
         for plan in config.parts():
-            head = isinstance(plan, Head)
-            block = auxiliary(config, plan) if head else part(config, plan)
+            make: Callable[..., Any] = auxiliary if isinstance(plan, Head) else part
+            block = make(config, plan)
             self.register_child(block, plan.name)
-            self.parts.append((block, head))
+            self.parts.append((block, isinstance(plan, Head)))
         self.avgpool = nn.GlobalAvgPool2D()
         self.dropout = nn.Dropout(config.dropout)
         self.fc = nn.Dense(config.classes, in_units=config.features)

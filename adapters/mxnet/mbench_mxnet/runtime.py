@@ -50,6 +50,7 @@ class Benchmark(Prepared):
     """A case in MXNet."""
 
     updater = Update
+    update: Update
     precision_differences = staticmethod(precision.differences)
     to_numpy = staticmethod(parameters.to_numpy)
 
@@ -95,7 +96,8 @@ class Benchmark(Prepared):
         """Of running variances; in inference there are no new ones."""
         if not (self.training and normed):
             return False
-        return averages_unbiased(type(self.compiler), self.case.device, self.precision.parameters)
+        kind: Any = type(self.compiler)
+        return averages_unbiased(kind, self.case.device, self.precision.parameters)
 
     def prepare_training(self) -> None:
         self.objective = self.compiler.compile(Objective(self))

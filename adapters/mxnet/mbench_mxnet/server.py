@@ -21,7 +21,7 @@ if __name__ == "__main__":
         os._exit(1)
 
     sys.path.insert(0, folder)
-    import libraries
+    import libraries  # type: ignore[import-not-found]  # of this folder
 
     sys.path.pop(0)
     libraries.load_cuda()

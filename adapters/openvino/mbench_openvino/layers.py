@@ -6,7 +6,7 @@ Shapes: B batch, H W pixels, C channels.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import openvino
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from mbench.sdk.tensors import Native
 
-Value = openvino.Node | openvino.Output
+Value: TypeAlias = openvino.Node | openvino.Output
 
 __all__ = ["Net", "bits", "ops"]
 

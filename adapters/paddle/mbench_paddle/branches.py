@@ -5,7 +5,7 @@ Shapes: B batch, C channels, H W pixels, K classes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import paddle
 from paddle import nn
@@ -32,9 +32,9 @@ class BranchedNet(nn.Layer):
         super().__init__()
         self.parts = []
         for plan in config.parts():
-            head = isinstance(plan, Head)
-            layer = auxiliary(config, plan) if head else part(config, plan)
-            self.parts.append((self.add_sublayer(plan.name, layer), head))
+            make: Callable[..., Any] = auxiliary if isinstance(plan, Head) else part
+            layer = self.add_sublayer(plan.name, make(config, plan))
+            self.parts.append((layer, isinstance(plan, Head)))
         self.dropout = nn.Dropout(config.dropout)
         self.fc = nn.Linear(config.features, config.classes)
 

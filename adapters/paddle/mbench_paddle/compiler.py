@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import paddle
 
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
     Tensors = Mapping[str, paddle.Tensor]
 
+    Function = Callable[..., Any]
+
+
 __all__ = ["COMPILERS", "Eager"]
 
 
@@ -32,7 +35,7 @@ class Eager(Compiler):
     one_graph = False
     """Whether forward and backward pass are one graph each."""
 
-    def infer(self, forward: Callable, model: nn.Layer, precision: Precision) -> Callable:
+    def infer(self, forward: Function, model: nn.Layer, precision: Precision) -> Function:
         """The forward pass of a batch without gradients."""
 
         def compute(batch: Tensors) -> Tensors:
@@ -66,7 +69,7 @@ class Static(Eager):
     one_graph = True
     backend: str | None = None
 
-    def compile(self, function: Callable[[Tensors], object]) -> Callable:
+    def compile(self, function: Callable[[Tensors], object]) -> Function:
         return OneGraph(paddle.jit.to_static(function, backend=self.backend))
 
 
@@ -87,7 +90,7 @@ class Engine(Eager):
     differences = ("the inference engine's graph passes, and oneDNN on CPU but in float64",)
     lowers = True
 
-    def infer(self, forward: Callable, model: nn.Layer, precision: Precision) -> Callable:
+    def infer(self, forward: Function, model: nn.Layer, precision: Precision) -> Function:
         self._predictor = Predictor(forward, model, precision, on_cuda=self.device == "cuda")
         return self._predictor
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import paddle
@@ -117,7 +117,7 @@ class Exported(nn.Layer):
         return tuple(self.compute(self.model, batch).values())
 
 
-class Inputs(dict):
+class Inputs(dict[str, Any]):
     """A batch that notes what is read of it: a saved model may have no input that it ignores."""
 
     def __init__(self, batch: Tensors) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from paddle.jit.sot.opcode_translator.executor.executor_cache import OpcodeExecutorCache
 from paddle.jit.sot.symbolic.compile_cache import CompileSIRCache
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
     Tensors = Mapping[str, paddle.Tensor]
 
+    Function = Callable[..., Any]
+
+
 __all__ = ["OneGraph"]
 
 
@@ -27,7 +30,7 @@ class OneGraph:
     without a word: the function would be compiled in name only.
     """
 
-    def __init__(self, compiled: Callable) -> None:
+    def __init__(self, compiled: Function) -> None:
         # In a process, PaddlePaddle translates the code of one function for 40 s at most, all cases
         # together, and runs what comes after that uncompiled, without a word.
         OpcodeExecutorCache().clear()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import paddle
 from paddle.regularizer import L2Decay
@@ -24,7 +24,9 @@ class Update(UpdateBase):
         spec, native = self.spec, find_rule(self.workload, RULES)
         own = decays(self.workload, self.parameters)
         if spec.rule == "sgd":
-            constants = {"momentum": spec.momentum, "use_multi_tensor": self.at_once}
+            constants: dict[str, Any] = {
+                "momentum": spec.momentum, "use_multi_tensor": self.at_once,
+            }  # fmt: skip
             for name, parameter in self.parameters.items():
                 # A parameter's own regularizer is fused into its update; 0 leaves it out.
                 parameter.regularizer = L2Decay(own[name])

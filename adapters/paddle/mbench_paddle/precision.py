@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import paddle
 from paddle import nn
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
     from mbench.contract.precision import Precision
     from mbench.sdk.compiler import Compiler
+
+    Function = Callable[..., Any]
+
 
 __all__ = ["PRODUCTS", "autocast", "built", "differences", "set_flags", "wide", "widened"]
 
@@ -64,7 +67,7 @@ def built(build: Callable[[], nn.Layer], precision: Precision) -> nn.Layer:
     return model
 
 
-def autocast(function: Callable, precision: Precision) -> Callable:
+def autocast(function: Function, precision: Precision) -> Function:
     """`function`, under autocast where the precision is half."""
     if not precision.half:
         return function

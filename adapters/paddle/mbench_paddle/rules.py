@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import paddle
 from paddle import nn
@@ -70,4 +70,4 @@ class AdamW(paddle.optimizer.AdamW):
         return super()._append_optimize_op(block, param_and_grad)
 
 
-RULES = {"sgd": Momentum, "adamw": AdamW}
+RULES: dict[str, Any] = {"sgd": Momentum, "adamw": AdamW}

@@ -6,7 +6,7 @@ import contextlib
 import io
 import os
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import paddle
 from paddle import nn
@@ -43,6 +43,7 @@ class Benchmark(Prepared):
     """A case in PaddlePaddle."""
 
     updater = Update
+    update: Update
     to_numpy = staticmethod(parameters.to_numpy)
 
     @property
@@ -51,7 +52,9 @@ class Benchmark(Prepared):
         lowered = self.compiler.lowers and self.precision.half
         return PRECISIONS["fp32"] if lowered else self.precision
 
-    def precision_differences(self, kind: Precision) -> list[str]:
+    def precision_differences(  # type: ignore[override]  # the compiler's, too
+        self, kind: Precision
+    ) -> list[str]:
         if self.own is kind:
             return precision.differences(kind)
         return [f"the engine takes a float32 model down to {kind.products} where it can"]
@@ -104,11 +107,11 @@ class Benchmark(Prepared):
         nothing = not types  # as a rank of a collective may put out
         require(nothing or getattr(paddle, self.own.products) in types, said)
         exact = self.own.name == "fp64"
+        kind: Any = type(self.compiler)
         unbiased = (
-            bool(norms)
-            and self.training
-            and averages_unbiased(type(self.compiler), self.case.device, exact=exact)
-        )
+            bool(norms) and self.training
+            and averages_unbiased(kind, self.case.device, exact=exact)
+        )  # fmt: skip
         self.statistics = RunningStatistics(self.model, counts, exact=exact, unbiased=unbiased)
         self.differences += [*self.statistics.differences, *self.remarks()]
 

@@ -8,7 +8,7 @@ import sys
 import sysconfig
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -17,6 +17,9 @@ from mbench.sdk.compiler import Compiler
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    Function = Callable[..., Any]
+
 
 __all__ = ["COMPILERS", "Eager"]
 
@@ -32,7 +35,7 @@ class Eager(Compiler):
     def __init__(self, device: str) -> None:
         self.device = torch.device(device)
 
-    def without_gradients(self, function: Callable) -> Callable:
+    def without_gradients(self, function: Function) -> Function:
         return torch.inference_mode()(function)
 
     def flush(self) -> None:
@@ -85,7 +88,7 @@ class Inductor(Eager):
         header = Path(sysconfig.get_path("include"), "Python.h")
         require(header.is_file(), "inductor needs Python.h: install Python's development headers")
 
-    def compile(self, function: Callable) -> Callable:
+    def compile(self, function: Function) -> Function:
         # One graph or an error: a part left to eager would be compiled in name only.
         return torch.compile(function, fullgraph=True, mode=self.mode)
 
@@ -131,7 +134,7 @@ class Xla(Eager):
         expected = device.upper()
         require(kind == expected, f"torch_xla runs on {kind} here, not on {expected}")
 
-    def without_gradients(self, function: Callable) -> Callable:
+    def without_gradients(self, function: Function) -> Function:
         return torch.no_grad()(function)
 
     def flush(self) -> None:

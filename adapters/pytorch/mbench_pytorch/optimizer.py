@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -29,9 +29,8 @@ class Update(UpdateBase):
             {"params": members, "weight_decay": decay}
             for decay, members in groups(self.workload, self.parameters)
         ]
-        if spec.rule == "sgd":
-            constants = {"momentum": spec.momentum}
-        else:
+        constants: dict[str, Any] = {"momentum": spec.momentum}
+        if spec.rule != "sgd":
             constants = {"betas": spec.betas, "eps": spec.epsilon}
         self._optimizer = native(members, lr=spec.learning_rate, fused=fused or None, **constants)
         self.differences = [f"{native.__name__} is {'fused' if fused else 'as it comes'}"]

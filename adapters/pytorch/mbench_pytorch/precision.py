@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
     from mbench.contract.precision import Precision
     from mbench_pytorch.compiler import Eager
+
+    Function = Callable[..., Any]
+
 
 __all__ = ["autocast", "differences", "on_tensor_cores", "set_flags", "widened"]
 
@@ -45,7 +48,7 @@ def set_flags(precision: Precision, compiler: Eager) -> None:
         torch.set_float32_matmul_precision("high" if precision.tf32 else "highest")
 
 
-def autocast(function: Callable, precision: Precision, compiler: Eager) -> Callable:
+def autocast(function: Function, precision: Precision, compiler: Eager) -> Function:
     """`function`, under autocast where the precision is mixed."""
     if not precision.mixed:
         return function

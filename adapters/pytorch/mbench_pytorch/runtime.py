@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.utils.flop_counter import FlopCounterMode
@@ -36,6 +36,7 @@ class Benchmark(Prepared):
     """A case in PyTorch."""
 
     updater = Update
+    update: Update
     precision_differences = staticmethod(precision.differences)
     to_numpy = staticmethod(parameters.to_numpy)
 
@@ -77,7 +78,7 @@ class Benchmark(Prepared):
         if self.layout == torch.channels_last and "images" in self.batch:
             self.differences.append("images and convolution weights are channels_last (NHWC)")
 
-    def autocast(self, function: Callable) -> Callable:
+    def autocast(self, function: Callable[..., Any]) -> Callable[..., Any]:
         return precision.autocast(function, self.precision, self.compiler)
 
     def prepare_training(self) -> None:

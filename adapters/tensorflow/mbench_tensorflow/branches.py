@@ -6,7 +6,7 @@ Shapes: B batch, H W pixels, C channels, K classes.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import keras
 import tensorflow as tf
@@ -38,13 +38,13 @@ class BranchedNet(keras.Model):
     def __init__(
         self,
         config: BranchedConfig,
-        auxiliary: Callable[[BranchedConfig, Head], keras.layers.Layer],
+        auxiliary: Callable[..., keras.layers.Layer],
         *,
         name: str,
     ) -> None:
         super().__init__(name=name)
         plans = list(config.parts())
-        self.parts = [
+        self.parts: list[Any] = [
             auxiliary(config, plan) if isinstance(plan, Head) else part(config, plan)
             for plan in plans
         ]

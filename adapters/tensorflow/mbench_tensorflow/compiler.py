@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     Backward = Callable[[Mapping[str, tf.Tensor]], tuple[tf.Tensor, list[tf.Tensor]]]
     Averaged = Callable[[Backward], Backward]
     Update = Callable[[Sequence[tf.Tensor]], None]
+
+    Function = Callable[..., Any]
+
 
 __all__ = ["COMPILERS", "Eager", "in_turn"]
 
@@ -35,7 +38,7 @@ class Eager(Compiler):
         super().__init__(device)
         self.placement = "GPU:0" if device == "cuda" else "CPU:0"
 
-    def among_others(self, backward: Backward, averaged: Averaged, update: Update) -> Callable:
+    def among_others(self, backward: Backward, averaged: Averaged, update: Update) -> Function:
         """What runs in place of a step of one of several processes, which gives the loss;
         `averaged` makes of `backward` one whose gradients are the means over all of them.
         """
@@ -65,8 +68,8 @@ class Graph(Eager):
     differences = ("the whole step is one tf.function, the update included",)
     packs = True
 
-    def compile(self, function: Callable) -> Callable:
-        compiled: Callable = tf.function(function, autograph=False)
+    def compile(self, function: Function) -> Function:
+        compiled: Function = tf.function(function, autograph=False)
         return compiled
 
 
@@ -78,18 +81,18 @@ class Xla(Eager):
     packs = True
     parted = ("XLA compiles what is before the exchange and what is after it, each by itself",)
 
-    def compile(self, function: Callable) -> Callable:
-        compiled: Callable = tf.function(function, autograph=False, jit_compile=True)
+    def compile(self, function: Function) -> Function:
+        compiled: Function = tf.function(function, autograph=False, jit_compile=True)
         return compiled
 
-    def among_others(self, backward: Backward, averaged: Averaged, update: Update) -> Callable:
+    def among_others(self, backward: Backward, averaged: Averaged, update: Update) -> Function:
         """As a graph around what is compiled: XLA has no exchange between processes on CPUs."""
         step = in_turn(averaged(self.compile(backward)), self.compile(update))
-        compiled: Callable = tf.function(step, autograph=False)
+        compiled: Function = tf.function(step, autograph=False)
         return compiled
 
 
-def in_turn(backward: Backward, update: Update) -> Callable:
+def in_turn(backward: Backward, update: Update) -> Function:
     """A step: the loss and its gradients, the update by them; it gives the loss."""
 
     def step(batch: Mapping[str, tf.Tensor]) -> tf.Tensor:

@@ -14,6 +14,9 @@ from mbench_tensorflow.rules import RULES, Slot
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mbench_tensorflow.own import KerasRule
+    from mbench_tensorflow.rules import Rule
+
 __all__ = ["Update"]
 
 INITIAL_SCALE, GROWTH_STEPS = 2.0**15, 2000  # as keras.optimizers.LossScaleOptimizer has them
@@ -27,6 +30,7 @@ class Update(UpdateBase):
         self._scaler = LossScaler() if self.precision.scales_loss else None
         own = decays(self.workload, self.parameters)
         wide_enough = self.precision.mixed or not self.precision.half
+        self._rule: Rule | KerasRule
         if self.settings.get("optimizer") == "keras" and wide_enough:
             self._rule = find_rule(self.workload, OWN)(self.spec, self.parameters, own)
             return

@@ -49,6 +49,7 @@ class Benchmark(Prepared):
 
     channels_last = True
     updater = Update
+    update: Update
     precision_differences = staticmethod(precision.differences)
     to_numpy = staticmethod(parameters.to_numpy)
 

@@ -36,6 +36,7 @@ class Benchmark(Prepared):
     """
 
     updater = Update
+    update: Update
 
     def __init__(self, *given: Any, **settings: Any) -> None:
         self.values: dict[str, tf.Tensor] = {}
@@ -111,7 +112,9 @@ class Benchmark(Prepared):
         ]
         self.compute = self.runner(tf.group(*assigned))
 
-    def infer(self, batch: Mapping[tf.Tensor, np.ndarray]) -> None:
+    def infer(  # type: ignore[override]  # outputs stay in the session
+        self, batch: Mapping[tf.Tensor, np.ndarray]
+    ) -> None:
         self.compute(batch)
 
     def runner(self, fetches: Any) -> Callable[[Mapping[tf.Tensor, np.ndarray]], Any]:

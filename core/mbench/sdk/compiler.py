@@ -22,6 +22,9 @@ class Compiler:
     differences: Sequence[str] = ()
     """What a reader should know of it."""
 
+    device: Any
+    """Its name, or the framework's own object for it."""
+
     def __init__(self, device: str) -> None:
         self.device = device
 

@@ -66,7 +66,8 @@ def attention(net: Net, name: str, *tensors: Array) -> Array:
     """Of (b, l, heads by width)."""
     kind = net.config
     shape = (kind.b, kind.l, kind.heads, kind.width)
-    found = net.attention(*(tensor.reshape(shape) for tensor in net.cast(*tensors)), 0.0)
+    query, key, value = (tensor.reshape(shape) for tensor in net.cast(*tensors))
+    found = net.attention(query, key, value, 0.0)
     return found.reshape(tensors[0].shape)
 
 

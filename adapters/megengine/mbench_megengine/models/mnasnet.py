@@ -5,7 +5,7 @@ Shapes: B batch, C channels, H W pixels, K classes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from megengine import module as M
 
@@ -49,11 +49,11 @@ class InvertedResidual(M.Module):
 
     def __init__(self, config: MnasNetConfig, plan: plans.InvertedResidual) -> None:
         super().__init__()
-        inner, shape = plan.inner, {"stride": plan.stride, "groups": plan.inner}
+        inner, stride = plan.inner, plan.stride
         self.layers = M.Sequential(
             *normed(config, plan.inputs, inner, 1),
             M.ReLU(),
-            *normed(config, inner, inner, plan.kernel, **shape),
+            *normed(config, inner, inner, plan.kernel, stride=stride, groups=inner),
             M.ReLU(),
             *normed(config, inner, plan.outputs, 1),
         )
@@ -65,7 +65,7 @@ class InvertedResidual(M.Module):
 
 
 def normed(
-    config: MnasNetConfig, inputs: int, outputs: int, kernel: int, **options: int
+    config: MnasNetConfig, inputs: int, outputs: int, kernel: int, **options: Any
 ) -> tuple[M.Module, M.Module]:
     return conv(inputs, outputs, kernel, **options), norm(config, outputs)
 

@@ -5,7 +5,7 @@ Shapes: B batch, C channels, H W pixels, K classes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from megengine import module as M
 
@@ -56,7 +56,7 @@ class InvertedResidual(M.Module):
 
 
 def activated(
-    config: MobileNetConfig, inputs: int, outputs: int, kernel: int, **options: int
+    config: MobileNetConfig, inputs: int, outputs: int, kernel: int, **options: Any
 ) -> M.Module:
     return M.Sequential(conv(inputs, outputs, kernel, **options), norm(config, outputs), ReLU6())
 

@@ -5,7 +5,7 @@ Shapes: B batch, L sequence, P predictions, D hidden, H heads, V vocabulary.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mindspore import Parameter, nn, ops
 from mindspore.common.initializer import initializer
@@ -35,7 +35,7 @@ class BertForPreTraining(nn.Cell):
         self.bert = Bert(config)
         self.cls = Heads(config)
 
-    def construct(self, input_ids: Tensor, types: Tensor, positions: Tensor) -> tuple:
+    def construct(self, input_ids: Tensor, types: Tensor, positions: Tensor) -> tuple[Any, ...]:
         """(B, L), (B, L), (B, P) -> (B, P, V), (B, 2)."""
         sequence, pooled = self.bert(input_ids, types)
         return self.cls(sequence, positions, self.bert.words(), pooled)
@@ -166,7 +166,7 @@ class Heads(nn.Cell):
 
     def construct(
         self, sequence: Tensor, positions: Tensor, words: Tensor, pooled: Tensor
-    ) -> tuple:
+    ) -> tuple[Any, ...]:
         masked = self.predictions(gathered(sequence, positions), words)
         return masked, self.seq_relationship(pooled)
 

@@ -5,7 +5,7 @@ Shapes: B batch, L sequence, F features, H hidden, K classes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import mindspore as ms
 from mindspore import nn, ops
@@ -26,7 +26,7 @@ __all__ = ["build", "forward", "loss"]
 class LSTM(nn.LSTM):
     """mindspore.nn's own; in float64 by hand."""
 
-    def construct(self, x: Tensor) -> tuple:
+    def construct(self, x: Tensor) -> tuple[Any, ...]:
         """(B, L, F) -> (B, L, H)."""
         if x.dtype == ms.float64:
             for layer in range(self.num_layers):

@@ -5,7 +5,7 @@ Shapes: B batch, C channels, H W pixels, K classes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mindspore import nn
 
@@ -49,11 +49,11 @@ class InvertedResidual(nn.Cell):
 
     def __init__(self, config: MnasNetConfig, plan: plans.InvertedResidual) -> None:
         super().__init__()
-        inner, shape = plan.inner, {"stride": plan.stride, "groups": plan.inner}
+        inner, stride = plan.inner, plan.stride
         self.layers = nn.SequentialCell(
             *normed(config, plan.inputs, inner, 1),
             nn.ReLU(),
-            *normed(config, inner, inner, plan.kernel, **shape),
+            *normed(config, inner, inner, plan.kernel, stride=stride, groups=inner),
             nn.ReLU(),
             *normed(config, inner, plan.outputs, 1),
         )
@@ -65,7 +65,7 @@ class InvertedResidual(nn.Cell):
 
 
 def normed(
-    config: MnasNetConfig, inputs: int, outputs: int, kernel: int, **options: int
+    config: MnasNetConfig, inputs: int, outputs: int, kernel: int, **options: Any
 ) -> tuple[nn.Cell, nn.Cell]:
     return Conv2d(inputs, outputs, kernel, **options), norm(config, outputs)
 

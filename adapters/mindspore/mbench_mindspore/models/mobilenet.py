@@ -5,7 +5,7 @@ Shapes: B batch, C channels, H W pixels, K classes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mindspore import nn
 
@@ -56,7 +56,7 @@ class InvertedResidual(nn.Cell):
 
 
 def activated(
-    config: MobileNetConfig, inputs: int, outputs: int, kernel: int, **options: int
+    config: MobileNetConfig, inputs: int, outputs: int, kernel: int, **options: Any
 ) -> nn.Cell:
     return nn.SequentialCell(
         Conv2d(inputs, outputs, kernel, **options), norm(config, outputs), ReLU6()

@@ -56,12 +56,12 @@ class InvertedResidual(gluon.HybridBlock):
 
     def __init__(self, config: MnasNetConfig, plan: plans.InvertedResidual) -> None:
         super().__init__()
-        inner, shape = plan.inner, {"strides": plan.stride, "groups": plan.inner}
+        inner, strides = plan.inner, plan.stride
         self.layers = sequence(
             convolution(plan.inputs, inner, 1),
             normalization(config, inner),
             relu(),
-            convolution(inner, inner, plan.kernel, **shape),
+            convolution(inner, inner, plan.kernel, strides=strides, groups=inner),
             normalization(config, inner),
             relu(),
             convolution(inner, plan.outputs, 1),

@@ -47,11 +47,11 @@ class MnasNet(nn.Layer):
 class InvertedResidual(nn.Layer):
     def __init__(self, config: MnasNetConfig, plan: plans.InvertedResidual) -> None:
         super().__init__()
-        inner, shape = plan.inner, {"stride": plan.stride, "groups": plan.inner}
+        inner, stride = plan.inner, plan.stride
         self.layers = nn.Sequential(
             *convolution(config, plan.inputs, inner, 1),
             nn.ReLU(),
-            *convolution(config, inner, inner, plan.kernel, **shape),
+            *convolution(config, inner, inner, plan.kernel, stride=stride, groups=inner),
             nn.ReLU(),
             *convolution(config, inner, plan.outputs, 1),
         )

@@ -8,7 +8,7 @@ Shapes: E elements of a rank, R ranks.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import keras
 import tensorflow as tf
@@ -28,7 +28,7 @@ __all__ = ["build", "forward"]
 GROUP = 7001
 """A number for the ranks as a group, of which the strategy makes none: its own count from 1."""
 
-keys: dict[tuple, int] = {}
+keys: dict[tuple[Any, ...], int] = {}
 """Of broadcasts, by call, type and shape: TensorFlow holds each key to those that it first had."""
 
 

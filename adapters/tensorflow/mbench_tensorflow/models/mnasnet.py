@@ -66,12 +66,12 @@ class InvertedResidual(keras.layers.Layer):
 
     def __init__(self, config: MnasNetConfig, plan: plans.InvertedResidual) -> None:
         super().__init__(name=plan.name)
-        inner, shape = plan.inner, {"strides": plan.stride, "groups": plan.inner}
+        inner, strides = plan.inner, plan.stride
         self.layers = [
             Convolution(inner, 1, name="0"),
             normalization(config, "1"),
             tf.nn.relu,
-            Convolution(inner, plan.kernel, **shape, name="3"),
+            Convolution(inner, plan.kernel, strides=strides, groups=inner, name="3"),
             normalization(config, "4"),
             tf.nn.relu,
             Convolution(plan.outputs, 1, name="6"),

@@ -66,9 +66,9 @@ class InvertedResidual(keras.layers.Layer):
                 normalization(config, "0.1"),
                 tf.nn.relu6,
             ]
-        shape = {"strides": plan.stride, "groups": plan.inner}
+        inner, strides = plan.inner, plan.stride
         self.layers += [
-            Convolution(plan.inner, plan.kernel, **shape, name=f"{number}.0"),
+            Convolution(inner, plan.kernel, strides=strides, groups=inner, name=f"{number}.0"),
             normalization(config, f"{number}.1"),
             tf.nn.relu6,
             Convolution(plan.outputs, 1, name=f"{number + 1}"),

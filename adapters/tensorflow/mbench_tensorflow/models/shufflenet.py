@@ -5,7 +5,7 @@ Shapes: B batch, H W pixels, C channels, K classes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import keras
 import tensorflow as tf
@@ -83,7 +83,7 @@ class DownBlock(keras.layers.Layer):
         return interleaved(through(self.branch1, x), through(self.branch2, x))
 
 
-def second_branch(config: ShuffleNetConfig, plan: Unit) -> list:
+def second_branch(config: ShuffleNetConfig, plan: Unit) -> list[Any]:
     half = plan.half
     return [
         Convolution(half, 1, name="branch2.0"),
