@@ -10,6 +10,8 @@ from mbench.results import encoding, events
 from mbench.results.evidence import Gates
 from mbench.results.folder import EVENTS_FILE, SCHEMA
 from mbench.spec.adaptive import Adaptive
+from mbench.spec.arm import Arm
+from mbench.spec.experiment import Experiment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,7 +32,9 @@ def begun(name: str, *, second: int = 0) -> events.Run:
     """The header of a run that began in that second of the year."""
     return events.Run(
         schema=SCHEMA, id=name, mbench="0.1.0", arguments=["mbench"],
-        started=f"2026-01-01T00:00:{second:02}+00:00", protocol=Adaptive(processes=PROCESSES),
+        started=f"2026-01-01T00:00:{second:02}+00:00", experiment=Experiment(
+            arms=(Arm("tiny"),), protocol=Adaptive(processes=PROCESSES)
+        ),
         system=SYSTEM,
     )  # fmt: skip
 

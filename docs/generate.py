@@ -12,6 +12,7 @@ import difflib
 import inspect
 import sys
 import types
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -25,6 +26,7 @@ from mbench.contract.reading import Quantity
 from mbench.explain.events import KINDS as EXPLAIN
 from mbench.plugins.manager import Plugins
 from mbench.results.events import EVENTS
+from mbench.spec.arm import Arm
 from mbench.spec.protocol import Protocol
 
 if TYPE_CHECKING:
@@ -110,6 +112,8 @@ def rows(kind: type, within: str = "") -> Iterator[str]:
     hints, said = get_type_hints(kind, include_extras=True), meanings(kind)
     for field in fields(kind):
         path = f"{within}{field.name}"
+        if "asked" in field.metadata:  # an option, whose help says it
+            said.setdefault(field.name, field.metadata["asked"].says)
         assert field.name in said, f"{kind.__name__}.{field.name} has no meaning"
         type_, unit, inner = described(hints[field.name])
         yield f"| `{path}` | {type_} | {unit} | {said[field.name]} |"
@@ -133,7 +137,7 @@ def meanings(kind: type) -> dict[str, str]:
 
 
 PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null",
-         Case: "object", Protocol: "object"}  # fmt: skip
+         Arm: "string", Case: "object", Protocol: "object"}  # fmt: skip
 
 
 def described(hint: Any) -> tuple[str, str, type | None]:
@@ -146,13 +150,13 @@ def described(hint: Any) -> tuple[str, str, type | None]:
         return type_, arguments[1].unit if isinstance(arguments[1], Quantity) else "", inner
     if is_dataclass(hint):
         return "object", "", hint
-    parts = [described(argument) for argument in arguments]
+    parts = [described(argument) for argument in arguments if argument is not ...]
     units = ", ".join(dict.fromkeys(unit for _, unit, _ in parts if unit))
     inner = next((record for _, _, record in parts if record), None)
     types_ = [type_ for type_, _, _ in parts]
     if origin in (Union, types.UnionType):
         return " or ".join(types_), units, inner
-    return f"{'map' if origin is dict else 'array'} of {types_[-1]}", units, inner
+    return f"{'map' if origin in (dict, Mapping) else 'array'} of {types_[-1]}", units, inner
 
 
 def pages() -> dict[str, str]:

@@ -24,10 +24,15 @@ from rich.console import Console
 from rich.terminal_theme import MONOKAI
 from rich.text import Text
 
-from mbench.api.keywords import typed
-from mbench.cli import compare
-from mbench.cli.measure import carry_out
+from mbench.engine.launchers import Launchers
+from mbench.measure.preflight import preflight
+from mbench.measure.run import Execution, conduct
+from mbench.plugins.manager import Plugins
 from mbench.progress.live import LiveProgress
+from mbench.spec.adaptive import Adaptive
+from mbench.spec.arm import Arm
+from mbench.spec.experiment import Checks, Experiment, Launch
+from mbench.spec.sweep import Sweep
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -70,10 +75,17 @@ class Watched(LiveProgress):
 
 def underway(results: str) -> RenderableType:
     """What is shown in the midst of a comparison of frameworks that are quick."""
-    options = {"models": "tiny-model", "threads": 1, "fast": True, "mfu": False, "budget": 30}
-    asked = typed(compare.command, {"frameworks": "tiny,flaky", "results": results, **options})
+    experiment = Experiment(
+        arms=(Arm("tiny"), Arm("flaky")),
+        sweeps=(Sweep(axes={"model": ("tiny-model",)}),),
+        protocol=Adaptive(processes=3, budget_seconds=30),
+        launch=Launch(threads=1),
+        checks=Checks(mfu=False),
+    )
     progress = Watched()
-    carry_out(compare.ordered(asked.context), progress)
+    with Launchers(Plugins()) as launchers:
+        checked = preflight(experiment, launchers)
+        conduct(checked, Execution(results=Path(results)), progress)
     return progress.frames[3 * len(progress.frames) // 4]
 
 

@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from mbench.api.experiment import Experiment
     from mbench.api.functions import compare, load, read, run, verify
     from mbench.api.result import Interrupted, Proof, Proofs, Result, Verdict
     from mbench.errors import MbenchError, UsageError
@@ -14,7 +15,7 @@ else:
     def __getattr__(name: str) -> Any:
         """Import what is public when it is first asked for: `import mbench` stays quick."""
         if name in __all__:
-            for place in ("errors", "api.result", "api.functions"):
+            for place in ("errors", "api.result", "api.experiment", "api.functions"):
                 module = import_module(f"mbench.{place}")
                 if name in module.__all__:
                     return getattr(module, name)
@@ -22,6 +23,7 @@ else:
 
 
 __all__ = [
+    "Experiment",
     "Interrupted",
     "MbenchError",
     "Proof",

@@ -8,7 +8,7 @@ from contextlib import suppress
 from io import TextIOWrapper
 from typing import Any, TextIO, cast
 
-__all__ = ["abandon", "counted", "printable", "say", "steady", "tell"]
+__all__ = ["abandon", "counted", "printable", "say", "span", "steady", "tell"]
 
 
 def printable(text: str) -> str:
@@ -20,6 +20,14 @@ def counted(count: int, noun: str) -> str:
     """So many of them: "1 case", "2 cases", "2 processes"."""
     several = "es" if noun.endswith("s") else "s"
     return f"{count:,} {noun}" + several * (count != 1)
+
+
+def span(seconds: float) -> str:
+    """A length of time as people say it."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"
 
 
 def say(line: str = "") -> None:

@@ -23,13 +23,18 @@ class MbenchError(Exception):
 
 
 class UsageError(MbenchError):
-    """The command was not given what it needs; `option` is the one to mend, where it is one."""
+    """What is asked for does not exist, or contradicts itself.
+
+    Options are named as on the command line: `option` is the one at fault, where it is one, and
+    `sweep` the number of the sweep of an experiment.
+    """
 
     exit_code = 2
 
     def __init__(self, message: str, *, option: str | None = None) -> None:
         super().__init__(message)
         self.option = option
+        self.sweep: int | None = None
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from fake_fio import install
+from support.experiments import asked, measured_by
 
 from mbench.contract.reading import read_fields
 from mbench.machine.records import Sample, System
@@ -22,7 +23,7 @@ from mbench.results.run import load_run
 from mbench.results.store import RunWriter
 from mbench.results.summary import analyse
 from mbench.spec.adaptive import Adaptive
-from mbench.spec.planning import Sweep, plan
+from mbench.spec.planning import plan
 
 if TYPE_CHECKING:
     from mbench.engine.outcome import CaseEnded
@@ -107,13 +108,13 @@ def write_run(tmp_path: Path, plugins: Plugins, machine: Callable[..., System]) 
         **axes: Any,
     ) -> Path:
         store = RunWriter(
-            tmp_path / "results", protocol=protocol or Adaptive(),
+            tmp_path / "results", experiment=measured_by(protocol or Adaptive()),
             system=machine(**(system or {})), arguments=["mbench"],
         )  # fmt: skip
         fields = ("frameworks", "sizes", "device", "threads")
         given = {"frameworks": tuple(seconds)} | {n: axes.pop(n) for n in fields if n in axes}
         wanted = {"model": ("tiny-model",), "batch_size": (8,), **axes}
-        comparisons = plan(Sweep(wanted=wanted, **given), plugins)
+        comparisons = plan(asked(wanted=wanted, **given), plugins)
         for comparison in comparisons:
             about = events.Comparison(comparison=comparison.number, title=comparison.title)
             for event in (about, *facts.cases(comparison)):

@@ -126,13 +126,9 @@ def test_no_package_has_the_name_of_a_public_function():
 
 
 CLIMBS: set[str] = {
-    "api/functions.py -> cli",
-    "api/keywords.py -> cli",
     "contract/adapter.py -> workloads",
     "contract/case.py -> workloads",
     "contract/sketch.py -> workloads",
-    "spec/adaptive.py -> measure",
-    "spec/fixed_steps.py -> measure",
 }
 """What still imports a higher layer."""
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from cases import GATES, make_case
+from support.experiments import measured_by
 from surroundings import Surroundings, eventually
 
 from mbench.cli import main
@@ -33,7 +34,10 @@ def around(tmp_path: Path) -> Iterator[Surroundings]:
 def store(tmp_path):
     """A run of one process of one case, still open."""
     store = RunWriter(
-        tmp_path / "results", protocol=Adaptive(), system=describe_system({}), arguments=["mbench"]
+        tmp_path / "results",
+        experiment=measured_by(Adaptive()),
+        system=describe_system({}),
+        arguments=["mbench"],
     )
     store.append(events.Comparison(comparison=0, title="a title"))
     store.append(

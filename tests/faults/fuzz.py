@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from cases import GATES, make_case
 from screens import on_screen
+from support.experiments import measured_by
 
 from mbench.cli.builtin import LAYOUTS
 from mbench.contract import wire
@@ -91,7 +92,9 @@ size = {image_size = 96}
 
 def a_run(folder: Path) -> bytes:
     """A small run of two cases in which most kinds of events occur."""
-    store = RunWriter(folder, protocol=Adaptive(), system=describe_system({}), arguments=["m"])
+    store = RunWriter(
+        folder, experiment=measured_by(Adaptive()), system=describe_system({}), arguments=["m"]
+    )
     store.append(events.Comparison(comparison=0, title="t"))
     for case, label in enumerate(("tiny", "flaky")):
         store.append(

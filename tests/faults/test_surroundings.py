@@ -13,11 +13,11 @@ import pytest
 from surroundings import PATIENCE, one_line
 
 from mbench import console
-from mbench.cli import main
 from mbench.cli.output import check_writable
 from mbench.errors import UsageError
 from mbench.measure.activity import PhaseBegan
 from mbench.progress.lines import LinesProgress
+from mbench.results.folder import ensure_home
 
 MBENCH = [sys.executable, "-m", "mbench"]
 COMPARE = ["compare", "--frameworks", "tiny,tiny", "--models", "tiny-model", "--processes", "1",
@@ -96,7 +96,7 @@ def test_a_user_whom_the_system_does_not_know_is_at_home(monkeypatch):
     monkeypatch.setattr(pwd, "getpwuid", {}.__getitem__)
     with pytest.raises(RuntimeError):
         Path.home()
-    main.be_at_home()
+    ensure_home()
     assert Path.home() == Path("/")
     assert Path("~/.cache").expanduser().is_absolute()
 

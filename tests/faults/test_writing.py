@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.experiments import measured_by
 from surroundings import PATIENCE, one_line
 
 from mbench.contract.reading import Malformed
@@ -87,7 +88,7 @@ def test_a_run_whose_file_is_removed_stops(store):
 
 
 def test_two_runs_may_make_the_folder_of_results_at_once(tmp_path, monkeypatch):
-    of = {"protocol": Adaptive(), "system": describe_system({}), "arguments": []}
+    of = {"experiment": measured_by(Adaptive()), "system": describe_system({}), "arguments": []}
     RunWriter(tmp_path / "results", **of).close()
     monkeypatch.setattr(Path, "exists", lambda path: False)  # as it was a moment ago
     RunWriter(tmp_path / "results", **of).close()

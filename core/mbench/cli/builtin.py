@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from importlib import import_module
 from pkgutil import iter_modules
@@ -31,7 +32,6 @@ FORMATS = ("table", "json", "csv", "markdown", "html")
 GRIDS = ("table", "json", "csv", "markdown")
 LAYOUTS = {"dlperf": GRIDS, "nvidia": GRIDS, "superbench": (*GRIDS, "jsonl")}
 OUTLETS = ("mlflow",)
-LAUNCHERS = ("mpi", "slurm", "ray")
 COMMANDS = (
     "compare",
     "run",
@@ -75,6 +75,13 @@ class LateLauncher:
     """A launcher over several nodes, whose module is imported when it is opened."""
 
     name: str
+    sign: str = ""
+    """The environment variable by which its cluster is detected."""
+    takes_hosts: bool = False
+    """Whether the hosts are named by --hosts."""
+
+    def detect(self) -> bool:
+        return bool(self.sign and os.environ.get(self.sign))
 
     def open(self, *, nodes: int, hosts: str, accelerators: int) -> Launcher:
         module = import_module(f"mbench.engine.{self.name}")
@@ -136,7 +143,12 @@ def mbench_launchers() -> Mapping[str, Launcher]:
         worker: Worker = import_module("mbench.engine.local").start(program, places)
         return worker
 
-    return {"local": local, **{name: LateLauncher(name) for name in LAUNCHERS}}
+    late = (
+        LateLauncher("mpi", takes_hosts=True),
+        LateLauncher("slurm", sign="SLURM_JOB_ID"),
+        LateLauncher("ray", sign="RAY_ADDRESS"),
+    )
+    return {"local": local, **{launcher.name: launcher for launcher in late}}
 
 
 @hookimpl

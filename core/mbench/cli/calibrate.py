@@ -7,19 +7,25 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mbench.cli.case_options import case_options
-from mbench.cli.complete import arms
+from mbench.cli.completion import arms
 from mbench.cli.formats import format_options
-from mbench.cli.measure import order_of
-from mbench.cli.options import results_option
+from mbench.cli.measure import execution_of, preflight_of
+from mbench.cli.options import (
+    CaseCommand,
+    case_options,
+    check_options,
+    given_of,
+    launch_options,
+    plugins,
+    protocol_options,
+    results_option,
+)
 from mbench.cli.output import check_writable, deliver
-from mbench.cli.protocols import protocol_options
 from mbench.cli.screen import screen_options
-from mbench.cli.sweeps import sweep_of
-from mbench.cli.switches import CaseCommand
 from mbench.console import tell
 from mbench.contract.axes import MACHINE, Axes, name
 from mbench.errors import UsageError
+from mbench.spec.build import build
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,6 +41,8 @@ __all__ = ["command"]
 @click.argument("framework", shell_complete=arms())
 @case_options
 @protocol_options
+@launch_options
+@check_options
 @results_option
 @format_options("table", "json")
 @screen_options
@@ -51,21 +59,20 @@ def command(context: click.Context, /, framework: str, **options: Any) -> None:
       mbench calibrate torch
       mbench calibrate torch --models resnet50 --image-size 96 --batch-size 4 --processes 10
     """
-    from mbench.measure.preflight import check
     from mbench.measure.run import conduct
     from mbench.progress import open_progress
 
-    order = order_of(context, [sweep_of(context, (framework, framework), options)], options)
-    if not order.protocol.side_by_side:
+    experiment = build((framework, framework), given_of(context), plugins(context))
+    if not experiment.protocol.side_by_side:
         raise UsageError("only the adaptive protocol compares processes that run side by side")
-    if order.protocol.processes < 3:
+    if experiment.protocol.processes < 3:
         raise UsageError("few process pairs show no scatter; give --processes 3 or more")
     check_writable(options["output"])
-    for doubt in check(order):
-        tell(doubt)
-    store, interrupted = conduct(
-        order, open_progress(verbosity=options["verbosity"], color=context.color)
-    )
+    checked = preflight_of(context, experiment)
+    for line in checked.warnings:
+        tell(line)
+    progress = open_progress(verbosity=options["verbosity"], color=context.color)
+    store, interrupted = conduct(checked, execution_of(context), progress)
     found = keep_calibrations(store.folder)
     deliver(rendered(found, run=store.id, format_=options["format_"]), options["output"])
     if interrupted:

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from mbench.cli.case_options import case_options
 from mbench.cli.explain import following, measure_and_show
 from mbench.cli.formats import output_options
-from mbench.cli.measure import measure, order_of
-from mbench.cli.named import frameworks_options
+from mbench.cli.measure import dry_run_option, measure, preflight_of
 from mbench.cli.options import (
+    CaseCommand,
+    case_options,
+    check_options,
+    frameworks_options,
+    given_of,
+    launch_options,
+    plugins,
+    protocol_options,
     results_option,
+    resume_option,
 )
-from mbench.cli.protocols import course_options, protocol_options
 from mbench.cli.screen import screen_options
-from mbench.cli.sweeps import sweep_of
-from mbench.cli.switches import CaseCommand
-from mbench.errors import UsageError
 
-if TYPE_CHECKING:
-    from mbench.spec.order import Order
-
-__all__ = ["command", "ordered"]
+__all__ = ["command"]
 
 INTERRUPTED = 130
 
@@ -35,7 +35,10 @@ INTERRUPTED = 130
 )
 @case_options
 @protocol_options
-@course_options
+@launch_options
+@check_options
+@resume_option
+@dry_run_option
 @results_option
 @output_options
 @click.option(
@@ -66,20 +69,13 @@ def command(context: click.Context, /, **_: Any) -> None:
       mbench compare torch tf --compiler best --batch-size max
       mbench compare torch tf --mode inference --explain
     """
-    order = ordered(context)
-    breakdown = following(context, order) if context.params["explain"] else None
-    code = measure(context, order)
+    from mbench.api.requests import for_comparison
+
+    frameworks = context.params["frameworks"]
+    experiment = for_comparison(frameworks, given_of(context), plugins(context))
+    checked = preflight_of(context, experiment)
+    breakdown = following(context, checked) if context.params["explain"] else None
+    code = measure(context, checked)
     if breakdown is not None and code != INTERRUPTED:
         code = max(code, measure_and_show(context, breakdown, after=True))
     context.exit(code)
-
-
-def ordered(context: click.Context) -> Order:
-    """What the options ask for; raises UsageError."""
-    options = context.params
-    if len(options["frameworks"]) < 2:
-        raise UsageError(
-            "compare takes two frameworks or more, and mbench list frameworks shows them; for one "
-            "there is mbench run"
-        )
-    return order_of(context, [sweep_of(context, options["frameworks"], options)], options)

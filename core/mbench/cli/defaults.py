@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from mbench.cli.named import NAMED
-from mbench.cli.options import Commas
+from mbench.cli.options import NAMED, Value, overridden
 from mbench.console import tell
 from mbench.errors import UsageError
 from mbench.plugins.manager import nearest
+from mbench.spec.option import Option
+from mbench.spec.options import OPTIONS
+from mbench.spec.values import text
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -25,7 +27,7 @@ else:
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["load_defaults", "of_files", "outdone", "tell_defaults"]
+__all__ = ["load_defaults", "of_files", "tell_defaults"]
 
 OWN, SHARED, WITHIN = "mbench.toml", "pyproject.toml", "tool.mbench"
 NEVER = ("help", "dry-run", "output", "resume")
@@ -77,7 +79,7 @@ def load_defaults(context: click.Context) -> None:
 
 
 def find() -> File | None:
-    """The file of the current folder, mbench's own first; raises UsageError for what is no TOML."""
+    """The current folder's file, mbench's own first; raises UsageError unless it is valid TOML."""
     for name, within in ((OWN, ""), (SHARED, WITHIN)):
         try:
             text = Path(name).read_bytes().decode()
@@ -87,7 +89,7 @@ def find() -> File | None:
         except OSError:
             continue
         except ValueError as error:
-            raise UsageError(f"{name} is no TOML: {error}") from None
+            raise UsageError(f"{name} is not valid TOML: {error}") from None
         for part in filter(None, within.split(".")):
             keys = keys.get(part, {})
         return File(name, text, within, keys)
@@ -132,25 +134,25 @@ def spread(file: File, known: dict[str, Options]) -> Iterator[tuple[str, str, An
 
 
 def raw_of(option: click.Option, value: Any) -> Any:
-    """What the option would be given if it were typed; None for what no flag can be."""
+    """The value for click to read; None for what a flag cannot be."""
     if option.is_flag:
         return value if isinstance(value, bool) else None
+    if isinstance(option.type, Value):
+        return value
     items = [str(item) for item in (value if isinstance(value, list) else [value])]
-    joined = option.type.joined if isinstance(option.type, Commas) else ",".join
-    return items if option.multiple else joined(items)
+    return items if option.multiple else ",".join(items)
 
 
 def flag_value(option: click.Option, raw: Any) -> Any:
     """The one of a set of flags that share a name, or the value itself."""
-    if not option.is_flag or raw is not True:
-        return raw
-    return [option.flag_value] if option.multiple else option.flag_value
+    shares = option.is_flag and raw is True and isinstance(option.flag_value, str)
+    return option.flag_value if shares else raw
 
 
 def of_files(context: click.Context) -> tuple[str, list[str]]:
     """The file that gave defaults to a command, and what they are as one would type them."""
     words = []
-    unused = {*outdone(context), *(["frameworks"] if context.meta.get(NAMED) else [])}
+    unused = {*overridden(context), *(["frameworks"] if context.meta.get(NAMED) else [])}
     for option in context.command.get_params(context):
         name = option.name or ""
         if (
@@ -164,21 +166,17 @@ def of_files(context: click.Context) -> tuple[str, list[str]]:
             elif option.is_flag:
                 words += [option.opts[0]] if raw == flag_value(option, True) else []
             else:
-                flag = max(option.opts, key=len)
-                items = raw if isinstance(raw, list) else [raw]
-                words += [shlex.quote(f"{flag}={item}") for item in items]
+                spelled = OPTIONS.get(name) or spelling(option)
+                words += map(shlex.quote, spelled.words(raw))
     return context.meta.get(SOURCE, ""), words
 
 
-def outdone(context: click.Context) -> list[str]:
-    """Options that a file gives, where a typed word such as --fast says how much effort to make."""
-    from mbench.cli.constants import EFFORTS
-
-    if context.get_parameter_source("effort") is not ParameterSource.COMMANDLINE:
-        return []
-    of_efforts = {name for options in EFFORTS.values() for name in options}
-    by_file = ParameterSource.DEFAULT_MAP
-    return sorted(name for name in of_efforts if context.get_parameter_source(name) is by_file)
+def spelling(option: click.Option) -> Option:
+    """How an option that says nothing of an experiment is typed."""
+    read = option.type.read if isinstance(option.type, Value) else text
+    return Option(
+        name=max(option.opts, key=len).removeprefix("--").replace("-", "_"), read=read, says=""
+    )
 
 
 def tell_defaults(context: click.Context) -> None:

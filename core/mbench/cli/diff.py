@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
-from mbench.cli.complete import completer, runs
+from mbench.cli.completion import completer, runs
 from mbench.cli.formats import format_options
-from mbench.cli.options import Percent, results_option
+from mbench.cli.options import Value, results_option
 from mbench.cli.output import check_writable, deliver
 from mbench.cli.screen import color_option
 from mbench.console import tell
+from mbench.spec.values import share
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,8 +24,9 @@ __all__ = ["command"]
 @click.command("diff")
 @click.argument("base", shell_complete=completer(runs))
 @click.argument("new", shell_complete=completer(runs))
-@click.option("--threshold", type=Percent(zero=True), default="3%", show_default=True,
-              help="A case that is slower by less is no regression.")  # fmt: skip
+@click.option("--threshold", type=Value(partial(share, zero=True), "PERCENT"), default="3%",
+              show_default=True,
+              help="A case that is slower by less is not a regression.")  # fmt: skip
 @click.option("--allow-undetermined", is_flag=True,
               help="Pass though some cases (not all) are too noisy for the threshold.")  # fmt: skip
 @results_option

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mbench.cli.complete import completer
+from mbench.cli.completion import completer
 from mbench.cli.formats import format_options
 from mbench.cli.options import COMMAS, MEMORY, SECONDS, SIZE
 from mbench.cli.output import check_writable, deliver

@@ -7,17 +7,17 @@ from itertools import chain
 
 import click
 
-from mbench.cli.complete import completer, environments
-from mbench.cli.complete import frameworks as known
+from mbench.cli.completion import completer, environments
+from mbench.cli.completion import frameworks as known
 from mbench.cli.options import (
     COMMAS,
     DeviceName,
-    hosts_option,
-    launcher_option,
+    node_options,
     plugins,
 )
 from mbench.cli.output import print_table
 from mbench.console import say
+from mbench.spec.experiment import Launch
 
 __all__ = ["command"]
 
@@ -58,12 +58,11 @@ def command() -> None:
     metavar="N",
     help="Build them on each of so many machines, where these share no folder.",
 )
-@launcher_option
-@hosts_option
+@node_options
 @click.pass_context
 def create(
     context: click.Context, /, words: tuple[tuple[str, ...], ...], device: str, nodes: int | None,
-    **where: str | None,
+    launcher: str | None, hosts: str | None,
 ) -> None:  # fmt: skip
     """Build environments now, so that the first comparison need not.
 
@@ -73,7 +72,8 @@ def create(
       mbench env create torch --nodes 2 --hosts a,b
     """
     if nodes is not None:
-        create_on_nodes(context, [*chain(*words), "--device", device], where, nodes=nodes)
+        launch = Launch(launcher=launcher, hosts=hosts)
+        create_on_nodes(context, [*chain(*words), "--device", device], launch, nodes=nodes)
         return
     from mbench.environments.choice import choose
     from mbench.environments.locate import provide
@@ -108,21 +108,22 @@ def create(
 
 
 def create_on_nodes(
-    context: click.Context, words: list[str], where: dict[str, str | None], *, nodes: int
+    context: click.Context, words: list[str], launch: Launch, *, nodes: int
 ) -> None:
     """The same command on each node."""
-    from mbench.cli.launching import opened
+    from mbench.engine.launchers import Launchers
     from mbench.errors import UsageError
 
-    launcher = opened(context, where, nodes=nodes, accelerators=0)
-    do = getattr(launcher, "do", None)
-    if do is None:
-        raise UsageError(
-            "this launcher starts workers only; leave --nodes out, or give mpi, slurm or ray",
-            option="--launcher",
-        )
-    for line in do([sys.executable, "-m", "mbench", "env", "create", *words]).splitlines():
-        say(line)
+    with Launchers(plugins(context)) as launchers:
+        launcher = launchers.open(launch, nodes=nodes, accelerators=0)
+        do = getattr(launcher, "do", None)
+        if do is None:
+            raise UsageError(
+                "this launcher starts workers only; leave --nodes out, or give mpi, slurm or ray",
+                option="--launcher",
+            )
+        for line in do([sys.executable, "-m", "mbench", "env", "create", *words]).splitlines():
+            say(line)
 
 
 @command.command("list")

@@ -8,26 +8,37 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from mbench.cli.case_options import case_options
-from mbench.cli.complete import arms
-from mbench.cli.foresee import foresee
+from mbench.cli.completion import arms
 from mbench.cli.formats import format_options
-from mbench.cli.measure import order_for, order_of, warn
-from mbench.cli.options import ARMS, plugins, results_option
+from mbench.cli.measure import execution_of, foresee, launchers_of, preflight_of
+from mbench.cli.options import (
+    ARMS,
+    CaseCommand,
+    case_options,
+    check_options,
+    explicit,
+    given_of,
+    launch_options,
+    plugins,
+    protocol_options,
+    results_option,
+    resume_option,
+)
 from mbench.cli.output import check_writable, deliver, report_cut
-from mbench.cli.protocols import protocol_options, resume_option
 from mbench.cli.screen import screen_options
-from mbench.cli.sweeps import sweep_of
-from mbench.cli.switches import CaseCommand
 from mbench.console import say, tell
 from mbench.errors import UsageError
+from mbench.spec.build import build, protocol_of
 
 if TYPE_CHECKING:
     from mbench.explain.plan import Plan
     from mbench.explain.summary import Explanation
+    from mbench.measure.preflight import Checked
+    from mbench.measure.run import Execution
     from mbench.plugins.manager import Plugins
     from mbench.results.records import Run
-    from mbench.spec.order import Order
+    from mbench.spec.experiment import Experiment
+    from mbench.spec.option import Given
     from mbench.spec.planning import Comparison
 
 __all__ = ["command", "following", "measure_and_show"]
@@ -41,7 +52,7 @@ class Breakdown(NamedTuple):
     """A plan, and how it is measured."""
 
     plan: Plan
-    order: Order
+    checked: Checked
 
 
 @click.command("explain", cls=CaseCommand)
@@ -49,6 +60,8 @@ class Breakdown(NamedTuple):
                 shell_complete=arms(many=True))  # fmt: skip
 @case_options
 @protocol_options
+@launch_options
+@check_options
 @resume_option
 @results_option
 @format_options("table", "markdown", "csv", "json", "html")
@@ -101,6 +114,7 @@ def measure_and_show(context: click.Context, breakdown: Breakdown, *, after: boo
     """Measure and report; returns the exit code. A report that comes `after` another one goes into
     the same file. With --dry-run only print the plan.
     """
+    from mbench.api.execution import warn
     from mbench.explain.analysis import explain, load
     from mbench.explain.kernels import list_kernels
     from mbench.explain.measure import measure_breakdown
@@ -108,18 +122,23 @@ def measure_and_show(context: click.Context, breakdown: Breakdown, *, after: boo
     from mbench.progress import open_progress
 
     options = context.params
-    plan, order = breakdown
+    plan, checked = breakdown
+    execution = execution_of(context)
+    if after:
+        execution = replace(execution, resume=None)
     if options.get("dry_run"):
-        print_plan(breakdown)
-        warn(order)
+        print_plan(breakdown, execution)
+        warn(checked)
         return 0
-    warn(order)
+    warn(checked)
     progress = open_progress(verbosity=options["verbosity"], color=context.color)
-    store, interrupted = conduct(order, progress, measure=partial(measure_breakdown, plan))
+    store, interrupted = conduct(
+        checked, execution, progress, measure=partial(measure_breakdown, plan)
+    )
     failures = store.failures
     found = explain(load(store.folder))
     if options.get("kernels") and not interrupted:
-        found = replace(found, kernels=list_kernels(plan.whole, order, store, progress))
+        found = replace(found, kernels=list_kernels(plan.whole, checked, store, progress))
     show(found, options, after=after)
     if interrupted:
         tell(
@@ -132,10 +151,10 @@ def measure_and_show(context: click.Context, breakdown: Breakdown, *, after: boo
     return 1 if failures else 0
 
 
-def print_plan(breakdown: Breakdown) -> None:
+def print_plan(breakdown: Breakdown, execution: Execution) -> None:
     """What `--dry-run` says: the comparison, whose budget all parts share, and their number."""
-    plan, order = breakdown
-    foresee(replace(order, comparisons=(plan.whole,)))
+    plan, checked = breakdown
+    foresee(replace(checked, comparisons=(plan.whole,)), execution)
     say(f"the same processes measure {len(plan.parts)} parts of the step as well")
     for comparison in plan.comparisons[1:]:
         for entry in comparison.entries:
@@ -162,49 +181,57 @@ def stored(context: click.Context, name: str | None) -> Run:
 
 def asked_for(context: click.Context, frameworks: tuple[str, ...]) -> Breakdown:
     """The breakdown that the options describe; raises UsageError."""
-    options = options_of(context)
-    if options["operators"]:
+    given = given_for(context)
+    if "operators" in given:
         raise UsageError("explain measures a model and its operators: name it with --models",
                          option="--operators")  # fmt: skip
-    order = order_of(context, [sweep_of(context, frameworks, options)], options)
-    if len(order.comparisons) != 1:
+    checked = preflight_of(context, build(frameworks, given, plugins(context)))
+    if len(checked.comparisons) != 1:
         raise UsageError(MANY)
-    return broken_down(order)
+    return broken_down(context, checked.experiment, checked.comparisons[0])
 
 
-def following(context: click.Context, order: Order) -> Breakdown:
-    """The breakdown of a comparison that is measured first, as `order` says; raises UsageError."""
+def following(context: click.Context, checked: Checked) -> Breakdown:
+    """The breakdown of a comparison that is measured first; raises UsageError."""
     from mbench.explain.plan import PROTOCOL
 
-    options = {**context.params, "protocol_name": PROTOCOL, "resume": None}
+    options = context.params
     if options["format_"] not in JOINED or options["layout"]:
         raise UsageError(
             f"--explain adds to the formats {' and '.join(JOINED)}; for others there is mbench "
             "explain RUN --format, of the comparison's run",
             option="--explain",
         )
-    if len(order.comparisons) != 1:
+    if len(checked.comparisons) != 1:
         raise UsageError(MANY, option="--explain")
-    return broken_down(order_for(context, order.comparisons, options))
+    protocol = protocol_of({**given_of(context), "protocol": PROTOCOL})
+    experiment = replace(checked.experiment, protocol=protocol)
+    return broken_down(context, experiment, checked.comparisons[0])
 
 
 def of_run(context: click.Context, run: Run) -> Breakdown:
     """The breakdown of a run's first comparison; raises UsageError."""
     whole = comparison_of(run, plugins(context))
-    return broken_down(order_for(context, (whole,), options_of(context)))
+    case = whole.entries[0].case
+    asked = build(["any"], given_for(context), plugins(context))
+    experiment = replace(
+        run.header.experiment,
+        protocol=asked.protocol,
+        launch=replace(asked.launch, device=case.device, threads=case.threads),
+        checks=asked.checks,
+    )
+    return broken_down(context, experiment, whole)
 
 
-def options_of(context: click.Context) -> dict[str, Any]:
-    """The command's options with explain's own protocol; raises UsageError for another one."""
-    from click.core import ParameterSource
-
+def given_for(context: click.Context) -> Given:
+    """What the options say, with explain's own protocol; raises UsageError for another one."""
     from mbench.explain.plan import PROTOCOL
 
-    typed = context.get_parameter_source("protocol_name") is ParameterSource.COMMANDLINE
-    if typed and context.params["protocol_name"] != PROTOCOL:
+    given = given_of(context)
+    if "protocol" in explicit(context) and given["protocol"] != PROTOCOL:
         raise UsageError("explain has a protocol of its own: leave out --protocol",
                          option="--protocol")  # fmt: skip
-    return {**context.params, "protocol_name": PROTOCOL}
+    return {**given, "protocol": PROTOCOL}
 
 
 def comparison_of(run: Run, plugins: Plugins) -> Comparison:
@@ -234,10 +261,12 @@ def comparison_of(run: Run, plugins: Plugins) -> Comparison:
     return Comparison(number=0, title=run.comparisons[number].title, entries=tuple(entries))
 
 
-def broken_down(order: Order) -> Breakdown:
-    """The breakdown of the order's only comparison; raises UsageError."""
+def broken_down(context: click.Context, experiment: Experiment, whole: Comparison) -> Breakdown:
+    """The breakdown of a comparison; raises UsageError."""
     from mbench.explain.plan import check_protocol, plan_breakdown
+    from mbench.measure.preflight import check_planned
 
-    check_protocol(order.protocol)
-    plan = plan_breakdown(order.comparisons[0])
-    return Breakdown(plan, replace(order, comparisons=plan.comparisons, mfu=False))
+    check_protocol(experiment.protocol)
+    plan = plan_breakdown(whole)
+    experiment = replace(experiment, checks=replace(experiment.checks, mfu=False))
+    return Breakdown(plan, check_planned(experiment, plan.comparisons, launchers_of(context)))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mbench.cli.complete import completer, exporters, formats, layouts
+from mbench.cli.completion import completer, exporters, formats, layouts
 from mbench.cli.options import apply, plugins
 from mbench.errors import UsageError
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import click
@@ -15,6 +14,7 @@ from mbench.console import abandon, steady, tell
 from mbench.errors import MbenchError, reason_of
 from mbench.machine import devices
 from mbench.plugins.manager import Plugins
+from mbench.results.folder import ensure_home
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -82,16 +82,6 @@ def group(context: click.Context) -> None:
     load_defaults(context)
 
 
-def be_at_home() -> None:
-    """A user whom the system does not know has no home folder, as in some containers: then it is
-    the root, in which nothing can be kept, and nothing has to be.
-    """
-    try:
-        Path.home()
-    except RuntimeError:
-        os.environ["HOME"] = "/"
-
-
 def interrupt(_: int, __: FrameType | None) -> None:
     raise KeyboardInterrupt
 
@@ -99,14 +89,14 @@ def interrupt(_: int, __: FrameType | None) -> None:
 def main() -> NoReturn:
     """Exit codes: 0 all measured, 1 something failed, 2 usage, 130 interrupted."""
     steady()
-    be_at_home()
+    ensure_home()
     signal.signal(signal.SIGTERM, interrupt)
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as nohup makes it
         signal.signal(signal.SIGHUP, interrupt)
     if os.environ.get("_MBENCH_COMPLETE", "").startswith("fish"):
-        from mbench.cli import fish
+        from mbench.cli.completion import complete_in_fish
 
-        fish.register()
+        complete_in_fish()
     try:
         code = group.main(prog_name="mbench", standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)

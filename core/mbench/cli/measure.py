@@ -1,103 +1,82 @@
-"""What compare and run share: from parsed options to a written run and its report."""
+"""What compare and run share: from an experiment to a written run and its report."""
 
 from __future__ import annotations
 
 import sys
-from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from mbench.cli.defaults import of_files, outdone, tell_defaults
-from mbench.cli.foresee import foresee
-from mbench.cli.launching import launcher_of
+import click
+
+from mbench.cli.defaults import of_files, tell_defaults
 from mbench.cli.options import chosen_exporter, chosen_report, plugins
 from mbench.cli.output import check_writable, emit
-from mbench.console import tell
+from mbench.console import counted, say, tell
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable
 
-    import click
+    from mbench.engine.launchers import Launchers
+    from mbench.measure.preflight import Checked
+    from mbench.measure.run import Execution
+    from mbench.spec.experiment import Experiment
 
-    from mbench.measure.activity import Listener
-    from mbench.results.store import RunWriter
-    from mbench.spec.order import Order
-    from mbench.spec.planning import Comparison, Sweep
+__all__ = ["dry_run_option", "execution_of", "foresee", "launchers_of", "measure", "preflight_of"]
 
-__all__ = ["carry_out", "measure", "order_for", "order_of", "warn"]
+LAUNCHERS = "mbench.launchers"
+"""Where a command's context keeps what it opened."""
+
+dry_run_option: Callable[[Callable[..., Any]], Callable[..., Any]] = click.option(
+    "--dry-run", is_flag=True,
+    help="Print the cases and how long they may take; measure nothing.",
+)  # fmt: skip
 
 
-def order_of(context: click.Context, sweeps: Sequence[Sweep], options: dict[str, Any]) -> Order:
-    """What the command line asks for, planned; raises UsageError for what there is not."""
-    from mbench.spec.planning import plan_all
+def launchers_of(context: click.Context) -> Launchers:
+    """Those of a command, which hold their nodes until it ends."""
+    from mbench.engine.launchers import Launchers
 
-    options = {**options, **dict.fromkeys(outdone(context))}
+    if LAUNCHERS not in context.meta:
+        context.meta[LAUNCHERS] = Launchers(plugins(context))
+        context.call_on_close(context.meta[LAUNCHERS].close)
+    found: Launchers = context.meta[LAUNCHERS]
+    return found
+
+
+def preflight_of(context: click.Context, experiment: Experiment) -> Checked:
+    """What the options ask for, if it can be measured; raises UsageError."""
+    from mbench.measure.preflight import preflight
+
     tell_defaults(context)
-    return order_for(context, tuple(plan_all(sweeps, plugins(context))), options)
+    return preflight(experiment, launchers_of(context))
 
 
-def order_for(
-    context: click.Context, comparisons: tuple[Comparison, ...], options: dict[str, Any]
-) -> Order:
-    """The same for comparisons that are planned already."""
-    from mbench.cli.constants import effort_of, protocol_of
-    from mbench.spec.order import Order
+def execution_of(context: click.Context) -> Execution:
+    from mbench.measure.run import Execution
 
-    return Order(
-        comparisons=comparisons,
-        protocol=protocol_of(options["protocol_name"], options),
-        launcher=launcher_of(context, comparisons, options),
+    return Execution(
+        results=context.params["results"],
+        resume=context.params.get("resume"),
         command=("mbench", *sys.argv[1:], *of_files(context)[1]),
-        results=options["results"],
-        resume=options.get("resume"),
-        provision=options["provision"],
-        verify=options["verify"],
-        allow_unequal=options["allow_unequal"],
-        mfu=effort_of(options).get("mfu", True) if options["mfu"] is None else options["mfu"],
     )
 
 
-def carry_out(order: Order, listener: Listener) -> tuple[RunWriter, bool]:
-    """Measure, unless nothing can come of it; also say whether Ctrl-C ended it."""
-    from mbench.measure.run import conduct
-
-    warn(order)
-    return conduct(order, listener)
-
-
-def warn(order: Order) -> None:
-    """Say what is doubtful about an order; raises UsageError where nothing can come of it."""
-    from mbench.measure.preflight import check
-
-    for line in [*check(order), *twins(order)]:
-        tell(line)
-
-
-def twins(order: Order) -> list[str]:
-    """Entries that are the same; what is measured of them is noise, and not kept."""
-    found: dict[str, None] = {}
-    for comparison in order.comparisons:
-        for one, other in combinations(comparison.entries, 2):
-            if (one.spec, one.case) == (other.spec, other.case):
-                found[f"{one.label} and {other.label} are the same, so they show this machine's "
-                      "noise; mbench calibrate measures that, and keeps it"] = None  # fmt: skip
-    return list(found)
-
-
-def measure(context: click.Context, order: Order) -> int:
+def measure(context: click.Context, checked: Checked) -> int:
     """Measure, report, and return the exit code. Ctrl-C reports what was measured so far."""
     options = context.params
     report = chosen_report(context, options["format_"], options["layout"])
     exporter = chosen_exporter(context, options["exporter"])
     check_writable(options["output"])
+    from mbench.api.execution import carry_out, warn
     from mbench.measure.run import rest_of
     from mbench.progress import open_progress
 
+    execution = execution_of(context)
     progress = open_progress(verbosity=options["verbosity"], color=context.color)
     if options["dry_run"]:
-        foresee(rest_of(order, progress) if order.resume else order)
-        warn(order)
+        foresee(rest_of(checked, execution, progress) if execution.resume else checked, execution)
+        warn(checked)
         return 0
-    store, interrupted = carry_out(order, progress)
+    store, interrupted = carry_out(checked, execution, progress)
     try:
         emit(store.folder, report, options["output"], exporter)
     except BaseException:  # Ctrl-C in a report that takes long, or one that cannot be made
@@ -115,3 +94,34 @@ def measure(context: click.Context, order: Order) -> int:
     if options["verbosity"] != "quiet":
         tell(f"raw values in {store.folder}")
     return 1 if store.failures else 0
+
+
+def foresee(checked: Checked, execution: Execution) -> None:
+    """Print every comparison, its unsupported cases with the reason, and the sum."""
+    if not checked.comparisons:
+        say("nothing is left to measure")
+        return
+    from mbench.environments.locate import describe_locations
+    from mbench.measure.estimate import foreseen
+
+    entries = [entry for comparison in checked.comparisons for entry in comparison.entries]
+    total: float | None = 0.0
+    for comparison, seconds, words in foreseen(checked, execution.results):
+        total = None if total is None or seconds is None else total + seconds
+        frameworks = ", ".join(
+            f"{entry.label} ({entry.case.compiler})" for entry in comparison.entries
+        )
+        if comparison.best_compiler:
+            frameworks = ", ".join(entry.label for entry in comparison.entries)
+        say(f"{comparison.title}: {frameworks}: {words}")
+        for entry in comparison.entries:
+            if not entry.support.supported:
+                say(f"  {entry.label}: unsupported: {entry.support.reason}")
+    needed = {e.spec.text: (e.spec, e.adapter) for e in entries if e.support.supported}
+    for text, where in describe_locations(needed.values(), accelerator=checked.device).items():
+        say(f"{text} runs {where}")
+    lacking = sum(not entry.support.supported for entry in entries)
+    said = f"{counted(len(checked.comparisons), 'comparison')}, {counted(len(entries), 'case')}"
+    said += f", {lacking} of them unsupported" if lacking else ""
+    said += f": {checked.experiment.protocol.in_all(total)}" if total is not None else ""
+    say(f"{said}; environments, proofs and searches not included")

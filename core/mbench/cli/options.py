@@ -1,74 +1,87 @@
-"""Option types and option groups that commands share."""
+"""Options of the command line: those of experiments, and others that commands share."""
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
+from mbench.cli.completion import arms, completer, of_option, plugins, runs
+from mbench.errors import UsageError
 from mbench.results.folder import default_folder
+from mbench.spec import values
+from mbench.spec.option import METAVARS, Option
+from mbench.spec.options import (
+    CASES,
+    CHECKS,
+    EFFORTS,
+    LAUNCH,
+    OPTIONS,
+    PROTOCOL,
+    known_devices,
+    switches,
+)
 
 if TYPE_CHECKING:
-    from mbench.plugins.manager import Plugins
     from mbench.plugins.report import Exporter, Report
+    from mbench.spec.option import Given
 
 __all__ = [
     "ARMS",
     "COMMAS",
+    "MEMORY",
+    "NAMED",
+    "SECONDS",
     "SIZE",
-    "Commas",
+    "CaseCommand",
     "Decorator",
     "DeviceName",
+    "Value",
     "apply",
+    "case_options",
+    "check_options",
     "chosen_exporter",
     "chosen_report",
+    "explicit",
+    "frameworks_options",
+    "given_of",
+    "launch_options",
+    "node_options",
+    "overridden",
     "plugins",
+    "proof_options",
+    "protocol_options",
     "results_option",
+    "resume_option",
 ]
 
+NAMED = "mbench.named"
+"""Where a command's context keeps the frameworks that are arguments."""
 
-class Commas(click.ParamType[Any]):
-    """A comma-separated list, of which no item is empty."""
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
-    name = "list"
+
+class Value(click.ParamType[Any]):
+    """What a reader of values reads."""
+
+    def __init__(self, read: values.Reader, metavar: str = "") -> None:
+        self.read = read
+        self.name = (metavar or METAVARS.get(read, "TEXT")).lower()
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[Any, ...]:
-        if isinstance(value, tuple):
+    ) -> object:
+        if isinstance(value, tuple):  # read before
             return value
-        items = [item.strip() for item in self.split(value)]
-        if not all(items):
-            self.fail(f"{value!r} holds an empty item", param, ctx)
-        return tuple(self.item(item, param, ctx) for item in items)
-
-    def split(self, text: str) -> list[str]:
-        return text.split(",")
-
-    def joined(self, items: Iterable[Any]) -> str:
-        """As one would type them."""
-        return ",".join(map(str, items))
-
-    def item(self, text: str, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        return text
-
-
-class Arms(Commas):
-    """Frameworks with settings, in whose values a comma is doubled."""
-
-    def split(self, text: str) -> list[str]:
-        found: list[str] = []
-        for item in re.split(r"(?<!,),(?!,)", text):
-            is_value = "=" in item.partition(",,")[0]
-            found += [item.replace(",,", ",")] if is_value else item.split(",")
-        return found
-
-    def joined(self, items: Iterable[Any]) -> str:
-        return ",".join(str(item).replace(",", ",,") for item in items)
+        try:
+            return self.read(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
 
 
 class DeviceName(click.Choice[str]):
@@ -79,89 +92,18 @@ class DeviceName(click.Choice[str]):
 
     @property
     def choices(self) -> tuple[str, ...]:
-        from mbench.machine.devices import names
-
-        return ("auto", *names())
+        return tuple(known_devices())
 
     @choices.setter
     def choices(self, _: object) -> None:
-        """click's own are none."""
+        """Ignored: click assigns this attribute."""
 
 
-class Memory(click.ParamType[Any]):
-    """An amount of memory: "6GiB", "500 MB"."""
-
-    name = "size"
-    units = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}  # noqa: RUF012
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?) ?([A-Za-z]+)", str(value).strip())
-        if isinstance(value, int):
-            return value
-        if not found or found[2].upper() not in self.units or float(found[1]) == 0:
-            self.fail(f"{value!r} is no amount of memory like 6GiB or 500MB", param, ctx)
-        return int(float(found[1]) * self.units[found[2].upper()])
-
-
-class Seconds(click.FloatRange):
-    """A finite time above 0."""
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
-        try:
-            seconds = float(value)
-        except ValueError:
-            seconds = math.nan
-        if not 0 < seconds < math.inf:
-            self.fail(f"{str(value)!r} is not a number of seconds above 0", param, ctx)
-        return seconds
-
-
-class Whole(click.IntRange):
-    """A whole number that is not below `min`."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        try:
-            number: int = super().convert(value, param, ctx)
-        except click.BadParameter:
-            said = f"{str(value)!r} is not a whole number of {self.min} or more"
-            self.fail(said, param, ctx)
-        return number
-
-
-class Percent(click.ParamType[Any]):
-    """A percentage below 100 %, as a share: "2%" is 0.02. 0 % only where `zero` allows it."""
-
-    name = "percent"
-
-    def __init__(self, *, zero: bool = False) -> None:
-        self.zero = zero
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
-        if isinstance(value, float):
-            return value
-        number, sign, rest = str(value).partition("%")
-        if not sign and re.fullmatch(r"\d{1,2}(\.\d+)?", number):
-            self.fail(f"{value!r} has no unit: write {value}%", param, ctx)
-        try:
-            share = float(number) / 100
-        except ValueError:
-            share = -1.0
-        if not sign or rest or not (0 < share < 1 or (self.zero and share == 0)):
-            self.fail(f"{value!r} is not a percentage like 2% or 0.5%", param, ctx)
-        return share
-
-
-ARMS = Arms()
-COMMAS = Commas()
-MEMORY = Memory()
-SIZE = Whole(min=1)
-SECONDS = Seconds(min=0, min_open=True)
-
-Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+ARMS = Value(values.frameworks)
+COMMAS = Value(values.names)
+MEMORY = Value(values.memory)
+SECONDS = Value(values.seconds)
+SIZE = Value(values.whole)
 
 
 def apply(options: list[Decorator]) -> Decorator:
@@ -175,36 +117,143 @@ def apply(options: list[Decorator]) -> Decorator:
     return decorate
 
 
+def of_experiment(option: Option) -> click.Option:
+    """The option of a keyword. Where it is not given, its value is None."""
+    says = f"{option.says}  [default: {option.default}]" if option.default else option.says
+    if option.is_switch:
+        flags = option.flag if option.one_way else f"{option.flag}/--no-{option.key}"
+        return click.Option([flags, option.name], default=None, is_flag=True, help=says)
+    if option.read is values.sizes:
+        return click.Option([option.flag, option.name], multiple=True, metavar=option.shown,
+                            callback=sizes, help=says)  # fmt: skip
+    kind = DeviceName() if option.choices else Value(option.read, option.shown)
+    return click.Option([option.flag, option.name], type=kind, default=None, help=says,
+                        shell_complete=of_option(option.name))  # fmt: skip
+
+
+def sizes(
+    context: click.Context, param: click.Parameter, given: tuple[str, ...]
+) -> dict[str, int] | None:
+    """Those of an option that may be given several times."""
+    try:
+        return values.sizes(given) or None
+    except ValueError as error:
+        raise click.BadParameter(str(error), context, param) from None
+
+
+def group(options: tuple[Option, ...]) -> Decorator:
+    """A decorator of several options of experiments."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            function = with_parameter(function, of_experiment(option))
+        return function
+
+    return decorate
+
+
+def with_parameter(function: Callable[..., Any], parameter: click.Parameter) -> Callable[..., Any]:
+    """As click's own decorators keep parameters for the command that is to come."""
+    kept: list[click.Parameter] = vars(function).setdefault("__click_params__", [])
+    kept.append(parameter)
+    return function
+
+
+case_options = group(CASES)
+protocol_options = group(PROTOCOL)
+launch_options = group(LAUNCH)
+node_options = group((OPTIONS["launcher"], OPTIONS["hosts"]))
+proof_options = group(tuple(option for option in LAUNCH if option.name != "memory_limit"))
+check_options = group(CHECKS)
+
+
+class CaseCommand(click.Command):
+    """A command with the options of cases, and with the switches that adapters offer."""
+
+    def get_params(self, context: click.Context) -> list[click.Parameter]:
+        params = super().get_params(context)
+        at = 1 + [param.name for param in params].index("compiler")
+        return [*params[:at], *map(of_switch, switches(plugins(context))), *params[at:]]
+
+
+@cache
+def of_switch(option: Option) -> click.Option:
+    return of_experiment(option)
+
+
+def given_of(context: click.Context) -> Given:
+    """What a command is given of an experiment, by keyword; see `overridden`."""
+    known = {*OPTIONS, *(option.name for option in switches(plugins(context)))}
+    unused = overridden(context)
+    return {
+        name: value
+        for name, value in context.params.items()
+        if name in known and name not in unused and value is not None
+    }
+
+
+def explicit(context: click.Context) -> set[str]:
+    """The options that are typed."""
+    typed = ParameterSource.COMMANDLINE
+    return {name for name in context.params if context.get_parameter_source(name) is typed}
+
+
+def overridden(context: click.Context) -> set[str]:
+    """Options that a file of defaults gives, where a typed --fast or --rigorous says how much
+    effort to make.
+    """
+    if not explicit(context) & EFFORTS.keys():
+        return set()
+    of_efforts = {*EFFORTS, *(name for options in EFFORTS.values() for name in options)}
+    by_file = ParameterSource.DEFAULT_MAP
+    return {name for name in of_efforts if context.get_parameter_source(name) is by_file}
+
+
+def keep(context: click.Context, _: click.Parameter, named: tuple[tuple[str, ...], ...]) -> None:
+    context.meta[NAMED] = tuple(chain(*named))
+
+
+def choose(context: click.Context, _: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of the arguments, else of the option; raises UsageError where both name some."""
+    named: tuple[str, ...] = context.meta[NAMED]
+    typed = context.get_parameter_source("frameworks") is ParameterSource.COMMANDLINE
+    if named and typed:
+        raise UsageError(
+            f"{' '.join(named)} and --frameworks {','.join(given)} both name frameworks; "
+            "give one of them",
+            option="--frameworks",
+        )
+    return named or given
+
+
+def frameworks_options(*, help: str) -> Decorator:  # noqa: A002
+    """Frameworks as arguments or as an option: `frameworks` of the command, which may be empty."""
+    completed = arms(many=True)
+    return apply(
+        [
+            click.argument("named", nargs=-1, type=ARMS, metavar="[FRAMEWORK]...",
+                           expose_value=False, is_eager=True,  # before --frameworks
+                           callback=keep, shell_complete=completed),
+            click.option("--frameworks", type=ARMS, default=(), callback=choose, help=help,
+                         shell_complete=completed),
+        ]
+    )  # fmt: skip
+
+
 results_option = click.option(
     "--results", type=click.Path(path_type=Path, file_okay=False), default=default_folder,
     envvar="MBENCH_RESULTS",  # so that it wins over a file of defaults
     show_default="mbench-results", help="Folder that holds all runs.",
 )  # fmt: skip
 
-timeout_option = click.option(
-    "--timeout", type=SECONDS, default=900.0, show_default=True,
-    help="Longest wait for a worker's answer, in seconds.",
-)  # fmt: skip
-
-launcher_option = click.option(
-    "--launcher", default=None, metavar="NAME",
-    help="What starts the processes: local, mpi, slurm, ray.  [default: local for one node, else "
-         "what is found around mbench]",
-)  # fmt: skip
-
-hosts_option = click.option(
-    "--hosts", default=None, metavar="A,B|@FILE",
-    help="Hosts of MPI, one for each node; or a file that names one in each line.",
-)  # fmt: skip
-
-provision_option = click.option(
-    "--provision/--no-provision", default=True, show_default=True,
-    help="Build a framework's environment where there is none.",
+resume_option = click.option(
+    "--resume", default=None, metavar="RUN", shell_complete=completer(runs),
+    help="Measure what RUN lacks, which the same command began.",
 )  # fmt: skip
 
 
 def chosen_exporter(context: click.Context, name: str | None) -> Exporter | None:
-    """What --log asks for; raises MbenchError where there is no such thing, or it is not ready."""
+    """What --log asks for; raises MbenchError where it does not exist or is not ready."""
     if name is None:
         return None
     exporter = plugins(context).exporter(name)
@@ -214,12 +263,7 @@ def chosen_exporter(context: click.Context, name: str | None) -> Exporter | None
 
 
 def chosen_report(context: click.Context, format_: str, layout: str | None) -> Report:
-    """What --format and --layout ask for; raises UsageError where there is no such thing."""
+    """What --format and --layout ask for; raises UsageError where it does not exist."""
     if layout is None:
         return plugins(context).report(format_)
     return plugins(context).laid_out(layout, format_)
-
-
-def plugins(context: click.Context) -> Plugins:
-    found: Plugins = context.find_root().obj
-    return found

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from mbench.cli.complete import completer, runs
+from mbench.cli.completion import completer, runs
 from mbench.cli.formats import by_ending
 from mbench.cli.options import results_option
 from mbench.cli.output import check_writable, deliver, report_cut

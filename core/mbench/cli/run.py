@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from contextlib import nullcontext
+from typing import Any
 
 import click
 
-from mbench.cli.case_options import case_options
-from mbench.cli.complete import arms, subjects
+from mbench.cli.completion import arms, subjects
 from mbench.cli.formats import output_options
-from mbench.cli.measure import measure, order_of
+from mbench.cli.measure import dry_run_option, measure, preflight_of
 from mbench.cli.options import (
     ARMS,
+    CaseCommand,
+    case_options,
+    check_options,
+    explicit,
+    given_of,
+    launch_options,
     plugins,
+    protocol_options,
     results_option,
+    resume_option,
 )
-from mbench.cli.protocols import course_options, protocol_options
 from mbench.cli.screen import screen_options
-from mbench.cli.sweeps import protocol_options_of, sweep_of, sweeps_of_suite
-from mbench.cli.switches import CaseCommand
-from mbench.errors import UsageError
-from mbench.plugins.manager import nearest
 
-if TYPE_CHECKING:
-    from mbench.spec.order import Order
-
-__all__ = ["command", "ordered"]
+__all__ = ["command"]
 
 
 @click.command("run", cls=CaseCommand)
@@ -36,16 +36,19 @@ __all__ = ["command", "ordered"]
 )  # fmt: skip
 @case_options
 @protocol_options
-@course_options
+@launch_options
+@check_options
+@resume_option
+@dry_run_option
 @results_option
 @output_options
 @screen_options
 @click.pass_context
-def command(context: click.Context, /, **_: Any) -> None:
+def command(context: click.Context, /, subject: str, frameworks: tuple[str, ...], **_: Any) -> None:
     """Measure one framework, or a suite.
 
     A suite is a file in TOML, or one that comes with mbench: quick, dlperf, nvidia-inference.
-    What is given on the command line wins over what the suite says.
+    What is given on the command line takes precedence over the suite.
 
     \b
     Examples:
@@ -55,28 +58,11 @@ def command(context: click.Context, /, **_: Any) -> None:
       mbench run my-suite.toml --dry-run
       mbench run my-suite.toml --resume 20260102-1504
     """
-    context.exit(measure(context, ordered(context)))
+    from mbench.api.requests import for_run
 
-
-def ordered(context: click.Context) -> Order:
-    """What the options ask for of a framework or a suite; raises UsageError."""
-    from mbench.spec.arm import Arm
-    from mbench.spec.suite import find_suite, suite_names
-
-    options = context.params
-    subject, frameworks = options["subject"], options["frameworks"]
-    suite = find_suite(subject)
-    if suite is None:
-        adapters, aliases = plugins(context).adapters, plugins(context).aliases
-        name = Arm(subject).spec.name
-        if name not in adapters.by_name and name not in aliases:
-            known = [*adapters.by_name, *suite_names()]
-            hint = nearest(name, known, aliases) + adapters.suspect
-            raise UsageError(f"unknown framework or suite {name!r}{hint}")
-        if frameworks:
-            raise UsageError("--frameworks is for suites; to compare there is mbench compare")
-        return order_of(context, [sweep_of(context, (subject,), options)], options)
-    everything = tuple(sorted(plugins(context).adapters.unique()))
-    chosen = frameworks or suite.frameworks or everything
-    sweeps = sweeps_of_suite(context, suite, chosen)
-    return order_of(context, sweeps, protocol_options_of(context, suite))
+    experiment, suite = for_run(
+        subject, frameworks, given_of(context), plugins(context), explicit=explicit(context)
+    )
+    with suite.locating(frameworks or suite.frameworks) if suite else nullcontext():
+        checked = preflight_of(context, experiment)
+    context.exit(measure(context, checked))

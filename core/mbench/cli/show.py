@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mbench.cli.complete import completer, runs
+from mbench.cli.completion import completer, runs
 from mbench.cli.formats import output_options
 from mbench.cli.options import chosen_exporter, chosen_report, results_option
 from mbench.cli.output import check_writable, emit

@@ -2,44 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
-from click.core import ParameterSource
 
-from mbench.cli.case_options import case_options
-from mbench.cli.complete import arms
+from mbench.cli.completion import arms
 from mbench.cli.defaults import tell_defaults
 from mbench.cli.formats import format_options
-from mbench.cli.launching import launcher_of
-from mbench.cli.named import frameworks_options
 from mbench.cli.options import (
-    hosts_option,
-    launcher_option,
+    CaseCommand,
+    case_options,
+    frameworks_options,
+    given_of,
     plugins,
-    provision_option,
-    timeout_option,
+    proof_options,
 )
 from mbench.cli.output import check_writable, deliver
 from mbench.cli.screen import screen_options
-from mbench.cli.sweeps import sweep_of
-from mbench.cli.switches import CaseCommand
 from mbench.console import tell
-from mbench.errors import UsageError
 
-if TYPE_CHECKING:
-    from mbench.measure.verification import Verification
-
-__all__ = ["command", "proven"]
+__all__ = ["command"]
 
 
 @click.command("verify", cls=CaseCommand)
 @frameworks_options(help="One or more, as in mbench compare.")
 @case_options
-@provision_option
-@timeout_option
-@launcher_option
-@hosts_option
+@proof_options
 @click.option("--fresh", is_flag=True, help="Prove anew what is remembered as proven.")
 @click.option("--quick", is_flag=True,
               help="Prove in fp64 alone, up to the first check that fails, while you write an "
@@ -72,8 +60,20 @@ def command(context: click.Context, /, **options: Any) -> None:
     """
     check_writable(options["output"])
     tell_defaults(context)
-    results, interrupted = proven(context)
+    from mbench.api.execution import prove
+    from mbench.api.requests import for_proof
+    from mbench.progress import open_progress
     from mbench.reports import proof_table
+
+    quick, locate = options["quick"], options["locate"]
+    experiment = for_proof(
+        options["frameworks"], given_of(context), plugins(context), quick=quick, locate=locate
+    )
+    results, interrupted = prove(
+        experiment, plugins(context), fresh=options["fresh"],
+        quick=quick or locate is not None, locate=locate is not None,
+        listener=open_progress(verbosity=options["verbosity"], color=context.color),
+    )  # fmt: skip
 
     json = options["format_"] == "json"
     deliver(proof_table.json(results) if json else proof_table.render(results), options["output"])
@@ -81,59 +81,3 @@ def command(context: click.Context, /, **options: Any) -> None:
         tell("interrupted; the same command goes on from here")
         context.exit(130)
     context.exit(0 if all(result.outcome == "ok" for result in results) else 1)
-
-
-def proven(context: click.Context) -> Verification:
-    """What the options ask for, proven; raises UsageError."""
-    from mbench.measure.verification import verify
-    from mbench.progress import open_progress
-    from mbench.spec.planning import plan
-
-    options = context.params
-    if not options["frameworks"]:
-        raise UsageError("verify takes a framework or more, and mbench list frameworks shows them")
-    proving = options["frameworks"] + ((options["locate"],) if options["locate"] else ())
-    if quick := options["quick"] or bool(options["locate"]):
-        options = quickly(context, proving)
-    sweep = sweep_of(context, proving, {**options, "seed": 0})
-    comparisons = plan(sweep, plugins(context))
-    if any(comparison.best_compiler for comparison in comparisons):
-        raise UsageError(
-            "verify takes compilers by name, and best is found by measuring: give "
-            "--tier default,tuned or --compiler NAME; mbench compare proves what it has found"
-        )
-    progress = open_progress(verbosity=options["verbosity"], color=context.color)
-    return verify(
-        comparisons, progress, device=sweep.device, provision=options["provision"],
-        timeout=options["timeout"], fresh=options["fresh"], quick=quick,
-        locate=bool(options["locate"]), launcher=launcher_of(context, comparisons, options),
-    )  # fmt: skip
-
-
-def quickly(context: click.Context, frameworks: tuple[str, ...]) -> dict[str, Any]:
-    """The options as --quick has them; raises UsageError."""
-    from mbench.machine.system import usable_cores
-    from mbench.proofs.proof_case import quickest
-    from mbench.spec.arm import Arm
-
-    options, found = context.params, plugins(context)
-    if options["precision"] not in (None, ("fp64",)):
-        flag = "--quick" if options["quick"] else "--locate"
-        raise UsageError(f"{flag} proves in fp64: leave out --precision, or leave out {flag}")
-    options = {**options, "precision": ("fp64",)}
-    if any(
-        context.get_parameter_source(name) is not ParameterSource.DEFAULT
-        for name in ("model", "operators")
-    ):
-        return options
-    of_each = [
-        [case.model for case in quickest(
-            found.adapter(Arm(text).spec.name), found.workloads.unique(), device="cpu",
-            mode=(options["mode"] or ("train",))[0], threads=usable_cores(),
-        )]
-        for text in frameworks
-    ]  # fmt: skip
-    shared = [model for model in of_each[0] if all(model in models for models in of_each)]
-    if not shared:
-        raise UsageError("no model is supported by all of them: name some with --models")
-    return {**options, "model": (shared[0],)}

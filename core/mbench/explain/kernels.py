@@ -14,8 +14,8 @@ from mbench.measure.environment_pool import EnvironmentPool
 
 if TYPE_CHECKING:
     from mbench.measure.activity import Listener
+    from mbench.measure.preflight import Checked
     from mbench.results.store import RunWriter
-    from mbench.spec.order import Order
     from mbench.spec.planning import Comparison
 
 __all__ = ["StepKernels", "list_kernels"]
@@ -35,11 +35,11 @@ class StepKernels:
 
 
 def list_kernels(
-    whole: Comparison, order: Order, store: RunWriter, listener: Listener
+    whole: Comparison, checked: Checked, store: RunWriter, listener: Listener
 ) -> list[StepKernels]:
     """The kernels of each case of a comparison; logs and traces are in the run's folder."""
     environments = EnvironmentPool(
-        comparisons=[whole], accelerator=order.device, provision=False, listener=listener
+        comparisons=[whole], accelerator=checked.device, provision=False, listener=listener
     )
     found = []
     with scratch():
@@ -50,7 +50,7 @@ def list_kernels(
             try:
                 evidence = observe(
                     entry.adapter, environments.environment_for(entry), entry.case, log=log,
-                    timeout=order.protocol.timeout_seconds,
+                    timeout=checked.experiment.launch.timeout_seconds,
                 )  # fmt: skip
             except CaseEnded as end:
                 evidence, reason = Evidence(profiled=entry.case.device != HOST), str(end)

@@ -136,7 +136,7 @@ class CompilerSearch:
             self.environment,
             case,
             log=self.log(),
-            timeout=self.constants.timeout_seconds,
+            timeout=self.bench.launch.timeout_seconds,
             memory_limit_bytes=self.limit_bytes,
             launcher=self.bench.launcher,
         )

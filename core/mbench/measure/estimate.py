@@ -1,4 +1,4 @@
-"""How long each comparison of an order is going to take, from its plan and from earlier runs."""
+"""How long each comparison is going to take, by its plan and by earlier runs."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mbench.results.identity import CaseIdentity
 from mbench.results.previous_runs import past_step_seconds
-from mbench.spec.estimate import estimate
 
 if TYPE_CHECKING:
-    from mbench.spec.order import Order
-    from mbench.spec.planning import Comparison
+    from collections.abc import Mapping
+    from pathlib import Path
 
-__all__ = ["Foreseen", "foreseen"]
+    from mbench.measure.preflight import Checked
+    from mbench.spec.planning import Comparison
+    from mbench.spec.protocol import Protocol
+
+__all__ = ["Foreseen", "estimate", "foreseen"]
 
 
 class Foreseen(NamedTuple):
@@ -24,13 +27,28 @@ class Foreseen(NamedTuple):
     words: str
 
 
-def foreseen(order: Order) -> list[Foreseen]:
-    """What is told without earlier runs is not looked for in them."""
-    found = [Foreseen(one, *estimate(one, order.protocol, step_seconds={}))
-             for one in order.comparisons]  # fmt: skip
+def estimate(
+    comparison: Comparison, protocol: Protocol, *, step_seconds: Mapping[int, float]
+) -> tuple[float | None, str]:
+    """Seconds and in words; None where nothing is known.
+
+    `step_seconds` are those of earlier runs, by the number of the case. Environments, proofs and
+    searches come on top.
+    """
+    entries = [entry for entry in comparison.entries if entry.support.supported]
+    if not entries:
+        return 0.0, "nothing to measure"
+    return protocol.estimate([step_seconds.get(entry.number) for entry in entries])
+
+
+def foreseen(checked: Checked, results: Path) -> list[Foreseen]:
+    """`results` is the folder of earlier runs, which are read only where the plan is not enough."""
+    protocol = checked.experiment.protocol
+    found = [Foreseen(one, *estimate(one, protocol, step_seconds={}))
+             for one in checked.comparisons]  # fmt: skip
     if all(one.seconds is not None for one in found):
         return found
-    entries = [entry for comparison in order.comparisons for entry in comparison.entries]
+    entries = [entry for comparison in checked.comparisons for entry in comparison.entries]
     here = {"hostname": socket.gethostname()}
     cases = {
         entry.number: CaseIdentity(
@@ -42,6 +60,6 @@ def foreseen(order: Order) -> list[Foreseen]:
         )
         for entry in entries
     }
-    known = past_step_seconds(order.results, cases)
-    return [Foreseen(one, *estimate(one, order.protocol, step_seconds=known))
-            for one in order.comparisons]  # fmt: skip
+    known = past_step_seconds(results, cases)
+    return [Foreseen(one, *estimate(one, protocol, step_seconds=known))
+            for one in checked.comparisons]  # fmt: skip

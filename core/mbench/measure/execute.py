@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +12,14 @@ from mbench.engine.outcome import CaseEnded
 from mbench.errors import MbenchError
 from mbench.measure import facts
 from mbench.measure.activity import CaseStopped, ComparisonBegan, RunPlanned
+from mbench.measure.fixed_steps import Sequential
 from mbench.measure.resume import is_done, is_ended, is_written
+from mbench.measure.rounds import Interleaved
 from mbench.measure.search import Search
 from mbench.measure.verification import prove
 from mbench.results import events
+from mbench.spec.adaptive import Adaptive
+from mbench.spec.fixed_steps import Counted
 from mbench.spec.planning import OperatorComparison
 
 if TYPE_CHECKING:
@@ -29,6 +32,13 @@ if TYPE_CHECKING:
     from mbench.spec.protocol import Protocol
 
 __all__ = ["announce", "environments_for", "execute", "measurement_of"]
+
+
+MEASUREMENTS: Mapping[type[Protocol], type[Measurement[Any]]] = {
+    Adaptive: Interleaved,
+    Counted: Sequential,
+}
+"""What measures by each kind of protocol."""
 
 
 def execute(comparisons: Sequence[Comparison], bench: RunContext) -> None:
@@ -128,6 +138,4 @@ def environment_for(entry: Entry, bench: RunContext) -> Environment:
 
 def measurement_of(protocol: Protocol) -> type[Measurement[Any]]:
     """The measurement of `protocol`."""
-    module, _, name = protocol.measurement.partition(":")
-    found: type[Measurement[Any]] = getattr(importlib.import_module(module), name)
-    return found
+    return next(found for kind, found in MEASUREMENTS.items() if isinstance(protocol, kind))

@@ -76,6 +76,7 @@ class Measurement(ABC, Generic[Constants]):
         self.environments = environments
         self.protocol = cast("Constants", bench.protocol)  # its kind chose this class
         self.launcher = bench.launcher
+        self.limits = bench.launch
         self.store = bench.store
         self.listener = bench.listener
         self.sampler = bench.sampler
@@ -96,7 +97,7 @@ class Measurement(ABC, Generic[Constants]):
     @property
     def limit_bytes(self) -> int | None:
         """Of a worker's memory: on a device its share, the same as in a search."""
-        asked = self.protocol.memory_limit_bytes
+        asked = self.limits.memory_limit_bytes
         workers = len(self.comparison.entries) if self.protocol.side_by_side else 1
         return (
             self.device_memory.limit_bytes(asked, workers=workers) if self.device_memory else asked
@@ -109,7 +110,7 @@ class Measurement(ABC, Generic[Constants]):
             self.environments[entry.label],
             entry.case,
             log=self.store.log_path(f"{entry.number:03}-{entry.spec.name}-{process + 1}.log"),
-            timeout=self.protocol.timeout_seconds,
+            timeout=self.limits.timeout_seconds,
             memory_limit_bytes=self.limit_bytes,
             launcher=self.launcher,
         )
@@ -213,7 +214,7 @@ class Measurement(ABC, Generic[Constants]):
         entry = runner.entry
         lead = 1 if entry.case.exchanges else 0
         runner.evidence.approach(lead + steps)
-        limit = max(self.protocol.timeout_seconds, 2 * steps * runner.step_seconds)
+        limit = max(self.limits.timeout_seconds, 2 * steps * runner.step_seconds)
         with watching(runner.worker, self.sampler) as watches:
             begin = perf_counter_ns()
             elapsed = runner.worker.run(steps, each=each, lead=lead, timeout=limit)
@@ -270,7 +271,7 @@ class Measurement(ABC, Generic[Constants]):
                 text = "estimating the effect of rounding"
                 self.listener.hear(PhaseBegan(runner.entry.label, text))
                 runner.worker.resume()
-                limit = max(self.protocol.timeout_seconds, 4 * STEPS * runner.step_seconds)
+                limit = max(self.limits.timeout_seconds, 4 * STEPS * runner.step_seconds)
                 self.store.append(measure_rounding(runner.entry, runner.worker, timeout=limit))
                 runner.worker.stop()
 

@@ -1,36 +1,125 @@
-"""What can be told of an order before anything is downloaded, proven or measured."""
+"""What is found out before anything is downloaded, proven or measured, once for an experiment."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+from itertools import combinations
 from math import prod
 from typing import TYPE_CHECKING
 
 from mbench.contract.axes import STEADY
 from mbench.contract.device import HOST
 from mbench.engine.machines import machines
-from mbench.errors import UsageError
-from mbench.machine.devices import kind
+from mbench.errors import UsageError, about
+from mbench.machine.devices import kind, usual
+from mbench.machine.system import usable_cores
+from mbench.spec.experiment import AUTO
+from mbench.spec.planning import plan, scale_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
+    from mbench.contract.case import Case
+    from mbench.contract.scale import Scale
+    from mbench.engine.launchers import Launchers
     from mbench.machine.records import Machine
-    from mbench.spec.order import Order
+    from mbench.plugins.launcher import Launcher
+    from mbench.spec.experiment import Experiment
+    from mbench.spec.planning import Comparison
 
-__all__ = ["check", "check_device"]
+__all__ = ["Checked", "check_planned", "preflight", "prepare", "twins"]
 
 
-def check(order: Order) -> list[str]:
+@dataclass(frozen=True, kw_only=True)
+class Checked:
+    """An experiment that can be carried out: planned, on machines that have what it takes."""
+
+    experiment: Experiment
+    """With its device and threads settled."""
+    comparisons: tuple[Comparison, ...]
+    launcher: Launcher
+    """Starts the workers."""
+    warnings: tuple[str, ...] = ()
+    """What may be regretted, a line each."""
+
+    @property
+    def device(self) -> str:
+        return self.experiment.launch.device
+
+    @property
+    def cases(self) -> list[Case]:
+        return [entry.case for comparison in self.comparisons for entry in comparison.entries]
+
+
+def preflight(experiment: Experiment, launchers: Launchers) -> Checked:
+    """Raises UsageError for what does not exist, and for what cannot be measured here."""
+    experiment = settle(experiment, launchers)
+    return check_planned(experiment, tuple(plan(experiment, launchers.plugins)), launchers)
+
+
+def check_planned(
+    experiment: Experiment, comparisons: tuple[Comparison, ...], launchers: Launchers
+) -> Checked:
+    """The same for comparisons that are planned already."""
+    launched = launch(experiment, comparisons, launchers)
+    return replace(launched, warnings=tuple(check(launched)))
+
+
+def prepare(experiment: Experiment, launchers: Launchers) -> Checked:
+    """For what is only proven: without a look at what measuring takes."""
+    experiment = settle(experiment, launchers)
+    return launch(experiment, tuple(plan(experiment, launchers.plugins)), launchers)
+
+
+def launch(
+    experiment: Experiment, comparisons: tuple[Comparison, ...], launchers: Launchers
+) -> Checked:
+    """With the launcher of these comparisons, on machines that have the device."""
+    scales = [entry.case.places for one in comparisons for entry in one.entries]
+    nodes = max(scale.nodes for scale in scales)
+    devices = max(scale.devices_per_node for scale in scales)
+    device = experiment.launch.device
+    accelerators = 0 if device == HOST else devices
+    launcher = launchers.open(experiment.launch, nodes=nodes, accelerators=accelerators)
+    check_device(device, machines(launcher))
+    return Checked(experiment=experiment, comparisons=comparisons, launcher=launcher)
+
+
+def settle(experiment: Experiment, launchers: Launchers) -> Experiment:
+    """With the device and the threads of the machines that will compute, where none are asked for.
+
+    At each scale, a device has the same number of threads.
+    """
+    launch = experiment.launch
+    if launch.device != AUTO and launch.threads is not None:
+        return experiment
+    scales = list(scales_of(experiment))
+    there = launchers.elsewhere(launch, scales)
+    device = usual(there) if launch.device == AUTO else launch.device
+    most = max((scale.devices_per_node for scale in scales), default=1)
+    cores = min((one.system.usable_cores for one in there), default=0) or usable_cores()
+    threads = launch.threads or max(1, cores // most)
+    return replace(experiment, launch=replace(launch, device=device, threads=threads))
+
+
+def scales_of(experiment: Experiment) -> Iterator[Scale]:
+    with about("--scale"):
+        for sweep in experiment.sweeps:
+            for word in sweep.axes.get("scale", ()):
+                yield scale_of(str(word))
+
+
+def check(checked: Checked) -> list[str]:
     """What may be regretted, a line each; raises UsageError for what cannot be.
 
     What machines have is asked of those on which workers are to run.
     """
-    there = machines(order.launcher)
-    check_device(order.device, there)
-    check_steadiness(order, there)
-    most = max(len(comparison.entries) for comparison in order.comparisons)
-    check_room(order.device, most, there, side_by_side=order.protocol.side_by_side)
-    return [*filter(None, (order.protocol.doubt(most), crowd(order, there)))]
+    there = machines(checked.launcher)
+    protocol = checked.experiment.protocol
+    check_steadiness(checked, there)
+    most = max(len(comparison.entries) for comparison in checked.comparisons)
+    check_sharing(checked.device, most, there, side_by_side=protocol.side_by_side)
+    return [*filter(None, (protocol.doubt(most), crowd(checked, there)))]
 
 
 def check_device(device: str, there: Mapping[str, Machine]) -> None:
@@ -39,31 +128,30 @@ def check_device(device: str, there: Mapping[str, Machine]) -> None:
         if device != HOST and machine.device(device) is None:
             asked = kind(device)
             raise UsageError(
-                f"--device {device}: no {asked.title} is to be seen on {host or 'this machine'}; "
+                f"--device {device}: no {asked.title} is visible on {host or 'this machine'}; "
                 f"{asked.hint}, or give --device {HOST}",
                 option="--device",
             )
 
 
-def check_room(
+def check_sharing(
     device: str, workers: int, there: Mapping[str, Machine], *, side_by_side: bool
 ) -> None:
-    """Raises UsageError where the device lets in fewer workers than are to live side by side."""
+    """Raises UsageError where fewer workers may use the device at a time than have to."""
     for host, machine in there.items():
         found = machine.device(device)
         if found is not None and found.for_one and side_by_side and workers > 1:
             on = f" on {host}" if host else ""
             raise UsageError(
-                f"--device {device}: its compute mode{on} is {found.mode}, and {workers} "
-                f"frameworks are to stand side by side; {kind(device).sharing} lets them",
+                f"--device {device}: {workers} frameworks would share the device, which its "
+                f"compute mode{on}, {found.mode}, forbids; {kind(device).sharing} allows it",
                 option="--device",
             )
 
 
-def check_steadiness(order: Order, there: Mapping[str, Machine]) -> None:
+def check_steadiness(checked: Checked, there: Mapping[str, Machine]) -> None:
     """Raises UsageError where workers are to be steady and a machine does not allow it."""
-    entries = [entry for comparison in order.comparisons for entry in comparison.entries]
-    if not any(entry.case.steadiness == STEADY for entry in entries):
+    if not any(case.steadiness == STEADY for case in checked.cases):
         return
     for host, machine in there.items():
         if machine.unsteady:
@@ -71,11 +159,11 @@ def check_steadiness(order: Order, there: Mapping[str, Machine]) -> None:
             raise UsageError(f"--steady: {on}{machine.unsteady}", option="--steady")
 
 
-def crowd(order: Order, there: Mapping[str, Machine]) -> str:
-    """More threads than can run at once; empty where there are not."""
-    cases = [entry.case for comparison in order.comparisons for entry in comparison.entries]
+def crowd(checked: Checked, there: Mapping[str, Machine]) -> str:
+    """A warning of more threads than can run at once; empty where there are not."""
     each, devices = max(
-        ((case.threads, case.places.devices_per_node) for case in cases), key=lambda two: prod(two)
+        ((case.threads, case.places.devices_per_node) for case in checked.cases),
+        key=lambda two: prod(two),
     )
     host, most = min(((host, one.threads) for host, one in there.items()), key=lambda two: two[1])
     if each * devices <= most:
@@ -85,3 +173,14 @@ def crowd(order: Order, there: Mapping[str, Machine]) -> str:
         f"{each * devices} threads on {host or 'a machine'} that runs {most} at once wait for each "
         f"other; give --threads {fit}" + " or fewer" * (fit > 1)
     )
+
+
+def twins(checked: Checked) -> list[str]:
+    """A warning of each two entries that are the same, whose difference is noise."""
+    found: dict[str, None] = {}
+    for comparison in checked.comparisons:
+        for one, other in combinations(comparison.entries, 2):
+            if (one.spec, one.case) == (other.spec, other.case):
+                found[f"{one.label} and {other.label} are the same, so they show this machine's "
+                      "noise; mbench calibrate measures that, and keeps it"] = None  # fmt: skip
+    return list(found)

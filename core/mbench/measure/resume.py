@@ -8,24 +8,22 @@ from typing import TYPE_CHECKING, Any
 from mbench.console import counted
 from mbench.engine.outcome import CaseEnded
 from mbench.errors import UsageError
-from mbench.results.encoding import plain_record
+from mbench.spec.experiment import differences as differences_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from mbench.machine.records import Machine, System
     from mbench.measure.environment_pool import EnvironmentPool
+    from mbench.measure.preflight import Checked
     from mbench.results.records import Run
     from mbench.spec.planning import Comparison, Entry
-    from mbench.spec.protocol import Protocol
 
 __all__ = ["first_missing", "is_done", "is_ended", "is_written", "take_up"]
 
 MACHINE = ("hostname", "os", "cpu", "physical_cores", "logical_cores", "usable_cores", "governor",
            "transparent_huge_pages", "memory_bytes", "gpus", "variables")  # fmt: skip
 NODE = tuple(key for key in MACHINE if key not in ("hostname", "variables"))
-FREE = ("timeout_seconds",)
-"""Constants of a protocol that change no figure."""
 
 
 def is_done(run: Run, comparison: Comparison) -> bool:
@@ -61,25 +59,26 @@ def first_missing(run: Run | None, entries: Sequence[Entry]) -> int:
 
 def take_up(
     run: Run,
-    comparisons: Sequence[Comparison],
+    checked: Checked,
     *,
-    protocol: Protocol,
     system: System,
     environments: EnvironmentPool,
     there: Mapping[str, Machine],
 ) -> list[Comparison]:
-    """`comparisons` with what `run` had found for them already.
+    """The comparisons with what `run` had found for them already.
 
-    Raises UsageError with all differences where it would not be the same run: other cases, other
-    constants, another machine, or another where processes are started, other versions.
+    Raises UsageError with all differences where it would not be the same run: another experiment,
+    another machine, or another where processes are started, other versions.
     """
+    comparisons = checked.comparisons
     differences = [
-        *changes(plain_record(run.header.protocol), plain_record(protocol), leave=FREE),
+        *differences_of(run.header.experiment, checked.experiment),
         *changes(*({key: getattr(s, key) for key in MACHINE} for s in (run.header.system, system))),
         *node_changes(run, there),
     ]
+    refuse(run, differences)
     settled = []
-    for comparison in comparisons:
+    for comparison in comparisons:  # what is planned may still differ, as plugins do
         known = run.comparisons.get(comparison.number)
         if known and known.title != comparison.title:
             differences.append(
@@ -94,9 +93,14 @@ def take_up(
         missing = [c for c in settled if not is_done(run, c)]
         for entry in {e.spec.text: e for c in missing for e in c.entries}.values():
             differences += environment_changes(run, entry, environments)
+    refuse(run, differences)
+    return settled
+
+
+def refuse(run: Run, differences: Sequence[str]) -> None:
+    """Raises UsageError where there are any."""
     if differences:
         raise UsageError(f"{run.id} cannot be resumed: {'; '.join(differences)}")
-    return settled
 
 
 def node_changes(run: Run, there: Mapping[str, Machine]) -> list[str]:

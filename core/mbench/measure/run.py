@@ -1,8 +1,8 @@
-"""Carries an order out: a run opened or taken up, everything measured, and the run closed."""
+"""Carries an experiment out: a run opened or taken up, everything measured, and the run closed."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from mbench.engine.isolation import inherited_variables, scratch
@@ -15,7 +15,6 @@ from mbench.measure.ceiling import Ceilings
 from mbench.measure.environment_pool import EnvironmentPool
 from mbench.measure.estimate import foreseen
 from mbench.measure.execute import execute
-from mbench.measure.preflight import check
 from mbench.measure.resume import is_done, take_up
 from mbench.measure.run_context import Measure, RunContext
 from mbench.results.previous_runs import past_ratios
@@ -25,37 +24,52 @@ from mbench.results.store import RunWriter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from mbench.machine.records import System
     from mbench.measure.activity import Listener
+    from mbench.measure.preflight import Checked
     from mbench.results.records import Run
-    from mbench.spec.order import Order
     from mbench.spec.planning import Comparison
 
-__all__ = ["conduct", "rest_of"]
+__all__ = ["Execution", "conduct", "rest_of"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Execution:
+    """What carrying out an experiment takes besides."""
+
+    results: Path
+    """The folder of all runs."""
+    resume: str | None = None
+    """The run whose missing part is measured; None: a new one."""
+    command: tuple[str, ...] = ()
+    """What asks for it, as words of a command line."""
 
 
 def conduct(
-    order: Order, listener: Listener, *, measure: Measure = execute
+    checked: Checked, execution: Execution, listener: Listener, *, measure: Measure = execute
 ) -> tuple[RunWriter, bool]:
     """Measure, and say whether Ctrl-C ended it; what was measured until then is written down."""
-    check(order)
+    experiment = checked.experiment
     environments = EnvironmentPool(
-        comparisons=order.comparisons, accelerator=order.device, provision=order.provision,
-        listener=listener,
+        comparisons=checked.comparisons, accelerator=checked.device,
+        provision=experiment.launch.provision, listener=listener,
     )  # fmt: skip
-    store, comparisons, earlier = open_run(order, environments)
+    store, comparisons, earlier = open_run(checked, execution, environments)
+    expected = foreseen(checked, execution.results)
     bench = RunContext(
-        protocol=order.protocol,
-        launcher=order.launcher,
+        protocol=experiment.protocol,
+        launch=experiment.launch,
+        launcher=checked.launcher,
         environments=environments,
         store=store,
         listener=listener,
         sampler=Sampler(),
-        verify=order.verify,
-        allow_unequal=order.allow_unequal,
-        ceilings=Ceilings(store, listener) if order.mfu else None,
-        expected={each.comparison.number: each.seconds for each in foreseen(order)},
+        verify=experiment.checks.verify,
+        allow_unequal=experiment.checks.allow_unequal,
+        ceilings=Ceilings(store, listener) if experiment.checks.mfu else None,
+        expected={each.comparison.number: each.seconds for each in expected},
         earlier=earlier,
     )
     store.heard = lambda event: listener.hear(Stored(event))
@@ -82,53 +96,53 @@ def conduct(
 
 
 def open_run(
-    order: Order, environments: EnvironmentPool
+    checked: Checked, execution: Execution, environments: EnvironmentPool
 ) -> tuple[RunWriter, Sequence[Comparison], Run | None]:
     """A new run, or the one that is resumed with what it had found; raises UsageError."""
-    system = system_of(order)
-    if order.resume is None:
+    system, arguments = system_of(checked), list(execution.command)
+    if execution.resume is None:
         store = RunWriter(
-            order.results, protocol=order.protocol, system=system, arguments=list(order.command)
+            execution.results, experiment=checked.experiment, system=system, arguments=arguments
         )
-        return store, order.comparisons, None
-    folder = pick_run(order.results, order.resume)
+        return store, checked.comparisons, None
+    folder = pick_run(execution.results, execution.resume)
     try:
         file = RunFile(file_of(folder))
     except OSError as error:
         raise MbenchError(f"cannot resume {folder}: {error.strerror}") from None
     try:  # read once it is locked: until then another may write it
-        comparisons, earlier = found_before(order, system, environments)
-        store = RunWriter.reopen(file, earlier, arguments=list(order.command))
+        comparisons, earlier = found_before(checked, folder, system, environments)
+        store = RunWriter.reopen(file, earlier, arguments=arguments)
     except BaseException:  # Ctrl-C too must leave no lock
         file.close()
         raise
     return store, comparisons, earlier
 
 
-def rest_of(order: Order, listener: Listener) -> Order:
+def rest_of(checked: Checked, execution: Execution, listener: Listener) -> Checked:
     """What the run that is resumed lacks; raises UsageError where it cannot be. Builds nothing."""
+    assert execution.resume is not None
     environments = EnvironmentPool(
-        comparisons=order.comparisons, accelerator=order.device, provision=False, listener=listener
-    )
-    comparisons, earlier = found_before(order, system_of(order), environments)
+        comparisons=checked.comparisons, accelerator=checked.device, provision=False,
+        listener=listener,
+    )  # fmt: skip
+    folder = pick_run(execution.results, execution.resume)
+    comparisons, earlier = found_before(checked, folder, system_of(checked), environments)
     left = tuple(one for one in comparisons if not is_done(earlier, one))
-    return replace(order, comparisons=left)
+    return replace(checked, comparisons=left)
 
 
 def found_before(
-    order: Order, system: System, environments: EnvironmentPool
+    checked: Checked, folder: Path, system: System, environments: EnvironmentPool
 ) -> tuple[list[Comparison], Run]:
     """All comparisons with what the run that is resumed had found for them, and that run."""
-    assert order.resume is not None
-    earlier = load_run(pick_run(order.results, order.resume))
-    protocol = order.protocol
-    return take_up(
-        earlier, order.comparisons, protocol=protocol, system=system, environments=environments,
-        there=machines(order.launcher),
-    ), earlier  # fmt: skip
+    earlier = load_run(folder)
+    there = machines(checked.launcher)
+    return take_up(earlier, checked, system=system, environments=environments, there=there), earlier
 
 
-def system_of(order: Order) -> System:
+def system_of(checked: Checked) -> System:
     """This machine, with what its workers would inherit."""
-    adapters = [entry.adapter for comparison in order.comparisons for entry in comparison.entries]
+    comparisons = checked.comparisons
+    adapters = [entry.adapter for comparison in comparisons for entry in comparison.entries]
     return describe_system(inherited_variables(adapters))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+from mbench.spec.experiment import Launch
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -32,6 +34,7 @@ class Measure(Protocol):
 @dataclass(frozen=True, kw_only=True)
 class RunContext:
     protocol: protocol.Protocol
+    launch: Launch = field(default_factory=Launch)
     launcher: Launcher
     environments: EnvironmentPool
     store: RunWriter

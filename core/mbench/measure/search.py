@@ -226,7 +226,7 @@ class Search:
                 environment,
                 replace(entry.case, batch_size=size),
                 log=self.log(entry),
-                timeout=self.protocol.timeout_seconds,
+                timeout=self.bench.launch.timeout_seconds,
                 launcher=self.bench.launcher,
                 limit_bytes=limit_bytes,
                 device_memory=self.bench.device_memory,
@@ -240,7 +240,7 @@ class Search:
 
     def limit_bytes(self, candidates: int) -> int | None:
         """Workers that run side by side share the memory."""
-        asked = self.protocol.memory_limit_bytes
+        asked = self.bench.launch.memory_limit_bytes
         together = len(self.comparison.entries) if self.protocol.side_by_side else 1
         workers = max(together, candidates)
         if self.comparison.entries[0].case.device == "cpu":

@@ -6,9 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mbench.engine import local
 from mbench.engine.isolation import scratch, temporary_folder
-from mbench.engine.machines import machines
 from mbench.engine.outcome import CaseEnded
 from mbench.errors import MbenchError
 from mbench.machine.process_end import last_words
@@ -22,7 +20,6 @@ from mbench.measure.activity import (
     phases_of,
 )
 from mbench.measure.environment_pool import EnvironmentPool
-from mbench.measure.preflight import check_device
 from mbench.proofs.judge import CheckResult
 from mbench.proofs.locate import Located, locate
 from mbench.proofs.observer import ProofRequest, Proving
@@ -37,8 +34,8 @@ if TYPE_CHECKING:
 
     from mbench.environments.environment import Environment
     from mbench.measure.activity import Listener
+    from mbench.measure.preflight import Checked
     from mbench.measure.run_context import RunContext
-    from mbench.plugins.launcher import Launcher
     from mbench.results.store import RunWriter
     from mbench.spec.planning import Comparison, Entry
 
@@ -53,7 +50,7 @@ def prove(
     """
     equal = {entry.number: (entry, environment) for entry, environment in entries}
     log = partial(proof_log, bench.store)
-    with Verifier(bench.launcher, timeout=bench.protocol.timeout_seconds) as verifier:
+    with Verifier(bench.launcher, timeout=bench.launch.timeout_seconds) as verifier:
         for entry, found in proofs(verifier, entries, listener=bench.listener, log=log):
             end = found if isinstance(found, CaseEnded) else None
             if isinstance(found, ProofRecord):
@@ -141,32 +138,30 @@ class Verification(NamedTuple):
 
 
 def verify(
-    comparisons: Sequence[Comparison],
+    checked: Checked,
     listener: Listener,
     *,
-    device: str,
-    provision: bool,
-    timeout: float,
-    fresh: bool,
+    fresh: bool = False,
     quick: bool = False,
     locate: bool = False,
-    launcher: Launcher = local.start,
 ) -> Verification:
     """Prove each case, or recall its proof unless `fresh`; if `quick`, up to the first failure.
 
     If `locate`, the last framework serves to find the tensor in which others go wrong.
     """
-    check_device(device, machines(launcher))
+    launch, comparisons = checked.experiment.launch, checked.comparisons
     environments = EnvironmentPool(
         comparisons=[replace(c, entries=(entry,)) for c in comparisons for entry in c.entries],
-        accelerator=device, provision=provision, listener=listener,
+        accelerator=launch.device, provision=launch.provision, listener=listener,
     )  # fmt: skip
     results: dict[int, CaseProof] = {}
     interrupted = False
     with (
         temporary_folder() as logs,
         scratch(),
-        Verifier(launcher, timeout=timeout, fresh=fresh, quick=quick) as verifier,
+        Verifier(
+            checked.launcher, timeout=launch.timeout_seconds, fresh=fresh, quick=quick
+        ) as verifier,
     ):
         verification = CaseVerification(verifier, environments, listener, logs)
         try:

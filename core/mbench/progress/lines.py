@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, TextIO
 
-from mbench.console import counted, printable
+from mbench.console import counted, printable, span
 from mbench.measure.activity import (
     BlockBegan,
     CaseStopped,
@@ -14,7 +14,6 @@ from mbench.measure.activity import (
     ProcessBegan,
 )
 from mbench.progress.reporter import ProgressReporter
-from mbench.spec.estimate import span
 
 if TYPE_CHECKING:
     from collections.abc import Callable

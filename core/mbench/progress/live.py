@@ -8,10 +8,9 @@ import time
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
-from mbench.console import printable
+from mbench.console import printable, span
 from mbench.measure.activity import BlockBegan, BlockEnded, ComparisonBegan, PhaseBegan
 from mbench.progress.reporter import ProgressReporter
-from mbench.spec.estimate import span
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

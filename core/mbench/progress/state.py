@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from mbench.console import span
 from mbench.measure.activity import (
     BlockBegan,
     BlockEnded,
@@ -16,7 +17,6 @@ from mbench.measure.activity import (
     ProcessBegan,
     RunPlanned,
 )
-from mbench.spec.estimate import span
 
 if TYPE_CHECKING:
     from collections.abc import Callable

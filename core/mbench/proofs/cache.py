@@ -25,7 +25,10 @@ from mbench.proofs import cache
 from mbench.proofs.proof_case import proof_case
 from mbench.results.proof import RememberedProof
 from mbench.results.runfile import small_text
-from mbench.spec.planning import Sweep, plan
+from mbench.spec.arm import Arm
+from mbench.spec.experiment import Experiment, Launch
+from mbench.spec.planning import plan
+from mbench.spec.sweep import Sweep
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -179,16 +182,17 @@ def proof_statuses(plugins: Plugins, models: Sequence[str]) -> dict[tuple[str, s
     Only environments that exist are considered.
     """
     adapters = plugins.adapters.unique()
-    sweep = Sweep(
-        frameworks=list(adapters),
-        wanted={"model": models},
-        device=usual(),
-        threads=usable_cores(),
+    if not adapters or not models:
+        return {}
+    experiment = Experiment(
+        arms=tuple(map(Arm, adapters)),
+        sweeps=(Sweep(axes={"model": tuple(models)}),),
+        launch=Launch(device=usual(), threads=usable_cores()),
     )
     environments = {name: once(partial(available, adapter)) for name, adapter in adapters.items()}
     return {
         (entry.case.model, entry.spec.name): proof_status(entry, environments[entry.spec.name])
-        for comparison in plan(sweep, plugins)
+        for comparison in plan(experiment, plugins)
         for entry in comparison.entries
     }
 

@@ -26,7 +26,7 @@ from mbench.machine.records import Sample, System
 from mbench.results import calibration, evidence
 from mbench.results.facts import EnvironmentRecord, NodeRecord, Tried
 from mbench.results.proof import ProofRecord
-from mbench.spec.presets import written_down
+from mbench.spec.experiment import Experiment, from_plain
 from mbench.spec.protocol import Protocol
 
 __all__ = ["EVENTS", "Event"]
@@ -58,10 +58,15 @@ class Run(Event):
     """The command line as it was typed."""
     started: str
     """When: ISO 8601, UTC."""
-    protocol: Annotated[Protocol, written_down]
-    """The constants of the measurement."""
+    experiment: Annotated[Experiment, from_plain]
+    """What was asked for, by which the run can be repeated."""
     system: System
     """The machine, before the run began."""
+
+    @property
+    def protocol(self) -> Protocol:
+        """The constants of the measurement."""
+        return self.experiment.protocol
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-__all__ = ["EVENTS_FILE", "SCHEMA", "default_folder", "find_runs"]
+__all__ = ["EVENTS_FILE", "SCHEMA", "default_folder", "ensure_home", "find_runs"]
 
 EVENTS_FILE = "run.jsonl"
 SCHEMA = 1
@@ -19,3 +19,13 @@ def find_runs(folder: Path) -> list[Path]:
 def default_folder() -> Path:
     """`mbench-results` in the current folder, or what MBENCH_RESULTS names."""
     return Path(os.environ.get("MBENCH_RESULTS") or "mbench-results")
+
+
+def ensure_home() -> None:
+    """A user whom the system does not know has no home folder, as in some containers: then it is
+    the root, in which nothing can be kept, and nothing has to be.
+    """
+    try:
+        Path.home()
+    except RuntimeError:
+        os.environ["HOME"] = "/"

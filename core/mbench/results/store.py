@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mbench.machine.records import System
-    from mbench.spec.protocol import Protocol
+    from mbench.spec.experiment import Experiment
 
 __all__ = ["RunWriter"]
 
@@ -32,7 +32,7 @@ class RunWriter:
     """Called with every event that was written."""
 
     def __init__(
-        self, folder: Path, *, protocol: Protocol, system: System, arguments: list[str]
+        self, folder: Path, *, experiment: Experiment, system: System, arguments: list[str]
     ) -> None:
         """Create the run's folder under `folder`; raises MbenchError where it cannot."""
         now = datetime.now(timezone.utc)
@@ -59,7 +59,7 @@ class RunWriter:
             mbench=mbench.__version__,
             arguments=arguments,
             started=now.isoformat(timespec="seconds"),
-            protocol=protocol,
+            experiment=experiment,
             system=system,
         )
         self.run = Run(self.folder, header)

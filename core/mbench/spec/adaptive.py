@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from mbench.console import counted
+from mbench.console import counted, span
 from mbench.errors import UsageError
-from mbench.spec.estimate import span
+from mbench.spec.option import asked
 from mbench.spec.protocol import Protocol
+from mbench.spec.values import seconds, share, whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,32 +33,50 @@ COMFORT_SECONDS = 16.0
 class Adaptive(Protocol):
     """All cases of a comparison side by side; its interval is built over the sets of workers."""
 
-    measurement: ClassVar[str] = "mbench.measure.rounds:Interleaved"
-
     name: str = "adaptive"
     claims_interval: bool = field(default=True, init=False)
     side_by_side: bool = field(default=True, init=False)
     processes: int = 5
     """Sets of fresh workers."""
-    rounds: int | None = None
+    rounds: int | None = field(
+        default=None,
+        metadata=asked("rounds", whole, "Blocks per worker.",
+                       usual="as many as the budget allows, 3 to 30"),
+    )  # fmt: skip
     """Blocks per worker. None fills the budget, between fewest_rounds and most_rounds, or where
     a width is the goal, is as many as pay (measure/sample_allocation.py)."""
-    builds: int = 1
+    builds: int = field(
+        default=1,
+        metadata=asked("builds", whole, "Times that each process prepares its case again, with its "
+                       "rounds shared out among them."),
+    )  # fmt: skip
     """Times that each process prepares its case, with as many rounds each. Another build draws the
     luck of memory anew for less than a fresh process costs, and is no replicate."""
-    budget_seconds: float = 160.0
+    budget_seconds: float = field(
+        default=160.0,
+        metadata=asked("budget", seconds, "Seconds that one comparison may take."),
+    )
     """Of one comparison, starting and warming up included."""
-    block_seconds: float = 0.25
+    block_seconds: float = field(
+        default=0.25,
+        metadata=asked("block", seconds, "Seconds that a block takes, one step at least."),
+    )
     """Of a block between two synchronisations, at least one step. Short, for a machine's noise is
     as large between adjacent blocks of any length, and more rounds average more of it away
     (benchmarks/turns.py)."""
     lead_seconds: float = 0.1
     """Of untimed steps before a block, if that makes a step; a worker that was stopped finds
     caches cold and threads asleep."""
-    half_width_goal: float | None = None
+    half_width_goal: float | None = field(
+        default=None,
+        metadata=asked("until", share, "Add processes until all intervals are within plus or minus "
+                       "this percentage, or the budget is spent."),
+    )  # fmt: skip
     """Relative half-width of the widest interval at which measuring stops; then `processes` are
     the fewest sets and most_processes the most. None: `processes` it is."""
-    most_processes: int = 30
+    most_processes: int = field(
+        default=30, metadata=asked("max_processes", whole, "Most sets of processes with --until.")
+    )
     fewest_rounds: int = 3
     most_rounds: int = 30
 

@@ -9,52 +9,74 @@ from mbench.contract.reading import Malformed, read_fields
 from mbench.errors import UsageError
 from mbench.spec.adaptive import Adaptive
 from mbench.spec.arm import Arm
+from mbench.spec.option import asked
 from mbench.spec.presets import written_down
 from mbench.spec.protocol import Protocol
 from mbench.spec.sweep import Sweep
+from mbench.spec.values import memory, seconds, switch, text
 
-__all__ = ["AUTO", "Checks", "Experiment", "Launch", "from_plain"]
+__all__ = ["AUTO", "Checks", "Experiment", "Launch", "differences", "from_plain"]
 
 AUTO = "auto"
-"""Instead of a device: the one that the machines which compute are for."""
-WITH_HOSTS = "mpi"
+"""Instead of a device: the best one that all machines have."""
+FREE = ("launcher", "hosts", "provision", "timeout_seconds")
+"""What changes no figure of a launch."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Launch:
     """Where workers run, how they are started, and within which limits."""
 
-    launcher: str | None = None
-    """None: `local` for one node, else what is detected around mbench."""
-    hosts: str = ""
-    """Of MPI: "a,b", or "@FILE"; empty where the launcher knows them."""
+    launcher: str | None = field(
+        default=None,
+        metadata=asked("launcher", text, "What starts the processes: local, mpi, slurm, ray.",
+                       usual="local for one node, else the cluster that is detected"),
+    )  # fmt: skip
+    """What starts the processes. None: `local` for one node, else the cluster that is detected."""
+    hosts: str | None = field(
+        default=None,
+        metadata=asked("hosts", text, "Hosts of MPI, one for each node: A,B; or @FILE, a file that "
+                       "names one in each line."),
+    )  # fmt: skip
     device: str = AUTO
+    """Where the frameworks compute: a kind of device, or `auto`."""
     threads: int | None = None
-    """Of each process; None: the physical cores, shared among the devices of a node."""
-    provision: bool = True
-    """Whether environments that do not exist are built."""
-    timeout_seconds: float = 900.0
-    """Longest wait for any one answer of a worker, or twice what its steps should take."""
-    memory_limit_bytes: int | None = None
-    """Most memory of a worker, on a device of the device's; None: nearly all that is free."""
-
-    def __post_init__(self) -> None:
-        if self.hosts and self.launcher not in (None, WITH_HOSTS):
-            raise UsageError(
-                f"--hosts goes with --launcher {WITH_HOSTS}, not {self.launcher}", option="--hosts"
-            )
+    """Threads of each process. None: the physical cores, divided by the devices of a node."""
+    provision: bool = field(
+        default=True,
+        metadata=asked("provision", switch, "Build a framework's environment where there is none."),
+    )
+    timeout_seconds: float = field(
+        default=900.0,
+        metadata=asked("timeout", seconds, "Longest wait for a worker's answer, in seconds."),
+    )
+    """Longest wait for an answer of a worker, unless its steps should take more than half of it."""
+    memory_limit_bytes: int | None = field(
+        default=None,
+        metadata=asked("memory_limit", memory, "Most memory of a worker, on CUDA of the GPU's, "
+                       "like 6GiB.", usual="nearly all that is free, on CUDA its share of it"),
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
 class Checks:
     """What is done beside measuring."""
 
-    verify: bool = True
-    """Whether work is proven equal before it is timed."""
-    allow_unequal: bool = False
-    """Whether what is not equal is measured all the same."""
-    mfu: bool = True
-    """Whether the machine's ceiling is measured, of which MFU is a share."""
+    mfu: bool = field(
+        default=True,
+        metadata=asked("mfu", switch, "Measure what the machine can do at most, which MFU is a "
+                       "share of.", usual="mfu, but not with --fast"),
+    )  # fmt: skip
+    verify: bool = field(
+        default=True,
+        metadata=asked("verify", switch, "Prove equal work before it is timed; proofs are "
+                       "remembered."),
+    )  # fmt: skip
+    allow_unequal: bool = field(
+        default=False,
+        metadata=asked("allow_unequal", switch, "Measure and compare even where the proof fails.",
+                       one_way=True),
+    )  # fmt: skip
 
 
 def read_arms(values: object) -> tuple[Arm, ...]:
@@ -68,15 +90,19 @@ def read_arms(values: object) -> tuple[Arm, ...]:
 class Experiment:
     """Frameworks with their settings, what is measured of them, how, and where.
 
-    Of `arms`, the first is the baseline. Each of `sweeps` multiplies into comparisons of them all.
     Raises UsageError where it contradicts itself.
     """
 
     arms: Annotated[tuple[Arm, ...], read_arms]
+    """Frameworks with their settings, as they are written; the first is the baseline."""
     sweeps: tuple[Sweep, ...] = (Sweep(),)
+    """What is measured; each sweep multiplies into comparisons of all arms."""
     protocol: Annotated[Protocol, written_down] = field(default_factory=Adaptive)
+    """How it is measured: the constants."""
     launch: Launch = Launch()
+    """Where workers run, how they are started, and within which limits."""
     checks: Checks = Checks()
+    """What is done beside measuring."""
 
     def __post_init__(self) -> None:
         if not self.arms:
@@ -94,3 +120,30 @@ def from_plain(body: object) -> Experiment:
     except UsageError as error:  # parts that contradict each other
         raise Malformed(f"experiment: {error}") from None
     return found
+
+
+def differences(before: Experiment, now: Experiment) -> list[str]:
+    """What differs that changes a figure, by field: "processes was 2, is 3"."""
+    was, found = fields_of(before), fields_of(now)
+    return [
+        f"{name} was {was.get(name, 'not given')}, is {found.get(name, 'not given')}"
+        for name in dict.fromkeys((*was, *found))
+        if was.get(name) != found.get(name)
+    ]
+
+
+def fields_of(experiment: Experiment) -> dict[str, str]:
+    """By field, in words, all that a figure may depend on."""
+    found = {"frameworks": ", ".join(arm.text for arm in experiment.arms)}
+    for number, sweep in enumerate(experiment.sweeps, start=1):
+        of = f"sweep {number}: " if len(experiment.sweeps) > 1 else ""
+        for name, values in {
+            **sweep.axes,
+            **{n: (size,) for n, size in sweep.sizes.items()},
+        }.items():
+            found[of + name] = ", ".join(map(str, values))
+        found[f"{of}operators"], found[f"{of}amp"] = str(sweep.operators), str(sweep.amp)
+    launch = {n: value for n, value in vars(experiment.launch).items() if n not in FREE}
+    constants = {"protocol" if n == "name" else n: v for n, v in vars(experiment.protocol).items()}
+    others = {**constants, **launch, **vars(experiment.checks)}
+    return {**found, **{name: str(value) for name, value in others.items()}}

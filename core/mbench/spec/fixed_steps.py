@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from mbench.console import counted
+from mbench.console import counted, span
 from mbench.errors import UsageError
-from mbench.spec.estimate import span
+from mbench.spec.option import asked
 from mbench.spec.protocol import Protocol
+from mbench.spec.values import count, seconds, whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,19 +21,29 @@ __all__ = ["Counted"]
 class Counted(Protocol):
     """A drift of the machine counts too, so there is no interval, and no verdict."""
 
-    measurement: ClassVar[str] = "mbench.measure.fixed_steps:Sequential"
-
     claims_interval: bool = field(default=False, init=False)
     side_by_side: bool = field(default=False, init=False)
     processes: int = 1
-    warmup_steps: int = 0
+    warmup_steps: int = field(
+        default=0, metadata=asked("warmup_steps", whole, "Steps before those that are timed.")
+    )
     """Steps that are not counted, the first one among them."""
-    steps: int
+    steps: int = field(metadata=asked("steps", whole, "Steps to time, of each epoch."))
     """Of one epoch."""
-    epochs: int = 1
+    epochs: int = field(
+        default=1,
+        metadata=asked("epochs", whole, "Epochs of --steps each, those of warm-up included."),
+    )
     """Of a process; the first warmup_epochs of them are not counted either."""
-    warmup_epochs: int = 0
-    duration_seconds: float | None = None
+    warmup_epochs: int = field(
+        default=0,
+        metadata=asked("warmup_epochs", count, "Epochs that are not timed."),
+    )
+    duration_seconds: float | None = field(
+        default=None,
+        metadata=asked("duration", seconds, "Seconds after which an epoch ends, unless its steps "
+                       "end before."),
+    )  # fmt: skip
     """Of one process's counted steps, whichever ends first; None: no limit."""
     step_by_step: tuple[str, ...] = ()
     """Modes whose counted steps are each synchronised and timed on their own."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from mbench.contract.adapter import Support
@@ -15,7 +15,8 @@ from mbench.contract.scale import parse_scale
 from mbench.contract.tier import BEST, TIERS, tier_of
 from mbench.errors import PluginFailed, UsageError, about
 from mbench.plugins.manager import nearest
-from mbench.spec.arm import Arm, label, settings
+from mbench.spec.arm import label, settings
+from mbench.spec.experiment import AUTO
 from mbench.spec.framework import named
 from mbench.spec.operators import operators_of
 from mbench.spec.selection import load_workload, reference_of, select
@@ -24,10 +25,11 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from mbench.contract.adapter import Adapter
-    from mbench.contract.axes import Axis
     from mbench.contract.scale import Scale
     from mbench.plugins.manager import Plugins
+    from mbench.spec.experiment import Experiment
     from mbench.spec.framework import FrameworkSpec
+    from mbench.spec.sweep import Sweep
     from mbench.workloads.workload import Workload
 
 __all__ = [
@@ -36,9 +38,7 @@ __all__ = [
     "Comparison",
     "Entry",
     "OperatorComparison",
-    "Sweep",
     "plan",
-    "plan_all",
     "scale_of",
     "supports",
 ]
@@ -49,31 +49,6 @@ DEFAULT = "default"
 """Instead of a compiler: each framework's own of the tier. BEST: its fastest, beside that."""
 ALL = "all"
 """Instead of a tier: each of them."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Sweep:
-    """What multiplies into comparisons: `wanted` has the values of each axis that is asked for.
-
-    A batch size may be LARGEST, a compiler BEST. `sizes` go to the models that have them.
-    """
-
-    frameworks: Sequence[str]
-    wanted: Mapping[str, Sequence[Any]] = field(default_factory=dict)
-    sizes: Mapping[str, int] = field(default_factory=dict)
-    in_parts: bool = False
-    """Whether not the models are measured, but the operators that they are made of."""
-    device: str = "cpu"
-    threads: int = 1
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        assert self.wanted.keys() <= {axis.name for axis in AXES if axis.many}, self.wanted
-
-    def values(self, axis: Axis) -> Sequence[Any]:
-        """What is wanted of an axis, or what is usual; nothing where that is each model's own."""
-        usual = axis.usual if axis.first is None else axis.first
-        return self.wanted.get(axis.name) or ([] if usual is None else [usual])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,50 +104,63 @@ class OperatorComparison(Comparison):
     """How often each model has this operator."""
 
 
-def plan_all(sweeps: Sequence[Sweep], plugins: Plugins) -> list[Comparison]:
-    """The comparisons of several sweeps, numbered through."""
+def plan(experiment: Experiment, plugins: Plugins) -> list[Comparison]:
+    """All comparisons, of every sweep in turn; the device and the threads must be settled.
+
+    Raises UsageError, with the nearest names, for whatever does not exist. Its `sweep` is the
+    number of the sweep at fault.
+    """
     comparisons: list[Comparison] = []
-    for sweep in sweeps:
-        cases = sum(len(comparison.entries) for comparison in comparisons)
-        comparisons += [
-            replace(
-                comparison,
-                number=number,
-                entries=tuple(
-                    replace(entry, number=cases + entry.number) for entry in comparison.entries
-                ),
+    cases = 0
+    for at, sweep in enumerate(experiment.sweeps):
+        try:
+            found = plan_sweep(sweep, experiment, plugins)
+        except UsageError as error:
+            error.sweep = at
+            raise
+        for comparison in found:
+            entries = tuple(
+                replace(entry, number=number)
+                for number, entry in enumerate(comparison.entries, start=cases)
             )
-            for number, comparison in enumerate(plan(sweep, plugins), start=len(comparisons))
-        ]
+            cases += len(entries)
+            number = len(comparisons)
+            comparisons.append(replace(comparison, number=number, entries=entries))
     return comparisons
 
 
-def plan(sweep: Sweep, plugins: Plugins) -> list[Comparison]:
-    """All comparisons; raises UsageError with the nearest names for whatever does not exist."""
+def plan_sweep(sweep: Sweep, experiment: Experiment, plugins: Plugins) -> list[Comparison]:
+    launch, arms = experiment.launch, experiment.arms
+    assert launch.device != AUTO
+    assert launch.threads is not None
     with about("--frameworks"):
-        arms = [Arm(text) for text in sweep.frameworks]
-        adapters = [find_adapter(arm.spec, plugins, device=sweep.device) for arm in arms]
+        adapters = [find_adapter(arm.spec, plugins, device=launch.device) for arm in arms]
+    if sweep.amp is not None:
+        sweep = with_mixed(sweep, adapters, device=launch.device)
     wanted = values_of(sweep, adapters)
-    with about("--operators" if sweep.in_parts else "--models"):
+    with about("--operators" if sweep.operators else "--models"):
         wanted["model"] = select(wanted["model"], plugins.workloads)
         references = {model: reference_of(model, plugins.workloads) for model in wanted["model"]}
     workloads = {model: load_workload(reference, model) for model, reference in references.items()}
     for size in sweep.sizes:
         _check_size(size, workloads)
     swept: list[dict[str, Any]] = [
-        {**asked, "workload": references[asked["model"]]}
-        for asked in products(sweep, wanted, workloads)
-    ]
+        {
+            **asked, "workload": references[asked["model"]], "device": launch.device,
+            "threads": launch.threads, "seed": experiment.protocol.seed,
+        }
+        for asked in products(sweep, wanted, workloads, device=launch.device)
+    ]  # fmt: skip
     counts: list[dict[str, int]] = []
-    if sweep.in_parts:
-        operators = operators_of(swept, workloads, device=sweep.device)
+    if sweep.operators:
+        operators = operators_of(swept, workloads, device=launch.device)
         swept, counts = [asked for asked, _ in operators], [count for _, count in operators]
     with about("--frameworks"):
         sizes = {size for workload in workloads.values() for size in workload.sizes}
         others = plugins.adapters.unique().values()
         own = [settings(arm, adapter, wanted=wanted, others=others, sizes=sizes)
                for arm, adapter in zip(arms, adapters, strict=True)]  # fmt: skip
-    own = [told(given, swept, sweep, adapter) for given, adapter in zip(own, adapters, strict=True)]
+    own = [told(given, swept, adapter) for given, adapter in zip(own, adapters, strict=True)]
     specs = [named(arm.spec, one.name) for arm, one in zip(arms, adapters, strict=True)]
     labels = tell_apart([label(*each) for each in zip(specs, own, adapters, strict=True)])
     comparisons: list[Comparison] = []
@@ -180,7 +168,7 @@ def plan(sweep: Sweep, plugins: Plugins) -> list[Comparison]:
     for asked in swept:
         entries = []
         for spec, adapter, given, text in zip(specs, adapters, own, labels, strict=True):
-            case = case_of({**asked, **given}, sweep, adapter)
+            case = case_of({**asked, **given}, adapter)
             entry = Entry(
                 number=next(numbers), label=text, spec=spec, adapter=adapter, case=case,
                 support=supports(adapter, case),
@@ -194,7 +182,7 @@ def plan(sweep: Sweep, plugins: Plugins) -> list[Comparison]:
                 best_compiler=asked["compiler"] == BEST,
             )
         )  # fmt: skip
-    if not sweep.in_parts:
+    if not sweep.operators:
         return comparisons
     return [
         OperatorComparison(**vars(comparison), counts=count)
@@ -202,8 +190,28 @@ def plan(sweep: Sweep, plugins: Plugins) -> list[Comparison]:
     ]
 
 
+def with_mixed(sweep: Sweep, adapters: Sequence[Adapter], *, device: str) -> Sweep:
+    """`sweep` with the mixed precision that all have on a device; raises UsageError."""
+    mixed = {adapter.title: adapter.mixed(device) for adapter in adapters}
+    if len(set(mixed.values())) > 1:
+        said = ", ".join(f"{precision} in {title}" for title, precision in mixed.items())
+        raise UsageError(f"--amp is {said}; name one of them with --precision", option="--amp")
+    found, chosen = next(iter(mixed.values())), sweep.axes.get("precision")
+    if chosen is not None and sweep.amp != (found in chosen):
+        sign = "--amp" if sweep.amp else "--no-amp"
+        raise UsageError(
+            f"{sign} contradicts --precision {','.join(map(str, chosen))}; give one of them"
+        )
+    axes = {"precision": (found,), **sweep.axes} if sweep.amp else sweep.axes
+    return replace(sweep, axes=axes, amp=None)
+
+
 def products(
-    sweep: Sweep, wanted: Mapping[str, Sequence[Any]], workloads: Mapping[str, Workload]
+    sweep: Sweep,
+    wanted: Mapping[str, Sequence[Any]],
+    workloads: Mapping[str, Workload],
+    *,
+    device: str,
 ) -> Iterator[dict[str, Any]]:
     """What each comparison is asked to be, by axis."""
     others = {axis: values for axis, values in wanted.items() if axis != "batch_size"}
@@ -215,20 +223,19 @@ def products(
             asked["compiler"] = BEST
         workload = workloads[asked["model"]]
         asked["sizes"] = {n: size for n, size in sweep.sizes.items() if n in workload.sizes}
-        for batch_size in wanted["batch_size"] or [workload.usual_batch(sweep.device)]:
+        for batch_size in wanted["batch_size"] or [workload.usual_batch(device)]:
             yield {**asked, "batch_size": batch_size}
 
 
 def told(
-    given: Mapping[str, Any], swept: Sequence[Mapping[str, Any]], sweep: Sweep, adapter: Adapter
+    given: Mapping[str, Any], swept: Sequence[Mapping[str, Any]], adapter: Adapter
 ) -> dict[str, Any]:
     """Those of an arm's settings that change anything."""
 
     def changes(axis: str) -> bool:
         less = {name: value for name, value in given.items() if name != axis}
         return any(
-            case_of({**asked, **given}, sweep, adapter)
-            != case_of({**asked, **less}, sweep, adapter)
+            case_of({**asked, **given}, adapter) != case_of({**asked, **less}, adapter)
             for asked in swept
         )
 
@@ -255,7 +262,9 @@ def title(asked: Mapping[str, Any], own: Sequence[Mapping[str, Any]]) -> str:
 
 def values_of(sweep: Sweep, adapters: Sequence[Adapter]) -> dict[str, list[Any]]:
     """The values of each axis that multiplies, each once; models are still words."""
-    found = {axis.name: list(dict.fromkeys(sweep.values(axis))) for axis in AXES if axis.many}
+    found: dict[str, list[Any]] = {
+        axis.name: list(dict.fromkeys(sweep.values(axis))) for axis in AXES if axis.many
+    }
     if ALL in found["tier"]:
         found["tier"] = list(TIERS)
     for axis in AXES:
@@ -274,9 +283,9 @@ def values_of(sweep: Sweep, adapters: Sequence[Adapter]) -> dict[str, list[Any]]
     return found
 
 
-def case_of(asked: Mapping[str, Any], sweep: Sweep, adapter: Adapter) -> Case:
+def case_of(asked: Mapping[str, Any], adapter: Adapter) -> Case:
     """The case of one framework; what is still to be found has a stand-in."""
-    found = {"device": sweep.device, "threads": sweep.threads, "seed": sweep.seed, **asked}
+    found = dict(asked)
     if asked["batch_size"] == LARGEST:
         found["batch_size"] = 1
     if asked["compiler"] in (DEFAULT, BEST):

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from mbench.spec.option import asked
+from mbench.spec.values import count, whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,11 +19,12 @@ __all__ = ["Protocol"]
 class Protocol(ABC):
     """A way to measure. Its fields are written into the run, whose figures follow from them."""
 
-    measurement: ClassVar[str]
-    """What measures by it, as "module:Class" of the harness, which lies above plans."""
-
     name: str
-    processes: int
+    processes: int = field(
+        metadata=asked(
+            "processes", whole, "Sets of fresh worker processes; the interval is built over them."
+        )
+    )
     """Fresh processes of each case: the unit of replication."""
     claims_interval: bool
     """Whether its processes are replicates of an interval, and its ratios have a verdict."""
@@ -28,11 +32,10 @@ class Protocol(ABC):
     """Whether the workers of a comparison live at the same time, and share the memory."""
     percentiles_by_epoch: bool = False
     """Whether percentiles are those of each epoch, averaged; else of all single steps."""
-    timeout_seconds: float = 900.0
-    """Longest wait for any one answer of a worker, or twice what its steps should take."""
-    memory_limit_bytes: int | None = None
-    """Most memory of a worker on the CPU; None: nearly all that is free."""
-    seed: int = 0
+    seed: int = field(
+        default=0,
+        metadata=asked("seed", count, "Seed of weights, data and the order of rounds."),
+    )
 
     @property
     def stops_by_width(self) -> bool:

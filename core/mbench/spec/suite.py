@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import re
 import sys
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from mbench.errors import UsageError
 from mbench.plugins.manager import nearest
+from mbench.spec.values import sizes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -34,8 +39,8 @@ class Suite:
     text: str
     title: str
     frameworks: tuple[str, ...]
-    protocol: dict[str, Any]
-    sweeps: tuple[dict[str, Any], ...]
+    protocol: Mapping[str, object]
+    sweeps: tuple[Mapping[str, object], ...]
 
     def wrong(self, message: str, *, key: str, sweep: int | None = None) -> UsageError:
         """What is wrong with `key`: of a sweep, of the protocol, or of the suite itself."""
@@ -44,6 +49,27 @@ class Suite:
         line = line or line_of(self.text, key, table="", number=0)
         where = f"{self.source}, line {line}" if line else self.source
         return UsageError(f"{where}, {key}: {message}")
+
+    @contextmanager
+    def locating(self, frameworks: Sequence[str]) -> Iterator[None]:
+        """Errors about what this suite says name its line and key. `frameworks` are those that are
+        measured, which may be the suite's own.
+        """
+        try:
+            yield
+        except UsageError as error:
+            key = (error.option or "").removeprefix("--")
+            if key == "frameworks" and tuple(frameworks) == self.frameworks:
+                raise self.wrong(str(error), key=key) from None
+            key = "name" if key == "protocol" else key
+            if error.sweep is None:
+                raise (self.wrong(str(error), key=key) if key in self.protocol else error) from None
+            table = self.sweeps[error.sweep]
+            if key not in table and key.replace("-", "_") in sizes(table.get("size", ())):
+                key = "size"
+            if key in table:
+                raise self.wrong(str(error), key=key, sweep=error.sweep) from None
+            raise
 
 
 def line_of(text: str, key: str, *, table: str, number: int) -> int | None:
@@ -85,7 +111,7 @@ def read_suite(path: Path, *, source: str) -> Suite:
     except OSError as error:
         raise UsageError(f"cannot read the suite {source}: {error.strerror}") from None
     except (ValueError, RecursionError) as error:  # of UTF-8, or of TOML
-        raise UsageError(f"{source} is no TOML: {error}") from None
+        raise UsageError(f"{source} is not valid TOML: {error}") from None
     suite = Suite(source, text, "", (), {}, ())
     for key in content:
         if key not in KEYS:

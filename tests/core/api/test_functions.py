@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
 import mbench
-from mbench.api import functions
+from mbench.api import execution
 from mbench.measure import verification
+from mbench.spec.arm import Arm
+from mbench.spec.experiment import Checks
+from mbench.spec.presets import PRESETS
+from mbench.spec.sweep import Sweep
 
 QUICK = {"models": "tiny-model", "threads": 1, "processes": 1, "rounds": 1, "block": 0.02,
          "mfu": False, "verify": False, "quiet": True}  # fmt: skip
@@ -69,7 +74,7 @@ def test_proofs_are_values():
 def test_an_interrupt_hands_over_what_there_is(write_run, monkeypatch):
     folder = write_run(seconds=SECONDS, status="interrupted")
     store = SimpleNamespace(folder=folder, id=folder.name)
-    monkeypatch.setattr(functions, "carry_out", lambda *_: (store, True))
+    monkeypatch.setattr(execution, "carry_out", lambda *_: (store, True))
     with pytest.raises(mbench.Interrupted, match=f"resume='{folder.name}'") as stop:
         mbench.compare(["tiny", "flaky"], models="tiny-model")
     assert isinstance(stop.value, KeyboardInterrupt)
@@ -79,8 +84,38 @@ def test_an_interrupt_hands_over_what_there_is(write_run, monkeypatch):
 
 def test_an_interrupted_proof_goes_on_by_the_same_call(monkeypatch):
     ended = verification.Verification([], True)
-    monkeypatch.setattr(verification, "verify", lambda *_, **__: ended)
+    monkeypatch.setattr(execution, "verify", lambda *_, **__: ended)
     with pytest.raises(mbench.Interrupted, match="the same call goes on") as stop:
         mbench.verify("tiny", models="tiny-model")
     assert stop.value.result.proofs == ()
     assert not stop.value.result.ok
+
+
+def test_a_run_is_repeated(tmp_path):
+    first = mbench.compare(["tiny", "flaky:threads=1"], **QUICK, results=tmp_path / "runs")
+    experiment = mbench.Experiment.from_run(first.folder)
+    assert mbench.Experiment.from_json(experiment.to_json()) == experiment
+    assert experiment.launch.device == "cpu"
+    again = experiment.run(results=tmp_path / "runs", quiet=True)
+    assert again.folder != first.folder
+    assert mbench.Experiment.from_run(again.folder) == experiment
+    labels = [[case["label"] for case in one.document["cases"]] for one in (first, again)]
+    assert labels[0] == labels[1]
+
+
+def test_an_experiment_is_built_by_hand(tmp_path):
+    experiment = mbench.Experiment(
+        arms=(Arm("tiny"),),
+        sweeps=(Sweep(axes={"model": ("tiny-model",), "batch_size": (4, 8)}),),
+        protocol=PRESETS["dlperf"],
+        checks=Checks(verify=False, mfu=False),
+    )
+    experiment = replace(experiment, protocol=replace(experiment.protocol, processes=1, steps=2))
+    result = experiment.run(results=tmp_path, quiet=True)
+    assert [case["batch_size"] for case in result.document["cases"]] == [4, 8]
+    with pytest.raises(mbench.UsageError, match="unknown framework 'tinny'"):
+        replace(experiment, arms=(Arm("tinny"),)).run(results=tmp_path)
+    with pytest.raises(mbench.UsageError, match="not an experiment: experiment lacks 'arms'"):
+        mbench.Experiment.from_json("{}")
+    with pytest.raises(mbench.UsageError, match="not an experiment: Expecting value"):
+        mbench.Experiment.from_json("")

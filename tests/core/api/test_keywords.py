@@ -1,47 +1,53 @@
-"""Keywords are options: the same names, the same checks, the same words."""
+"""Keywords, options and fields: the same names, the same values, the same messages."""
 
 from __future__ import annotations
 
 import inspect
-from pathlib import Path
 
 import click
 import pytest
 
-from mbench.api import keywords as module
-from mbench.api.keywords import keywords, takes, typed
+import mbench
+from mbench.api.call import BESIDES, Call, in_python
 from mbench.cli import compare, run, verify
+from mbench.cli.main import group
+from mbench.cli.options import given_of
 from mbench.errors import UsageError
 from mbench.plugins.manager import Plugins
+from mbench.spec.options import OPTIONS, switches
 
-COMMANDS = pytest.mark.parametrize("command", [compare.command, run.command, verify.command])
-
-
-def names(command, context):
-    """Every option of a command by its long spelling."""
-    options = [p for p in command.get_params(context) if isinstance(p, click.Option)]
-    return {max(option.opts, key=len)[2:].replace("-", "_") for option in options}
+ON_OUTPUT = {"color", "dry_run", "explain", "format", "help", "layout", "log", "output"}
+"""Options that say where a report goes, which a caller has as a value."""
+COMMANDS = [(compare.command, mbench.compare), (run.command, mbench.run),
+            (verify.command, mbench.verify)]  # fmt: skip
 
 
-@COMMANDS
-def test_every_option_is_a_keyword_unless_it_is_about_output(command, plugins):
-    every = names(command, click.Context(command, obj=plugins))
-    assert every - set(keywords(command, plugins)) == every & set(module.ON_OUTPUT)
+@pytest.mark.parametrize(("command", "function"), COMMANDS)
+def test_every_option_is_a_keyword_and_every_keyword_an_option(command, function, plugins):
+    context = click.Context(command, obj=plugins, **group.context_settings)
+    options = [one for one in command.get_params(context) if isinstance(one, click.Option)]
+    names = {max(one.opts, key=len)[2:].replace("-", "_") for one in options}
+    names -= ON_OUTPUT | {option.name for option in switches(plugins)}
+    keywords = set(inspect.signature(function).parameters) - {"subject"}
+    assert keywords | {"frameworks"} == names | {"frameworks"}
+    assert keywords <= OPTIONS.keys() | BESIDES.keys()
 
 
-def test_what_is_about_output_are_options_of_compare(plugins):
-    every = names(compare.command, click.Context(compare.command, obj=plugins))
-    assert set(module.ON_OUTPUT) <= every
+@pytest.mark.parametrize(("command", "function"), COMMANDS[:2])
+def test_every_field_of_an_experiment_has_an_option(command, function):
+    assert OPTIONS.keys() <= inspect.signature(function).parameters.keys()
 
 
-def test_a_comma_within_a_framework_is_doubled():
-    asked = typed(compare.command, {"frameworks": ["tiny", "tiny:TINY_X=a,b"]})
-    assert asked.words[-1] == "--frameworks=tiny,tiny:TINY_X=a,,b"
-    assert asked.context.params["frameworks"] == ("tiny", "tiny:TINY_X=a,b")
+def call(**keywords):
+    defaults = {
+        name: parameter.default
+        for name, parameter in inspect.signature(mbench.compare).parameters.items()
+    }
+    return Call.of(mbench.compare, {**defaults, "frameworks": "tiny,flaky", **keywords})
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("keywords", "words"),
     [
         ({"models": "zoo"}, ["--models=zoo"]),
         ({"models": ["resnet50", "bert-base"]}, ["--models=resnet50,bert-base"]),
@@ -52,61 +58,55 @@ def test_a_comma_within_a_framework_is_doubled():
         ({"until": "0.5%"}, ["--until=0.5%"]),
         ({"size": {"image_size": 96, "depth": 2}}, ["--size=image_size=96", "--size=depth=2"]),
         ({"budget": 60.0}, ["--budget=60.0"]),
-        ({"mfu": False, "amp": True}, ["--no-mfu", "--amp"]),
+        ({"mfu": False, "amp": True}, ["--amp", "--no-mfu"]),
         ({"allow_unequal": True}, ["--allow-unequal"]),
-        ({"allow_unequal": False}, []),
-        ({"results": Path("here")}, ["--results=here"]),
+        ({"allow_unequal": False, "verify": True}, []),
         ({"budget": None, "seed": 3}, ["--seed=3"]),
+        ({"results": "here", "quiet": True}, ["--results=here", "--quiet"]),
     ],
 )
-def test_values_are_spelled_as_they_would_be_typed(options, words):
-    asked = typed(compare.command, {"frameworks": ["tiny", "flaky"], **options})
+def test_keywords_mean_what_the_same_words_mean_on_the_command_line(keywords, words):
+    asked = call(**keywords)
     assert asked.words == ("mbench", "compare", "--frameworks=tiny,flaky", *words)
+    root = click.Context(group, obj=Plugins(), **group.context_settings)
+    typed = compare.command.make_context("compare", list(asked.words[2:]), parent=root)
+    assert given_of(typed) == asked.given
+    assert typed.params["frameworks"] == asked.frameworks
 
 
-def test_what_is_typed_means_what_the_command_line_means():
-    root = click.Context(click.Group("mbench"), obj=Plugins())
-    line = ["--frameworks", "tiny,flaky", "--until", "2%", "--batch-size", "8,max", "--no-clip"]
-    by_hand = compare.command.make_context("compare", line, parent=root).params
-    by_keyword = typed(
-        compare.command,
-        {"frameworks": "tiny,flaky", "until": 0.02, "batch_size": [8, "max"], "clip": False},
-    )
-    assert by_keyword.context.params == by_hand
-
-
-def test_an_argument_is_no_option_whatever_it_begins_with():
-    asked = typed(run.command, {}, "--help")
-    assert asked.context.params["subject"] == "--help"
-    assert asked.words[-2:] == ("--", "--help")
+def test_a_comma_within_a_framework_is_doubled_in_text_only():
+    asked = call(frameworks=["tiny", "tiny:TINY_X=a,b"])
+    assert asked.words[-1] == "--frameworks=tiny,tiny:TINY_X=a,,b"
+    assert call(frameworks="tiny,tiny:TINY_X=a,,b").frameworks == asked.frameworks
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("keywords", "said"),
     [
-        ({"modells": "x"}, r"mbench.compare takes no 'modells'; did you mean models"),
-        ({"output": "x"}, r"mbench.compare takes no 'output'"),
-        ({"until": 3}, r"'3' has no unit: write 3%"),
-        ({"until": 1.5}, r"'150%' is not a percentage"),
-        ({"threads": 0}, r"--threads.*not a whole number"),
-        ({"models": []}, r"'' holds an empty item"),
-        ({"batch_size": True}, r"'True' is not a whole number"),
+        ({"until": 3}, "until: '3' has no unit: write 3%"),
+        ({"until": 1.5}, "until: '150%' is not a percentage like 2% or 0.5%"),
+        ({"threads": 0}, "threads: '0' is not a whole number of 1 or more"),
+        ({"models": []}, "models: [] holds an empty item"),
+        ({"batch_size": True}, "batch_size: 'True' is not a whole number of 1 or more, nor max"),
+        ({"memory_limit": "6"}, "memory_limit: '6' is not an amount of memory like 6GiB or 500MB"),
+        ({"device": "oven"}, "device: 'oven' is not one of auto, cpu, cuda"),
+        ({"verify": 1.0}, "verify: 1.0 is not true or false"),
+        ({"max_processes": 9}, "max_processes bounds until; give both"),
+        ({"steady": False, "steadiness": "steady"},
+         "steady=False contradicts steadiness steady; give one of them"),
     ],
-)
-def test_what_is_wrong_is_one_line(options, said):
-    with pytest.raises(UsageError, match=said) as error:
-        typed(compare.command, {"frameworks": "tiny,flaky", **options})
-    assert "\n" not in str(error.value)
+)  # fmt: skip
+def test_what_is_wrong_is_one_line_that_names_the_keyword(keywords, said):
+    with pytest.raises(UsageError) as error, in_python():
+        call(**keywords).compare()
+    assert str(error.value) == said
 
 
-def test_a_function_shows_the_options_as_its_keywords():
-    @takes(compare.command)
-    def function(frameworks, **options):
-        return frameworks, options
-
-    parameters = inspect.signature(function).parameters
+def test_an_editor_knows_the_keywords():
+    parameters = inspect.signature(mbench.compare).parameters
     assert next(iter(parameters)) == "frameworks"
-    assert set(parameters) == set(keywords(compare.command))
-    assert parameters["seed"].default == 0
-    assert parameters["models"].default is None
-    assert parameters["models"].kind is inspect.Parameter.KEYWORD_ONLY
+    assert parameters["until"].kind is inspect.Parameter.KEYWORD_ONLY
+    assert parameters["provision"].default is True
+    assert all(each.annotation is not each.empty for each in parameters.values())
+    with pytest.raises(TypeError, match="unexpected keyword argument 'modells'"):
+        mbench.compare("tiny", modells="x")

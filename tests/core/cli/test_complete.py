@@ -10,7 +10,7 @@ import sys
 import pytest
 from click.shell_completion import ShellComplete
 
-from mbench.cli.fish import WholeValues
+from mbench.cli.completion import WholeValues
 from mbench.cli.main import group
 from mbench.environments import managed
 
@@ -36,7 +36,7 @@ def offered(line: str) -> list[str]:
         ("mbench history --framework ti", ["tiny"]),
         ("mbench compare tiny:ea", ["tiny:eager"]),
         ("mbench compare --frameworks tiny,flaky:fp32:ea", ["tiny,flaky:fp32:eager"]),
-        ("mbench run tiny:fp32:t", ["tiny:fp32:tf32", "tiny:fp32:threads=1"]),
+        ("mbench run tiny:fp32:th", ["tiny:fp32:threads=1"]),
         ("mbench compare nobody:", []),
         ("mbench compare --models tiny-m", ["tiny-model"]),
         ("mbench compare --models resnet50,bert-ba", ["resnet50,bert-base"]),

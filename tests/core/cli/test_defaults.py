@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import click
 import pytest
 from click.testing import CliRunner
@@ -16,11 +18,15 @@ TINY = ["compare", "tiny", "flaky", "--models", "tiny-model", "--device", "cpu"]
 
 @pytest.fixture
 def orders(tmp_path, monkeypatch):
-    """Runs a command in a folder with a file of defaults; gives the order that it makes."""
+    """Runs a command in a folder with a file of defaults; gives what it would measure, and how."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("MBENCH_RESULTS", raising=False)
     made = []
-    monkeypatch.setattr(measure, "foresee", made.append)
+
+    def foresee(checked, execution):
+        made.append(SimpleNamespace(**vars(checked), **vars(checked.experiment), **vars(execution)))
+
+    monkeypatch.setattr(measure, "foresee", foresee)
 
     def orders(text, *words, name=OWN):
         (tmp_path / name).write_text(text)
@@ -45,7 +51,7 @@ def orders(tmp_path, monkeypatch):
 )  # fmt: skip
 def test_keys_are_options_of_all_commands_or_of_one(orders, name, text):
     order = orders(text, *TINY, name=name)
-    assert (order.protocol.seed, order.protocol.processes, order.mfu) == (3, 4, False)
+    assert (order.protocol.seed, order.protocol.processes, order.checks.mfu) == (3, 4, False)
     assert [one.largest_batch for one in order.comparisons] == [False, True]
 
 
@@ -74,7 +80,7 @@ def test_an_effort_that_is_typed_wins_over_what_the_file_says_of_effort(orders):
     assert (protocol.processes, protocol.budget_seconds, protocol.block_seconds) == (3, 120, 0.5)
     assert orders("fast = true", *TINY).protocol.processes == 3
     given = ([], ["--fast"], ["--fast", "--mfu"], ["--no-mfu"])
-    assert [orders("", *TINY, *words).mfu for words in given] == [True, False, True, False]
+    assert [orders("", *TINY, *words).checks.mfu for words in given] == [True, False, True, False]
     assert orders("fast = true", *TINY, "--rigorous").protocol.processes == 10
 
 
@@ -103,7 +109,7 @@ def test_mbenchs_own_file_is_the_one_and_no_other_is_read(orders, tmp_path):
         ("[run]\nprocesses = 'x'", "mbench.toml, line 2, processes: 'x' is not a whole number"),
         ("[run]\nmfu = 3", "mbench.toml, line 2, mfu: 3 is not true or false"),
         ("[run]\nuntil = 2", "mbench.toml, line 2, until: '2' has no unit: write 2%"),
-        ("[run", "mbench.toml is no TOML"),
+        ("[run", "mbench.toml is not valid TOML"),
     ],
 )
 def test_what_is_wrong_is_one_line_with_its_place_whatever_the_command(orders, text, said):

@@ -12,7 +12,8 @@ import click
 import pytest
 
 import mbench
-from mbench.cli.main import group, main
+from mbench.cli import main
+from mbench.cli.main import group
 
 
 @pytest.fixture
@@ -167,7 +168,7 @@ MISTAKES = [
     ),
     (
         [*COMPARE, "--image-size", "96", "--size", "image_size=64"],
-        "image_size is given as 96 and as 64; give one of them",
+        "image_size is given as 64 and as 96; give one of them",
     ),
     ([*COMPARE, "--models", "resnet50", "--image-size", "9"], "of resnet50 must be 32 or more"),
     (
@@ -228,7 +229,7 @@ def test_a_device_that_is_not_there_ends_before_anything_begins(
     monkeypatch.setattr("mbench.machine.records.Machine.device", lambda self, name: None)
     code, _, err = command(*words, "--device", "cuda")
     assert (code, err.count("\n")) == (2, 1)
-    assert "no NVIDIA GPU is to be seen on this machine" in err
+    assert "no NVIDIA GPU is visible on this machine" in err
     assert os.listdir(tmp_path) == []
 
 
@@ -317,10 +318,10 @@ def test_sizes_by_their_options_and_by_name_are_the_same(command, monkeypatch, t
     from mbench.cli import compare
 
     seen = []
-    monkeypatch.setattr(compare, "order_of", lambda _, sweeps, options: seen.extend(sweeps))
-    monkeypatch.setattr(compare, "measure", lambda context, order: 0)
+    monkeypatch.setattr(compare, "preflight_of", lambda _, experiment: seen.append(experiment))
+    monkeypatch.setattr(compare, "measure", lambda context, checked: 0)
     assert command(*COMPARE, *typed)[0] == 0
-    assert seen[0].sizes == {"image_size": 96, "sequence_length": 64}
+    assert seen[0].sweeps[0].sizes == {"image_size": 96, "sequence_length": 64}
 
 
 def test_ctrl_c_while_libraries_are_loaded_is_one_line(tmp_path):

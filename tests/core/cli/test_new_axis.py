@@ -78,16 +78,12 @@ def test_it_is_an_option_and_a_key_of_suites_and_it_multiplies(run):
         assert planned[-1].startswith("2 comparisons, 4 cases")
 
 
-def test_it_is_a_keyword_of_the_python_api(run):
+def test_it_is_part_of_an_experiment_in_python(run, measured):
     program = (
-        "import inspect, mbench; print('copies' in inspect.signature(mbench.compare).parameters); "
-        "from mbench.cli import compare; from mbench.api.keywords import typed; "
-        "asked = typed(compare.command, {'frameworks': 'tiny,flaky', 'copies': [1, 2]}); "
-        "print([c.title for c in compare.ordered(asked.context).comparisons])"
+        f"import mbench; experiment = mbench.Experiment.from_run({measured[0]!r}); "
+        "print(experiment.sweeps[0].axes['copies'])"
     )
-    said = run(program=("-c", program)).splitlines()
-    assert said[0] == "True"
-    assert said[1].count("copies") == 1
+    assert run(program=("-c", program)) == "(1, 2)\n"
 
 
 def test_it_is_a_column_of_every_report_and_in_every_sentence(run, measured):

@@ -107,7 +107,7 @@ def test_threads_are_those_of_the_machines_that_compute(hosts):
 def test_a_device_is_looked_for_where_it_is_to_compute(hosts):
     hosts()
     said = one_line(compare("tiny", "tiny", *NODES, "--device", "cuda"))
-    assert "no NVIDIA GPU is to be seen on a" in said
+    assert "no NVIDIA GPU is visible on a" in said
 
 
 def texts():

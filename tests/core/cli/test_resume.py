@@ -162,10 +162,10 @@ def test_another_machine_or_version_is_refused_with_the_difference(interrupted, 
     [
         (["--processes", "3"], "processes was 2, is 3"),
         (["--seed", "9"], "seed was 0, is 9"),
-        (["--batch-size", "4"], "2 comparisons then, 1 now"),
-        (["--batch-size", "4,9"], "batch_size was 8, is 9"),
+        (["--batch-size", "4"], "batch_size was 4, 8, is 4"),
+        (["--batch-size", "4,9"], "batch_size was 4, 8, is 4, 9"),
         (["--threads", "2"], "threads was 1, is 2"),
-        (["--frameworks", "flaky,tiny"], "spec was tiny, is flaky"),
+        (["--frameworks", "flaky,tiny"], "frameworks was tiny, flaky, is flaky, tiny"),
         (["--resume", "2001"], "no run in"),
     ],
 )

@@ -96,11 +96,11 @@ def test_a_dry_run_learns_from_earlier_runs(mbench, tmp_path):
         ('mode = ["trian"]', "line 9, mode: unknown mode 'trian'; did you mean train?"),
         ("mood = 1", "line 9, mood: unknown key; did you mean mode or models?"),
         ("amp = 1", "line 9, amp: 1 is not true or false"),
-        ("models = [{}]", "line 9, models: {} is neither text nor a number"),
+        ("models = [{}]", "line 9, models: {} is not text"),
         ("image-size = 32", "line 9, image-size: the size image_size fits none of the models"),
         ('size = ["image_size=32"]', "line 9, size: the size image_size fits none of the models"),
         ('size = ["n=1", "n=2"]', "line 9, size: n is given as 1 and as 2; give one of them"),
-        ("size = 1", "line 9, size: '1' is not a size like image_size=96"),
+        ("size = 1", "line 9, size: 1 is not a size like image_size=96"),
         ('compiler = ["eagre"]', "line 9, compiler: unknown compiler 'eagre'; did you mean eager?"),
     ],
 )

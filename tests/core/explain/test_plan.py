@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 from cases import make_case
+from support.experiments import asked
 
 from mbench.cli.builtin import mbench_workloads
 from mbench.errors import UsageError
@@ -22,7 +23,7 @@ from mbench.explain.plan import (
 )
 from mbench.spec.adaptive import Adaptive
 from mbench.spec.operators import FAMILIES
-from mbench.spec.planning import Sweep, plan
+from mbench.spec.planning import plan
 from mbench.spec.presets import PRESETS
 from mbench.spec.selection import load_workload
 from mbench.workloads.operators import OPERATORS
@@ -67,7 +68,7 @@ def test_they_follow_the_sizes_of_a_case():
 
 def test_parts_are_numbered_after_the_whole(plugins):
     (whole,) = plan(
-        Sweep(frameworks=("tiny", "flaky"), wanted={"model": ("tiny-model",), "batch_size": (8,)}),
+        asked(frameworks=("tiny", "flaky"), wanted={"model": ("tiny-model",), "batch_size": (8,)}),
         plugins,
     )
     planned = plan_breakdown(whole)
@@ -87,7 +88,7 @@ def test_parts_are_numbered_after_the_whole(plugins):
 
 def test_the_longer_forms_of_a_model_come_last(plugins):
     (whole,) = plan(
-        Sweep(frameworks=("tiny", "flaky"), wanted={"model": ("tiny-deep",), "mode": ("train",)}),
+        asked(frameworks=("tiny", "flaky"), wanted={"model": ("tiny-deep",), "mode": ("train",)}),
         plugins,
     )
     made = plan_breakdown(whole).comparisons
@@ -103,7 +104,7 @@ def test_the_longer_forms_of_a_model_come_last(plugins):
 
 def test_a_longer_form_has_the_sizes_of_its_case(plugins):
     (whole,) = plan(
-        Sweep(frameworks=("tiny",), wanted={"model": ("resnet18",)}, sizes={"image_size": 64}),
+        asked(frameworks=("tiny",), wanted={"model": ("resnet18",)}, sizes={"image_size": 64}),
         plugins,
     )
     forms = [
@@ -129,14 +130,14 @@ def test_a_step_grows_by_one_thing_at_a_time():
 
 
 def test_a_model_whose_operators_are_not_known_is_refused(plugins):
-    (whole,) = plan(Sweep(frameworks=("tiny",), wanted={"model": ("op:add/3x4",)}), plugins)
+    (whole,) = plan(asked(frameworks=("tiny",), wanted={"model": ("op:add/3x4",)}), plugins)
     with pytest.raises(UsageError, match="the operators of op:add/3x4 are not known"):
         plan_breakdown(whole)
 
 
 def test_batch_sizes_that_are_searched_for_are_refused(plugins):
     (whole,) = plan(
-        Sweep(frameworks=("tiny",), wanted={"model": ("tiny-model",), "batch_size": ("max",)}),
+        asked(frameworks=("tiny",), wanted={"model": ("tiny-model",), "batch_size": ("max",)}),
         plugins,
     )
     with pytest.raises(UsageError, match="explain does not search for a batch size"):

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from screens import on_screen
+from support.experiments import asked
 
 from mbench.errors import MbenchError
 from mbench.explain.analysis import explain
@@ -16,7 +17,7 @@ from mbench.explain.report import FORMATS
 from mbench.measure import facts
 from mbench.results import events
 from mbench.results.records import CaseRecord, ComparisonRecord, Process, Run
-from mbench.spec.planning import Sweep, plan
+from mbench.spec.planning import plan
 
 
 @pytest.fixture
@@ -25,7 +26,7 @@ def made_up(plugins):
 
     def made_up(milliseconds, *, sets=5, model="tiny-model"):
         wanted = {"model": (model,), "batch_size": (8,)}
-        (whole,) = plan(Sweep(frameworks=("tiny", "flaky"), wanted=wanted), plugins)
+        (whole,) = plan(asked(frameworks=("tiny", "flaky"), wanted=wanted), plugins)
         header = SimpleNamespace(id="made-up", schema=1)
         plan_of_parts = plan_breakdown(whole)
         run = Run(folder=Path(), header=header, more=[plan_of_parts.event])

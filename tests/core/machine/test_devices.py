@@ -173,7 +173,7 @@ def test_of_a_case_on_several_each_is_watched(bring, monkeypatch, tmp_path):
     ("words", "said"),
     [
         ({"device": "toaster"}, "toaster"),
-        ({"device": "oven"}, "no oven is to be seen on this machine; switch it on, or give"),
+        ({"device": "oven"}, "no oven is visible on this machine; switch it on, or give"),
     ],
 )
 def test_what_is_not_there_is_refused_in_one_line(bring, words, said):

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 from fakes import NotedActivity, SilentWorker
+from support.experiments import asked
 
 from mbench.contract import wire
 from mbench.contract.adapter import FrameworkInfo
@@ -27,7 +28,7 @@ from mbench.results import events
 from mbench.results.encoding import decode, encode
 from mbench.results.records import CaseRecord, Run
 from mbench.spec.adaptive import Adaptive
-from mbench.spec.planning import Sweep, plan
+from mbench.spec.planning import plan
 
 LOSS = 4.0
 INFO = FrameworkInfo(version="1", devices=["cpu"], device_name="CPU", threads=1)
@@ -263,7 +264,7 @@ def measure(world, plugins, machine):
         *, frameworks=("tiny", "flaky", "flaky==1"), mode="train", without=(), protocol=None,
         **constants,
     ):  # fmt: skip
-        sweep = Sweep(frameworks=frameworks, wanted={"model": ("tiny-model",), "mode": (mode,)})
+        sweep = asked(frameworks=frameworks, wanted={"model": ("tiny-model",), "mode": (mode,)})
         (comparison,) = plan(sweep, plugins)
         store = Store(machine())
         store.listener, store.sampler = NotedActivity(), Sampler(world)

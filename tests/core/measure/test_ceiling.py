@@ -11,6 +11,7 @@ import mbench_tiny
 import numpy as np
 import pytest
 from fakes import NotedActivity, SilentWorker
+from support.experiments import asked
 
 from mbench.contract import wire
 from mbench.contract.sketch import signs_of, sketch
@@ -19,7 +20,7 @@ from mbench.measure import ceiling
 from mbench.measure.ceiling import BLOCKS, Ceilings, amount, case_of
 from mbench.results.encoding import decode, encode
 from mbench.results.proof import ProofRecord
-from mbench.spec.planning import Sweep, plan
+from mbench.spec.planning import plan
 
 SIDES = {"matmul": (64, 128, 256, 512), "single": (64, 128, 256, 512), "add": (64, 128)}
 
@@ -101,7 +102,7 @@ def small(monkeypatch):
 @pytest.fixture
 def entries(plugins):
     """Of tiny twice, then of flaky."""
-    sweep = Sweep(frameworks=("tiny", "tiny", "flaky"), wanted={"model": ("tiny-model",)})
+    sweep = asked(frameworks=("tiny", "tiny", "flaky"), wanted={"model": ("tiny-model",)})
     (comparison,) = plan(sweep, plugins)
     return comparison.entries
 

@@ -8,13 +8,15 @@ from types import SimpleNamespace
 
 import pytest
 from fakes import NotedActivity
+from support.experiments import asked
 
 from mbench.engine.outcome import CaseEnded
 from mbench.environments.environment import Environment
 from mbench.measure import compiler_search
 from mbench.measure.compiler_search import REPETITIONS, ROUNDS, CompilerSearch
 from mbench.spec.adaptive import Adaptive
-from mbench.spec.planning import Sweep, plan
+from mbench.spec.experiment import Launch
+from mbench.spec.planning import plan
 
 
 class Watch(nullcontext):
@@ -34,12 +36,14 @@ def compete(world, plugins, monkeypatch, tmp_path):
     """Lets flaky's case compete with itself at other speeds; gives the contest."""
     monkeypatch.setattr(compiler_search, "time", SimpleNamespace(monotonic=lambda: world.now))
     monkeypatch.setattr(compiler_search, "watch", Watch)
-    (comparison,) = plan(Sweep(frameworks=("flaky",), wanted={"model": ("tiny-model",)}), plugins)
+    (comparison,) = plan(asked(frameworks=("flaky",), wanted={"model": ("tiny-model",)}), plugins)
     (entry,) = comparison.entries
 
     def compete(names, *, seconds=1e9, **speeds):
         world.speeds = speeds
-        bench = SimpleNamespace(launcher=world.launch, listener=NotedActivity(), device_memory=None)
+        bench = SimpleNamespace(
+            launcher=world.launch, listener=NotedActivity(), device_memory=None, launch=Launch()
+        )
         environment = Environment(label="flaky", python=tmp_path, python_version="3.11.7",
                                   managed=False, digest=None, packages={})  # fmt: skip
         logs = count()

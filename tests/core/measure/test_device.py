@@ -130,7 +130,7 @@ def test_a_memory_limit_is_one_of_the_device(gpu):
 def test_only_one_process_is_let_in(gpu):
     """The mode of many clusters: one worker after the other is measured, two are refused."""
     gpu(exclusive=True)
-    with pytest.raises(mbench.UsageError, match="compute mode is exclusive to a process"):
+    with pytest.raises(mbench.UsageError, match="compute mode, exclusive to a process, forbids"):
         mbench.compare(["tiny", "tiny"], **QUICK)
     result = mbench.run("tiny", **QUICK)
     assert result.ok, result

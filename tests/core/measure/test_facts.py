@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from support.experiments import asked
 
 from mbench.contract.adapter import FrameworkInfo
 from mbench.engine.outcome import CaseEnded
@@ -15,12 +16,12 @@ from mbench.proofs.tolerances import DROPPED, TIMED
 from mbench.results import events
 from mbench.results.calibration import Calibration, keep
 from mbench.results.identity import planned_identity
-from mbench.spec.planning import Sweep, plan
+from mbench.spec.planning import plan
 
 
 @pytest.fixture
 def comparison(plugins):
-    sweep = Sweep(
+    sweep = asked(
         frameworks=("tiny", "flaky==1"), wanted={"model": ("tiny-model",), "batch_size": (8,)}
     )
     (comparison,) = plan(sweep, plugins)
@@ -42,7 +43,7 @@ def test_a_case_says_what_it_is_and_how_much_work(comparison):
      ("bert-base", "fp32", DROPPED)],
 )  # fmt: skip
 def test_first_losses_may_lie_further_apart_where_dropout_draws(plugins, model, precision, gate):
-    sweep = Sweep(frameworks=("tiny",), wanted={"model": (model,), "precision": (precision,)})
+    sweep = asked(frameworks=("tiny",), wanted={"model": (model,), "precision": (precision,)})
     (comparison,) = plan(sweep, plugins)
     assert facts.gates(comparison.entries[0].case).answers == gate
 
@@ -54,7 +55,7 @@ def test_first_losses_may_lie_further_apart_where_dropout_draws(plugins, model, 
      ("bert-base", "fp32", {"norm", "tensor", "growth"}), ("bert-base", "bf16", {"norm"})],
 )  # fmt: skip
 def test_updates_are_held_to_what_shows_of_them(plugins, model, precision, held):
-    sweep = Sweep(frameworks=("tiny",), wanted={"model": (model,), "precision": (precision,)})
+    sweep = asked(frameworks=("tiny",), wanted={"model": (model,), "precision": (precision,)})
     (comparison,) = plan(sweep, plugins)
     gates = vars(facts.gates(comparison.entries[0].case))
     assert {n for n in ("norm", "tensor", "direction", "statistics", "growth") if gates[n]} == held

@@ -2,34 +2,36 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from fake_nvml import FakeGpu, FakeNvml
+from support.experiments import asked
 
-from mbench.cli.constants import protocol_of
 from mbench.engine import machines
 from mbench.errors import UsageError
 from mbench.machine import nvml
 from mbench.measure import preflight
-from mbench.measure.preflight import check
-from mbench.spec.order import Order
-from mbench.spec.planning import Sweep, plan
+from mbench.measure.preflight import Checked, check, check_device
+from mbench.spec.build import protocol_of
+from mbench.spec.planning import plan
 
 
 @pytest.fixture
-def order(plugins, tmp_path):
-    """Two frameworks by a protocol's options, on a device, with threads."""
+def checked(plugins):
+    """Two frameworks by a protocol's options, on a device, with threads; nothing is checked yet."""
 
-    def order(name="adaptive", *, device="cpu", threads=1, steadiness="usual", **options):
+    def checked(*, device="cpu", threads=1, steadiness="usual", **options):
         wanted = {"model": ("tiny-model",), "steadiness": ("usual", steadiness)}
-        sweep = Sweep(
+        experiment = asked(
             frameworks=("tiny", "flaky"), wanted=wanted, device=device, threads=threads
-        )  # fmt: skip
-        return Order(
-            comparisons=tuple(plan(sweep, plugins)), protocol=protocol_of(name, options),
-            launcher=None, command=("mbench",), results=tmp_path,
-        )  # fmt: skip
+        )
+        experiment = replace(experiment, protocol=protocol_of(options))
+        return Checked(
+            experiment=experiment, comparisons=tuple(plan(experiment, plugins)), launcher=None
+        )
 
-    return order
+    return checked
 
 
 @pytest.mark.parametrize(
@@ -41,61 +43,63 @@ def order(plugins, tmp_path):
         ({"budget": 49.0},
          "a budget of 49 s for 10 workers (5 processes of 2 cases) leaves each 4.9 s"),
         ({"budget": 1.0, "rounds": 2}, None),
-        ({"name": "dlperf"}, None),
+        ({"protocol": "dlperf"}, None),
     ],
 )  # fmt: skip
-def test_a_budget_that_is_hopeless_is_doubted(order, options, said):
-    found = check(order(**options))
+def test_a_budget_that_is_hopeless_is_doubted(checked, options, said):
+    found = check(checked(**options))
     assert len(found) == (said is not None)
     for line in found:
         assert line.startswith(said)
         assert line.endswith("give --budget 160, or fewer --processes")
 
 
-def test_a_budget_that_does_not_hold_its_rounds_is_refused(order):
+def test_a_budget_that_does_not_hold_its_rounds_is_refused(checked):
     with pytest.raises(UsageError, match=r"does not hold their 3 rounds: give --budget 160, or fe"):
-        check(order(budget=10.0))
+        check(checked(budget=10.0))
 
 
-def test_more_threads_than_run_at_once_are_told(order, monkeypatch):
+def test_more_threads_than_run_at_once_are_told(checked, monkeypatch):
     monkeypatch.setattr(machines, "hardware_threads", lambda: 2)
-    assert check(order(threads=2)) == []
-    (line,) = check(order(threads=64))
+    assert check(checked(threads=2)) == []
+    (line,) = check(checked(threads=64))
     assert line.startswith("64 threads on a machine that runs 2 at once")
     assert "give --threads 2 or fewer" in line
 
 
-def test_cuda_without_a_driver_ends_before_anything_begins(order, monkeypatch):
+def test_cuda_without_a_driver_ends_before_anything_begins(checked, monkeypatch):
     monkeypatch.setattr(nvml, "initialised", lambda: None)
-    with pytest.raises(UsageError, match="no NVIDIA GPU is to be seen") as caught:
-        check(order(device="cuda"))
+    with pytest.raises(UsageError, match="no NVIDIA GPU is visible") as caught:
+        check_device("cuda", machines.machines(None))
     assert caught.value.option == "--device"
     monkeypatch.setattr(nvml, "initialised", FakeNvml)
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    assert check(order(device="cuda")) == []
+    check_device("cuda", machines.machines(None))
+    assert check(checked(device="cuda")) == []
 
 
-def test_steady_workers_are_refused_where_they_cannot_be(order, monkeypatch):
-    monkeypatch.setattr(machines, "lack", lambda: "it is not allowed here")
-    assert check(order()) == []
+def test_steady_workers_are_refused_where_they_cannot_be(checked, monkeypatch):
+    monkeypatch.setattr(machines, "limitation", lambda: "it is not allowed here")
+    assert check(checked()) == []
     with pytest.raises(UsageError, match="--steady: it is not allowed here"):
-        check(order(steadiness="steady"))
+        check(checked(steadiness="steady"))
     elsewhere = machines.describe_machine()
-    monkeypatch.setattr(machines, "lack", lambda: "")
-    assert check(order(steadiness="steady")) == []
+    monkeypatch.setattr(machines, "limitation", lambda: "")
+    assert check(checked(steadiness="steady")) == []
     there = {"a": machines.describe_machine(), "b": elsewhere}
     with pytest.raises(UsageError, match="--steady: b: it is not allowed here"):
-        preflight.check_steadiness(order(steadiness="steady"), there)
+        preflight.check_steadiness(checked(steadiness="steady"), there)
 
 
 def test_frameworks_cannot_stand_side_by_side_on_a_gpu_for_one(monkeypatch):
     monkeypatch.setattr(nvml, "initialised", lambda: FakeNvml(FakeGpu(0, GetComputeMode=3)))
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     there = {"b": machines.describe_machine()}
-    preflight.check_room("cuda", 1, there, side_by_side=True)
-    preflight.check_room("cuda", 4, there, side_by_side=False)
-    preflight.check_room("cpu", 4, there, side_by_side=True)
+    preflight.check_sharing("cuda", 1, there, side_by_side=True)
+    preflight.check_sharing("cuda", 4, there, side_by_side=False)
+    preflight.check_sharing("cpu", 4, there, side_by_side=True)
     with pytest.raises(
-        UsageError, match=r"on b is exclusive to a process, and 2 frameworks .* nvidia-smi"
+        UsageError,
+        match=r"compute mode on b, exclusive to a process, forbids; .*nvidia-smi",
     ):
-        preflight.check_room("cuda", 2, there, side_by_side=True)
+        preflight.check_sharing("cuda", 2, there, side_by_side=True)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from support.experiments import asked
 
 from mbench.contract import wire
 from mbench.measure.evidence_collector import CHANGES_AT, measure_rounding
 from mbench.results import events
 from mbench.results.validity import doubts
-from mbench.spec.planning import Sweep, plan
+from mbench.spec.planning import plan
 
 
 def test_nobody_is_asked_where_all_agree(measure, world):
@@ -87,7 +88,7 @@ NINE = ((7 * 0.3**2 + 2 * (0.3 / 1.3) ** 2) / 15) ** 0.5
 )
 def test_masks_are_drawn_several_times(plugins, model, sizes, norm):
     """Two series of which may be as long by luck, as the first two are."""
-    (comparison,) = plan(Sweep(frameworks=("tiny",), wanted={"model": (model,)}), plugins)
+    (comparison,) = plan(asked(frameworks=("tiny",), wanted={"model": (model,)}), plugins)
     worker = Drawing(*sizes)
     found = measure_rounding(comparison.entries[0], worker, timeout=1.0)
     assert not worker.sizes

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 from fakes import NotedActivity
+from support.experiments import asked
 
 from mbench.contract.adapter import Support
 from mbench.engine.outcome import CaseEnded
@@ -19,7 +20,7 @@ from mbench.measure.search import Search, largest
 from mbench.results.encoding import decode, encode
 from mbench.results.facts import Tried
 from mbench.spec.adaptive import Adaptive
-from mbench.spec.planning import Sweep, plan, plan_all
+from mbench.spec.planning import plan
 from mbench.spec.presets import PRESETS
 
 
@@ -41,7 +42,7 @@ def test_the_largest_size_is_found_to_a_sixteenth(start, limit):
 
 
 def of_tiny(**wanted):
-    return Sweep(frameworks=("tiny", "flaky"), wanted={"model": ("tiny-model",), **wanted})
+    return asked(frameworks=("tiny", "flaky"), wanted={"model": ("tiny-model",), **wanted})
 
 
 class Store:
@@ -228,7 +229,7 @@ def test_best_stands_beside_the_default(plugins):
 
 
 def test_sweeps_are_numbered_through(plugins):
-    sweep = of_tiny(batch_size=(1, 2))
-    made = plan_all([sweep, sweep], plugins)
+    one = of_tiny(batch_size=(1, 2))
+    made = plan(replace(one, sweeps=2 * one.sweeps), plugins)
     assert [comparison.number for comparison in made] == [0, 1, 2, 3]
     assert [e.number for comparison in made for e in comparison.entries] == list(range(8))

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 import click
 import pytest
 from click.testing import CliRunner
+from support.experiments import asked
 
 from mbench.cli.main import group
 from mbench.errors import MbenchError, UsageError
 from mbench.plugins.manager import DISABLE_EXTERNAL, Plugins, nearest
-from mbench.spec.planning import Sweep, plan
+from mbench.spec.planning import plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,7 +59,7 @@ def test_a_framework_has_other_names_where_its_adapter_says_so(install, tmp_path
     assert plugins.adapter("tiny").title == "Tiny", "a framework's own name is no other's"
     with pytest.raises(UsageError, match="unknown framework 'our'"):
         plugins.adapter("our")
-    (comparison,) = plan(Sweep(frameworks=("ours==2.4.6", "mine"),
+    (comparison,) = plan(asked(frameworks=("ours==2.4.6", "mine"),
                                wanted={"model": ("tiny-model",)}), plugins)  # fmt: skip
     assert [entry.label for entry in comparison.entries] == ["mine==2.4.6", "mine"]
     assert {entry.spec.name for entry in comparison.entries} == {"mine"}
@@ -207,8 +208,8 @@ def test_a_workload_that_does_not_load_harms_no_other(install, reference, said):
     assert f"the workload {reference!r} does not load: {said}" in listed.stdout
     assert "resnet50" in listed.stdout
     with pytest.raises(MbenchError, match="does not load"):
-        plan(Sweep(frameworks=("tiny",), wanted={"model": ("bad",)}), Plugins())
-    assert plan(Sweep(frameworks=("tiny",), wanted={"model": ("tiny-model",)}), Plugins())
+        plan(asked(frameworks=("tiny",), wanted={"model": ("bad",)}), Plugins())
+    assert plan(asked(frameworks=("tiny",), wanted={"model": ("tiny-model",)}), Plugins())
 
 
 def test_a_workload_whose_proof_has_a_size_that_it_lacks_does_not_load(install):
@@ -221,7 +222,7 @@ def mbench_workloads():
 """
     install(code)
     with pytest.raises(MbenchError, match="does not load: ValueError: small has no size depth"):
-        plan(Sweep(frameworks=("tiny",), wanted={"model": ("small",)}), Plugins())
+        plan(asked(frameworks=("tiny",), wanted={"model": ("small",)}), Plugins())
 
 
 def test_two_plugins_that_claim_one_name_are_both_named_and_neither_is_used(install):

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 from cases import GATES, make_case
+from support.experiments import measured_by
 
 from mbench.contract.adapter import FrameworkInfo
 from mbench.contract.device import DeviceSample
@@ -35,13 +36,13 @@ def made(machine):
     """One of each kind, and some more."""
     run = events.Run(
         schema=1, id="x", mbench="0.1.0", arguments=["mbench", "caf\u00e9 \u2028"], started="then",
-        protocol=PRESETS["adaptive"], system=machine(gpus=[{"memory": "80 GB"}]),
+        experiment=measured_by(PRESETS["adaptive"]), system=machine(gpus=[{"memory": "80 GB"}]),
     )  # fmt: skip
     tried = Tried(value=8, step_seconds=0.1, peak_bytes=1)
     ceiling = events.Ceiling(case=1, operator="matmul", size=8, amount=1, steps=1, nanoseconds=[1])
     return [
         run,
-        *(replace(run, protocol=protocol) for protocol in PRESETS.values()),
+        *(replace(run, experiment=measured_by(protocol)) for protocol in PRESETS.values()),
         events.Resumed(arguments=[], mbench="0.1.0", at="then"),
         events.Comparison(comparison=0, title="t"),
         events.OperatorCounts(comparison=0, counts={"resnet50": 3}),

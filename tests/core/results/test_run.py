@@ -7,10 +7,12 @@ import os
 from dataclasses import asdict
 
 import pytest
+from support.experiments import measured_by
 
 from mbench.engine.outcome import CaseEnded
 from mbench.errors import MbenchError, UsageError
 from mbench.results import events as recorded
+from mbench.results.encoding import plain
 from mbench.results.records import ComparisonRecord
 from mbench.results.run import find_runs, load_run, pick_run
 from mbench.results.summary import analyse
@@ -172,7 +174,7 @@ def test_a_corrupt_line_in_the_middle_is_named(folder, line):
 
 
 HEADER = {"event": "run", "schema": 1, "id": "x", "mbench": "0", "arguments": [], "started": "",
-          "protocol": asdict(Adaptive())}  # fmt: skip
+          "experiment": plain(measured_by(Adaptive()))}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -212,7 +214,11 @@ def test_a_header_alone_is_a_run(folder, machine):
      {"name": "adaptive", "half_width_goal": 0.01, "most_processes": 1}],
 )  # fmt: skip
 def test_a_protocol_that_there_is_not_makes_no_run(folder, machine, protocol):
-    put(folder, HEADER | {"system": asdict(machine()), "protocol": protocol})
+    put(
+        folder,
+        HEADER
+        | {"system": asdict(machine()), "experiment": {"arms": ["tiny"], "protocol": protocol}},
+    )
     with pytest.raises(MbenchError, match="is no run of mbench"):
         load_run(folder)
 

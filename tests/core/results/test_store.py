@@ -7,6 +7,7 @@ from dataclasses import asdict
 
 import pytest
 from evidenced import make_process, make_record
+from support.experiments import measured_by
 
 import mbench
 from mbench.contract.reading import Malformed
@@ -22,7 +23,7 @@ from mbench.spec.adaptive import Adaptive
 def store(tmp_path, machine):
     store = RunWriter(
         tmp_path / "deep" / "results",
-        protocol=Adaptive(rounds=3),
+        experiment=measured_by(Adaptive(rounds=3)),
         system=machine(cpu="X"),
         arguments=["mbench", "compare"],
     )
@@ -42,7 +43,7 @@ def test_a_run_begins_with_what_made_it(store, machine):
     assert header["id"] == store.id == store.folder.name
     assert header["mbench"] == mbench.__version__
     assert header["arguments"] == ["mbench", "compare"]
-    assert header["protocol"]["rounds"] == 3
+    assert header["experiment"]["protocol"]["rounds"] == 3
     assert header["system"] == asdict(machine(cpu="X"))
 
 
@@ -98,7 +99,7 @@ def test_the_first_end_counts(store):
 
 
 def test_runs_made_in_the_same_second_have_names_of_their_own(tmp_path, machine):
-    of = {"protocol": Adaptive(), "system": machine(), "arguments": []}
+    of = {"experiment": measured_by(Adaptive()), "system": machine(), "arguments": []}
     made = [RunWriter(tmp_path, **of) for _ in range(5)]
     for store in made:
         store.end("complete")
@@ -108,4 +109,6 @@ def test_runs_made_in_the_same_second_have_names_of_their_own(tmp_path, machine)
 def test_a_folder_that_cannot_be_is_said(tmp_path, machine):
     (tmp_path / "file").touch()
     with pytest.raises(MbenchError, match=r"cannot write results to .*file.*--results"):
-        RunWriter(tmp_path / "file", protocol=Adaptive(), system=machine(), arguments=[])
+        RunWriter(
+            tmp_path / "file", experiment=measured_by(Adaptive()), system=machine(), arguments=[]
+        )

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from cases import GATES
 from evidenced import LEVELS, SECOND, SLOPE, honest, losses, make_process, make_record, said
+from support.experiments import measured_by
 
 from mbench.measure.evidence_collector import entries_to_explain
 from mbench.results import events
@@ -304,8 +305,8 @@ def told(machine, tmp_path):
 
     def told(process):
         header = events.Run(
-            schema=1, id="x", mbench="0", arguments=[], started="then", protocol=Adaptive(),
-            system=machine(),
+            schema=1, id="x", mbench="0", arguments=[], started="then",
+            experiment=measured_by(Adaptive()), system=machine(),
         )  # fmt: skip
         record = make_record(process)
         record.ceiling.append(

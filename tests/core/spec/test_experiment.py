@@ -52,7 +52,6 @@ def test_an_arm_is_written_as_its_text():
         ("protocol", {"name": "nvidea"}, "no protocol is called"),
         ("protocol", {"name": "nvidia", "steps": 1, "warmup_epochs": 1}, "leave none to time"),
         ("launch", {"threads": "many"}, "threads should be int"),
-        ("launch", {"hosts": "a", "launcher": "slurm"}, "--hosts goes with --launcher mpi"),
     ],
 )
 def test_what_is_none_is_refused(part, wrong, said):

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import pytest
+from support.experiments import asked
 
 from mbench.errors import UsageError
-from mbench.spec.planning import Sweep, plan_all
+from mbench.spec.planning import plan
 
 
 def sweep(*models, sizes=None, **wanted):
-    return Sweep(
+    return asked(
         frameworks=("tiny", "flaky"), wanted={"model": models, **wanted}, sizes=sizes or {},
-        in_parts=True,
+        operators=True,
     )  # fmt: skip
 
 
 def test_operators_are_planned_like_models_and_each_once(plugins):
-    made = plan_all([sweep("resnet18", "resnet34", batch_size=(2,), mode=("inference",))], plugins)
+    made = plan(sweep("resnet18", "resnet34", batch_size=(2,), mode=("inference",)), plugins)
     titles = [one.title for one in made]
     assert len(set(titles)) == len(titles), "an operator of both models is planned once"
     stem = made[0]
@@ -29,8 +30,8 @@ def test_operators_are_planned_like_models_and_each_once(plugins):
 
 
 def test_sizes_modes_and_batches_are_the_models(plugins):
-    made = plan_all(
-        [sweep("resnet18", sizes={"image_size": 64}, batch_size=(1, 2), mode=("train",))], plugins
+    made = plan(
+        sweep("resnet18", sizes={"image_size": 64}, batch_size=(1, 2), mode=("train",)), plugins
     )
     assert "op:conv2d/1x3x64x64-o64-k7-s2-p3 train" in made[0].title
     assert made[0].counts == {"resnet18 at batch 1": 1}
@@ -39,7 +40,7 @@ def test_sizes_modes_and_batches_are_the_models(plugins):
 
 
 def test_a_setting_multiplies_operators_as_it_does_models(plugins):
-    made = plan_all([sweep("tiny-model", precision=("fp32", "fp64"))], plugins)
+    made = plan(sweep("tiny-model", precision=("fp32", "fp64")), plugins)
     assert [entry.case.precision for one in made for entry in one.entries[:1]] == [
         "fp32", "fp32", "fp64", "fp64",
     ]  # fmt: skip
@@ -54,4 +55,4 @@ def test_a_setting_multiplies_operators_as_it_does_models(plugins):
 )
 def test_what_has_no_operators_is_refused(plugins, wanted, words):
     with pytest.raises(UsageError, match=words):
-        plan_all([Sweep(frameworks=("tiny",), wanted=wanted, in_parts=True)], plugins)
+        plan(asked(frameworks=("tiny",), wanted=wanted, operators=True), plugins)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from mbench_tiny import Tiny
+from support.experiments import asked
 
 from mbench.errors import UsageError
-from mbench.spec.planning import Sweep, plan, tell_apart
+from mbench.spec.planning import plan, tell_apart, with_mixed
+from mbench.spec.sweep import Sweep
 
 
 class Graphic(Tiny):
@@ -36,7 +39,7 @@ def plugins(plugins):
 
 def sweep(frameworks=("tiny", "graphic"), sizes=None, device="cpu", **wanted):
     wanted = {"model": ("tiny-model",), **wanted}
-    return Sweep(frameworks=frameworks, wanted=wanted, sizes=sizes or {}, device=device)
+    return asked(frameworks=frameworks, wanted=wanted, sizes=sizes or {}, device=device)
 
 
 def test_all_axes_multiply_and_everything_is_numbered_in_order(plugins):
@@ -175,3 +178,27 @@ def test_one_framework_may_be_compared_with_itself(plugins):
     (comparison,) = plan(sweep(frameworks=("tiny", "tiny", "tiny==1.26")), plugins)
     assert [entry.label for entry in comparison.entries] == ["tiny#1", "tiny#2", "tiny==1.26"]
     assert [entry.spec.version for entry in comparison.entries] == [None, None, "1.26"]
+
+
+def adapter(title, *, cuda="amp-fp16"):
+    return SimpleNamespace(title=title, mixed={"cpu": "amp-bf16", "cuda": cuda}.__getitem__)
+
+
+@pytest.mark.parametrize(("device", "precision"), [("cpu", "amp-bf16"), ("cuda", "amp-fp16")])
+def test_amp_is_the_mixed_precision_that_frameworks_have(device, precision):
+    adapters = [adapter("One"), adapter("Two")]
+    found = with_mixed(Sweep(amp=True), adapters, device=device)
+    assert found.axes == {"precision": (precision,)}
+    assert with_mixed(Sweep(amp=False), adapters, device=device).axes == {}
+    both = Sweep(axes={"precision": ("fp32", precision)}, amp=True)
+    assert with_mixed(both, adapters, device=device).axes == both.axes
+
+
+def test_amp_names_frameworks_that_differ():
+    adapters = [adapter("One"), adapter("Two", cuda="amp-bf16")]
+    said = "amp-fp16 in One, amp-bf16 in Two; name one of them with --precision"
+    with pytest.raises(UsageError, match=said) as error:
+        with_mixed(Sweep(amp=True), adapters, device="cuda")
+    assert error.value.option == "--amp"
+    with pytest.raises(UsageError, match="--amp contradicts --precision fp32"):
+        with_mixed(Sweep(axes={"precision": ("fp32",)}, amp=True), adapters, device="cpu")

@@ -82,7 +82,7 @@ def test_the_line_of_a_key(table, number, key, line):
         ("\nprotocol = 'dlperf'\n", "line 2, protocol: should be a table: [protocol]"),
         ("[sweep]\nmodels = ['x']\n", "line 1, sweep: should be a list of tables: [[sweep]]"),
         ("title = 'x'\n", "measures nothing: it has no [[sweep]]"),
-        ("title = 'x\n", "is no TOML: "),
+        ("title = 'x\n", "is not valid TOML: "),
     ],
 )
 def test_an_impossible_suite_names_its_line_and_key(read, text, words):
@@ -96,5 +96,5 @@ def test_a_file_that_cannot_be_read_is_told(tmp_path):
     with pytest.raises(UsageError, match="No such file"):
         find_suite(str(tmp_path / "none.toml"))
     (tmp_path / "bytes.toml").write_bytes(b"title = '\xff'")
-    with pytest.raises(UsageError, match="is no TOML"):
+    with pytest.raises(UsageError, match="is not valid TOML"):
         find_suite(str(tmp_path / "bytes.toml"))

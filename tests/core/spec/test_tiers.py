@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 from mbench_tiny import Tiny
+from support.experiments import asked
 
 from mbench.contract.tier import Tier, tier_of
 from mbench.errors import UsageError
-from mbench.spec.planning import Sweep, plan
+from mbench.spec.planning import plan
 
 
 class Tuned(Tiny):
@@ -39,7 +40,7 @@ def plugins(plugins):
 def found(plugins, *frameworks, device="cpu", **wanted):
     """For each comparison: tier, whether the best is sought, and each entry's compiler."""
     wanted = {"model": ("tiny-model",), **wanted}
-    sweep = Sweep(frameworks=frameworks, wanted=wanted, device=device)
+    sweep = asked(frameworks=frameworks, wanted=wanted, device=device)
     return [
         (one.entries[0].case.tier, one.best_compiler, *(e.case.compiler for e in one.entries))
         for one in plan(sweep, plugins)
@@ -56,7 +57,7 @@ def test_a_tier_has_the_first_of_its_compilers_that_can_do_the_case(plugins):
 
 
 def test_a_compiler_that_is_asked_for_is_taken_whatever_the_tier(plugins):
-    (one,) = plan(Sweep(frameworks=["tuned"], wanted={"model": ["tiny-model"],
+    (one,) = plan(asked(frameworks=["tuned"], wanted={"model": ["tiny-model"],
                   "tier": ["tuned"], "compiler": ["eager"]}), plugins)  # fmt: skip
     (entry,) = one.entries
     assert (entry.case.tier, entry.case.compiler) == ("tuned", "eager")
@@ -82,7 +83,7 @@ def test_an_unknown_tier_is_refused_with_what_there_is(plugins):
 
 
 def test_an_adapter_without_tiers_is_as_it_comes_and_has_no_advice(plugins):
-    (one,) = plan(Sweep(frameworks=["tuned", "tiny"], wanted={"model": ["tiny-model"],
+    (one,) = plan(asked(frameworks=["tuned", "tiny"], wanted={"model": ["tiny-model"],
                   "tier": ["tuned"]}), plugins)  # fmt: skip
     tuned, tiny = one.entries
     assert tuned.support.supported

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import os
 import stat
-from types import SimpleNamespace
 
-import click
 import pytest
-from cases import make_case
 
-from mbench.cli.launching import launcher_of
+from mbench.contract.scale import parse_scale
 from mbench.engine import ray as ray_launcher
 from mbench.engine.cluster import Cluster
+from mbench.engine.launchers import Launchers
 from mbench.engine.mpi import hosts_in
 from mbench.errors import UsageError
+from mbench.spec.experiment import Launch
 
 
 @pytest.fixture
@@ -23,14 +22,12 @@ def launcher(plugins, monkeypatch, tmp_path):
     for name in ("SLURM_JOB_ID", "SLURM_JOB_NUM_NODES", "SLURM_NNODES", "RAY_ADDRESS"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
-    context = click.Context(click.Command("compare"), obj=plugins)
+    with Launchers(plugins) as launchers:
 
-    def launcher(scale, name=None, hosts=None):
-        entry = SimpleNamespace(case=make_case(scale=scale))
-        comparisons = [SimpleNamespace(entries=[entry])]
-        return launcher_of(context, comparisons, {"launcher": name, "hosts": hosts})
+        def launcher(scale, name=None, hosts=None):
+            nodes = parse_scale(scale).nodes
+            return launchers.open(Launch(launcher=name, hosts=hosts), nodes=nodes, accelerators=0)
 
-    with context:
         yield launcher
 
 
@@ -99,9 +96,9 @@ def test_several_nodes_are_those_of_ray(launcher, monkeypatch):
 @pytest.mark.parametrize(
     ("scale", "name", "hosts", "said"),
     [
-        ("2x1", None, None, r"nothing tells where they are: start mbench within a job of Slurm "
+        ("2x1", None, None, r"no cluster was detected: start mbench within a job of Slurm "
          r"\(salloc, sbatch\), give MPI's --hosts a,b or --hosts @FILE, set RAY_ADDRESS, or keep"),
-        ("2x1", "local", None, "2 nodes are asked for; give another launcher, or 1 node"),
+        ("2x1", "local", None, "2 nodes are requested; give another launcher, or 1 node"),
         ("2x1", "slurm", "a,b", "--hosts goes with --launcher mpi, not slurm"),
         ("1x1", "local", "a", "--hosts goes with --launcher mpi, not local"),
         ("2x1", "mpi", None, "needs the hosts: --hosts a,b or --hosts @FILE"),

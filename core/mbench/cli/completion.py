@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from mbench.cli.options import plugins
+from click.shell_completion import FishComplete, add_completion_class
+
 from mbench.contract.axes import AXES
 
 if TYPE_CHECKING:
@@ -14,12 +15,14 @@ if TYPE_CHECKING:
     import click
 
     from mbench.contract.axes import Axis
+    from mbench.plugins.manager import Plugins
 
     Values = Callable[[click.Context], Iterable[str]]
     Completer = Callable[[click.Context, click.Parameter, str], list[str]]
 
 __all__ = [
     "arms",
+    "complete_in_fish",
     "completer",
     "environments",
     "exporters",
@@ -27,11 +30,32 @@ __all__ = [
     "frameworks",
     "layouts",
     "models",
-    "of_axis",
+    "of_option",
+    "plugins",
     "protocols",
     "runs",
     "subjects",
 ]  # fmt: skip
+
+
+SPLIT = 'string split "," $completion'
+
+
+class WholeValues(FishComplete):
+    """For fish: click's own drops what follows the first comma of a value."""
+
+    source_template = FishComplete.source_template.replace(
+        SPLIT, SPLIT.replace("split", "split --max 1")
+    )
+
+
+def complete_in_fish() -> None:
+    add_completion_class(WholeValues)
+
+
+def plugins(context: click.Context) -> Plugins:
+    found: Plugins = context.find_root().obj
+    return found
 
 
 def completer(values: Values, *, many: bool = False) -> Completer:
@@ -136,15 +160,18 @@ def environments(_: click.Context) -> list[str]:
     return managed.names()
 
 
-def of_axis(axis: Axis) -> Completer | None:
-    """For the option of an axis; None where its values are numbers."""
+def of_option(name: str) -> Completer | None:
+    """For an option of an experiment; None where its values are numbers."""
     known: dict[str, Values] = {
-        "model": models,
+        "models": models,
+        "operators": models,
         "compiler": compilers,
         "batch_size": lambda _: ["max"],
         **{one.name: partial(listed, one) for one in AXES if one.known and one.many},
     }
-    return completer(known[axis.name], many=True) if axis.name in known else None
+    if name in known:
+        return completer(known[name], many=True)
+    return completer(protocols) if name == "protocol" else None
 
 
 def listed(axis: Axis, _: click.Context) -> list[str]:

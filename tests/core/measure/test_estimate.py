@@ -5,16 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from support.experiments import asked
 
+from mbench.console import span
+from mbench.measure.estimate import estimate
 from mbench.spec.adaptive import Adaptive
-from mbench.spec.estimate import estimate, span
-from mbench.spec.planning import Sweep, plan
+from mbench.spec.planning import plan
 from mbench.spec.presets import PRESETS
 
 
 @pytest.fixture
 def comparison(plugins):
-    sweep = Sweep(frameworks=("tiny", "flaky"), wanted={"model": ("tiny-model",)})
+    sweep = asked(frameworks=("tiny", "flaky"), wanted={"model": ("tiny-model",)})
     return plan(sweep, plugins)[0]
 
 
@@ -43,7 +45,7 @@ def test_a_duration_bounds_it(comparison):
 
 
 def test_what_is_unsupported_takes_no_time(plugins):
-    sweep = Sweep(frameworks=("tiny",), wanted={"model": ("tiny-model",), "precision": ("fp16",)})
+    sweep = asked(frameworks=("tiny",), wanted={"model": ("tiny-model",), "precision": ("fp16",)})
     (comparison,) = plan(sweep, plugins)
     assert estimate(comparison, PRESETS["dlperf"], step_seconds={}) == (0.0, "nothing to measure")
 

@@ -1,0 +1,142 @@
+"""Calls of functions: keywords are read as options are, and make the same experiments."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mbench.api.execution import Execution, measure_here, prove
+from mbench.api.requests import for_comparison, for_proof, for_run
+from mbench.api.result import Interrupted, Proofs
+from mbench.errors import UsageError
+from mbench.machine import devices
+from mbench.plugins.manager import Plugins
+from mbench.progress import open_progress
+from mbench.results.folder import default_folder, ensure_home
+from mbench.spec import values
+from mbench.spec.option import Option
+from mbench.spec.options import OPTIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from mbench.api.result import Result
+    from mbench.spec.experiment import Experiment
+    from mbench.spec.option import Given
+    from mbench.spec.suite import Suite
+
+__all__ = ["Call", "in_python"]
+
+READERS: Mapping[str, values.Reader] = {
+    "frameworks": values.frameworks, "subject": values.text, "results": values.text,
+    "resume": values.text, "locate": values.text,
+}  # fmt: skip
+BESIDES: Mapping[str, Option] = {
+    **{name: Option(name=name, read=read, says="") for name, read in READERS.items()},
+    **{
+        name: Option(name=name, read=values.switch, says="", one_way=True)
+        for name in ("quiet", "verbose", "fresh", "quick")
+    },
+}
+"""Keywords that say nothing of an experiment but its arms."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Call:
+    given: Given
+    """The keywords that differ from the function's defaults: options of an experiment,"""
+    besides: Given
+    """and others."""
+    words: tuple[str, ...]
+    """The same as a command line."""
+    plugins: Plugins
+
+    @classmethod
+    def of(cls, function: Callable[..., object], keywords: Mapping[str, object]) -> Call:
+        """Raises UsageError for a value that an option does not take."""
+        ensure_home()
+        plugins = Plugins()
+        devices.use(plugins)
+        parameters = inspect.signature(function).parameters
+        changed = {
+            name: value
+            for name, value in keywords.items()
+            if value is not None and (value, type(value)) != usual(parameters[name])
+        }
+        options = {name: OPTIONS.get(name) or BESIDES[name] for name in changed}
+        read = {name: options[name].value(value) for name, value in changed.items()}
+        words = [word for name, value in changed.items() for word in options[name].words(value)]
+        return cls(
+            given={name: value for name, value in read.items() if name in OPTIONS},
+            besides={name: value for name, value in read.items() if name not in OPTIONS},
+            words=("mbench", function.__name__, *words),
+            plugins=plugins,
+        )
+
+    @property
+    def frameworks(self) -> tuple[str, ...]:
+        found = self.besides.get("frameworks", ())
+        assert isinstance(found, tuple)
+        return found
+
+    @property
+    def execution(self) -> Execution:
+        folder, resume = self.besides.get("results"), self.besides.get("resume")
+        return Execution(
+            results=Path(str(folder)) if folder else default_folder(),
+            resume=str(resume) if resume else None,
+            command=self.words,
+        )
+
+    @property
+    def verbosity(self) -> str | None:
+        return next((word for word in ("quiet", "verbose") if word in self.besides), None)
+
+    def compare(self) -> Result:
+        return self.measured(for_comparison(self.frameworks, self.given, self.plugins))
+
+    def run(self) -> Result:
+        subject = str(self.besides["subject"])
+        return self.measured(
+            *for_run(subject, self.frameworks, self.given, self.plugins, explicit=self.given)
+        )
+
+    def measured(self, experiment: Experiment, suite: Suite | None = None) -> Result:
+        locating = suite.locating(self.frameworks or suite.frameworks) if suite else nullcontext()
+        return measure_here(
+            experiment, self.execution, self.plugins, verbosity=self.verbosity, locating=locating
+        )
+
+    def verify(self) -> Proofs:
+        quick, locate = "quick" in self.besides, self.besides.get("locate")
+        by = str(locate) if locate else None
+        experiment = for_proof(self.frameworks, self.given, self.plugins, quick=quick, locate=by)
+        results, interrupted = prove(
+            experiment, self.plugins, fresh="fresh" in self.besides,
+            quick=quick or by is not None, locate=by is not None,
+            listener=open_progress(verbosity=self.verbosity),
+        )  # fmt: skip
+        proofs = Proofs(results)
+        if interrupted:
+            raise Interrupted("interrupted; the same call goes on from here", proofs)
+        return proofs
+
+
+def usual(parameter: inspect.Parameter) -> tuple[object, type]:
+    """The default with its type, for 1 equals True."""
+    return parameter.default, type(parameter.default)
+
+
+@contextmanager
+def in_python() -> Iterator[None]:
+    """Errors name keywords in place of the command line's options."""
+    try:
+        yield
+    except UsageError as error:
+        said = re.sub(r"(?<!\w)--no-([a-z][a-z-]*)", r"--\1=False", str(error))
+        said = re.sub(r"(?<!\w)--([a-z][a-z-]*)", lambda flag: flag[1].replace("-", "_"), said)
+        raise UsageError(said, option=error.option) from None

@@ -1,0 +1,131 @@
+"""Opens the launcher of an experiment: on this machine, or of the cluster around it."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, NamedTuple
+
+from mbench.contract.device import HOST
+from mbench.engine.machines import machines
+from mbench.errors import UsageError
+from mbench.spec.experiment import AUTO
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import TracebackType
+
+    from mbench.contract.scale import Scale
+    from mbench.machine.records import Machine
+    from mbench.plugins.launcher import Launcher
+    from mbench.plugins.manager import Plugins
+    from mbench.spec.experiment import Launch
+
+__all__ = ["Launchers"]
+
+LOCAL = "local"
+
+
+class Opened(NamedTuple):
+    """A launcher that holds nodes, as it was asked for."""
+
+    name: str
+    hosts: str | None
+    nodes: int
+    accelerators: int
+    launcher: Launcher
+
+
+class Launchers:
+    """Those of one command, which are opened once; as a context, it closes them at its end."""
+
+    def __init__(self, plugins: Plugins) -> None:
+        self.plugins = plugins
+        self.opened: list[Opened] = []
+        self.closing = ExitStack()
+
+    def __enter__(self) -> Launchers:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give back the nodes that are held."""
+        self.closing.close()
+
+    def elsewhere(self, launch: Launch, scales: Sequence[Scale]) -> list[Machine]:
+        """The machines on which workers at these scales run; none where that is this one.
+
+        Raises UsageError, or MbenchError where they cannot be reached. How many devices to ask a
+        launcher for is not known where the device is still to be chosen.
+        """
+        nodes = max((scale.nodes for scale in scales), default=1)
+        devices = max((scale.devices_per_node for scale in scales), default=1)
+        if self.name_of(launch, nodes=nodes) == LOCAL:
+            return []
+        try:
+            accelerators = 0 if launch.device == HOST else devices
+            launcher = self.open(launch, nodes=nodes, accelerators=accelerators)
+        except UsageError:
+            if launch.device != AUTO:
+                raise
+            launcher = self.open(launch, nodes=nodes, accelerators=0)
+        return [machine for host, machine in machines(launcher).items() if host]
+
+    def open(self, launch: Launch, *, nodes: int, accelerators: int) -> Launcher:
+        """The launcher for this many nodes, with this many accelerators each.
+
+        Raises UsageError where it cannot be had.
+        """
+        name = self.name_of(launch, nodes=nodes)
+        launcher = self.plugins.launcher(name)
+        if launch.hosts and not getattr(launcher, "takes_hosts", False):
+            raise UsageError(
+                f"--hosts goes with --launcher {' or '.join(self.with_hosts())}, not {name}",
+                option="--hosts",
+            )
+        if name == LOCAL and nodes > 1:
+            raise UsageError(
+                f"--launcher {LOCAL} starts processes of this machine, and {nodes} nodes are "
+                "requested; give another launcher, or 1 node",
+                option="--launcher",
+            )
+        opens = getattr(launcher, "open", None)
+        if opens is None:
+            return launcher
+        for one in self.opened:
+            same = (one.name, one.hosts) == (name, launch.hosts)
+            if same and one.nodes >= nodes and one.accelerators >= accelerators:
+                return one.launcher
+        found: Launcher = opens(nodes=nodes, hosts=launch.hosts or "", accelerators=accelerators)
+        self.opened.append(Opened(name, launch.hosts, nodes, accelerators, found))
+        self.closing.callback(found.close)  # type: ignore[attr-defined]
+        return found
+
+    def name_of(self, launch: Launch, *, nodes: int) -> str:
+        """The launcher that is named, or fits; raises UsageError where none is detected."""
+        if launch.launcher is not None:
+            return launch.launcher
+        if launch.hosts:
+            return self.with_hosts()[0]
+        if nodes == 1:
+            return LOCAL
+        for name, launcher in self.plugins.launchers.unique().items():
+            if (detect := getattr(launcher, "detect", None)) and detect():
+                return name
+        raise UsageError(
+            f"{nodes} nodes requested, but no cluster was detected: start mbench within a job of "
+            "Slurm (salloc, sbatch), give MPI's --hosts a,b or --hosts @FILE, set RAY_ADDRESS, or "
+            "keep to this machine with 1 node, as in --scale 1x2",
+            option="--scale",
+        )
+
+    def with_hosts(self) -> list[str]:
+        """The launchers that take --hosts."""
+        known = self.plugins.launchers.unique().items()
+        return [name for name, launcher in known if getattr(launcher, "takes_hosts", False)]

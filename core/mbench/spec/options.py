@@ -1,0 +1,201 @@
+"""All options of an experiment, in the order of the help, derived from the fields that they set."""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, Field, fields, replace
+from typing import TYPE_CHECKING, Any
+
+from mbench.contract.axes import AXES, MACHINE, Sizes, Variables
+from mbench.machine import devices
+from mbench.spec import values
+from mbench.spec.adaptive import Adaptive
+from mbench.spec.experiment import AUTO, Checks, Launch
+from mbench.spec.fixed_steps import Counted
+from mbench.spec.option import Option, asked_fields
+from mbench.spec.presets import PRESETS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from mbench.contract.axes import Axis
+    from mbench.plugins.manager import Plugins
+    from mbench.spec.protocol import Protocol
+
+__all__ = [
+    "CASES",
+    "CHECKS",
+    "CONSTANTS",
+    "EFFORTS",
+    "IN_SUITES",
+    "LAUNCH",
+    "OPTIONS",
+    "PROTOCOL",
+    "constants_of",
+    "switches",
+]
+
+EFFORTS: Mapping[str, Mapping[str, object]] = {
+    "fast": {"processes": 3, "budget": 120.0, "mfu": False},
+    "rigorous": {"processes": 10, "until": 0.02, "budget": 3600.0},  # ten are judged by ranks
+}
+"""Sets of options by one word, for mbench's own protocol."""
+
+
+def known_devices() -> Sequence[str]:
+    return (AUTO, *devices.names())
+
+
+def device(value: object) -> str:
+    return values.choice(*known_devices())(value)
+
+
+NAMES = {"model": "models", "sizes": "size"}
+"""Of axes whose options are called otherwise."""
+READERS: Mapping[str, values.Reader] = {
+    "batch_size": values.numbers("max"), "device": device, "sizes": values.sizes,
+    "threads": values.whole,
+}  # fmt: skip
+DEFAULTS = {
+    "batch_size": "what suits model and device", "device": AUTO, "threads": "the physical cores",
+}  # fmt: skip
+SHORT: Mapping[str, tuple[Option, ...]] = {
+    "model": (
+        Option(name="operators", read=values.names, metavar="MODELS", axis="model",
+               says="Instead of --models: every operator that these are made of, at their batch "
+               "and other sizes, each once."),
+    ),
+    "precision": (
+        Option(name="amp", read=values.switch, says="Mixed precision as frameworks have it here: "
+               "amp-fp16 on CUDA, amp-bf16 on CPU."),
+    ),
+    "steadiness": (
+        Option(name="steady", read=values.switch, says="The same as --steadiness steady: memory "
+               "kept in huge pages, fixed addresses, the same cores, for all alike."),
+    ),
+    "sizes": (
+        Option(name="image_size", read=values.size("image_size"), metavar="PIXELS",
+               says="Pixels per side, for small machines; marked as non-standard."),
+        Option(name="sequence_length", read=values.size("sequence_length"), metavar="TOKENS",
+               says="Tokens per sequence, for small machines; marked as non-standard."),
+    ),
+}  # fmt: skip
+"""Other ways to say what an axis is, beside its own option and the switches of compilers."""
+
+
+def of_axis(axis: Axis) -> Option:
+    """Without it, a sweep knows what is usual."""
+    name, default = NAMES.get(axis.name, axis.name), axis.first or axis.usual
+    read: values.Reader
+    if axis.kind is bool:
+        read, default = values.switch, f"{'' if axis.usual else 'no-'}{name}"
+    elif axis.kind is int and axis.name not in READERS:
+        read = values.numbers(least=min(1, axis.usual))
+    else:
+        read = READERS.get(axis.name, values.names)
+    return Option(
+        name=name, read=read, says=axis.says, axis=axis.name,
+        default=DEFAULTS.get(axis.name, "" if axis.kind == Sizes else str(default)),
+        metavar="NUMBERS" if axis.many and axis.kind is int else "",
+        choices=known_devices if axis.name == "device" else None,
+    )  # fmt: skip
+
+
+CASES: tuple[Option, ...] = tuple(
+    option
+    for axis in AXES
+    if axis.asked and axis.kind != Variables  # those for all stand around mbench
+    for option in (of_axis(axis), *SHORT.get(axis.name, ()))
+)
+"""What is measured."""
+IN_SUITES = tuple(option for option in CASES if option.axis not in MACHINE)
+"""What a sweep of a suite may say: what is measured, not where."""
+
+
+def switches(plugins: Plugins) -> tuple[Option, ...]:
+    """Those of compilers, which adapters bring: each is a short way to name one."""
+    adapters = plugins.adapters.unique().values()
+    names = dict.fromkeys(name for adapter in adapters for name in adapter.switches)
+    return tuple(
+        Option(name=name, read=values.switch, says=f"The same as --compiler {name}.")
+        for name in names
+    )
+
+
+CONSTANTS: Mapping[str, str] = {
+    option.name: field
+    for kind in (Adaptive, Counted)
+    for field, option in asked_fields(kind).items()
+}
+"""The constant of a protocol that each option replaces."""
+
+
+def constants() -> Iterator[Option]:
+    """With each protocol's own constant as the default, and the protocols that have it."""
+    found = {option.name: option for kind in (Adaptive, Counted)
+             for option in asked_fields(kind).values()}  # fmt: skip
+    for name, option in found.items():
+        having = {p.name: p for p in PRESETS.values() if CONSTANTS[name] in constants_of(p)}
+        says = option.says.removesuffix(".")
+        if all(isinstance(one, Adaptive) for one in having.values()):
+            says += " (adaptive)"
+        elif all(isinstance(one, Counted) for one in having.values()):
+            says += " (published protocols)"
+        default = option.default or in_words({p: getattr(one, CONSTANTS[name])
+                                              for p, one in having.items()})  # fmt: skip
+        yield replace(option, says=f"{says}.", default=default)
+
+
+def constants_of(protocol: Protocol) -> set[str]:
+    """The constants of a protocol that can be replaced."""
+    return {field.name for field in fields(protocol) if field.init}
+
+
+def in_words(by_protocol: Mapping[str, object]) -> str:
+    """ "5; dlperf 7, superbench 1": mbench's own protocol goes without its name."""
+    first = next(iter(by_protocol.values()))
+    if all(value == first for value in by_protocol.values()):
+        return "" if first is None else number(first)
+    own = by_protocol.get(Adaptive().name)
+    others = ", ".join(f"{name} {number(value)}" for name, value in by_protocol.items()
+                       if value != own)  # fmt: skip
+    return others if own is None else f"{number(own)}; {others}"
+
+
+def number(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+PROTOCOL: tuple[Option, ...] = (
+    Option(name="protocol", read=values.text, default=Adaptive().name,
+           says="How to measure: adaptive, or as published: dlperf, superbench, nvidia."),
+    Option(name="fast", read=values.switch, one_way=True,
+           says="A first look: 3 processes within 120 s, and no MFU. Explicit options take "
+           "precedence (adaptive)."),
+    Option(name="rigorous", read=values.switch, one_way=True,
+           says="To be published: 10 processes or more, until all intervals are within 2%, in at "
+           "most 3600 s. Explicit options take precedence (adaptive)."),
+    *constants(),
+)  # fmt: skip
+"""How it is measured."""
+
+
+def of_fields(kind: type[Launch] | type[Checks]) -> Iterator[Option]:
+    by_name: dict[str, Field[Any]] = {field.name: field for field in fields(kind)}
+    for name, option in asked_fields(kind).items():
+        default = by_name[name].default
+        if option.default or default is MISSING or default is None or option.one_way:
+            yield option
+        elif isinstance(default, bool):
+            yield replace(option, default=option.key if default else f"no-{option.key}")
+        else:
+            yield replace(option, default=number(default))
+
+
+LAUNCH = tuple(of_fields(Launch))
+"""Where workers run, and how they are started, beside the axes of machines."""
+CHECKS = tuple(of_fields(Checks))
+"""What is done beside measuring."""
+OPTIONS: Mapping[str, Option] = {
+    option.name: option for option in (*CASES, *PROTOCOL, *LAUNCH, *CHECKS)
+}
+"""All of them by keyword; adapters bring `switches` besides."""
