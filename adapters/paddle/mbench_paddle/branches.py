@@ -94,18 +94,24 @@ def forward_of(*heads: str) -> Callable[[nn.Layer, Tensors], dict[str, paddle.Te
     def forward(model: nn.Layer, batch: Tensors) -> dict[str, paddle.Tensor]:
         if not model.training:
             return {"logits": model(batch["images"])}
-        return dict(zip(("logits", *heads), model(batch["images"]), strict=True))
+        logits, *others = model(batch["images"])
+        outputs = {"logits": logits}
+        for number, head in enumerate(heads):
+            outputs[head] = others[number]
+        return outputs
 
     return forward
 
 
-def loss_of(weight: float) -> Callable[[Tensors, Tensors], paddle.Tensor]:
-    """The loss to which each auxiliary head adds its own, times `weight`."""
+def loss_of(weight: float, *heads: str) -> Callable[[Tensors, Tensors], paddle.Tensor]:
+    """The loss to which each of these auxiliary heads adds its own, times `weight`."""
+    first, *others = heads
 
     def loss(outputs: Tensors, batch: Tensors) -> paddle.Tensor:
-        losses = {name: F.cross_entropy(of, batch["labels"]) for name, of in outputs.items()}
-        main = losses.pop("logits")
-        first, *others = losses.values()
-        return main + sum(others, first) * exactly(weight, like=main)
+        main = F.cross_entropy(outputs["logits"], batch["labels"])
+        extra = F.cross_entropy(outputs[first], batch["labels"])
+        for head in others:
+            extra = extra + F.cross_entropy(outputs[head], batch["labels"])
+        return main + extra * exactly(weight, like=main)
 
     return loss

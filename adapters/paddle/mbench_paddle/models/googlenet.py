@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["build", "forward", "loss"]
 
 forward = forward_of(*HEADS)
-loss = loss_of(AUXILIARY_WEIGHT)
+loss = loss_of(AUXILIARY_WEIGHT, *HEADS)
 
 
 class Auxiliary(nn.Layer):
