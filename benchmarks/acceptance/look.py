@@ -18,6 +18,7 @@ from mbench.errors import MbenchError
 from mbench.machine.nvml import seen_gpus
 from mbench.machine.system import describe_system
 from mbench.plugins.manager import Plugins
+from mbench.scenarios.find import resolve
 from mbench.spec.planning import Sweep, plan
 from mbench.spec.selection import select
 
@@ -39,7 +40,7 @@ def asked_for(frameworks: list[str], models: list[str], *, device: str) -> dict[
             for entry in comparison.entries:
                 names[text] = entry.adapter.name
                 if entry.case.model in chosen:
-                    sizes[entry.case.model] = sorted(entry.case.resolve().sizes)
+                    sizes[entry.case.model] = sorted(resolve(entry.case).sizes)
                 of_model = supported.setdefault(text, {}).setdefault(entry.case.model, [])
                 if entry.support.supported:
                     of_model.append(entry.case.precision)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from mbench.contract.case import Case
-    from mbench.workloads.workload import Workload
+    from mbench.contract.workload import Workload
 
 __all__ = ["LIES", "Lie"]
 

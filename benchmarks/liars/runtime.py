@@ -6,13 +6,13 @@ import os
 from typing import TYPE_CHECKING
 
 from liars.lies import LIES
-from mbench.contract.case import find_workload
+from mbench.workloads.find import find_workload
 
 if TYPE_CHECKING:
     from mbench.contract.case import Case
+    from mbench.contract.workload import Workload
     from mbench.sdk.benchmark import Prepared
     from mbench.sdk.runtime import RuntimeBase
-    from mbench.workloads.workload import Workload
 
 __all__ = ["lying"]
 

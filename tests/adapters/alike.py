@@ -14,6 +14,7 @@ from mbench.contract.precision import PRECISIONS
 from mbench.contract.tier import DEFAULT, TUNED
 from mbench.sdk import tensors
 from mbench.worker.evidence import MOST_SKIPPED
+from mbench.workloads.find import operator_case
 
 __all__ = ["TOLERANCES", "RuntimesAlike", "ScalersAlike"]
 
@@ -54,7 +55,7 @@ class RuntimesAlike:
     def test_a_product_tells_fp32(self, runtime, monkeypatch):
         """As on a GPU, where TensorFloat-32 may be in its place."""
         case = make_case(compiler="eager", threads=2)
-        if not runtime.adapter.supports(case.of_operator("op:matmul/2x2x2")).supported:
+        if not runtime.adapter.supports(operator_case(case, "op:matmul/2x2x2")).supported:
             pytest.skip("the adapter has no operators")
         tier = runtime.adapter.tiers[DEFAULT]
         runtime.check_products(case, tier)

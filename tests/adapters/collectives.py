@@ -9,6 +9,7 @@ import numpy as np
 from cases import make_case
 from ranks import in_ranks
 
+from mbench.scenarios.find import resolve
 from mbench.workloads.operators.collectives import answers
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class CollectivesAlike:
             self.judge(dataclasses.replace(of, scale=f"1x{RANKS}"), found)
 
     def judge(self, case: Case, found: list[dict]):
-        config = case.resolve().config
+        config = resolve(case).config
         if config.kind not in self.has:
             assert all(self.title in str(each["unsupported"]) for each in found)
             return

@@ -16,11 +16,12 @@ from pathlib import Path
 import proven
 
 from mbench.cli.builtin import mbench_workloads
-from mbench.contract.case import LONGER, Case
+from mbench.contract.case import Case
 from mbench.environments.environment import Environment
 from mbench.machine.system import usable_cores
 from mbench.proofs.prove import prove
 from mbench.results.proof import SHOWN
+from mbench.workloads.find import LONGER
 
 __all__ = ["FORMS", "REPRESENTATIVES", "assert_form_proven", "assert_proven", "assert_shown",
            "in_turn"]  # fmt: skip

@@ -16,17 +16,18 @@ from dataclasses import replace
 
 import pytest
 
-from mbench.contract import wire
-from mbench.contract.case import Case, find_workload
+from mbench.contract import generator, wire
+from mbench.contract.case import Case
+from mbench.contract.workload import Workload
 from mbench.proofs import judge
 from mbench.proofs.changes import judge_changes, visible_rate
 from mbench.proofs.proof_case import proof_case
 from mbench.proofs.reference import PLAIN_RATE, SEEDS, folder_of, load
 from mbench.proofs.tolerances import CHANGES, EXACT
+from mbench.scenarios.find import resolve
 from mbench.sdk import tensors
 from mbench.worker.session import Session
-from mbench.workloads import generator
-from mbench.workloads.workload import Workload
+from mbench.workloads.find import find_workload
 
 __all__ = ["LiesAreCaught", "build_then", "keeping"]
 
@@ -190,7 +191,7 @@ class Proofs:
         if part == "dropout":
             return replace(exact, precision="fp32", dropout=True)
         if part == "timed":
-            rate = visible_rate(exact.resolve(), fingerprint(model).plain.tensors, PLAIN_RATE)
+            rate = visible_rate(resolve(exact), fingerprint(model).plain.tensors, PLAIN_RATE)
             return replace(exact, precision=self.timed, plain_sgd=rate)
         return replace(exact, plain_sgd=PLAIN_RATE if part == "plain" else None)
 
@@ -200,7 +201,7 @@ class Proofs:
             self.prepared = None
             self.session.answer(wire.Prepare(case=self.case(model, part)))
             self.prepared = model, part
-        return self.session.rotation.benchmark
+        return self.session.cycler.prepared.benchmark
 
     def build(self, model, part):
         """As `prepare`, but always anew, and not kept for the next: what is built is a lie."""
@@ -215,21 +216,21 @@ class Proofs:
         `count` cuts a part short, for time's sake: so many training steps, or so many sets of
         parameters in inference.
         """
-        workload = self.session.workload
+        workload = self.session.cycler.prepared.work.workload
         reference = fingerprint(model)
         if part == "inference":
-            seen = [self.observe(seed=seed, training=False) for seed in SEEDS[:count]]
+            seen = [self.observe(seed=seed) for seed in SEEDS[:count]]
             yield judge.judge_parameters(seen[0], workload)
             for seed, observation in zip(SEEDS, seen, strict=False):
                 expected = reference.outputs[seed]
                 yield judge.judge_outputs(observation, expected, gate=EXACT, check="outputs")
             yield judge.judge_flops(seen[0].counted_flops, workload)
         elif part == "dropout":
-            once, again = (self.observe(seed=0, training=True).steps[0].loss for _ in range(2))
+            once, again = (self.observe(seed=0).steps[0].loss for _ in range(2))
             yield judge.judge_dropout(once, again, reference.own.losses[0])
         elif part == "timed":
             yield from judge_changes(
-                self.observe(seed=0, training=True).steps[0],
+                self.observe(seed=0).steps[0],
                 reference.plain.tensors,
                 workload,
                 gates=CHANGES[self.timed],
@@ -237,7 +238,7 @@ class Proofs:
                 factor=workload.optimizer.learning_rate / PLAIN_RATE,
             )
         else:
-            observation = self.observe(seed=0, training=True, steps=count)
+            observation = self.observe(seed=0, steps=count)
             whole = getattr(reference, part)
             expected = replace(whole, losses=whole.losses[:count], whole=whole.whole[:count])
             yield judge.judge_parameters(observation, workload)
@@ -245,8 +246,8 @@ class Proofs:
             losses = [step.loss for step in observation.steps]
             yield judge.judge_losses(losses, expected.losses, gate=EXACT, check="loss")
 
-    def observe(self, *, seed, training, steps=1):
-        return self.session.answer(wire.Observe(seed=seed, steps=steps, training=training))
+    def observe(self, *, seed, steps=1):
+        return self.session.answer(wire.Observe(seed=seed, steps=steps))
 
 
 @functools.cache

@@ -8,6 +8,7 @@ from cases import make_case
 
 from mbench.contract.adapter import Unsupported
 from mbench.proofs.changes import updated
+from mbench.scenarios.find import prepared, resolve, work_of
 
 __all__ = ["NAMES", "OperatorsAlike", "assert_no_effect", "assert_statistics_run"]
 
@@ -44,8 +45,8 @@ class OperatorsAlike:
                 model=name, workload="mbench.workloads.operators:OPERATORS", batch_size=2,
                 mode=mode, precision="fp64", compiler=compiler, threads=2,
             )  # fmt: skip
-            workload = case.resolve()
-            benchmark = runtime.prepare(case, workload)
+            workload = resolve(case)
+            benchmark = prepared(runtime, work_of(case)).benchmark
             if (compiler, workload.config.kind) in self.lacks:
                 with pytest.raises(Unsupported):
                     benchmark.step(0)
@@ -73,8 +74,8 @@ class OperatorsAlike:
                 model=f"op:{kind}/50", workload="mbench.workloads.operators:OPERATORS",
                 batch_size=2, precision="fp64", compiler=compiler, threads=2, learning_rate=4.0,
             )  # fmt: skip
-            workload = case.resolve()
-            benchmark = runtime.prepare(case, workload)
+            workload = resolve(case)
+            benchmark = prepared(runtime, work_of(case)).benchmark
             assert benchmark.trainable_parameters() == 100
             gradients = [workload.gradients(seed=batch) for batch in (0, 1, 0)]
             for seed in (0, 1):
@@ -102,12 +103,12 @@ class OperatorsAlike:
             model=f"op:{kind}/5x9", workload="mbench.workloads.operators:OPERATORS", batch_size=2,
             mode="inference", precision="fp64", compiler=self.compilers[0], threads=2,
         )  # fmt: skip
-        workload = case.resolve()
+        workload = resolve(case)
         if kind not in self.copies:
             with pytest.raises(Unsupported):
-                runtime.prepare(case, workload)
+                prepared(runtime, work_of(case))
             return
-        benchmark = runtime.prepare(case, workload)
+        benchmark = prepared(runtime, work_of(case)).benchmark
         for batch in (0, 1):
             benchmark.step(batch)
             benchmark.synchronize()
@@ -123,8 +124,8 @@ def assert_statistics_run(runtime, *, compiler):
         model="op:batch_norm/3x4x5x5", workload="mbench.workloads.operators:OPERATORS",
         batch_size=2, precision="fp64", compiler=compiler, threads=2,
     )  # fmt: skip
-    workload = case.resolve()
-    benchmark = runtime.prepare(case, workload)
+    workload = resolve(case)
+    benchmark = prepared(runtime, work_of(case)).benchmark
     benchmark.load_parameters(workload.parameters(seed=0))
     expected = dict(workload.parameters(seed=0))
     for batch in (0, 1):
@@ -149,4 +150,4 @@ def assert_no_effect(runtime):
         precision="amp-bf16", threads=2,
     )  # fmt: skip
     with pytest.raises(Unsupported, match=r"amp-bf16 has no effect here: .*float32"):
-        runtime.prepare(case, case.resolve())
+        prepared(runtime, work_of(case))

@@ -8,14 +8,12 @@ import numpy as np
 import pytest
 from small import losses, prepare
 
-from mbench.contract.axes import BACKWARD, FORWARD
-from mbench.workloads.workload import NO_UPDATE, Optimizer
+from mbench.contract.workload import NO_OPTIMIZER
 
 __all__ = ["PhasesAlike"]
 
 RATE = 1e-3
 """Of the bare descent that `prepare` makes."""
-NOTHING = Optimizer(rule=NO_UPDATE, learning_rate=0.0)
 
 
 class PhasesAlike:
@@ -33,8 +31,10 @@ class PhasesAlike:
             before = dict(whole.parameters())
             (due,) = losses(whole, 1)
             moved = {name: before[name] - array for name, array in whole.parameters()}
-            for phase, names in ((FORWARD, set()), (BACKWARD, trained)):
-                made = prepare(runtime, replace(workload, optimizer=NOTHING), phase=phase, **how)
+            for phase, names in (("forward", set()), ("backward", trained)):
+                made = prepare(
+                    runtime, replace(workload, optimizer=NO_OPTIMIZER), mode=phase, **how
+                )
                 for _ in range(2):  # gradients are not added up
                     made.step(0)
                     made.synchronize()

@@ -23,6 +23,8 @@ from small import BERT, resnet
 
 from mbench.contract.adapter import Unsupported
 from mbench.contract.compat import zipped
+from mbench.scenarios.find import prepared, resolve, work_of
+from mbench.workloads.operators.operator import PREFIX
 
 __all__ = ["RATE", "WORKLOADS", "RanksAlike", "case", "in_ranks", "observed"]
 
@@ -48,7 +50,7 @@ def case(model, **changes):
 
 def observed(runtime, case, *, steps=1, batch=0):
     """What that many steps on the batch of that number leave, from the canonical parameters."""
-    if case.resolve().exchanges:
+    if case.model.startswith(PREFIX):
         return exchanged(runtime, case, batches=batch)
     (found,) = stepped(runtime, case, steps=steps, batches=[batch])
     return found
@@ -56,9 +58,9 @@ def observed(runtime, case, *, steps=1, batch=0):
 
 def stepped(runtime, case, *, steps=1, batches):
     """The same of each batch, by one benchmark, for compilers take long."""
-    workload = case.resolve()
+    workload = resolve(case)
     start = dict(workload.parameters(seed=0))
-    benchmark = runtime.prepare(case, workload)
+    benchmark = prepared(runtime, work_of(case)).benchmark
     for batch in batches:
         benchmark.load_parameters(iter(start.items()))
         losses = []
@@ -74,7 +76,7 @@ def stepped(runtime, case, *, steps=1, batches):
 def exchanged(runtime, case, *, batches):
     """What a collective gives this rank of each batch, "0/output.0"; or why it is unsupported."""
     try:
-        benchmark = runtime.prepare(case, case.resolve())
+        benchmark = prepared(runtime, work_of(case)).benchmark
     except Unsupported as lack:
         return {"unsupported": np.array(str(lack))}
     found = {}
@@ -215,7 +217,7 @@ class RanksAlike:
 
 
 def clip_norm(case):
-    return case.resolve().optimizer.clip_norm
+    return resolve(case).optimizer.clip_norm
 
 
 def trained(found, case):

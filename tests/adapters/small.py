@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from cases import make_case
 
+from mbench.scenarios.find import prepared, work_of
 from mbench.workloads.bert import BERT_BASE, BertConfig
 from mbench.workloads.resnet import RESNET50, ResNetConfig
 
@@ -38,7 +39,7 @@ def prepare(runtime, workload, *, dropout=False, plain_sgd=False, load=True, **c
         workload = replace(workload, config=workload.config.without_dropout())
     if plain_sgd:
         workload = replace(workload, optimizer=workload.optimizer.plain_sgd(1e-3))
-    benchmark = runtime.prepare(case, workload)
+    benchmark = prepared(runtime, work_of(case, workload)).benchmark
     if load:
         benchmark.load_parameters(workload.parameters(seed=0))
     return benchmark

@@ -11,7 +11,7 @@ from families import REPRESENTATIVES
 from lies import WORKLOADS
 
 from mbench.cli.builtin import mbench_workloads
-from mbench.contract.case import find_workload
+from mbench.workloads.find import find_workload
 
 ADAPTERS = Path(__file__).parents[2] / "adapters"
 FUNCTIONS = {"onnxruntime": {"forward"}, "openvino": {"forward"}}

@@ -17,12 +17,12 @@ from mbench.contract import adapter
 from mbench.contract.device import Device
 from mbench.contract.outcome import OUTCOMES
 from mbench.contract.precision import PRECISIONS
+from mbench.contract.workload import Workload
 from mbench.plugins import hooks
 from mbench.proofs import tolerances
 from mbench.proofs.judge import CHECKS
 from mbench.results import frozen_parameters
 from mbench.spec.arm import Arm
-from mbench.workloads.workload import Workload
 
 CORE = Path(mbench.__file__).parent
 

@@ -207,9 +207,9 @@ class RogueRuntime(Runtime):
         if self.fault in names(Early):
             getattr(Early(), self.fault)()
 
-    def prepare(self, case, workload):
+    def prepare(self, work):
         self.benchmark = FlakyModel
-        model = super().prepare(case, workload)
+        model = super().prepare(work)
         model.tell("", self.before_step)
         return model
 

@@ -24,7 +24,7 @@ BERT = replace(
         sequence_length=32, predictions=8,
     ),
     proof={"batch_size": 2, "learning_rate": 1e-6},
-    lengthens=True,
+    stages=("encoder",),
 )  # fmt: skip
 
 GPT2 = replace(

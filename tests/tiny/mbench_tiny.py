@@ -14,6 +14,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from mbench.contract import generator
+from mbench.contract.workload import Optimizer, Tensor, Workload
 from mbench.plugins.hooks import hookimpl
 from mbench.sdk.benchmark import Prepared
 from mbench.sdk.checks import require
@@ -22,8 +24,6 @@ from mbench.sdk.optimizer import UpdateBase, decays
 from mbench.sdk.plugin import AdapterBase, Lack
 from mbench.sdk.runtime import RuntimeBase
 from mbench.sdk.tensors import Native
-from mbench.workloads import generator
-from mbench.workloads.workload import Optimizer, Tensor, Workload
 
 FEATURES, CLASSES = 256, 64
 SLEEP_SECONDS = 0.004
@@ -58,10 +58,10 @@ class TinyWorkload(Workload):
     def forward_flops(self):
         return 2.0 * self.config.features * self.config.classes
 
-    def operations(self, batch_size, *, mode):
+    def operations(self, batch_size, *, training):
         shape = f"{batch_size}x{self.config.features}x{self.config.classes}"
         loss = f"op:cross_entropy/{batch_size}x{self.config.classes}"
-        return [f"op:linear/{shape}", *([loss] if mode == "train" else [])]
+        return [f"op:linear/{shape}", *([loss] if training else [])]
 
 
 TINY = TinyWorkload(
@@ -211,8 +211,8 @@ class Model(Prepared):
             chances /= len(chances)
         return self.family.gradients(self.model, chances, batch)
 
-    def prepare_phase(self):
-        pass
+    def prepare_phase(self, *, backward):
+        self.backward = backward
 
     def run_phase(self, batch):
         found, chances = self.family.loss(self.infer(batch), batch)

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from mbench_tiny import loss
 
-from mbench.workloads import generator
-from mbench.workloads.workload import Optimizer, Tensor, Workload
+from mbench.contract import generator
+from mbench.contract.workload import Optimizer, Tensor, Workload
 
 __all__ = ["DEEP", "DIFFERENCES", "build", "forward", "gradients", "loss"]
 
@@ -64,18 +64,18 @@ class DeepWorkload(Workload):
         width = self.config.width
         return 2.0 * width * (width * sum(self.config.blocks) + self.config.classes)
 
-    def operations(self, batch_size, *, mode):
+    def operations(self, batch_size, *, training):
         width, classes = self.config.width, self.config.classes
         block = [f"op:linear/{batch_size}x{width}x{width}", f"op:add/{batch_size}x{width}"]
         loss = f"op:cross_entropy/{batch_size}x{classes}"
         return [
             *(block * sum(self.config.blocks)),
             f"op:linear/{batch_size}x{width}x{classes}",
-            *([loss] if mode == "train" else []),
+            *([loss] if training else []),
         ]
 
     def lengthened(self):
-        if not self.lengthens:
+        if not self.stages:
             return {}
         front, back = self.config.blocks
         return {
@@ -94,7 +94,7 @@ DEEP = DeepWorkload(
     proof={"batch_size": 8, "learning_rate": 1e-3},
     optimizer=Optimizer(rule="sgd", learning_rate=1e-5, momentum=0.9, weight_decay=1e-2),
     model_files={"tiny": "mbench_tiny_deep", "flaky": "mbench_tiny_deep"},
-    lengthens=True,
+    stages=("front", "back"),
 )
 
 DIFFERENCES = ("gradients are written by hand",)

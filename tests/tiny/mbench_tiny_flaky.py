@@ -176,14 +176,14 @@ class FlakyRuntime(Runtime):
         blind = self.fault == "blind"
         return RuntimeBase.profiled(self, folder) if blind else super().profiled(folder)
 
-    def prepare(self, case, workload):
-        steady = case.compiler == "steady"
+    def prepare(self, work):
+        steady = work.case.compiler == "steady"
         flaky = {"hasty": HastyModel, "merged": MergedModel}.get(self.fault, FlakyModel)
         if self.fault in ("memo", "stale", "forty", "second", "half"):
             flaky = TwoFacedModel
         self.benchmark = Model if steady else flaky
-        model = super().prepare(case, workload)
-        if not steady and not workload.copied:
+        model = super().prepare(work)
+        if not steady and work.scenario.builds_model:
             model.tell(self.fault, self.before_step)
         return model
 

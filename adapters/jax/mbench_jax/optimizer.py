@@ -12,7 +12,7 @@ from mbench.sdk.optimizer import UpdateBase, clip_factor, decays, find_rule
 from mbench_jax.precision import wide
 
 if TYPE_CHECKING:
-    from mbench.workloads.workload import Optimizer
+    from mbench.contract.workload import Optimizer
 
 __all__ = ["Update"]
 

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from types import ModuleType
 
+    from mbench.contract.workload import Workload
     from mbench.sdk.tensors import Native
-    from mbench.workloads.workload import Workload
     from mbench_jax.layers import Net, Tensors
 
 __all__ = ["Benchmark", "Runtime"]
@@ -57,7 +57,7 @@ class Benchmark(Prepared):
 
     def joined(self) -> Any:
         """Those that exchange with this process; None where it is alone."""
-        if self.among.ranks == 1 or not (self.updates or self.workload.exchanges):
+        if self.among.ranks == 1 or not self.work.scenario.exchanges:
             return None
         from mbench_jax.parallel import WorkerGroup
 
@@ -72,10 +72,11 @@ class Benchmark(Prepared):
         return tree if self.ranks is None else self.ranks.own(tree)
 
     def sample(self) -> Tensors:
-        if self.workload.exchanges:  # of all ranks, who take part
+        scenario = self.work.scenario
+        if scenario.exchanges and not scenario.separable:  # of all ranks, who take part
             return self.batch
         batch = jax.tree.map(local, self.batch)
-        return jax.tree.map(lambda array: array[:1], batch) if self.workload.separable else batch
+        return jax.tree.map(lambda array: array[:1], batch) if scenario.separable else batch
 
     def place(self, array: np.ndarray) -> jax.Array:
         """Images are channels last."""
@@ -171,8 +172,8 @@ class Benchmark(Prepared):
         found, self.stats = self.compute(self.params, self.stats, batch)
         return found
 
-    def prepare_phase(self) -> None:
-        family, model, backward = self.family, self.model, self.backward
+    def prepare_phase(self, *, backward: bool) -> None:
+        family, model = self.family, self.model
         products = self.precision.products
 
         def compute(params: Tensors, stats: Tensors, key: Any, batch: Tensors) -> tuple[Any, ...]:
@@ -281,7 +282,7 @@ class Runtime(RuntimeBase):
 def outlines(family: ModuleType, workload: Workload) -> dict[str, Native]:
     """All parameters and running statistics by canonical name, from a pass that is not computed."""
     found: dict[str, Native] = {}
-    if workload.exchanges:  # it has none, and no pass without others
+    if not workload.tensors():  # a collective makes no pass without the other ranks
         return found
     model = family.build(workload.config)
     batch = {name: channels_last(array) for name, array in workload.batch(1, seed=0).items()}

@@ -13,7 +13,7 @@ from mbench_megengine.parameters import placed
 if TYPE_CHECKING:
     from megengine.optimizer import Optimizer as Native
 
-    from mbench.workloads.workload import Optimizer
+    from mbench.contract.workload import Optimizer
 
 __all__ = ["Update"]
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from mindspore import ParameterTuple
 
-    from mbench.workloads.workload import Optimizer
+    from mbench.contract.workload import Optimizer
 
 __all__ = ["EXACT", "RULES", "Clipped"]
 

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     import numpy as np
     from mindspore import nn
 
+    from mbench.contract.workload import Workload
     from mbench.sdk.tensors import Native
-    from mbench.workloads.workload import Workload
 
     Tensors = Mapping[str, ms.Tensor]
 

@@ -14,7 +14,7 @@ from mxnet import nd
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mbench.workloads.workload import Optimizer
+    from mbench.contract.workload import Optimizer
 
 __all__ = ["RULES", "Slot"]
 

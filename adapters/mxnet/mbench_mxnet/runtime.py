@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from mbench.contract.workload import Workload
     from mbench.sdk.tensors import Native
-    from mbench.workloads.workload import Workload
 
 __all__ = ["Benchmark", "Runtime"]
 
@@ -112,7 +112,9 @@ class Benchmark(Prepared):
         return loss
 
     def prepare_update(self) -> None:
-        self.updaters = {id(gradients): self.update.by(gradients) for gradients in self.given}
+        self.updaters = {
+            id(gradients): self.update.by(gradients) for gradients in self.placed_batches
+        }
 
     def apply(self, gradients: Mapping[str, nd.NDArray]) -> None:
         self.updaters[id(gradients)]()
@@ -139,7 +141,8 @@ class Benchmark(Prepared):
             **{GRADIENT + name: leaf.grad() for name, leaf in self.leaves.items()},
         }
 
-    def prepare_phase(self) -> None:
+    def prepare_phase(self, *, backward: bool) -> None:
+        self.backward = backward
         self.objective = self.compiler.compile(Objective(self))
         self.leaves = tensors.trainable(self.natives())
 

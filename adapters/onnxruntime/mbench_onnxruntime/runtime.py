@@ -17,8 +17,8 @@ from mbench_onnxruntime.plugin import OnnxRuntime
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from mbench.contract.workload import Workload
     from mbench.sdk.tensors import Native
-    from mbench.workloads.workload import Workload
 
 __all__ = ["Benchmark", "Runtime"]
 

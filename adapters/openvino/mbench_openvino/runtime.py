@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mbench.contract.precision import Precision
+    from mbench.contract.workload import Workload
     from mbench.sdk.tensors import Native
-    from mbench.workloads.workload import Workload
 
 __all__ = ["Benchmark", "Runtime"]
 

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     import numpy as np
     from torch import nn
 
+    from mbench.contract.workload import Workload
     from mbench.sdk.tensors import Native
-    from mbench.workloads.workload import Workload
 
     Tensors = Mapping[str, torch.Tensor]
 
@@ -129,7 +129,8 @@ class Benchmark(Prepared):
             **{GRADIENT + name: found for name, found in zip(leaves, gradients, strict=True)},
         }
 
-    def prepare_phase(self) -> None:
+    def prepare_phase(self, *, backward: bool) -> None:
+        self.backward = backward
         self.prepare_training()
         self.leaves = tensors.trainable(self.natives())
 

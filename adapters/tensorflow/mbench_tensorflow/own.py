@@ -11,7 +11,7 @@ import tensorflow as tf
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from mbench.workloads.workload import Optimizer
+    from mbench.contract.workload import Optimizer
 
 __all__ = ["RULES"]
 

@@ -12,7 +12,7 @@ from mbench_tensorflow.precision import HALVES, wide
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mbench.workloads.workload import Optimizer
+    from mbench.contract.workload import Optimizer
 
 __all__ = ["RULES", "Slot"]
 

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from mbench.contract.case import Case
+    from mbench.contract.scenario import Work
+    from mbench.contract.workload import Workload
     from mbench.sdk.tensors import Native
-    from mbench.workloads.workload import Workload
 
     Tensors = Mapping[str, tf.Tensor]
 
@@ -166,10 +166,8 @@ class Benchmark(Prepared):
         self.statistics.advance()
         return self.compute(batch)
 
-    def prepare_phase(self) -> None:
-        forward, loss, model, backward = (
-            self.family.forward, self.family.loss, self.model, self.backward,
-        )  # fmt: skip
+    def prepare_phase(self, *, backward: bool) -> None:
+        forward, loss, model = self.family.forward, self.family.loss, self.model
         leaves = {name: one.value for name, one in tensors.trainable(self.natives()).items()}
 
         def run(batch: Tensors) -> Tensors:
@@ -273,9 +271,9 @@ class Runtime(RuntimeBase):
         """
         return super().is_out_of_memory(error) or bool(UNTRIED.search(str(error)))
 
-    def prepare(self, case: Case, workload: Workload) -> Prepared:
+    def prepare(self, work: Work) -> Prepared:
         keras.utils.clear_session()  # frees the model of the case before, which holds cycles
-        return super().prepare(case, workload)
+        return super().prepare(work)
 
     def outline(self, workload: Workload) -> dict[str, Native]:
         """In a graph that never runs, where variables have no memory."""

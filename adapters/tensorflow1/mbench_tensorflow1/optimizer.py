@@ -10,7 +10,7 @@ from mbench.contract.compat import zipped
 from mbench.sdk.optimizer import UpdateBase, clip_factor, decays, find_rule
 
 if TYPE_CHECKING:
-    from mbench.workloads.workload import Optimizer
+    from mbench.contract.workload import Optimizer
 
     Pairs = list[tuple[tf.Tensor, tf.Variable]]
 

@@ -52,7 +52,7 @@ COMMANDS = (
 )
 
 
-SHARED = ("branches", "generator", "given", "images", "operators", "workload")
+SHARED = ("branches", "find", "given", "images", "operators")
 """Modules of `mbench.workloads` that have no models to measure, or more than can be listed."""
 
 
@@ -101,6 +101,13 @@ def mbench_workloads() -> Mapping[str, str]:
             for model in import_module(family.name).MODELS:
                 found[model] = f"{family.name}:MODELS"
     return found
+
+
+@hookimpl
+def mbench_scenarios() -> Mapping[str, str]:
+    from mbench.scenarios.find import OURS, SCENARIOS
+
+    return dict.fromkeys(SCENARIOS, OURS)
 
 
 @hookimpl

@@ -112,6 +112,10 @@ def models(context: click.Context) -> list[str]:
     return sorted({*offered, *families, ZOO})
 
 
+def modes(context: click.Context) -> list[str]:
+    return sorted(plugins(context).scenarios.unique())
+
+
 def compilers(context: click.Context) -> list[str]:
     from mbench.spec.planning import BEST, DEFAULT
 
@@ -165,6 +169,7 @@ def of_option(name: str) -> Completer | None:
     known: dict[str, Values] = {
         "models": models,
         "operators": models,
+        "mode": modes,
         "compiler": compilers,
         "batch_size": lambda _: ["max"],
         **{one.name: partial(listed, one) for one in AXES if one.known and one.many},

@@ -15,21 +15,23 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from mbench.contract.workload import Workload
     from mbench.plugins.manager import Plugins
-    from mbench.workloads.workload import Workload
 
 __all__ = ["command"]
 
 
 @click.command("list")
 @click.argument(
-    "what", type=click.Choice(["all", "frameworks", "models", "operators", "runs"]), default="all"
+    "what",
+    type=click.Choice(["all", "frameworks", "models", "operators", "modes", "runs"]),
+    default="all",
 )
 @results_option
 @color_option
 @click.pass_context
 def command(context: click.Context, what: str, results: Path) -> None:
-    """List frameworks, models, operators or runs; without a word, frameworks and model families.
+    """List frameworks, models, operators, modes or runs; without a word, frameworks and families.
 
     `mbench list models` tells the size of each model and how it stands in every framework: proven,
     if `mbench verify` has proven it here as it comes; not proven yet; or unsupported, and why.
@@ -57,12 +59,15 @@ def command(context: click.Context, what: str, results: Path) -> None:
              spare=("GFLOP", "parameters", "title"))  # fmt: skip
     if what == "operators":
         show("operators", ("typed as", "what it is"), operators())
+    if what == "modes":
+        rows, broken = modes(found)
+        show("modes", ("mode", "a step is"), rows, notes=broken)
     if what == "runs":
         rows, broken = runs(results)
         show(f"runs in {results}", ("run", "state", "frameworks", "comparisons"), rows,
              notes=broken)  # fmt: skip
-    for offers in (found.adapters, found.workloads, found.reports, found.layouts, found.exporters,
-                   found.launchers, found.commands, found.aliases):  # fmt: skip
+    for offers in (found.adapters, found.workloads, found.scenarios, found.reports, found.layouts,
+                   found.exporters, found.launchers, found.commands, found.aliases):  # fmt: skip
         assert offers is not None  # asked for, so that every problem is known
     for problem in dict.fromkeys(found.problems):
         tell(f"problem: plugin {problem.plugin} {problem.message}")
@@ -119,6 +124,22 @@ def models(found: Plugins) -> tuple[list[list[str]], list[str]]:
         else:
             gflop = f"{workload.forward_flops() / 1e9:.2f}"
             rows.append([name, workload.title, f"{workload.parameter_count():,}", gflop])
+    return rows, broken
+
+
+def modes(found: Plugins) -> tuple[list[list[str]], list[str]]:
+    """Name, and what a step is; and what is wrong with those that do not load."""
+    from mbench.errors import MbenchError
+    from mbench.scenarios.find import find_scenarios
+    from mbench.spec.selection import scenario_reference
+
+    rows, broken = [], []
+    for name in found.scenarios.unique():
+        try:
+            reference = scenario_reference(name, found.scenarios)
+            rows.append([name, find_scenarios(name, reference)[0].says])
+        except MbenchError as error:
+            broken.append(f"{name}: {error}")
     return rows, broken
 
 

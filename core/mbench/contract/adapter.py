@@ -1,4 +1,4 @@
-"""What an adapter provides: a light description, a runtime, and prepared benchmarks."""
+"""What an adapter provides: a light description, and a runtime that prepares benchmarks."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from mbench.contract.compat import Protocol, runtime_checkable
 from mbench.contract.rank import SINGLE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    import numpy as np
-
+    from mbench.contract.benchmark import Benchmark
     from mbench.contract.case import Case
     from mbench.contract.rank import RankInfo
+    from mbench.contract.scenario import Work
     from mbench.contract.tier import Tier
     from mbench.contract.trace import Traced
-    from mbench.workloads.workload import Workload
+    from mbench.contract.workload import Workload
 
-__all__ = ["CONTRACT", "SUPPORTED", "Adapter", "Benchmark", "FrameworkInfo", "Runtime", "Support",
+__all__ = ["CONTRACT", "SUPPORTED", "Adapter", "FrameworkInfo", "Runtime", "Support",
            "Unsupported"]  # fmt: skip
 
 CONTRACT = 1
@@ -133,63 +133,6 @@ class Adapter(Protocol):
         """The precision that `--amp` means on this device."""
 
 
-class Benchmark(Protocol):
-    """A prepared case: model, data and optimizer, on the device.
-
-    What a proof of equal work observes is a benchmark like any other: there is no second step.
-    """
-
-    differences: Sequence[str]
-    """What this framework does its own way and a reader should know (layout, fused kernels)."""
-    batches: int
-    """How many batches lie on the device; steps take them in turn."""
-
-    def step(self, at: int) -> None:
-        """Enqueue one step on the batch of that number: an optimizer step, or a forward pass."""
-
-    def synchronize(self) -> None:
-        """Wait until everything enqueued is done."""
-
-    def load_parameters(self, arrays: Iterable[tuple[str, np.ndarray]]) -> None:
-        """Set every parameter and running statistic, and the optimizer back to its start.
-
-        Names and layouts are the workload's canonical ones. Raises ValueError for a name that
-        the model lacks, a wrong shape, or a tensor of the model that `arrays` left out.
-        """
-
-    def parameters(self) -> Iterator[tuple[str, np.ndarray]]:
-        """All parameters and running statistics, canonical names and layouts, float32 or 64."""
-
-    def trainable_parameters(self) -> int:
-        """How many scalars the framework itself counts as trainable in this model."""
-
-    def counted_flops(self) -> float | None:
-        """FLOPs of one sample's forward pass by the framework's own counter.
-
-        None where it has no counter, or one that miscounts this model, as a loop's body once.
-        """
-
-    def loss(self) -> float:
-        """The loss of the last training step."""
-
-    def outputs(self) -> Mapping[str, np.ndarray]:
-        """The outputs of the last inference step by canonical name, float32 or 64."""
-
-    def peak_memory_bytes(self) -> int | None:
-        """Most memory in use so far: on CPU resident memory of this process.
-
-        On a device it is by the framework's own allocator; None where that does not tell.
-        """
-
-    def begin_peak(self) -> bool:
-        """Let the peak begin anew, if that can be done; whether it was. It may be left out."""
-
-    def skipped_steps(self) -> int:
-        """How many steps since parameters were loaded made no update, as scaled gradients
-        overflowed. It may be left out where no loss is scaled.
-        """
-
-
 class Runtime(Protocol):
     """The adapter's worker side: imports the framework when constructed."""
 
@@ -214,8 +157,8 @@ class Runtime(Protocol):
     def describe(self) -> FrameworkInfo:
         """The framework as it is here."""
 
-    def prepare(self, case: Case, workload: Workload) -> Benchmark:
-        """Build the case. Raises Unsupported where a toggle would have no effect."""
+    def prepare(self, work: Work) -> Benchmark:
+        """Build what a case works on. Raises Unsupported where a toggle would have no effect."""
 
     def shapes(self, workload: Workload) -> Mapping[str, Sequence[int]]:
         """All tensors of the model by canonical name, in canonical layout, without allocating it.

@@ -13,10 +13,7 @@ from mbench.contract.tier import DEFAULT, TIERS
 
 __all__ = [
     "AXES",
-    "BACKWARD",
-    "FORWARD",
     "MACHINE",
-    "MODES",
     "SETTINGS",
     "STEADINESS",
     "STEADY",
@@ -30,9 +27,6 @@ __all__ = [
     "name",
 ]
 
-MODES = ("train", "inference")
-FORWARD, BACKWARD = "forward", "backward"
-"""Phases of a training step: the forward pass with its loss, and both passes."""
 STEADY = "steady"
 STEADINESS = ("usual", STEADY)
 if TYPE_CHECKING or CHECKS:
@@ -57,9 +51,13 @@ class Axes:
         }
     )
     mode: str = field(
-        metadata={"says": "train, inference, or both.", "after": " ", "known": MODES,
-                  "first": "train"}
-    )  # fmt: skip
+        metadata={
+            "says": "What steps do: train, inference, or a phase of training, which is forward or "
+            "backward (the forward pass as well); see mbench list modes.",
+            "after": " ",
+            "first": "train",
+        }
+    )
     sizes: Sizes = field(
         default_factory=dict,
         hash=False,
@@ -134,15 +132,6 @@ class Axes:
         metadata={
             "says": "Dropout, in workloads that have it.",
             "word": "without dropout",
-            "asked": False,
-        },
-    )
-    phase: str = field(
-        default="",
-        metadata={
-            "says": "How far a training step goes: forward, backward; empty: it is a whole one.",
-            "word": "phase {}",
-            "known": ("", FORWARD, BACKWARD),
             "asked": False,
         },
     )

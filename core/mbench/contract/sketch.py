@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from mbench.workloads import generator
+from mbench.contract import generator
 
 __all__ = ["BUCKETS", "MOST_SEEN", "signs_of", "sketch", "thinned"]
 

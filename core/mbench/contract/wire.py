@@ -223,7 +223,6 @@ class Observe:
 
     seed: int
     steps: int
-    training: bool
     batch: int = 0
     apart: int = 0
     in_turn: bool = False

@@ -44,7 +44,11 @@ def launch(
     try:
         program = Program(
             python=environment.python,
-            modules=(adapter.runtime.partition(":")[0], case.workload.partition(":")[0]),
+            modules=tuple(
+                reference.partition(":")[0]
+                for reference in (adapter.runtime, case.workload, case.scenario)
+                if reference
+            ),
             variables={
                 **(memory_layout.variables() if steadily else {}),
                 **worker_variables(adapter, case),

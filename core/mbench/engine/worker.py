@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from mbench.contract import wire
 from mbench.engine.memory import resident_bytes, worker_limit_bytes
 from mbench.plugins.launcher import Worker, pids_here
+from mbench.scenarios.find import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,7 +34,7 @@ class WorkerBase(Worker):
         theirs. On the CPU the worker may take `memory_limit_bytes`, or nearly all memory that is
         free if that is less: it fails instead of making the machine swap.
         """
-        case = replace(case, learning_rate=case.resolve().optimizer.learning_rate)
+        case = replace(case, learning_rate=resolve(case).optimizer.learning_rate)
         limit = self.allowed_bytes() if case.device == "cpu" else None
         message = wire.Prepare(case=case, load=load, memory_limit_bytes=limit)
         return self.ask(message, wire.Prepared)

@@ -102,6 +102,10 @@ def part_of(run: Run, case: CaseRecord, whole: Sequence[CaseRecord]) -> str:
     return run.comparisons[case.planned.comparison].title if of_model else model
 
 
+PHASES = ("forward", "backward")
+"""The modes of steps that make less than the whole one."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Operator:
     """The calls of an operator in a step."""
@@ -180,12 +184,12 @@ def stages_of(forms: Mapping[str, CaseRecord], whole: CaseRecord) -> dict[str, S
 
 
 def phases_of(own: Sequence[CaseRecord], whole: CaseRecord) -> dict[str, Sets]:
-    least = next((case.axes for case in own if case.axes.phase), None)
+    least = next((case.axes for case in own if case.axes.mode in PHASES), None)
     if least is None:
         return {}
     found: dict[str, Sets] = {}
     before: Sets = dict.fromkeys(step_times(whole), 0.0)
-    for name, phase in phases(replace(least, phase=""), whole.axes).items():
+    for name, phase in phases(replace(least, mode=whole.axes.mode), whole.axes).items():
         steps: Sets = next((step_times(case) for case in own if case.axes == phase), {})
         if not steps:
             return {}

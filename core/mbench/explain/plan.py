@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from mbench.console import counted
-from mbench.contract.axes import BACKWARD, FORWARD
-from mbench.contract.case import LONGER
 from mbench.errors import UsageError, about
 from mbench.explain.events import Breakdown, PartCount
+from mbench.scenarios.find import in_mode, resolve, scenario_of
 from mbench.spec.adaptive import Adaptive
 from mbench.spec.operators import operator_counts
 from mbench.spec.planning import Comparison, supports
+from mbench.workloads.find import LONGER, operator_case
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -96,17 +96,20 @@ def wanted(whole: Comparison) -> Iterator[tuple[str, int, list[Case]]]:
     """Of each part its title, its count, and the case of each entry of `whole`."""
     cases = [entry.case for entry in whole.entries]
     case = cases[0]
-    yield "an empty step", 1, [one.of_operator(EMPTY) for one in cases]
+    yield "an empty step", 1, [operator_case(one, EMPTY) for one in cases]
+    scenario = scenario_of(case)
     with about("--models"):
-        operators = operator_counts(case.resolve(), batch_size=case.batch_size, mode=case.mode)
+        operators = operator_counts(
+            resolve(case), batch_size=case.batch_size, training=scenario.training
+        )
     for name, count in operators.items():
         title = f"{name} ({counted(count, 'time')})"
-        yield title, count, [one.of_operator(name, calls=CALLS) for one in cases]
-    if case.mode == "train":
+        yield title, count, [operator_case(one, name, calls=CALLS) for one in cases]
+    if scenario.updates:
         *less, _ = phases(bare(case), case)
         for name in less:
             yield f"{whole.title}, up to {name}", 1, [phases(bare(one), one)[name] for one in cases]
-    for stage, model in case.resolve().lengthened().items():
+    for stage, model in resolve(case).lengthened().items():
         yield f"{whole.title}, {stage} twice", 1, [replace(one, model=model.name) for one in cases]
 
 
@@ -117,9 +120,9 @@ def phases(least: Case, whole: Case) -> dict[str, Case]:
     The last is `whole`; `least` is that without clipping and dropout, as far as it has them.
     """
     found = {
-        FORWARD: replace(least, phase=FORWARD),
-        BACKWARD: replace(least, phase=BACKWARD),
-        "update": replace(least, phase=""),
+        "forward": in_mode(least, "forward"),
+        "backward": in_mode(least, "backward"),
+        "update": least,
     }
     for name, field in (("clipping", "clip"), ("dropout", "dropout")):
         if getattr(least, field) != getattr(whole, field):
@@ -130,7 +133,7 @@ def phases(least: Case, whole: Case) -> dict[str, Case]:
 
 def bare(case: Case) -> Case:
     """`case` without clipping and dropout, where it has them."""
-    workload = case.resolve()
+    workload = resolve(case)
     clips = workload.optimizer.clip_norm is not None
     drops = workload.config != workload.config.without_dropout()
     return replace(case, clip=case.clip and not clips, dropout=case.dropout and not drops)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mbench.contract import wire
 from mbench.contract.precision import PRECISIONS
@@ -14,7 +14,9 @@ from mbench.proofs.judge import CheckResult, judge_along
 from mbench.proofs.observer import ProofRequest, Proving
 from mbench.results import clocks, events
 from mbench.results.proof import ProofRecord
+from mbench.scenarios.find import in_mode, work_of
 from mbench.spec.planning import supports
+from mbench.workloads.find import operator_case
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -230,7 +232,7 @@ def case_of(entry: Entry, operator: str, side: int) -> Case:
     """
     name = NAMES[operator].format(side)
     mixed = replace(
-        entry.case.of_operator(name), mode="inference", seed=0,
+        in_mode(operator_case(entry.case, name), "inference"), seed=0,
         compiler=next(iter(entry.adapter.compilers)),
     )  # fmt: skip
     if operator == SINGLE:
@@ -241,9 +243,9 @@ def case_of(entry: Entry, operator: str, side: int) -> Case:
 
 def amount(case: Case) -> int:
     """FLOPs of a matrix product; of an operator without FLOPs, the bytes that it moves."""
-    workload: Any = case.resolve()
-    number_bytes = PRECISIONS[case.precision].parameter_bytes
-    found = workload.flops(case.mode) or workload.moved_bytes(case.mode, number_bytes=number_bytes)
+    work = work_of(case)
+    found = work.flops_per_sample or work.bytes_per_sample
+    assert found is not None
     return int(found)
 
 

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, cast
 from mbench.console import counted
 from mbench.contract import wire
 from mbench.contract.reading import Malformed
+from mbench.contract.scenario import RANKS
 from mbench.measure.facts import draws_masks
 from mbench.proofs.exchange import wrong_rank
 from mbench.results import events
 from mbench.results.distance import SMALLEST, direction_gap, norm_gap, tensor_gaps
 from mbench.results.validity import doubts, fewness
+from mbench.scenarios.find import resolve, scenario_of, updates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -51,9 +53,10 @@ class EvidenceCollector:
         self.process = process
         self.worker = worker
         self.store = store
-        self.training = entry.case.updates
-        self.exchanges = entry.case.resolve().exchanges
-        self.optimizer = entry.case.resolve().optimizer
+        scenario = scenario_of(entry.case)
+        self.training = scenario.updates
+        self.in_ranks = scenario.proof == RANKS
+        self.optimizer = resolve(entry.case).optimizer
         self.steps = 0
         """Since parameters were loaded."""
         self.awaited = list(CHANGES_AT) if self.training else []
@@ -156,7 +159,7 @@ class EvidenceCollector:
     def look(self, *, changes: bool = False) -> wire.Seen:
         """The first rank's report; raises Malformed if another rank has another model."""
         of_ranks = self.worker.ask_all(wire.Look(changes=changes), wire.Seen)
-        if self.exchanges and (said := wrong_rank(self.entry.case, of_ranks)):
+        if self.in_ranks and (said := wrong_rank(self.entry.case, of_ranks)):
             raise Malformed(said)
         first, *others = of_ranks
         for rank, seen in enumerate(others, start=1):
@@ -231,7 +234,7 @@ def entries_to_explain(run: Run, entries: Sequence[Entry]) -> list[Entry]:
     """Entries in training whose results differ from another's or between their own processes, and
     for which the effect of rounding is not known yet.
     """
-    known = {one.number: run.cases[one.number] for one in entries if one.case.updates}
+    known = {one.number: run.cases[one.number] for one in entries if updates(one.case)}
     wanted = {
         number
         for pair in combinations_with_replacement(sorted(known), 2)  # the baseline is the first

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mbench.contract.axes import BACKWARD, FORWARD
-from mbench.contract.precision import PRECISIONS
+from mbench.contract.scenario import GRADIENTS
 from mbench.engine.worker import nodes_of
 from mbench.proofs.tolerances import (
     CHANGED,
@@ -23,6 +22,7 @@ from mbench.results import events
 from mbench.results.calibration import recall
 from mbench.results.evidence import Gates
 from mbench.results.identity import planned_identity
+from mbench.scenarios.find import resolve, scenario_of, work_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -54,9 +54,7 @@ UNSEEN = CHANGED["bf16"]
 def cases(comparison: Comparison) -> Iterator[events.Case]:
     """The cases of a comparison in which nothing is open."""
     for entry in comparison.entries:
-        workload = entry.case.resolve()
-        elements, share = workload.exchanged() or (None, None)
-        width = PRECISIONS[entry.case.precision].parameter_bytes
+        work = work_of(entry.case)
         yield events.Case(
             case=entry.number,
             comparison=comparison.number,
@@ -66,29 +64,25 @@ def cases(comparison: Comparison) -> Iterator[events.Case]:
             spec=entry.spec.text,
             axes=entry.case,
             own_compiler=entry.own_compiler,
-            samples=workload.samples,
-            flops_per_sample=flops(entry.case),
-            bytes_per_sample=workload.moved_bytes(entry.case.mode, number_bytes=width),
-            message_bytes=None if elements is None else width * elements,
-            bus_share=share,
-            standard=workload.is_standard(),
+            samples=work.workload.samples,
+            flops_per_sample=work.flops_per_sample,
+            bytes_per_sample=work.bytes_per_sample,
+            message_bytes=work.message_bytes,
+            bus_share=work.bus_share,
+            standard=work.workload.is_standard(),
             gates=gates(entry.case),
         )
 
 
-def flops(case: Case) -> float:
-    """Of one sample's step, as far as it goes."""
-    return case.resolve().flops("inference" if case.phase == FORWARD else case.mode)
-
-
 def gates(case: Case) -> Gates:
     """How much timed results may differ between frameworks, or between processes of one."""
-    training = case.updates
-    workload, drawn = case.resolve(), draws_masks(case)
+    scenario = scenario_of(case)
+    training = scenario.updates
+    workload, drawn = resolve(case), draws_masks(case)
     norm, direction = CHANGED.get(case.precision, (None, None)) if training else (None, None)
     shows = training and case.precision in STATISTICS
     answers = DROPPED if training and drawn else TIMED[case.precision]
-    if case.phase == BACKWARD:  # its answers include the gradients
+    if scenario.proof == GRADIENTS:  # its answers include the gradients
         answers = max(answers, CHANGED.get(case.precision, UNSEEN)[1])
     return Gates(
         answers=answers,
@@ -104,7 +98,7 @@ def gates(case: Case) -> Gates:
 
 def draws_masks(case: Case) -> bool:
     """Whether a training step has masks, which each process draws independently."""
-    return case.resolve().config != replace(case, dropout=False).resolve().config
+    return resolve(case).config != resolve(replace(case, dropout=False)).config
 
 
 def environment(entry: Entry, found: Environment) -> events.Environment:

@@ -26,6 +26,7 @@ from mbench.measure.evidence_collector import (
 from mbench.measure.facts import peak_bytes
 from mbench.plugins.launcher import pids_here
 from mbench.results import events
+from mbench.scenarios.find import exchanges
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -212,7 +213,7 @@ class Measurement(ABC, Generic[Constants]):
         `paces` are those of each host before. Returns samples per second.
         """
         entry = runner.entry
-        lead = 1 if entry.case.exchanges else 0
+        lead = 1 if exchanges(entry.case) else 0
         runner.evidence.approach(lead + steps)
         limit = max(self.limits.timeout_seconds, 2 * steps * runner.step_seconds)
         with watching(runner.worker, self.sampler) as watches:

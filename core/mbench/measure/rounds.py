@@ -28,6 +28,7 @@ from mbench.measure.stopping import reason_to_stop, too_small, widths, worthwhil
 from mbench.measure.warmup import warm_up
 from mbench.results import events
 from mbench.results.figures import rates
+from mbench.scenarios.find import scenario_of
 from mbench.spec.adaptive import Adaptive
 
 if TYPE_CHECKING:
@@ -283,7 +284,7 @@ class Interleaved(Measurement[Adaptive]):
         rate = self.block(runner, process, round_number, steps=steps, paces=before)
         self.rates.setdefault(entry.number, {}).setdefault(process, {})[round_number] = rate
         self.listener.hear(BlockEnded(entry.label, rate))
-        if entry.case.mode == "inference":
+        if scenario_of(entry.case).step_by_step:
             # A step that is waited for may take far longer than its share of a block.
             alone = runner.evidence.run(1) / 1e9
             most = max(1, round(2 * self.protocol.block_seconds / alone))
@@ -301,7 +302,7 @@ class Interleaved(Measurement[Adaptive]):
         seconds = 0.0
         for runner in runners:
             steps = runner.steps_in(self.protocol.block_seconds)
-            steps *= 2 if runner.entry.case.mode == "inference" else 1
+            steps *= 2 if scenario_of(runner.entry.case).step_by_step else 1
             seconds += (steps + self.lead_in_steps(runner)) * runner.step_seconds
         return seconds
 

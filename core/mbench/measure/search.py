@@ -19,6 +19,7 @@ from mbench.measure.facts import peak_bytes
 from mbench.plugins.launcher import pids_here
 from mbench.results import events
 from mbench.results.facts import Tried
+from mbench.scenarios.find import resolve, updates
 from mbench.spec.adaptive import Adaptive
 from mbench.spec.planning import supports
 
@@ -85,7 +86,7 @@ def try_case(
             seconds = []
             for _ in range(STEPS):
                 seconds.append(worker.run(1).nanoseconds[0] / 1e9)
-                worker.ask(wire.Look(changes=case.updates), wire.Seen)
+                worker.ask(wire.Look(changes=updates(case)), wire.Seen)
             used = worker.ask_all(wire.Memory(), wire.MemoryUsed)
             watched.look()
         if watched.reason:
@@ -175,7 +176,7 @@ class Search:
         """They alternate in the same rounds; all searches take as long as one measurement."""
         case = entry.case
         if self.comparison.largest_batch:  # speed with a batch of one says little
-            case = replace(case, batch_size=case.resolve().usual_batch(case.device))
+            case = replace(case, batch_size=resolve(case).usual_batch(case.device))
         cases = {name: replace(case, compiler=name) for name in entry.adapter.compilers}
         answers = {name: supports(entry.adapter, cases[name]) for name in cases}
         if not any(support.supported for support in answers.values()):
@@ -235,7 +236,7 @@ class Search:
             tried.append(trial)
             return trial.outcome == "ok"
 
-        size = largest(fits, start=entry.case.resolve().usual_batch(entry.case.device))
+        size = largest(fits, start=resolve(entry.case).usual_batch(entry.case.device))
         return self.record(entry, "batch_size", size or None, tried)
 
     def limit_bytes(self, candidates: int) -> int | None:

@@ -47,6 +47,11 @@ def mbench_workloads() -> Mapping[str, str]:  # type: ignore[empty-body]
 
 
 @hookspec
+def mbench_scenarios() -> Mapping[str, str]:  # type: ignore[empty-body]
+    """Modes by name, each as "module:attribute" of a Scenario, or of Scenarios by name."""
+
+
+@hookspec
 def mbench_reports() -> Mapping[str, Report]:  # type: ignore[empty-body]
     """Formats by name that `--format` accepts."""
 

@@ -178,6 +178,10 @@ class Plugins:
         return self._collect("model", "mbench_workloads", _table)
 
     @cached_property
+    def scenarios(self) -> Offers:
+        return self._collect("mode", "mbench_scenarios", _table)
+
+    @cached_property
     def reports(self) -> Offers:
         return self._collect("format", "mbench_reports", _functions)
 

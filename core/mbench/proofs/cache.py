@@ -25,6 +25,7 @@ from mbench.proofs import cache
 from mbench.proofs.proof_case import proof_case
 from mbench.results.proof import RememberedProof
 from mbench.results.runfile import small_text
+from mbench.scenarios.find import resolve
 from mbench.spec.arm import Arm
 from mbench.spec.experiment import Experiment, Launch
 from mbench.spec.planning import plan
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 __all__ = ["ProofStatus", "folder", "key", "proof_statuses", "recall", "remember"]
 
 
-PROVING = ("contract", "proofs", "sdk", "worker", "workloads")
+PROVING = ("contract", "proofs", "scenarios", "sdk", "worker", "workloads")
 """The packages of mbench on which a proof's outcome depends."""
 
 
@@ -73,7 +74,7 @@ def key(adapter: Adapter, environment: Environment, case: Case) -> str:
         inherited_variables([adapter]),
         cpu_model(),
         device_and_driver(case.device),
-        code_digest(adapter, case.workload, case.model, case.resolve().family),
+        code_digest(adapter, (case.workload, case.scenario), case.model, resolve(case).family),
     ]
     return hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()[:24]
 
@@ -84,14 +85,16 @@ def device_and_driver(device: str) -> str:
     return "" if found is None else f"{found.name}, {found.driver}"
 
 
-def code_digest(adapter: Adapter, workload: str, model: str, family: str) -> str:
-    """Of what can change the outcome: the Python files of the adapter's and the workload's package
-    and of the parts of mbench that make proofs, and the model's fingerprint.
+def code_digest(adapter: Adapter, references: Sequence[str], model: str, family: str) -> str:
+    """Of what can change the outcome: the Python files of the adapter's package, of the workload's
+    and the scenario's, which are the `references`, and of the parts of mbench that make proofs, and
+    the model's fingerprint.
 
     Other models' fingerprints do not count, nor does what an adapter has for other families.
     """
     digest = hashlib.sha256()
-    tops = {module.partition(":")[0].partition(".")[0] for module in (adapter.runtime, workload)}
+    named = filter(None, (adapter.runtime, *references))
+    tops = {reference.partition(":")[0].partition(".")[0] for reference in named}
     models = tuple(adapter.models.split("."))
     for top in sorted({"mbench", *tops}):
         for path, name in files(top):

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from mbench.contract.wire import StepEvidence
+    from mbench.contract.workload import Optimizer, Workload
     from mbench.proofs.tolerances import ChangeGates
     from mbench.workloads.given import GivenWorkload
     from mbench.workloads.operators.updates import Updated
-    from mbench.workloads.workload import Optimizer, Workload
 
     Arrays = Mapping[str, np.ndarray]
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mbench.contract import wire
+from mbench.contract.scenario import GRADIENTS, LOSS, OUTPUTS, RANKS, RULE, UPDATES
 from mbench.engine.outcome import CaseEnded
 from mbench.proofs import judge
 from mbench.proofs.judge import judge_shown
@@ -14,9 +16,10 @@ from mbench.proofs.proof_case import exact_case
 from mbench.proofs.reference import DRAWN, KEPT, PLAIN_RATE, SEEDS
 from mbench.proofs.tolerances import EXACT
 from mbench.results.proof import PROVEN, SHOWN
+from mbench.scenarios.find import in_mode, resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
 
     from mbench.contract.case import Case
     from mbench.plugins.launcher import Worker
@@ -30,37 +33,35 @@ def exact_pass(observer: Observer, exact: Case, notes: list[str]) -> Iterator[ju
 
     Where there is none, fp32: outputs of many sets of parameters stand for all of that.
     """
-    if observer.workload.exchanges:
-        yield from collective_pass(observer, exact, check="outputs")
-        return
-    if observer.workload.updates_only:
-        yield from update_pass(observer, exact, check="optimizer")
-        return
-    precise = "float64" if observer.grade == PROVEN else "fp32"
-    with observer.worker(exact, observer.log.with_stem(f"{observer.log.stem}-{precise}")) as worker:
-        observer.report(f"proving {observer.subject} in {precise}")
-        inference = exact
-        if exact.updates:
-            inference = exact_case(observer.adapter, replace(exact, mode="inference"))
-        seeds = SEEDS if observer.grade == PROVEN else tuple(DRAWN)
-        if exact.phase:
-            seeds = SEEDS[::-1]  # the first is known: a result that is kept is of the other
-        seen = observer.observe(worker, inference, seeds=seeds, steps=1)
-        parameters = judge.judge_parameters(seen[0], observer.workload)
-        yield parameters
-        if not parameters.passed:
-            return
-        if exact.layers is not None:
-            yield full_size(worker, exact, notes)
-        if exact.phase:
+    yield from PASSES[observer.scenario.proof](observer, exact, notes)
+
+
+def of_ranks(observer: Observer, exact: Case, notes: list[str]) -> Iterator[judge.CheckResult]:
+    return collective_pass(observer, exact, check="outputs")
+
+
+def of_rule(observer: Observer, exact: Case, notes: list[str]) -> Iterator[judge.CheckResult]:
+    return update_pass(observer, exact, check="optimizer")
+
+
+def of_phase(observer: Observer, exact: Case, notes: list[str]) -> Iterator[judge.CheckResult]:
+    with precise(observer, exact) as worker:
+        seeds = SEEDS[::-1]  # the first is known: a result that is kept is of the other
+        seen = observer.observe(worker, exact, seeds=seeds, steps=1)
+        if (yield from of_parameters(observer, worker, exact, seen[0], notes)):
             yield from judged_phase(observer, seen[-1], gate=EXACT)
-            return
-        if observer.grade == PROVEN:
-            yield from judge_seeds(observer, seen, gate=EXACT, check="outputs")
-        else:
-            yield from judge_shown(seen, observer.known.outputs)
-        yield judge.judge_flops(seen[0].counted_flops, observer.workload)
-        if not exact.updates or observer.grade == SHOWN:
+
+
+def of_outputs(observer: Observer, exact: Case, notes: list[str]) -> Iterator[judge.CheckResult]:
+    with precise(observer, exact) as worker:
+        yield from outputs(observer, worker, exact, exact, notes)
+
+
+def of_updates(observer: Observer, exact: Case, notes: list[str]) -> Iterator[judge.CheckResult]:
+    with precise(observer, exact) as worker:
+        inference = exact_case(observer.adapter, in_mode(exact, "inference"))
+        right = yield from outputs(observer, worker, exact, inference, notes)
+        if not right or observer.grade == SHOWN:
             return
         # One step of bare descent is the gradient; what steps do in turn shows in the other.
         for name, check in (("plain", "updates"), ("own", "optimizer")):
@@ -73,10 +74,53 @@ def exact_pass(observer: Observer, exact: Case, notes: list[str]) -> Iterator[ju
             yield judge.judge_losses(losses, expected.losses, gate=EXACT, check="loss")
 
 
+PASSES = {
+    RANKS: of_ranks, RULE: of_rule, LOSS: of_phase, GRADIENTS: of_phase, OUTPUTS: of_outputs,
+    UPDATES: of_updates,
+}  # fmt: skip
+"""By how a scenario is proven."""
+
+
+@contextmanager
+def precise(observer: Observer, exact: Case) -> Iterator[Worker]:
+    in_what = "float64" if observer.grade == PROVEN else "fp32"
+    log = observer.log.with_stem(f"{observer.log.stem}-{in_what}")
+    with observer.worker(exact, log) as worker:
+        observer.report(f"proving {observer.subject} in {in_what}")
+        yield worker
+
+
+def outputs(
+    observer: Observer, worker: Worker, exact: Case, inference: Case, notes: list[str]
+) -> Generator[judge.CheckResult, None, bool]:
+    """Those of an evaluation pass, in `inference`; returns whether it is the right model."""
+    seeds = SEEDS if observer.grade == PROVEN else tuple(DRAWN)
+    seen = observer.observe(worker, inference, seeds=seeds, steps=1)
+    if not (yield from of_parameters(observer, worker, exact, seen[0], notes)):
+        return False
+    if observer.grade == PROVEN:
+        yield from judge_seeds(observer, seen, gate=EXACT, check="outputs")
+    else:
+        yield from judge_shown(seen, observer.known.outputs)
+    yield judge.judge_flops(seen[0].counted_flops, observer.workload)
+    return True
+
+
+def of_parameters(
+    observer: Observer, worker: Worker, exact: Case, seen: wire.Observation, notes: list[str]
+) -> Generator[judge.CheckResult, None, bool]:
+    """Names and shapes; returns whether they are right: nothing is known of another model."""
+    parameters = judge.judge_parameters(seen, observer.workload)
+    yield parameters
+    if parameters.passed and exact.layers is not None:
+        yield full_size(worker, exact, notes)
+    return parameters.passed
+
+
 def full_size(worker: Worker, exact: Case, notes: list[str]) -> judge.CheckResult:
     """Names and shapes of the whole model, where what is proven has fewer layers."""
     whole = replace(exact, layers=None)
-    workload = whole.resolve()
+    workload = resolve(whole)
     proven = f"proven with {exact.layers} layers of the same code"
     try:
         found = worker.ask(wire.FindShapes(case=whole), wire.ShapesFound)

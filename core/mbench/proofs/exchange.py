@@ -11,18 +11,19 @@ import numpy as np
 
 from mbench.contract import wire
 from mbench.contract.sketch import sketch, thinned
+from mbench.contract.workload import MOST_BATCHES
 from mbench.proofs import judge
 from mbench.proofs.judge import CheckResult, worst
 from mbench.proofs.reference import scales
 from mbench.proofs.tolerances import EXACT
+from mbench.scenarios.find import resolve
 from mbench.workloads.operators.collectives import answers
-from mbench.workloads.workload import MOST_BATCHES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from mbench.contract.wire import Observation
-    from mbench.workloads.workload import Workload
+    from mbench.contract.workload import Workload
 
     WorkerGroup = Sequence[Observation]
     """The observation of each rank of the same step."""
@@ -200,7 +201,7 @@ def exchange_pass(
             yield judge.judge_trajectory(
                 together[0], observer.reference.plain, observer.workload, check=CHECK
             )
-        clips = case.resolve().optimizer.clip_norm is not None
+        clips = resolve(case).optimizer.clip_norm is not None
         if clips:
             clipped = seen_by_all(worker, apart=1)
             worker.prepare(unclipped, load=False)
@@ -215,7 +216,7 @@ def exchange_pass(
 
 def seen_by_all(worker: Worker, *, batch: int = 0, apart: int = 0) -> list[wire.Observation]:
     """Each rank's observation of one step."""
-    message = wire.Observe(seed=0, steps=1, training=True, batch=batch, apart=apart)
+    message = wire.Observe(seed=0, steps=1, batch=batch, apart=apart)
     return worker.ask_all(message, wire.Observation)
 
 
@@ -236,7 +237,7 @@ def judge_ranks(
 
 def wrong_rank(case: Case, seen: Sequence[Seen]) -> str:
     """What is wrong with the result of a timed step on any rank; empty if nothing is."""
-    config = cast("Collective", case.resolve().config)
+    config = cast("Collective", resolve(case).config)
     due = timed_answers(config, case.seed * MOST_BATCHES + seen[0].batch)
     for rank, (one, expected) in enumerate(zip(seen, due, strict=True)):
         if said := wrong(one.outputs, expected):

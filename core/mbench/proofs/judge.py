@@ -12,15 +12,16 @@ from mbench.contract.sketch import signs_of, sketch
 from mbench.proofs.reference import scales, trajectory
 from mbench.proofs.tolerances import DROPOUT, EXACT, FLOPS, SHOWN_TOGETHER, TIMED
 from mbench.results.proof import PROVEN, FindingRecord, ProofRecord
+from mbench.scenarios.find import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from mbench.contract.case import Case
     from mbench.contract.wire import Observation, Seen
+    from mbench.contract.workload import Workload
     from mbench.proofs.reference import Trajectory
     from mbench.workloads.operators import Operator
-    from mbench.workloads.workload import Workload
 
 __all__ = [
     "CHECKS",
@@ -172,7 +173,7 @@ def judge_along(seen: Seen, case: Case) -> CheckResult:
     """All outputs of a timed step of an operator, each along a random vector, against the same in
     float64, which needs no product of matrices.
     """
-    workload = cast("Operator", case.resolve())
+    workload = cast("Operator", resolve(case))
     due = workload.answers_along(signs_of, seed=case.seed, batch=seen.batch)
     expected = {name: np.array(sketch(name, array)) for name, array in due.items()}
     return judge_sketches([seen.outputs], expected, gate=TIMED[case.precision], check="timed")

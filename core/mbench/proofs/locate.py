@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +21,7 @@ from mbench.engine.outcome import CaseEnded
 from mbench.proofs.judge import distance
 from mbench.proofs.proof_case import in_float64, proof_case
 from mbench.proofs.tolerances import EXACT
+from mbench.scenarios.find import in_mode, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -28,9 +29,9 @@ if TYPE_CHECKING:
 
     from mbench.contract.adapter import Adapter
     from mbench.contract.case import Case
+    from mbench.contract.workload import Tensor
     from mbench.environments.environment import Environment
     from mbench.plugins.launcher import Launcher, Worker
-    from mbench.workloads.workload import Tensor
 
     Side = tuple[Adapter, Environment, Case, Path]
     """The last is where the worker's log goes."""
@@ -67,20 +68,20 @@ def locate(
     with ExitStack() as stack:
         workers = []
         for adapter, environment, case, log in (new, proven):
-            exact = in_float64(adapter, replace(proof_case(case), mode="inference"))
+            exact = in_float64(adapter, in_mode(proof_case(case), "inference"))
             worker, _ = launch(
                 adapter, environment, exact, log=log, timeout=timeout, launcher=launcher
             )
             stack.enter_context(closing(worker))
             worker.prepare(exact, load=False)
             workers.append(worker)
-        tensors = exact.resolve().tensors()
+        tensors = resolve(exact).tensors()
         return located(lambda filled: apart(workers, filled), tensors, report=report)
 
 
 def apart(workers: Sequence[Worker], filled: Mapping[str, float]) -> float:
     """The largest relative difference of an output where tensors are filled so."""
-    request = wire.Observe(seed=0, steps=1, training=False, filled=dict(filled))
+    request = wire.Observe(seed=0, steps=1, filled=dict(filled))
     try:
         one, other = (worker.ask(request, wire.Observation).steps[0].outputs for worker in workers)
     except CaseEnded as end:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from mbench.contract import wire
 from mbench.contract.axes import key
+from mbench.contract.scenario import GRADIENTS, LOSS, RULE
 from mbench.engine.jobs import look, thread_pool
 from mbench.engine.launch import launch
 from mbench.engine.outcome import CaseEnded
@@ -27,6 +28,7 @@ from mbench.proofs.reference import (
     find,
 )
 from mbench.results.proof import PROVEN, SHOWN
+from mbench.scenarios.find import resolve, scenario_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -34,10 +36,11 @@ if TYPE_CHECKING:
 
     from mbench.contract.adapter import Adapter, FrameworkInfo
     from mbench.contract.case import Case
+    from mbench.contract.scenario import Scenario
+    from mbench.contract.workload import Workload
     from mbench.environments.environment import Environment
     from mbench.plugins.launcher import Launcher, Worker
     from mbench.proofs.judge import CheckResult
-    from mbench.workloads.workload import Workload
 
     Launched: TypeAlias = tuple[Worker, FrameworkInfo]
 
@@ -79,7 +82,8 @@ class Observer:
         self.adapter = request.adapter
         self.environment = request.environment
         self.timed = proof_case(request.case)
-        self.workload: Workload = self.timed.resolve()
+        self.scenario: Scenario = scenario_of(self.timed)
+        self.workload: Workload = resolve(self.timed)
         self.log = request.log
         self.timeout = timeout
         self.launcher = launcher
@@ -104,7 +108,7 @@ class Observer:
     def demand_outputs(self) -> None:
         """Raise CaseEnded if outputs in fp32 cannot replace a proof in float64."""
         limitation = f"{self.adapter.title} has no float64 for {self.workload.name} here"
-        if self.workload.updates_only:
+        if self.scenario.proof == RULE:
             raise CaseEnded("unsupported", f"{limitation}, in which updates are proven")
         if len(self.known.outputs) < len(DRAWN):
             hint = f"python -m mbench.proofs.regenerate FRAMEWORK {self.workload.name}"
@@ -112,10 +116,10 @@ class Observer:
                 f"{limitation}, and its reference has too few outputs to prove it otherwise: {hint}"
             )
             raise CaseEnded("unsupported", reason)
-        if self.timed.phase:
+        if self.scenario.proof in (LOSS, GRADIENTS):
             raise CaseEnded("unsupported", f"{limitation}, in which gradients are proven")
         self.notes.append(limitation)
-        if self.timed.updates:
+        if self.scenario.updates:
             self.notes.append(f"updates are compared in {self.timed.precision} alone")
 
     @property
@@ -132,8 +136,8 @@ class Observer:
     @property
     def subject(self) -> str:
         """What is proven, for progress."""
-        if self.timed.phase:
-            return f"what is {self.timed.phase}"
+        if self.scenario.proof in (LOSS, GRADIENTS):
+            return f"what is {self.timed.mode}"
         return self.workload.name if isinstance(self.known, Computed) else "outputs"
 
     def report(self, text: str) -> None:
@@ -175,7 +179,6 @@ class Observer:
                 wire.Observe(
                     seed=seed,
                     steps=steps,
-                    training=case.updates,
                     batch=batch_of(seed) if computed else 0,
                     in_turn=in_turn,
                     masked=list(masked),

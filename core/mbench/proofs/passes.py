@@ -6,11 +6,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from mbench.contract import wire
+from mbench.contract.scenario import GRADIENTS
 from mbench.proofs import judge
 from mbench.proofs.changes import judge_rule
 from mbench.proofs.exchange import judge_ranks
 from mbench.proofs.phases import judge_phase
 from mbench.proofs.reference import SEEDS, batch_of
+from mbench.scenarios.find import in_mode, resolve
 from mbench.workloads.operators.collectives import answers
 
 if TYPE_CHECKING:
@@ -40,9 +42,10 @@ def judge_seeds(
 def judged_phase(
     observer: Observer, seen: wire.Observation, *, gate: float, gates: ChangeGates | None = None
 ) -> Iterator[judge.CheckResult]:
-    whole = replace(observer.timed, phase="").resolve()
+    whole = resolve(in_mode(observer.timed, "train"))
     return judge_phase(
-        seen.steps[-1], observer.reference.plain, observer.workload, phase=observer.timed.phase,
+        seen.steps[-1], observer.reference.plain, observer.workload, phase=observer.timed.mode,
+        backward=observer.scenario.proof == GRADIENTS,
         clip_norm=whole.optimizer.clip_norm, gate=gate, gates=gates,
     )  # fmt: skip
 
@@ -50,13 +53,13 @@ def judged_phase(
 def collective_pass(observer: Observer, case: Case, *, check: str) -> Iterator[judge.CheckResult]:
     """What every rank gets, of two batches in turn: a kept answer is that of the other."""
     observer.report(f"proving {observer.subject} by {case.devices} processes in {case.precision}")
-    config = cast("Collective", case.resolve().config)
+    config = cast("Collective", resolve(case).config)
     with observer.worker(
         case, observer.log.with_stem(f"{observer.log.stem}-{case.precision}")
     ) as worker:
         worker.prepare(case, load=False)
         for batch in SEEDS:
-            message = wire.Observe(seed=0, steps=1, training=False, batch=batch)
+            message = wire.Observe(seed=0, steps=1, batch=batch)
             seen = worker.ask_all(message, wire.Observation)
             yield from judge_ranks(seen, answers(config, batch), check=check)
 
@@ -64,7 +67,7 @@ def collective_pass(observer: Observer, case: Case, *, check: str) -> Iterator[j
 def update_pass(observer: Observer, case: Case, *, check: str) -> Iterator[judge.CheckResult]:
     """Steps by given gradients, in turn, of two sets of parameters."""
     observer.report(f"proving {observer.subject} in {case.precision} under {case.compiler}")
-    workload = cast("Updated", case.resolve())
+    workload = cast("Updated", resolve(case))
     with observer.worker(
         case, observer.log.with_stem(f"{observer.log.stem}-{case.precision}")
     ) as worker:

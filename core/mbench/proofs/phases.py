@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mbench.contract.axes import BACKWARD
 from mbench.contract.sketch import sketch
 from mbench.contract.wire import StepEvidence
 from mbench.proofs.changes import CLIP_EPSILON, judge_changes
@@ -19,9 +18,9 @@ from mbench.proofs.tolerances import EXACT
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from mbench.contract.workload import Workload
     from mbench.proofs.reference import Trajectory
     from mbench.proofs.tolerances import ChangeGates
-    from mbench.workloads.workload import Workload
 
 __all__ = ["judge_phase"]
 
@@ -34,6 +33,7 @@ def judge_phase(
     workload: Workload,
     *,
     phase: str,
+    backward: bool,
     clip_norm: float | None,
     gate: float,
     gates: ChangeGates | None = None,
@@ -44,7 +44,7 @@ def judge_phase(
     """
     check = "loss" if gates is None else "timed"
     trained = [tensor.name for tensor in workload.tensors() if tensor.trainable]
-    names = {LOSS, *(trained if phase == BACKWARD else [])}
+    names = {LOSS, *(trained if backward else [])}
     if set(step.outputs) != names:
         odd = ", ".join(sorted(set(step.outputs) ^ names)[:3])
         yield CheckResult(
@@ -55,7 +55,7 @@ def judge_phase(
     yield CheckResult(
         check, relative(distance(np.array(step.outputs[LOSS]), due), due), gate, f"loss of {phase}"
     )
-    if phase != BACKWARD:
+    if not backward:
         return
     changes = descended(step, workload, trained, clip_norm=clip_norm)
     if gates is not None:

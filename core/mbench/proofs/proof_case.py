@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from mbench.contract.axes import AXES
 from mbench.contract.case import Case
 from mbench.contract.scale import ALONE
+from mbench.contract.scenario import RANKS
+from mbench.scenarios.find import resolve, scenario_of, work_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,8 +30,9 @@ def proof_case(case: Case) -> Case:
     """`case` at its workload's proof sizes, and learning rate, clipped, without dropout, seed 0; by
     one process, but where several are what it is about.
     """
-    workload = replace(case, sizes={}).resolve()
-    proof = {"sizes": {}, "scale": case.scale if workload.exchanges else ALONE, **workload.proof}
+    workload = resolve(replace(case, sizes={}))
+    together = scenario_of(case).proof == RANKS
+    proof = {"sizes": {}, "scale": case.scale if together else ALONE, **workload.proof}
     return replace(case, seed=0, dropout=False, clip=True, steadiness="usual", **proof)
 
 
@@ -76,5 +79,6 @@ def quickest(
 
 def effort(case: Case) -> float:
     """What it costs to try it, in FLOPs."""
-    workload = case.resolve()
-    return workload.flops(case.mode) * case.batch_size + TENSOR_FLOPS * len(workload.tensors())
+    work = work_of(case)
+    tensors = len(work.workload.tensors())
+    return work.flops_per_sample * case.batch_size + TENSOR_FLOPS * tensors

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from mbench.contract.scenario import RANKS, UPDATES
 from mbench.engine.outcome import CaseEnded
 from mbench.proofs import cache, judge
 from mbench.proofs.exact import exact_pass
@@ -51,14 +52,14 @@ class Prover(Observer):
         self.quick = quick
         self.scaled: Case | None = None
         self.name = cache.key(self.adapter, self.environment, self.timed)
-        if request.case.devices > 1 and self.timed.updates:
+        if request.case.devices > 1 and self.scenario.proof == UPDATES:
             self.scaled = replace(self.timed, scale=request.case.scale)
             self.name += f"-{request.case.scale}-{getattr(self.launcher, 'name', 'local')}"
         self.timed_name = f"{self.name} as it is timed"
         self.exact_name = cache.key(self.adapter, self.environment, self.exact)
         if self.grade == SHOWN:  # fp32 as it is timed is only a part of it
             self.exact_name += "-shown"
-        if self.workload.exchanges:
+        if self.scenario.proof == RANKS:
             self.exact_name += f"-{getattr(self.launcher, 'name', 'local')}"
             self.name = f"{self.exact_name}-{self.name}"
 

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbench.contract.sketch import sketch
+from mbench.contract.workload import Workload
 from mbench.errors import MbenchError
 from mbench.proofs.tolerances import UPDATE_FLOOR
-from mbench.workloads.workload import Workload
+from mbench.scenarios.find import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -166,7 +167,7 @@ def find(case: Case, *, drawn: bool) -> Reference | Computed:
 
     Raises MbenchError where its fingerprint is missing or damaged.
     """
-    workload = case.resolve()
+    workload = resolve(case)
     if type(workload).answers is not Workload.answers:
         return Computed(workload, DRAWN if drawn else SEEDS)
     return load(folder_of(case.workload) / f"{workload.name}.npz", workload)

@@ -30,6 +30,7 @@ from mbench.proofs.reference import (
     save,
     trajectory,
 )
+from mbench.scenarios.find import resolve
 from mbench.spec.framework import parse
 from mbench.spec.selection import load_workload, reference_of
 
@@ -86,11 +87,10 @@ def everything(plugins: Plugins) -> Iterator[str]:
 
 def fingerprint(worker: Worker, case: Case, made: dict[str, str]) -> Reference:
     """All passes of one model."""
-    workload = case.resolve()
+    workload = resolve(case)
 
-    def observe(case: Case, seed: int, steps: int) -> wire.Observation:
-        training = case.mode == "train"
-        request = wire.Observe(seed=seed, steps=steps, training=training)
+    def observe(seed: int, steps: int) -> wire.Observation:
+        request = wire.Observe(seed=seed, steps=steps)
         seen: wire.Observation = worker.ask(request, wire.Observation)
         return seen
 
@@ -98,17 +98,14 @@ def fingerprint(worker: Worker, case: Case, made: dict[str, str]) -> Reference:
 
     worker.prepare(case, load=False)
     outputs = {
-        seed: {
-            name: np.array(sketch)
-            for name, sketch in observe(case, seed, 1).steps[0].outputs.items()
-        }
+        seed: {name: np.array(sketch) for name, sketch in observe(seed, 1).steps[0].outputs.items()}
         for seed in DRAWN
     }
     trajectories = {}
     for name, steps in KEPT.items():
         training = replace(case, mode="train", plain_sgd=PLAIN_RATE if name == "plain" else None)
         worker.prepare(training, load=False)
-        trajectories[name] = trajectory(observe(training, 0, steps), workload)
+        trajectories[name] = trajectory(observe(0, steps), workload)
     return Reference(
         outputs=outputs,
         **trajectories,

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
+from mbench.contract.scenario import GRADIENTS, LOSS, OUTPUTS, RANKS, RULE, UPDATES
 from mbench.proofs import judge
 from mbench.proofs.changes import RULE_RATE, judge_changes, judge_masks, judge_rule
 from mbench.proofs.passes import collective_pass, judge_seeds, judged_phase, update_pass
 from mbench.proofs.reference import PLAIN_RATE, SEEDS, Computed
 from mbench.proofs.tolerances import CHANGES, DRIFT, TIMED
+from mbench.scenarios.find import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,37 +27,63 @@ __all__ = ["timed_pass"]
 
 def timed_pass(observer: Observer) -> Iterator[judge.CheckResult]:
     """The timed precision and compiler: outputs or losses, and dropout where there is any."""
-    if observer.workload.exchanges:
-        yield from collective_pass(observer, observer.timed, check="timed")
-        return
-    if observer.workload.updates_only:
-        yield from update_pass(observer, observer.timed, check="rule")
-        return
-    case, gate = observer.timed, TIMED[observer.timed.precision]
-    what = f"{observer.subject} in " if isinstance(observer.known, Computed) else ""
-    observer.report(f"proving {what}{case.precision} under {case.compiler}")
-    with observer.worker(case, observer.log) as worker:
-        if case.phase:
-            (observed,) = observer.observe(worker, case, steps=1)
-            yield from judged_phase(observer, observed, gate=gate, gates=CHANGES[case.precision])
-            return
-        if not case.updates:
-            seen = observer.observe(worker, case, seeds=SEEDS, steps=1)
-            yield from judge_seeds(observer, seen, gate=gate, check="timed")
-            return
+    yield from PASSES[observer.scenario.proof](observer)
+
+
+def of_ranks(observer: Observer) -> Iterator[judge.CheckResult]:
+    return collective_pass(observer, observer.timed, check="timed")
+
+
+def of_rule(observer: Observer) -> Iterator[judge.CheckResult]:
+    return update_pass(observer, observer.timed, check="rule")
+
+
+def of_phase(observer: Observer) -> Iterator[judge.CheckResult]:
+    case = observer.timed
+    with timed(observer) as worker:
+        (seen,) = observer.observe(worker, case, steps=1)
+        gate, gates = TIMED[case.precision], CHANGES[case.precision]
+        yield from judged_phase(observer, seen, gate=gate, gates=gates)
+
+
+def of_outputs(observer: Observer) -> Iterator[judge.CheckResult]:
+    case = observer.timed
+    with timed(observer) as worker:
+        seen = observer.observe(worker, case, seeds=SEEDS, steps=1)
+        yield from judge_seeds(observer, seen, gate=TIMED[case.precision], check="timed")
+
+
+def of_updates(observer: Observer) -> Iterator[judge.CheckResult]:
+    case = observer.timed
+    with timed(observer) as worker:
         (trained,) = observer.observe(worker, case)
         losses = [step.loss for step in trained.steps]
-        yield judge.judge_losses(
-            losses, observer.reference.own.losses, gate=gate, check="timed", drift=DRIFT
-        )
+        due, gate = observer.reference.own.losses, TIMED[case.precision]
+        yield judge.judge_losses(losses, due, gate=gate, check="timed", drift=DRIFT)
         yield from timed_changes(observer, worker, trained)
         yield timed_rule(observer, worker)
         active = replace(case, dropout=True)
-        if active.resolve().config != case.resolve().config:
+        if resolve(active).config != resolve(case).config:
             once, again = observer.observe(worker, active, seeds=(0, 0), steps=1)
             assert losses[0] is not None
             yield judge.judge_dropout(once.steps[0].loss, again.steps[0].loss, losses[0])
             yield from timed_masks(observer, worker)
+
+
+PASSES = {
+    RANKS: of_ranks, RULE: of_rule, LOSS: of_phase, GRADIENTS: of_phase, OUTPUTS: of_outputs,
+    UPDATES: of_updates,
+}  # fmt: skip
+"""By how a scenario is proven."""
+
+
+@contextmanager
+def timed(observer: Observer) -> Iterator[Worker]:
+    case = observer.timed
+    what = f"{observer.subject} in " if isinstance(observer.known, Computed) else ""
+    observer.report(f"proving {what}{case.precision} under {case.compiler}")
+    with observer.worker(case, observer.log) as worker:
+        yield worker
 
 
 def timed_changes(
@@ -81,7 +110,7 @@ def timed_masks(observer: Observer, worker: Worker) -> Iterator[judge.CheckResul
     case = replace(
         observer.timed, dropout=True, plain_sgd=observer.visible, batch_size=1, sizes=sizes
     )
-    if rates := case.resolve().masks():
+    if rates := resolve(case).masks():
         once, again = observer.observe(worker, case, seeds=(0, 0), steps=1, masked=list(rates))
         yield from judge_masks(once.steps[0], again.steps[0], rates)
 
@@ -93,6 +122,6 @@ def timed_rule(observer: Observer, worker: Worker) -> judge.CheckResult:
     if not support.supported:
         observer.notes.append(f"the optimizer alone is not proven: {support.reason}")
         return judge.CheckResult("rule", None, 0.0, note=support.reason)
-    workload = cast("GivenWorkload", case.resolve())
+    workload = cast("GivenWorkload", resolve(case))
     (seen,) = observer.observe(worker, case, in_turn=True)
     return judge_rule(seen.steps, workload, precision=case.precision, seed=case.seed)

@@ -9,25 +9,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbench.contract.adapter import Unsupported
-from mbench.contract.axes import BACKWARD
 from mbench.contract.rank import SINGLE
-from mbench.contract.sketch import thinned
+from mbench.contract.workload import MOST_BATCHES, rank_seed
 from mbench.sdk import tensors
 from mbench.sdk.settings import building
 from mbench.workloads.operators.updates import gradient_of
-from mbench.workloads.workload import MOST_BATCHES, rank_seed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from types import ModuleType
 
-    from mbench.contract.case import Case
     from mbench.contract.precision import Precision
     from mbench.contract.rank import RankInfo
+    from mbench.contract.scenario import Work
     from mbench.contract.tier import Tier
     from mbench.sdk.optimizer import UpdateBase
     from mbench.sdk.tensors import Native
-    from mbench.workloads.workload import Workload
 
 __all__ = ["GRADIENT", "Prepared", "batch_count", "direction_of"]
 
@@ -42,9 +39,9 @@ BATCHES_BYTES = 2**30
 class Prepared:
     """A Benchmark whose author writes down what is the framework's own.
 
-    `family` is the model file, with `build(config)`, `forward` and `loss`. What `natives`, `train`,
-    `infer` and `differentiate` use is made by the methods above them, which run once and in their
-    order here.
+    `family` is the model file, with `build(config)`, `forward` and `loss`. A scenario asks once for
+    one of the capabilities, such as `train_step`: it runs `prepare_training`, and each step then
+    runs `train`. What an adapter does not write down, it does not support.
     """
 
     channels_last = False
@@ -52,8 +49,7 @@ class Prepared:
 
     def __init__(
         self,
-        case: Case,
-        workload: Workload,
+        work: Work,
         *,
         family: ModuleType,
         compiler: Any,
@@ -61,16 +57,17 @@ class Prepared:
         tier: Tier,
         place: RankInfo = SINGLE,
     ) -> None:
-        self.case = case
+        self.work = work
+        self.case = work.case
+        self.workload = work.workload
         self.among = place
         """Where this process stands among those that work on the case."""
-        self.workload = workload
         self.family = family
         self.compiler = compiler
         self.precision = precision
         self.settings = tier.settings
-        self.training = case.mode == "train"
-        self.updates = self.training and workload.updates
+        self.training = work.scenario.training
+        self.updates = work.scenario.updates
         self.differences = [
             *told(tier),
             *self.precision_differences(precision),
@@ -83,22 +80,9 @@ class Prepared:
         self.check()
         if self.updates:
             parameters = tensors.trainable(self.natives())
-            self.update = self.updater(workload, parameters, precision, compiler, self.settings)
-            if workload.updates_only:
-                self.given = [
-                    {name: batch[gradient_of(name)] for name in parameters}
-                    for batch in self.placed_batches
-                ]
-                self.prepare_update()
-            else:
-                self.prepare_training()
-            self.differences += self.update.differences
-        elif case.phase:
-            self.prepare_phase()
-        elif self.training:
-            self.prepare_gradients()
-        else:
-            self.prepare_inference()
+            self.update = self.updater(
+                self.workload, parameters, precision, compiler, self.settings
+            )
 
     # Preparing: the framework's own.
 
@@ -125,8 +109,8 @@ class Prepared:
         """Compile what `train` calls beside `update`."""
 
     def prepare_update(self) -> None:
-        """Compile what `apply` calls, which is what `train` does after the backward pass. `given`
-        are the gradients of each batch, by the names of the parameters that they update.
+        """Compile what `apply` calls, which is what `train` does after the backward pass. Each of
+        `placed_batches` holds the gradients, by the names of the parameters that they update.
         """
         raise Unsupported("the adapter makes no updates by gradients that are given")
 
@@ -134,7 +118,7 @@ class Prepared:
         """Compile what `differentiate` calls."""
         raise Unsupported(f"the adapter has no gradients of {self.workload.family}")
 
-    def prepare_phase(self) -> None:
+    def prepare_phase(self, *, backward: bool) -> None:
         """Compile what `run_phase` calls: by the means of `train`, as far as the phase goes."""
         raise Unsupported("the adapter makes no phases of a training step")
 
@@ -164,8 +148,8 @@ class Prepared:
         raise NotImplementedError(f"{type(self).__name__} must differentiate")
 
     def run_phase(self, batch: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Enqueue the case's phase of a training step. Gives the "loss", and if it goes `backward`
-        the gradients by all trainable parameters, by their names.
+        """Enqueue a phase of a training step. Gives the "loss", and if it was prepared to go
+        `backward`, the gradients by all trainable parameters, by their names.
         """
         raise NotImplementedError(f"{type(self).__name__} must make phases")
 
@@ -184,15 +168,51 @@ class Prepared:
 
     # What follows is the same everywhere.
 
+    call: Callable[[Any], Any]
+    """What a step does with its batch: the scenario sets it."""
+    at: int
+    """The number of the last step's batch."""
+    placed_batches: Sequence[Any]
+
+    def train_step(self) -> Callable[[Any], Any]:
+        """What makes an optimizer step on a batch, and gives its loss."""
+        self.prepare_training()
+        self.differences += self.update.differences
+        return self.train
+
+    def update_step(self) -> Callable[[Any], Any]:
+        """What makes an update by the gradients that a batch holds."""
+        names = list(self.update.parameters)
+        self.placed_batches = [
+            {name: batch[gradient_of(name)] for name in names} for batch in self.placed_batches
+        ]
+        self.prepare_update()
+        self.differences += self.update.differences
+        return self.apply
+
+    def phase_step(self, *, backward: bool) -> Callable[[Any], Any]:
+        """What makes a forward pass in training, or that and a backward pass."""
+        self.prepare_phase(backward=backward)
+        return self.run_phase
+
+    def gradient_step(self) -> Callable[[Any], Any]:
+        """What gives outputs, and gradients along the directions that a batch holds."""
+        self.prepare_gradients()
+        return self.differentiate
+
+    def infer_step(self) -> Callable[[Any], Any]:
+        """What makes a forward pass in evaluation mode, and gives its outputs."""
+        self.prepare_inference()
+        return self.infer
+
+    def copy_step(self, *, to_device: bool) -> Callable[[Any], Any]:
+        """What copies the arrays of a batch."""
+        raise Unsupported("there is a model here, and nothing to copy")
+
     @property
     def seed(self) -> int:
         """Of what the framework draws by itself: each rank drops what it will."""
         return self.case.seed + self.among.rank
-
-    @property
-    def backward(self) -> bool:
-        """Whether the case's phase has a backward pass."""
-        return self.case.phase == BACKWARD
 
     def place_batches(self) -> None:
         """All batches on the device; `batch` is the first. The same ones in every framework, and
@@ -205,11 +225,12 @@ class Prepared:
         batch = self.workload.batch(self.case.batch_size, seed=first)
         self.floats = [name for name, array in batch.items() if array.dtype.kind == "f"]
         self.batches = parts or batch_count(sum(array.nbytes for array in batch.values()))
-        self.placed_batches = [self.placed(batch)]
+        placed = [self.placed(batch)]
         for at in range(1, self.batches):
             batch = self.workload.batch(self.case.batch_size, seed=first + at * step)
-            self.placed_batches.append(self.placed(batch))
-        self.batch = self.placed_batches[0]
+            placed.append(self.placed(batch))
+        self.placed_batches = placed
+        self.batch = placed[0]
 
     def placed(self, batch: Mapping[str, np.ndarray]) -> dict[str, Any]:
         return {name: self.place(array) for name, array in batch.items()}
@@ -221,27 +242,19 @@ class Prepared:
 
     def sample(self) -> dict[str, Any]:
         """The first sample of the first batch; of what has none, all of it."""
-        if not self.workload.separable:
+        if not self.work.scenario.separable:
             return self.batch
         return {name: tensor[:1] for name, tensor in self.batch.items()}
 
     @property
     def times_sample(self) -> int:
         """How often what `sample` gives is in a batch."""
-        return self.case.batch_size if self.workload.separable else 1
+        return self.case.batch_size if self.work.scenario.separable else 1
 
     def step(self, at: int) -> None:
         """What runs takes its batch as an argument: none is ever a constant of what is compiled."""
-        batch = self.placed_batches[at]
-        if self.workload.updates_only:
-            self._at = at
-            self.apply(self.given[at])
-        elif self.updates:
-            self._result = self.train(batch)
-        elif self.case.phase:
-            self._result = self.run_phase(batch)
-        else:
-            self._result = self.differentiate(batch) if self.training else self.infer(batch)
+        self.at = at
+        self._result = self.call(self.placed_batches[at])
 
     def synchronize(self) -> None:
         self.compiler.synchronize()
@@ -261,24 +274,13 @@ class Prepared:
 
     def loss(self) -> float:
         assert self.updates, "what updates nothing has no loss"
-        if self.workload.updates_only:
-            return self.loss_after()
         return float(self.to_numpy(self._result).item())
-
-    def loss_after(self) -> float:
-        """Of a step that only updates: the sum of gradient by parameter, after it. Of as many
-        numbers of each as evidence looks at.
-        """
-        gradients = self.given[self._at]
-        pairs = ((array, self.to_numpy(gradients[name])) for name, array in self.parameters())
-        return sum(float(np.dot(*(thinned(one).astype(float) for one in pair))) for pair in pairs)
 
     def outputs(self) -> dict[str, np.ndarray]:
         assert not self.updates, "training keeps no outputs"
         known = self.natives() if self.training else {}
-        prefix = "" if self.case.phase else GRADIENT
         return {
-            name: self.canonical(self.to_numpy(output), known.get(name[len(prefix) :]))
+            name: self.canonical(self.to_numpy(output), known.get(gradient_by(name)))
             for name, output in self._result.items()
         }
 
@@ -303,6 +305,11 @@ class Prepared:
         before, self._scale = self._scale, self.update.loss_scale()
         self._skipped += max(0, round(math.log2(before / self._scale)))
         return self._skipped
+
+
+def gradient_by(output: str) -> str:
+    """By what an output is the gradient, if it is one."""
+    return output[len(GRADIENT) :] if output.startswith(GRADIENT) else output
 
 
 def direction_of(output: str) -> str:

@@ -19,17 +19,18 @@ __all__ = ["Copies"]
 class Copies(Prepared):
     """Each batch lies where it is copied from. There is no model, and nothing is compiled."""
 
+    copy: Callable[[Any], Any]
+    to_device: bool
+
     def __init__(
         self,
-        upload: Callable[[np.ndarray], Any],
-        download: Callable[[Any], np.ndarray] | None,
+        uploader: Callable[[], Callable[[np.ndarray], Any]],
+        downloader: Callable[[], Callable[[Any], np.ndarray]],
         fetch: Callable[[Any], np.ndarray],
         **how: Any,
     ) -> None:
-        """Without a `download` it is `upload` that is measured; `fetch` is Prepared.to_numpy."""
-        self.upload, self.fetch = upload, fetch
-        self.copy: Callable[[Any], Any] = download or upload
-        self.to_device = download is None
+        """What makes the copies, see RuntimeBase; `fetch` is Prepared.to_numpy."""
+        self.uploader, self.downloader, self.fetch = uploader, downloader, fetch
         super().__init__(**how)
 
     def build(self) -> None:
@@ -42,12 +43,20 @@ class Copies(Prepared):
         return self.host(array) if self.to_device else self.upload(self.host(array))
 
     def place_batches(self) -> None:
+        """Nowhere yet: where they are to lie depends on the direction."""
         kind = self.precision
         said = f"{kind.name} has no effect here: NumPy's arrays are copied as they are"
         require(not kind.mixed and not kind.tf32 and kind.parameters != "bfloat16", said)
-        super().place_batches()
 
-    def check(self) -> None:
+    def copy_step(self, *, to_device: bool) -> Callable[[Any], Any]:
+        self.to_device = to_device
+        self.upload = self.uploader()
+        self.copy = self.upload if to_device else self.downloader()
+        super().place_batches()
+        self.check_copies()
+        return self.infer
+
+    def check_copies(self) -> None:
         """Raises Unsupported where a copy shares memory with its source, or with one before."""
         drawn = next(iter(self.workload.batch(1, seed=0).values()))
         source = self.place(drawn)

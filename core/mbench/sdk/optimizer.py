@@ -9,14 +9,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from mbench.contract.precision import Precision
-    from mbench.workloads.workload import Workload
+    from mbench.contract.workload import Workload
 
     T = TypeVar("T")
 
 __all__ = ["UpdateBase", "clip_factor", "decays", "find_rule", "groups"]
 
 CLIP_EPSILON = 1e-6
-"""Of the documented clipping, see mbench.workloads.workload.Optimizer."""
+"""Of the documented clipping, see mbench.contract.workload.Optimizer."""
 
 
 class UpdateBase:

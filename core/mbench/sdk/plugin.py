@@ -8,15 +8,15 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from mbench.contract.adapter import SUPPORTED, Support
-from mbench.contract.axes import MODES
 from mbench.contract.precision import PRECISIONS
+from mbench.scenarios.find import UnknownMode, resolve, scenario_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from mbench.contract.case import Case
     from mbench.contract.tier import Tier
-    from mbench.workloads.workload import Workload
+    from mbench.contract.workload import Workload
 
 __all__ = ["NO_TF32_ON_CPU", "AdapterBase", "Lack"]
 
@@ -30,6 +30,7 @@ class Lack:
     precisions: Sequence[str] = ()
     compilers: Sequence[str] = ()
     modes: Sequence[str] = ()
+    """"train" is all for which the model is in training mode, phases too; "inference" the rest."""
     families: Sequence[str] = ()
     """Of models; an operator is of the family that bears its kind's name, too."""
     parallel: bool = False
@@ -92,27 +93,26 @@ class AdapterBase:
         return "amp-fp16" if device == "cuda" else "amp-bf16"
 
     def supports(self, case: Case) -> Support:
-        reason = self.refusal(case, case.resolve())
+        try:
+            reason = self.refusal(case, resolve(case))
+        except UnknownMode as error:
+            reason = str(error)
         return Support.no(reason) if reason else SUPPORTED
 
     def refusal(self, case: Case, workload: Workload) -> str:
         """Why `case` of `workload` cannot run; empty where it can, as far as is known here."""
-        lack = workload.lacking(mode=case.mode, precision=case.precision, devices=case.devices)
-        if lack:
-            return lack
+        scenario = scenario_of(case, workload)
+        if reason := scenario.limitation(case, workload):
+            return reason
         if not is_there(self.model_file(workload)):
             return f"not provided: {self.title}'s adapter has no {workload.family} model"
-        together = case.devices > 1 and (case.mode == "train" or workload.exchanges)
+        together = case.devices > 1 and scenario.exchanges
         if together and not self.parallel:
-            what = "collectives" if workload.exchanges else "training on several devices"
+            what = "training on several devices" if scenario.training else "collectives"
             return f"{self.title}'s adapter has no {what}"
-        if case.phase and case.mode != "train":
-            return f"{case.mode} has no phases"
-        if case.phase and PRECISIONS[case.precision].scales_loss:
-            return f"no phases are made of a step in {case.precision}, whose loss is scaled"
         return self.lacking(
             parallel=self.parallel if together else "",
-            mode=case.mode,
+            mode="train" if scenario.training else "inference",
             device=case.device,
             precision=case.precision,
             compiler=case.compiler,
@@ -123,7 +123,6 @@ class AdapterBase:
     def lacking(self, **words: str) -> str:
         """Why what `words` name is not there, or does not go together; empty where it does."""
         known = {
-            "mode": MODES,
             "device": self.devices,
             "precision": PRECISIONS,
             "compiler": self.compilers,

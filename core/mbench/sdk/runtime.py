@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import platform
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mbench.contract.adapter import FrameworkInfo, Unsupported
@@ -12,12 +13,14 @@ from mbench.contract.compat import version_of
 from mbench.contract.precision import PRECISIONS
 from mbench.contract.rank import SINGLE
 from mbench.contract.tier import tier_of
+from mbench.scenarios.find import in_mode, scenario_of, work_of
 from mbench.sdk import traces
 from mbench.sdk.checks import require
 from mbench.sdk.compiler import Compiler
 from mbench.sdk.copies import Copies
 from mbench.sdk.cuda import cuda_device
 from mbench.sdk.products import SIDE, check_products
+from mbench.workloads.find import operator_case
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -29,12 +32,13 @@ if TYPE_CHECKING:
     from mbench.contract.case import Case
     from mbench.contract.precision import Precision
     from mbench.contract.rank import RankInfo
+    from mbench.contract.scenario import Work
     from mbench.contract.tier import Tier
     from mbench.contract.trace import Traced
+    from mbench.contract.workload import Workload
     from mbench.sdk.benchmark import Prepared
     from mbench.sdk.plugin import AdapterBase
     from mbench.sdk.tensors import Native
-    from mbench.workloads.workload import Workload
 
 __all__ = ["RuntimeBase", "installed"]
 
@@ -149,29 +153,28 @@ class RuntimeBase:
     def shapes(self, workload: Workload) -> dict[str, Sequence[int]]:
         return {name: native.shape for name, native in self.outline(workload).items()}
 
-    def prepare(self, case: Case, workload: Workload) -> Prepared:
-        refusal = self.adapter.refusal(case, workload)
+    def prepare(self, work: Work) -> Prepared:
+        refusal = self.adapter.refusal(work.case, work.workload)
         require(not refusal, refusal)
-        tier = tier_of(self.adapter, case.tier)
-        require(tier, f"{self.adapter.title}'s adapter knows no tier {case.tier}")
+        tier = tier_of(self.adapter, work.case.tier)
+        require(tier, f"{self.adapter.title}'s adapter knows no tier {work.case.tier}")
         assert tier is not None
         if self.device == "cuda":
-            self.check_products(case, tier)
-        return self.made(case, workload, tier)
+            self.check_products(work.case, tier)
+        return self.made(work, tier)
 
-    def made(self, case: Case, workload: Workload, tier: Tier) -> Prepared:
-        compiler = self.compilers[case.compiler](self.device)
-        precision = PRECISIONS[case.precision]
+    def made(self, work: Work, tier: Tier) -> Prepared:
+        compiler = self.compilers[work.case.compiler](self.device)
+        precision = PRECISIONS[work.case.precision]
         self.set_precision(precision, compiler)
         how: dict[str, Any] = {
-            "case": case, "workload": workload, "family": self.family(workload),
-            "compiler": compiler, "precision": precision, "tier": tier, "place": self.place,
+            "work": work, "family": self.family(work.workload), "compiler": compiler,
+            "precision": precision, "tier": tier, "place": self.place,
         }  # fmt: skip
-        copied = workload.copied
-        if not copied:
+        if work.scenario.builds_model:
             return self.benchmark(**how)
-        download = None if copied == "to_device" else self.downloader(compiler)
-        return Copies(self.uploader(compiler), download, self.benchmark.to_numpy, **how)
+        uploader, downloader = partial(self.uploader, compiler), partial(self.downloader, compiler)
+        return Copies(uploader, downloader, self.benchmark.to_numpy, **how)
 
     def check_products(self, case: Case, tier: Tier) -> None:
         """Raises Unsupported unless fp32 and tf32 are what they say, where that can be asked."""
@@ -179,19 +182,21 @@ class RuntimeBase:
         if precision.parameters != "float32" or precision.mixed:
             return
         name = next(name for name, known in self.compilers.items() if known is self.plain)
-        case = replace(
-            case.of_operator(PRODUCT), mode="inference", compiler=name, layers=None, given=False
-        )
+        product = in_mode(operator_case(case, PRODUCT), "inference")
+        case = replace(product, compiler=name, layers=None, given=False)
         if not self.adapter.supports(case).supported:
             return
-        workload = case.resolve()
-        made = self.made(case, workload, tier)
-        weights = dict(workload.parameters(seed=case.seed))
+        work = work_of(case)
+        made = self.made(work, tier)
+        weights = dict(work.workload.parameters(seed=case.seed))
         made.load_parameters(weights.items())
-        made.step(0)
-        made.synchronize()
+        steps = scenario_of(case, work.workload).prepare(made, work)
+        steps.run(0)
+        steps.synchronize()
         x = made.to_numpy(made.batch["x.0"])
-        check_products(precision, x, weights["calls.0.weight"], made.outputs()["output.0"])
+        found = made.outputs()["output.0"]
+        del made.call  # which refers to it: its memory is free at once
+        check_products(precision, x, weights["calls.0.weight"], found)
 
     def profile(self, step: Callable[[], None], folder: str) -> Traced:
         with self.profiled(folder):

@@ -11,6 +11,7 @@ from mbench.contract.tier import BEST
 from mbench.errors import UsageError
 from mbench.machine.devices import names
 from mbench.plugins.manager import nearest
+from mbench.scenarios.find import SCENARIOS
 from mbench.spec.framework import FrameworkSpec, parse
 
 if TYPE_CHECKING:
@@ -140,8 +141,9 @@ def refused(
     """Why a word is no setting, and what to write in its place."""
     name, equals, value = word.partition("=")
     name, value = (name.replace("-", "_"), value) if equals else ("", word)
+    elsewhere: Mapping[str, Collection[str]] = {"device": names(), "mode": SCENARIOS}
     for axis in AXES:
-        known = names() if axis.name == "device" else axis.known
+        known = elsewhere.get(axis.name, axis.known)
         if not axis.setting and (axis.name == name or (not equals and word in known)):
             option = OPTIONS.get(axis.name, f"--{axis.name.replace('_', '-')}")
             return shared(arm, axis.name, f"{option} {value}")

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from mbench.contract.case import OPERATORS
 from mbench.errors import UsageError, about
+from mbench.scenarios.find import find_scenarios
 from mbench.spec.selection import load_workload
+from mbench.workloads.find import OPERATORS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from mbench.workloads.workload import Workload
+    from mbench.contract.workload import Workload
 
 __all__ = ["FAMILIES", "operator_counts", "operators_of"]
 
@@ -20,9 +21,9 @@ FAMILIES = ("alexnet", "bert", "lstm", "mobilenet", "resnet", "vgg")
 """Whose operators are known."""
 
 
-def operator_counts(workload: Workload, *, batch_size: int, mode: str) -> Counter[str]:
+def operator_counts(workload: Workload, *, batch_size: int, training: bool) -> Counter[str]:
     """How often a step calls each operator, by name; raises UsageError where that is not known."""
-    found = Counter(workload.operations(batch_size, mode=mode))
+    found = Counter(workload.operations(batch_size, training=training))
     if not found:
         raise UsageError(
             f"the operators of {workload.name} are not known; they are known for the families "
@@ -47,15 +48,15 @@ def operators_of(
         )
     found: dict[tuple[Any, ...], tuple[dict[str, Any], dict[str, int]]] = {}
     for asked in swept:
-        model, batch_size, mode = asked["model"], asked["batch_size"], asked["mode"]
+        model, batch_size = asked["model"], asked["batch_size"]
+        training = find_scenarios(asked["mode"], asked["scenario"])[0].training
         try:
             whole = workloads[model].resized(**asked["sizes"])
-            whole = whole.suited(batch_size=batch_size, mode=mode)
         except ValueError as error:
             raise UsageError(str(error)) from None
         where = model if len(batches) == 1 else f"{model} at batch {batch_size}"
         with about("--operators"):
-            counts = operator_counts(whole, batch_size=batch_size, mode=mode)
+            counts = operator_counts(whole, batch_size=batch_size, training=training)
         for name, count in counts.items():
             operator = {
                 **asked, "model": name, "workload": OPERATORS, "sizes": {}, "clip": True,

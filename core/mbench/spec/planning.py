@@ -15,22 +15,23 @@ from mbench.contract.scale import parse_scale
 from mbench.contract.tier import BEST, TIERS, tier_of
 from mbench.errors import PluginFailed, UsageError, about
 from mbench.plugins.manager import nearest
+from mbench.scenarios.find import resolve, scenario_of
 from mbench.spec.arm import label, settings
 from mbench.spec.experiment import AUTO
 from mbench.spec.framework import named
 from mbench.spec.operators import operators_of
-from mbench.spec.selection import load_workload, reference_of, select
+from mbench.spec.selection import load_workload, reference_of, scenario_reference, select
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from mbench.contract.adapter import Adapter
     from mbench.contract.scale import Scale
+    from mbench.contract.workload import Workload
     from mbench.plugins.manager import Plugins
     from mbench.spec.experiment import Experiment
     from mbench.spec.framework import FrameworkSpec
     from mbench.spec.sweep import Sweep
-    from mbench.workloads.workload import Workload
 
 __all__ = [
     "BEST",
@@ -138,6 +139,9 @@ def plan_sweep(sweep: Sweep, experiment: Experiment, plugins: Plugins) -> list[C
     if sweep.amp is not None:
         sweep = with_mixed(sweep, adapters, device=launch.device)
     wanted = values_of(sweep, adapters)
+    _check("mode", wanted["mode"], plugins.scenarios.by_name)
+    with about("--mode"):
+        scenarios = {mode: scenario_reference(mode, plugins.scenarios) for mode in wanted["mode"]}
     with about("--operators" if sweep.operators else "--models"):
         wanted["model"] = select(wanted["model"], plugins.workloads)
         references = {model: reference_of(model, plugins.workloads) for model in wanted["model"]}
@@ -146,7 +150,8 @@ def plan_sweep(sweep: Sweep, experiment: Experiment, plugins: Plugins) -> list[C
         _check_size(size, workloads)
     swept: list[dict[str, Any]] = [
         {
-            **asked, "workload": references[asked["model"]], "device": launch.device,
+            **asked, "workload": references[asked["model"]],
+            "scenario": scenarios[asked["mode"]], "device": launch.device,
             "threads": launch.threads, "seed": experiment.protocol.seed,
         }
         for asked in products(sweep, wanted, workloads, device=launch.device)
@@ -292,7 +297,7 @@ def case_of(asked: Mapping[str, Any], adapter: Adapter) -> Case:
         found["compiler"] = next(iter(adapter.compilers))
     case = Case(**found)
     try:
-        case.resolve()
+        resolve(case)
     except ValueError as error:
         raise UsageError(str(error)) from None
     return with_own_compiler(adapter, case) if asked["compiler"] in (DEFAULT, BEST) else case
@@ -326,8 +331,9 @@ def supports(adapter: Adapter, case: Case) -> Support:
         return Support.no(f"{adapter.title} has no compiler {case.compiler!r}; it has {have}")
     if tier_of(adapter, case.tier) is None:
         return Support.no(f"{adapter.title}'s adapter names no advice: use --tier default or best")
-    if case.mode == "train" and not case.resolve().trains:
-        return Support.no(f"{case.model} has no gradients: use --mode inference")
+    workload = resolve(case)
+    if reason := scenario_of(case, workload).limitation(case, workload):
+        return Support.no(reason)
     try:
         return adapter.supports(case)
     except PluginFailed as error:

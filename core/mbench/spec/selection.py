@@ -5,18 +5,19 @@ from __future__ import annotations
 import fnmatch
 from typing import TYPE_CHECKING
 
-from mbench.contract.case import LONGER, OPERATORS, find_workload
 from mbench.errors import MbenchError, UsageError
 from mbench.plugins.manager import nearest
+from mbench.scenarios.find import OURS, find_scenarios
+from mbench.workloads.find import LONGER, OPERATORS, find_workload
 from mbench.workloads.operators.operator import PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from mbench.contract.workload import Workload
     from mbench.plugins.manager import Offers
-    from mbench.workloads.workload import Workload
 
-__all__ = ["ZOO", "load_workload", "reference_of", "select"]
+__all__ = ["ZOO", "load_workload", "reference_of", "scenario_reference", "select"]
 
 ZOO = "zoo"
 """All models of mbench's own, as one word."""
@@ -91,9 +92,24 @@ def family(name: str, reference: str) -> str:
         return ""
 
 
+def scenario_reference(mode: str, offers: Offers) -> str:
+    """Where the scenario of a mode is found, as a case has it: empty for mbench's own.
+
+    Raises MbenchError where what a plugin registered does not load.
+    """
+    reference: str = offers.get(mode)
+    try:
+        find_scenarios(mode, reference)
+    except (Exception, SystemExit) as error:
+        raise MbenchError(
+            f"the scenario {reference!r} does not load: {type(error).__name__}: {error}"
+        ) from None
+    return "" if reference == OURS else reference
+
+
 def load_workload(reference: str, model: str) -> Workload:
     """The workload that a plugin registered; raises MbenchError where that is none."""
-    from mbench.workloads.workload import Workload
+    from mbench.contract.workload import Workload
 
     try:
         workload = find_workload(reference, model)

@@ -78,7 +78,7 @@ class Subject:
 
 def observe(worker: Worker, case: Case, *, seed: int = 0, steps: int = 1) -> wire.Observation:
     """The evidence of the case that is prepared, from the canonical parameters of `seed`."""
-    request = wire.Observe(seed=seed, steps=steps, training=case.updates)
+    request = wire.Observe(seed=seed, steps=steps)
     return worker.ask(request, wire.Observation)
 
 

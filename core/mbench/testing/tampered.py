@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbench.contract.case import find_workload
-from mbench.workloads.workload import Tensor
+from mbench.contract.workload import Tensor
+from mbench.workloads.find import find_workload
 
 if TYPE_CHECKING:
     from mbench.contract.case import Case

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mbench.contract import wire
-from mbench.contract.axes import MODES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,7 +35,7 @@ def worker(subject: Subject) -> Iterator[Worker]:
         yield worker
 
 
-@pytest.fixture(params=MODES)
+@pytest.fixture(params=["train", "inference"])
 def running(request: pytest.FixtureRequest, subject: Subject, worker: Worker) -> Case:
     """A case that is prepared and warm."""
     case = subject.case(mode=request.param, threads=1)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
+from mbench.scenarios.find import resolve
 from mbench.testing.subject import ended, observe
 from mbench.testing.tampered import tampered
 
@@ -45,7 +46,7 @@ def test_what_is_not_a_number_is_not_hidden(subject: Subject, survivor: Worker) 
 def test_a_batch_that_does_not_fit_is_out_of_memory(subject: Subject, survivor: Worker) -> None:
     """The batch takes no memory until the framework copies it, and then more than there is."""
     case = subject.case()
-    sample = sum(array.nbytes for array in case.resolve().batch(1, seed=0).values())
+    sample = sum(array.nbytes for array in resolve(case).batch(1, seed=0).values())
     count = 4 * psutil.virtual_memory().total // sample
     end = ended(survivor, tampered(replace(case, batch_size=count), "vast"))
     assert end.outcome == "oom", end

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mbench.contract.adapter import Support
-from mbench.contract.axes import MODES
 from mbench.contract.precision import PRECISIONS
+from mbench.scenarios.find import SCENARIOS
 
 if TYPE_CHECKING:
     from mbench.contract.adapter import Adapter
@@ -28,7 +28,7 @@ def check(answer: Support, case: Case) -> None:
 
 def test_every_case_has_an_answer(adapter: Adapter, subject: Subject) -> None:
     axes = itertools.product(
-        subject.workloads.items(), MODES, PRECISIONS, adapter.compilers, adapter.devices
+        subject.workloads.items(), SCENARIOS, PRECISIONS, adapter.compilers, adapter.devices
     )
     for (model, workload), mode, precision, compiler, device in axes:
         case = replace(

@@ -11,6 +11,7 @@ import pytest
 
 from mbench.contract import wire
 from mbench.proofs.judge import judge_parameters
+from mbench.scenarios.find import resolve
 from mbench.testing.subject import ended, observe
 from mbench.testing.tampered import PARAMETERS, tampered
 
@@ -29,9 +30,9 @@ def losses(seen: Observation) -> list[float]:
 def test_parameters_are_the_workloads(subject: Subject, worker: Worker) -> None:
     case = subject.case()
     prepared = worker.prepare(case)
-    finding = judge_parameters(observe(worker, case), case.resolve())
+    finding = judge_parameters(observe(worker, case), resolve(case))
     assert finding.passed, str(finding)
-    assert prepared.trainable_parameters == case.resolve().parameter_count()
+    assert prepared.trainable_parameters == resolve(case).parameter_count()
 
 
 def test_what_is_loaded_is_read_back(subject: Subject, worker: Worker) -> None:
@@ -39,7 +40,7 @@ def test_what_is_loaded_is_read_back(subject: Subject, worker: Worker) -> None:
     case = subject.case(mode="train", learning_rate=0.0)
     worker.prepare(case)
     (step,) = observe(worker, case).steps
-    trainable = [tensor.name for tensor in case.resolve().tensors() if tensor.trainable]
+    trainable = [tensor.name for tensor in resolve(case).tensors() if tensor.trainable]
     changed = [name for name in trainable if step.parameters[name][0] != 0]
     assert not changed
 
@@ -55,13 +56,13 @@ def test_loading_starts_over(subject: Subject, worker: Worker) -> None:
 
 
 def test_the_learning_rate_is_the_one_asked_for(subject: Subject, worker: Worker) -> None:
-    rate = subject.exact_case().resolve().optimizer.learning_rate
+    rate = resolve(subject.exact_case()).optimizer.learning_rate
     changes = []
     for factor in (1, 2):
         case = subject.exact_case(learning_rate=factor * rate)
         worker.prepare(case)
         (step,) = observe(worker, case).steps
-        trainable = [tensor.name for tensor in case.resolve().tensors() if tensor.trainable]
+        trainable = [tensor.name for tensor in resolve(case).tensors() if tensor.trainable]
         changes.append(np.linalg.norm([step.parameters[name][0] for name in trainable]))
     assert changes[1] == pytest.approx(2 * changes[0], rel=1e-6)
 
@@ -99,9 +100,7 @@ def test_dropout_is_active_in_training(subject: Subject) -> None:
     """It has masks of its own in every step."""
     subject.case(mode="train")
     pairs = ((case, replace(case, dropout=True)) for case in subject.cases)
-    dropping = (
-        active for case, active in pairs if active.resolve().config != case.resolve().config
-    )
+    dropping = (active for case, active in pairs if resolve(active).config != resolve(case).config)
     case = next(dropping, None)
     if case is None:
         pytest.skip("no model that this adapter supports has dropout")
@@ -129,4 +128,4 @@ def test_peak_memory_is_plausible(subject: Subject, worker: Worker) -> None:
         pytest.skip("its allocator does not tell what it has given")
     # In single precision: parameters, gradients, and not everything that was ever made.
     least = 8 if case.mode == "train" else 4
-    assert least * case.resolve().parameter_count() < peak < 2**40
+    assert least * resolve(case).parameter_count() < peak < 2**40

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mbench.contract.adapter import Benchmark
+    from mbench.contract.scenario import Steps
 
 __all__ = ["BatchCycler"]
 
@@ -13,9 +13,11 @@ __all__ = ["BatchCycler"]
 class BatchCycler:
     """No two steps in a row have the same inputs, so what is kept from a step is no answer."""
 
-    def __init__(self, benchmark: Benchmark) -> None:
-        self.benchmark = benchmark
-        self.synchronize = benchmark.synchronize
+    def __init__(self, steps: Steps) -> None:
+        self.prepared = steps
+        self.run = steps.run
+        self.batches = steps.batches
+        self.synchronize = steps.synchronize
         self.steps = 0
         """Since parameters were loaded."""
         self.batch = 0
@@ -29,10 +31,10 @@ class BatchCycler:
     def observed(self, steps: int) -> None:
         """So many were made beside it, since parameters were loaded for them."""
         self.steps = steps
-        self.next_batch = steps % self.benchmark.batches
+        self.next_batch = steps % self.batches
 
     def step(self) -> None:
         self.batch = self.next_batch
-        self.next_batch = (self.batch + 1) % self.benchmark.batches
+        self.next_batch = (self.batch + 1) % self.batches
         self.steps += 1
-        self.benchmark.step(self.batch)
+        self.run(self.batch)

@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbench.contract.precision import PRECISIONS
+from mbench.contract.scenario import GRADIENTS
 from mbench.contract.sketch import signs_of, sketch, thinned
 from mbench.contract.wire import Observation, Seen, StepEvidence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from mbench.contract.adapter import Benchmark
-    from mbench.contract.case import Case
+    from mbench.contract.benchmark import Benchmark
+    from mbench.contract.scenario import Evidence, Steps, Work
     from mbench.contract.wire import Look, Observe
+    from mbench.contract.workload import Tensor
     from mbench.worker.batch_cycler import BatchCycler
-    from mbench.workloads.workload import Tensor, Workload
 
 __all__ = ["load", "look", "observe"]
 
@@ -30,41 +31,33 @@ MOST_REPEATS = 5
 """A step that is skipped halves the scale, so the next try skips fewer."""
 
 
-def finite_loss(benchmark: Benchmark) -> float:
-    """The loss of the last training step; raises ValueError where it is not finite."""
-    loss = benchmark.loss()
-    if not math.isfinite(loss):
-        raise ValueError("the loss is not finite")
-    return loss
-
-
 def load(
-    benchmark: Benchmark,
+    steps: Steps,
     arrays: Callable[[], Iterable[tuple[str, np.ndarray]]],
-    case: Case,
     *,
-    steps: Sequence[int] = (),
+    batches: Sequence[int] = (),
 ) -> None:
     """Load parameters, and where the loss is scaled, find a scale at which no step is skipped.
 
     A scale begins so large that the first steps may overflow. Which ones do is chance, and they
-    update nothing. So steps are made until those that follow, by their batches, or else all batches
-    in turn have updated, and parameters are loaded once more. No more are made than that: after a
-    step as large as the parameters nothing is finite, at any scale. Raises ValueError where it does
-    not come about.
+    update nothing. So steps are made until those that follow, by their `batches`, or else all
+    batches in turn have updated, and parameters are loaded once more. No more are made than that:
+    after a step as large as the parameters nothing is finite, at any scale. Raises ValueError if no
+    scale is found.
     """
+    benchmark, work = steps.benchmark, steps.work
     benchmark.load_parameters(arrays())
-    if not case.updates or not PRECISIONS[case.precision].scales_loss:
+    if not work.scenario.updates or not PRECISIONS[work.case.precision].scales_loss:
         return
-    steps = steps or range(benchmark.batches)
+    batches = batches or range(steps.batches)
     in_turn, before = 0, 0
-    for step in range(MOST_SKIPPED + len(steps)):
-        benchmark.step(steps[step % len(steps)])
-        benchmark.synchronize()
+    for step in range(MOST_SKIPPED + len(batches)):
+        steps.run(batches[step % len(batches)])
+        steps.synchronize()
         now = skipped(benchmark)
         in_turn = in_turn + 1 if now == before else 0
         before = now
-        if in_turn == len(steps):
+        if in_turn == len(batches):
             benchmark.load_parameters(arrays())
             return
     raise ValueError(f"{before} of {step + 1} steps were skipped: scaled gradients overflow")
@@ -83,80 +76,82 @@ def check_type(name: str, array: np.ndarray) -> None:
         raise ValueError(f"{name} is {what}, where float32 or float64 is due")
 
 
-def observe(
-    benchmark: Benchmark, workload: Workload, case: Case, request: Observe, *, rank: int = 0
-) -> Observation:
+def observe(steps: Steps, request: Observe, *, rank: int = 0) -> Observation:
     """Run `request.steps` steps from the canonical parameters and report each.
 
-    Training: the loss, and of every tensor the sketch of its change since the start. Inference:
-    the sketches of the outputs. Raises ValueError for anything that is not finite.
+    Where steps update: the loss, and of every tensor the sketch of its change since the start.
+    Elsewhere: the sketches of the outputs. Raises ValueError for anything that is not finite.
     """
-    initial = dict(workload.parameters(seed=request.seed))
+    initial = dict(steps.work.workload.parameters(seed=request.seed))
     for name, value in request.filled.items():
         initial[name].fill(value)
     for _ in range(MOST_REPEATS):
-        observation = once(benchmark, initial, case, request, rank=rank)
-        if not skipped(benchmark):
+        observation = once(steps, initial, request, rank=rank)
+        if not skipped(steps.benchmark):
             return observation
     raise ValueError(f"in each of {MOST_REPEATS} tries, scaled gradients overflow in a step")
 
 
 def once(
-    benchmark: Benchmark,
+    steps: Steps,
     initial: Mapping[str, np.ndarray],
-    case: Case,
     request: Observe,
     *,
     rank: int,
 ) -> Observation:
     """The observation from these parameters, in which steps may have been skipped."""
+    benchmark, work = steps.benchmark, steps.work
     first = rank // request.apart if request.apart else request.batch
-    batches = [(first + at * request.in_turn) % benchmark.batches for at in range(request.steps)]
-    load(benchmark, initial.items, case, steps=batches)
+    batches = [(first + at * request.in_turn) % steps.batches for at in range(request.steps)]
+    load(steps, initial.items, batches=batches)
     held = dict(benchmark.parameters()) if request.masked else {}
     shapes: dict[str, list[int]] = {}
-    steps = []
+    found = []
     for batch in batches:
-        benchmark.step(batch)
-        benchmark.synchronize()
-        if request.training:
-            loss = finite_loss(benchmark)
-            found, moved = {}, {}
+        steps.run(batch)
+        steps.synchronize()
+        left = observed(steps)
+        changes, moved = {}, {}
+        if work.scenario.updates:
             for name, array in benchmark.parameters():
                 check_type(name, array)
                 shapes[name] = list(array.shape)
                 if name in initial and array.shape == initial[name].shape:
-                    found[name] = sketch(name, array, start=initial[name])
+                    changes[name] = sketch(name, array, start=initial[name])
                     if name in request.masked:
                         moved[name] = where_moved(array, held[name])
-            steps.append(StepEvidence(loss=loss, outputs={}, parameters=found, moved=moved))
-        else:
-            outputs = {}
-            for name, array in benchmark.outputs().items():
-                check_type(name, array)
-                outputs[name] = sketch(name, array)
-            steps.append(StepEvidence(loss=None, outputs=outputs, parameters={}))
+        outputs = {name: sketch(name, array) for name, array in left.outputs.items()}
+        found.append(StepEvidence(loss=left.loss, outputs=outputs, parameters=changes, moved=moved))
     if not shapes:
         shapes = {name: list(array.shape) for name, array in benchmark.parameters()}
     return Observation(
         trainable_parameters=benchmark.trainable_parameters(),
-        counted_flops=counted_flops(benchmark, case),
+        counted_flops=counted_flops(benchmark, work),
         shapes=shapes,
-        steps=steps,
+        steps=found,
     )
 
 
-def counted_flops(benchmark: Benchmark, case: Case) -> float | None:
+def observed(steps: Steps) -> Evidence:
+    """What the last step left; raises ValueError where it is not what the contract says it is."""
+    found = steps.work.scenario.observe(steps)
+    if found.loss is not None and not math.isfinite(found.loss):
+        raise ValueError("the loss is not finite")
+    for name, array in found.outputs.items():
+        check_type(name, array)
+    return found
+
+
+def counted_flops(benchmark: Benchmark, work: Work) -> float | None:
     """Of one sample of inference, by the framework's own counter; None of a step in which others
     would have to take part.
     """
-    workload = case.resolve()
-    if case.mode == "train" or workload.exchanges:
+    if work.scenario.training or work.scenario.exchanges:
         return None
     counted = benchmark.counted_flops()
-    if counted is None or workload.separable:
+    if counted is None or work.scenario.separable:
         return counted
-    return counted / case.batch_size
+    return counted / work.case.batch_size
 
 
 def where_moved(array: np.ndarray, start: np.ndarray) -> str:
@@ -168,9 +163,7 @@ def where_moved(array: np.ndarray, start: np.ndarray) -> str:
 
 
 def look(
-    rotation: BatchCycler,
-    workload: Workload,
-    case: Case,
+    cycler: BatchCycler,
     request: Look,
     *,
     initial: Callable[[Tensor], np.ndarray] | None = None,
@@ -178,22 +171,22 @@ def look(
     """What the last step left; see wire.Seen. Parameters began as `initial` says, or else as is
     canonical. Raises ValueError for what is not finite.
     """
-    initial = initial or partial(workload.initial, seed=case.seed)
-    benchmark, training = rotation.benchmark, workload.updates and case.mode == "train"
+    steps = cycler.prepared
+    benchmark, work = steps.benchmark, steps.work
+    initial = initial or partial(work.workload.initial, seed=work.case.seed)
+    left = observed(steps)
     outputs = {}
-    if not training:
-        for name, array in benchmark.outputs().items():
-            check_type(name, array)
-            if request.along:
-                array = array @ signs_of(name, array.shape[-1]).astype(array.dtype)
-            outputs[name] = sketch(name, thinned(array))
-    if case.phase:
+    for name, array in left.outputs.items():
+        if request.along:
+            array = array @ signs_of(name, array.shape[-1]).astype(array.dtype)
+        outputs[name] = sketch(name, thinned(array))
+    if work.scenario.proof == GRADIENTS:
         outputs = gathered(outputs)
     changes: dict[str, list[float]] = {}
     statistics: dict[str, list[float]] = {}
     if request.changes:
-        tensors = {tensor.name: tensor for tensor in workload.tensors()}
-        kind = PRECISIONS[case.precision].parameters
+        tensors = {tensor.name: tensor for tensor in work.workload.tensors()}
+        kind = PRECISIONS[work.case.precision].parameters
         for name, array in benchmark.parameters():
             check_type(name, array)
             tensor = tensors[name]
@@ -201,10 +194,10 @@ def look(
             start = rounded(initial(tensor), kind)
             group[name] = sketch(name, array, start=start)
     return Seen(
-        step=rotation.steps,
-        batch=rotation.batch,
+        step=cycler.steps,
+        batch=cycler.batch,
         skipped=skipped(benchmark),
-        loss=finite_loss(benchmark) if training else None,
+        loss=left.loss,
         outputs=outputs,
         changes=changes,
         statistics=statistics,

@@ -15,15 +15,17 @@ from mbench.contract import wire
 from mbench.contract.adapter import Unsupported
 from mbench.contract.outcome import speaks_of_memory
 from mbench.contract.reading import Malformed
+from mbench.scenarios.find import prepared, resolve, work_of
 from mbench.worker import evidence, perturbation
 from mbench.worker.batch_cycler import BatchCycler
 from mbench.worker.clock import time_steps
 from mbench.worker.limits import limit_memory
 
 if TYPE_CHECKING:
-    from mbench.contract.adapter import Benchmark, Runtime
-    from mbench.contract.case import Case
-    from mbench.workloads.workload import Workload
+    from collections.abc import Callable, Mapping
+
+    from mbench.contract.adapter import FrameworkInfo, Runtime
+    from mbench.contract.trace import Traced
 
 __all__ = ["serve"]
 
@@ -36,58 +38,37 @@ class Session:
 
     def __init__(self) -> None:
         self.runtime: Runtime | None = None
-        self.case: Case | None = None
-        self.workload: Workload | None = None
-        self.rotation: BatchCycler | None = None
+        self.cycler: BatchCycler | None = None
         self.rank = 0
+        self.at_any_time: Mapping[type, Callable[[Any], object]] = {
+            wire.Start: self.start,
+            wire.FindShapes: self.find_shapes,
+            wire.Prepare: self.prepare,
+            wire.Close: self.close,
+        }
+        self.once_prepared: Mapping[type, Callable[[BatchCycler, Any], object]] = {
+            wire.Load: self.load,
+            wire.TimeSteps: self.time_steps,
+            wire.TimeWaits: self.time_waits,
+            wire.Turn: self.turn,
+            wire.Look: evidence.look,
+            wire.Nudge: perturbation.nudge,
+            wire.Observe: self.observe,
+            wire.Profile: self.profile,
+            wire.Memory: self.memory,
+        }
 
     def answer(self, message: object) -> object:
         """Do what `message` asks; returns the reply. What the framework raises passes through."""
-        if isinstance(message, wire.Start):
-            return self.start(message).describe()
-        if isinstance(message, wire.Prepare):
-            if message.memory_limit_bytes:
-                limit_memory(message.memory_limit_bytes)
-            return self.prepare(message.case, load=message.load)
-        if isinstance(message, wire.FindShapes):
-            return self.find_shapes(message.case)
-        if isinstance(message, wire.Close):
-            return wire.Closed()
-        assert self.rotation is not None, "prepare comes first"
-        if isinstance(message, wire.TimeSteps):
-            return time_steps(
-                self.rotation.step,
-                self.rotation.synchronize,
-                count=message.count,
-                each=message.each,
-                lead=message.lead,
-            )
-        if isinstance(message, wire.TimeWaits):
-            return time_steps(nothing, self.rotation.synchronize, count=WAITS, each=True)
-        assert self.case is not None
-        assert self.workload is not None
-        if isinstance(message, wire.Look):
-            return evidence.look(self.rotation, self.workload, self.case, message)
-        if isinstance(message, wire.Nudge):
-            return perturbation.nudge(self.rotation, self.workload, self.case, message)
-        if isinstance(message, wire.Turn):
-            self.rotation.next_batch = message.batch % self.rotation.benchmark.batches
-            return wire.Turned()
-        if isinstance(message, wire.Load):
-            self.load(self.rotation)
-            return wire.Loaded()
-        if isinstance(message, wire.Profile):
-            return self.profile(self.rotation, message.folder)
-        if isinstance(message, wire.Memory):
-            return memory_used(self.rotation.benchmark, anew=message.anew)
-        if isinstance(message, wire.Observe):
-            self.rotation.observed(message.steps)
-            return evidence.observe(
-                self.rotation.benchmark, self.workload, self.case, message, rank=self.rank
-            )
-        raise Malformed(f"a worker does not take {type(message).__name__}")
+        kind = type(message)
+        if kind in self.at_any_time:
+            return self.at_any_time[kind](message)
+        if kind not in self.once_prepared:
+            raise Malformed(f"a worker does not take {kind.__name__}")
+        assert self.cycler is not None, "prepare comes first"
+        return self.once_prepared[kind](self.cycler, message)
 
-    def start(self, message: wire.Start) -> Runtime:
+    def start(self, message: wire.Start) -> FrameworkInfo:
         module, _, name = message.runtime.partition(":")
         settings: dict[str, Any] = {"device": message.device, "threads": message.threads}
         make = getattr(importlib.import_module(module), name)
@@ -102,61 +83,90 @@ class Session:
             settings["device_memory_bytes"] = share
         runtime: Runtime = make(**settings)
         self.runtime = runtime
-        return runtime
+        return runtime.describe()
 
-    def find_shapes(self, case: Case) -> wire.ShapesFound:
+    def find_shapes(self, message: wire.FindShapes) -> wire.ShapesFound:
         assert self.runtime is not None, "start comes first"
-        shapes = self.runtime.shapes(case.resolve())
+        shapes = self.runtime.shapes(resolve(message.case))
         return wire.ShapesFound(shapes={name: list(shape) for name, shape in shapes.items()})
 
-    def prepare(self, case: Case, *, load: bool) -> wire.Prepared:
+    def prepare(self, message: wire.Prepare) -> wire.Prepared:
         assert self.runtime is not None, "start comes first"
+        if message.memory_limit_bytes:
+            limit_memory(message.memory_limit_bytes)
         begin = perf_counter()
-        self.rotation = None  # what was before makes room
+        self.cycler = None  # what was before makes room
         gc.unfreeze()  # see worker/clock.py
         gc.collect()  # models refer to themselves
-        self.case, self.workload = case, case.resolve()
-        benchmark = self.runtime.prepare(case, self.workload)
-        rotation = BatchCycler(benchmark)
-        if load:
-            self.load(rotation)
-        rotation.synchronize()
-        self.rotation = rotation
+        steps = prepared(self.runtime, work_of(message.case))
+        cycler = BatchCycler(steps)
+        if message.load:
+            load(cycler)
+        cycler.synchronize()
+        self.cycler = cycler
         return wire.Prepared(
             seconds=perf_counter() - begin,
-            differences=list(benchmark.differences),
-            trainable_parameters=benchmark.trainable_parameters(),
-            batches=benchmark.batches,
+            differences=list(steps.benchmark.differences),
+            trainable_parameters=steps.benchmark.trainable_parameters(),
+            batches=cycler.batches,
         )
 
-    def profile(self, rotation: BatchCycler, folder: str) -> object:
+    def load(self, cycler: BatchCycler, message: wire.Load) -> wire.Loaded:
+        load(cycler)
+        return wire.Loaded()
+
+    def time_steps(self, cycler: BatchCycler, message: wire.TimeSteps) -> wire.Elapsed:
+        return time_steps(
+            cycler.step,
+            cycler.synchronize,
+            count=message.count,
+            each=message.each,
+            lead=message.lead,
+        )
+
+    def time_waits(self, cycler: BatchCycler, message: wire.TimeWaits) -> wire.Elapsed:
+        return time_steps(nothing, cycler.synchronize, count=WAITS, each=True)
+
+    def turn(self, cycler: BatchCycler, message: wire.Turn) -> wire.Turned:
+        cycler.next_batch = message.batch % cycler.batches
+        return wire.Turned()
+
+    def observe(self, cycler: BatchCycler, message: wire.Observe) -> wire.Observation:
+        cycler.observed(message.steps)
+        return evidence.observe(cycler.prepared, message, rank=self.rank)
+
+    def profile(self, cycler: BatchCycler, message: wire.Profile) -> Traced:
         profile = getattr(self.runtime, "profile", None)
         if profile is None:
             raise Unsupported("its adapter has no profiler")
 
         def step() -> None:
-            rotation.step()
-            rotation.synchronize()
+            cycler.step()
+            cycler.synchronize()
 
-        return profile(step, folder)
+        traced: Traced = profile(step, message.folder)
+        return traced
 
-    def load(self, rotation: BatchCycler) -> None:
-        assert self.case is not None
-        assert self.workload is not None
-        arrays = partial(self.workload.parameters, seed=self.case.seed)
-        evidence.load(rotation.benchmark, arrays, self.case)
-        rotation.loaded()
-        rotation.synchronize()
+    def memory(self, cycler: BatchCycler, message: wire.Memory) -> wire.MemoryUsed:
+        benchmark = cycler.prepared.benchmark
+        begin = getattr(benchmark, "begin_peak", None) if message.anew else None
+        peak = benchmark.peak_memory_bytes()
+        return wire.MemoryUsed(peak_bytes=peak, anew=begin is not None and bool(begin()))
+
+    def close(self, message: wire.Close) -> wire.Closed:
+        return wire.Closed()
+
+
+def load(cycler: BatchCycler) -> None:
+    """The canonical parameters."""
+    work = cycler.prepared.work
+    evidence.load(cycler.prepared, partial(work.workload.parameters, seed=work.case.seed))
+    cycler.loaded()
+    cycler.synchronize()
 
 
 def nothing() -> None:
     pass
-
-
-def memory_used(benchmark: Benchmark, *, anew: bool) -> wire.MemoryUsed:
-    begin = getattr(benchmark, "begin_peak", None) if anew else None
-    peak = benchmark.peak_memory_bytes()
-    return wire.MemoryUsed(peak_bytes=peak, anew=begin is not None and bool(begin()))
 
 
 def serve(read_fd: int, write_fd: int) -> None:

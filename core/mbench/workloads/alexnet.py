@@ -10,8 +10,8 @@ import dataclasses
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from mbench.contract.workload import Size
 from mbench.workloads.images import Convolution, ImageWorkload, Linear, Norm, Operations, windows
-from mbench.workloads.workload import Size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -54,7 +54,7 @@ class AlexNetWorkload(ImageWorkload):
     def masks(self) -> dict[str, float]:
         return {"classifier.1.weight": self.config.dropout}
 
-    def operations(self, batch_size: int, *, mode: str) -> list[str]:
+    def operations(self, batch_size: int, *, training: bool) -> list[str]:
         """But for dropout, biases of convolutions, and the regions, which are pixels at 224."""
         config = self.config
         first, second, third, fourth, fifth = config.widths
@@ -67,7 +67,7 @@ class AlexNetWorkload(ImageWorkload):
             made.convolution(inputs, side, outputs, 3, relu=True)
         made.max_pool(fifth, side, 3, stride=2)
         sizes = (fifth * POOLED**2, config.hidden, config.hidden, config.classes)
-        made.classifier(sizes, mode=mode)
+        made.classifier(sizes, training=training)
         return made.found
 
     def layers(self) -> Iterator[Convolution | Norm | Linear]:

@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from mbench.workloads.workload import Optimizer, Size, Tensor, Workload
+from mbench.contract.workload import Optimizer, Size, Tensor, Workload
 
 if TYPE_CHECKING:
     import numpy as np
@@ -98,14 +98,14 @@ class BertWorkload(Workload):
         return found
 
     def lengthened(self) -> dict[str, Workload]:
-        if not self.lengthens:
+        if not self.stages:
             return {}
         twice = self.longer("encoder", layers=2 * self.config.layers)
         # Large ones would not fit: they are proven as GPT-2's are.
         proof = self.proof if self.config.layers <= PROVEN_LAYERS else {**self.proof, "layers": 2}
         return {"encoder": twice.replace(proof=proof)}
 
-    def operations(self, batch_size: int, *, mode: str) -> list[str]:
+    def operations(self, batch_size: int, *, training: bool) -> list[str]:
         """But for dropout, and the pooler's tanh."""
         config = self.config
         hidden, inner = config.hidden, config.intermediate
@@ -134,7 +134,7 @@ class BertWorkload(Workload):
             f"op:layer_norm/{predicted}x{hidden}",
             f"op:linear/{predicted}x{hidden}x{config.vocabulary}",
         ]
-        if mode == "train":
+        if training:
             found.append(f"op:cross_entropy/{predicted}x{config.vocabulary}")
             found.append(f"op:cross_entropy/{batch_size}x2")
         return found
@@ -153,7 +153,7 @@ class BertWorkload(Workload):
         """
         import numpy as np
 
-        from mbench.workloads import generator
+        from mbench.contract import generator
 
         config, key = self.config, f"data/{seed}"
         length, predictions = config.sequence_length, config.predictions
@@ -198,7 +198,7 @@ def model(name: str, title: str, config: BertConfig, *, batch: int) -> BertWorkl
         proof={"batch_size": 2, "sizes": {"sequence_length": 32}, "learning_rate": 1e-6},
         # Weight decay spares biases and layer norms, as in the original code.
         optimizer=Optimizer(rule="adamw", learning_rate=1e-7, weight_decay=1e-2, clip_norm=1.0),
-        lengthens=True,
+        stages=("encoder",),
     )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mbench.workloads.workload import Optimizer, Tensor, Workload
+from mbench.contract.workload import Optimizer, Tensor, Workload
 
 if TYPE_CHECKING:
     import numpy as np
@@ -45,7 +45,7 @@ class GivenWorkload(Workload):
         """inputs (B, N) and directions (B, K), float32: odd sixteenths below 8, and powers of 2."""
         import numpy as np
 
-        from mbench.workloads import generator
+        from mbench.contract import generator
 
         key = f"data/{seed}"
         inputs = generator.integers(f"{key}/inputs", (size, self.config.inputs), below=128)

@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from mbench.workloads.workload import Optimizer, Size, Tensor, Workload
+from mbench.contract.workload import Optimizer, Size, Tensor, Workload
 
 if TYPE_CHECKING:
     import numpy as np
@@ -99,7 +99,7 @@ class GPT2Workload(Workload):
 
     def batch(self, size: int, *, seed: int) -> dict[str, np.ndarray]:
         """input_ids, labels: int64 (B, L); a label is the token that follows."""
-        from mbench.workloads import generator
+        from mbench.contract import generator
 
         shape = (size, self.config.sequence_length + 1)
         tokens = generator.tokens(f"data/{seed}/tokens", shape, below=self.config.vocabulary)

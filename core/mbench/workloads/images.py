@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from mbench.contract.compat import Protocol, prod, zipped
-from mbench.workloads.workload import Config, Optimizer, Size, Tensor, Workload
+from mbench.contract.workload import Config, Optimizer, Size, Tensor, Workload
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -150,7 +150,7 @@ class Operations:
         self.found.append(f"op:max_pool/{images}-k{kernel}-s{stride}")
         return windows(side, kernel, stride=stride)
 
-    def classifier(self, sizes: Sequence[int], *, mode: str) -> None:
+    def classifier(self, sizes: Sequence[int], *, training: bool) -> None:
         """Linear layers from the first of `sizes` to the last, with a ReLU between two, and where
         it is trained, the loss.
         """
@@ -158,7 +158,7 @@ class Operations:
             if at:
                 self.found.append(f"op:relu/{self.batch_size}x{inputs}")
             self.found.append(f"op:linear/{self.batch_size}x{inputs}x{outputs}")
-        if mode == "train":
+        if training:
             self.found.append(f"op:cross_entropy/{self.batch_size}x{sizes[-1]}")
 
 
@@ -206,7 +206,7 @@ class ImageWorkload(Workload):
         """images: float32 (B, 3, H, W) of unit variance; labels: int64 (B,)."""
         import numpy as np
 
-        from mbench.workloads import generator
+        from mbench.contract import generator
 
         pixels = self.config.image_size
         key = f"data/{seed}/images"
@@ -218,8 +218,8 @@ class ImageWorkload(Workload):
     def forward_flops(self) -> float:
         return 2.0 * sum(layer.macs() for layer in self.layers() if not layer.auxiliary)
 
-    def flops(self, mode: str) -> float:
+    def flops(self, *, training: bool) -> float:
         """Training counts as three forward passes, auxiliary heads included."""
-        if mode != "train":
+        if not training:
             return self.forward_flops()
         return 6.0 * sum(layer.macs() for layer in self.layers())

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from mbench.contract.compat import zipped
+from mbench.contract.workload import Size
 from mbench.workloads.branches import Branch, Conv, Head, Mixed, Pool
 from mbench.workloads.images import Convolution, ImageWorkload, Linear, Norm
-from mbench.workloads.workload import Size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

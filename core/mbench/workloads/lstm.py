@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mbench.workloads.workload import Optimizer, Size, Tensor, Workload
+from mbench.contract.workload import Optimizer, Size, Tensor, Workload
 
 if TYPE_CHECKING:
     import numpy as np
@@ -63,14 +63,14 @@ class LSTMWorkload(Workload):
         ]
         return found
 
-    def operations(self, batch_size: int, *, mode: str) -> list[str]:
+    def operations(self, batch_size: int, *, training: bool) -> list[str]:
         config = self.config
         found = [
             f"op:lstm/{batch_size}x{config.sequence_length}x{self.inputs(layer)}x{config.hidden}"
             for layer in range(config.layers)
         ]
         found.append(f"op:linear/{batch_size}x{config.hidden}x{config.classes}")
-        if mode == "train":
+        if training:
             found.append(f"op:cross_entropy/{batch_size}x{config.classes}")
         return found
 
@@ -78,7 +78,7 @@ class LSTMWorkload(Workload):
         """features: float32 (B, L, F) of unit variance; labels: int64 (B,)."""
         import numpy as np
 
-        from mbench.workloads import generator
+        from mbench.contract import generator
 
         config = self.config
         shape = (size, config.sequence_length, config.features)

@@ -97,7 +97,7 @@ class MobileNetWorkload(ImageWorkload):
     def masks(self) -> dict[str, float]:
         return {"classifier.1.weight": self.config.dropout}
 
-    def operations(self, batch_size: int, *, mode: str) -> list[str]:
+    def operations(self, batch_size: int, *, training: bool) -> list[str]:
         """But for dropout. A ReLU stands for each ReLU6."""
         config = self.config
         made, inputs = Operations(batch_size), config.stem
@@ -115,7 +115,7 @@ class MobileNetWorkload(ImageWorkload):
             inputs = block.outputs
         made.convolution(inputs, side, config.last, 1, norm=True, relu=True)
         made.found.append(f"op:mean_pool/{batch_size}x{config.last}x{side}x{side}")
-        made.classifier((config.last, config.classes), mode=mode)
+        made.classifier((config.last, config.classes), training=training)
         return made.found
 
     def layers(self) -> Iterator[Convolution | Norm | Linear]:

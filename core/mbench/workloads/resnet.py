@@ -25,7 +25,7 @@ from mbench.workloads.images import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mbench.workloads.workload import Workload
+    from mbench.contract.workload import Workload
 
 __all__ = ["MODELS", "RESNET50", "ResNetConfig", "ResNetWorkload"]
 
@@ -84,7 +84,7 @@ class ResNetWorkload(ImageWorkload):
                 inputs, size = width * config.expansion, math.ceil(size / stride)
         yield Linear("fc", inputs, config.classes)
 
-    def operations(self, batch_size: int, *, mode: str) -> list[str]:
+    def operations(self, batch_size: int, *, training: bool) -> list[str]:
         config = self.config
         side, inputs = config.image_size, config.stem
         made = Operations(batch_size)
@@ -101,14 +101,14 @@ class ResNetWorkload(ImageWorkload):
                 made.sum(outputs, side)
                 inputs = outputs
         made.found.append(f"op:mean_pool/{batch_size}x{inputs}x{side}x{side}")
-        made.classifier((inputs, config.classes), mode=mode)
+        made.classifier((inputs, config.classes), training=training)
         return made.found
 
     def lengthened(self) -> dict[str, Workload]:
         """A block that is added has no shortcut of its own, and no stride."""
         blocks, found = self.config.blocks, {}
-        for at, count in enumerate(blocks if self.lengthens else ()):
-            stage, more = f"layer{at + 1}", (*blocks[:at], 2 * count, *blocks[at + 1 :])
+        for at, stage in enumerate(self.stages):
+            more = (*blocks[:at], 2 * blocks[at], *blocks[at + 1 :])
             found[stage] = self.longer(stage, blocks=more)
         return found
 
@@ -165,7 +165,8 @@ DEPTHS = {
 def model(name: str, title: str, depth: int, **changes: Any) -> ResNetWorkload:
     """Those that are nothing but deep can be lengthened: fingerprints are large."""
     config = replace(DEPTHS[depth], **changes)
-    return ResNetWorkload(name=name, title=title, config=config, lengthens=not changes)
+    stages = () if changes else tuple(f"layer{at + 1}" for at in range(len(config.blocks)))
+    return ResNetWorkload(name=name, title=title, config=config, stages=stages)
 
 
 MODELS = {

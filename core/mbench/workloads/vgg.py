@@ -51,7 +51,7 @@ class VGGWorkload(ImageWorkload):
     def masks(self) -> dict[str, float]:
         return {"classifier.3.weight": self.config.dropout}
 
-    def operations(self, batch_size: int, *, mode: str) -> list[str]:
+    def operations(self, batch_size: int, *, training: bool) -> list[str]:
         """But for dropout, biases of convolutions, and the regions, which are pixels at 224."""
         config = self.config
         made, inputs, side = Operations(batch_size), 3, config.image_size
@@ -60,7 +60,7 @@ class VGGWorkload(ImageWorkload):
                 made.convolution(inputs, side, width, 3, norm=config.batch_norm, relu=True)
                 inputs = width
             side = made.max_pool(width, side, 2, stride=2)
-        made.classifier((inputs * POOLED**2, HIDDEN, HIDDEN, config.classes), mode=mode)
+        made.classifier((inputs * POOLED**2, HIDDEN, HIDDEN, config.classes), training=training)
         return made.found
 
     def layers(self) -> Iterator[Convolution | Norm | Linear]:

@@ -6,6 +6,8 @@ import pytest
 from cases import make_case
 from operators import OperatorsAlike
 
+from mbench.scenarios.find import prepared, resolve, work_of
+
 jax = pytest.importorskip("jax", reason="JAX is not installed here")
 
 
@@ -20,8 +22,8 @@ def test_a_loop_is_compiled_once_where_operations_run_one_by_one(runtime, mode):
         model="op:lstm/2x5x6x8", workload="mbench.workloads.operators:OPERATORS", mode=mode,
         batch_size=2, compiler="eager",
     )  # fmt: skip
-    workload = case.resolve()
-    benchmark = runtime.prepare(case, workload)
+    workload = resolve(case)
+    benchmark = prepared(runtime, work_of(case)).benchmark
     benchmark.load_parameters(workload.parameters(seed=0))
     compiled = []
     jax.monitoring.register_event_duration_secs_listener(

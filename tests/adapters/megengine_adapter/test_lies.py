@@ -25,6 +25,7 @@ from mbench.proofs.judge import judge_dropout
 from mbench.proofs.proof_case import proof_case
 from mbench.proofs.reference import STEPS
 from mbench.proofs.tolerances import TIMED
+from mbench.scenarios.find import resolve
 from mbench.worker.session import Session
 
 RESNET = resnet(blocks=(1, 1), widths=(8, 16), stem=8, image_size=32)
@@ -195,7 +196,7 @@ def test_a_lie_shows_in_the_optimizer_alone(monkeypatch, model, lie, caught):
     session = Session()
     session.answer(wire.Start(runtime="mbench_megengine.runtime:Runtime", device="cpu", threads=2))
     session.answer(wire.Prepare(case=case, load=False))
-    lie(session.rotation.benchmark, monkeypatch)
-    seen = session.answer(wire.Observe(seed=0, steps=STEPS, training=True, in_turn=True))
-    finding = judge_rule(seen.steps, case.resolve(), precision="fp32", seed=case.seed)
+    lie(session.cycler.prepared.benchmark, monkeypatch)
+    seen = session.answer(wire.Observe(seed=0, steps=STEPS, in_turn=True))
+    finding = judge_rule(seen.steps, resolve(case), precision="fp32", seed=case.seed)
     assert finding.passed != caught, finding

@@ -14,9 +14,9 @@ from small import BERT, infer, losses, resnet
 
 from mbench.cli.builtin import mbench_workloads
 from mbench.contract.adapter import Unsupported
-from mbench.contract.case import find_workload
 from mbench.contract.tier import DEFAULT, TUNED
 from mbench.proofs.tolerances import FLOPS
+from mbench.workloads.find import find_workload
 
 pytest.importorskip("mbench_megengine", reason="MegEngine's adapter is not installed here")
 pytest.importorskip("megengine", reason="MegEngine is not installed here")

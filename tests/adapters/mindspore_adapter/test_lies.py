@@ -24,6 +24,7 @@ from mbench.contract.case import Case
 from mbench.proofs.changes import RULE_RATE, judge_rule
 from mbench.proofs.proof_case import proof_case
 from mbench.proofs.reference import STEPS
+from mbench.scenarios.find import resolve
 from mbench.worker.session import Session
 
 QUICK = [("resnet50", "inference"), ("resnet50", "timed"), ("small-bert", "inference")]
@@ -87,9 +88,9 @@ class TestLies(LiesAreCaught):
             wire.Start(runtime=f"{self.package}.runtime:Runtime", device="cpu", threads=2)
         )
         session.answer(wire.Prepare(case=case, load=False))
-        getattr(self, lie)(session.rotation.benchmark, monkeypatch)
-        seen = session.answer(wire.Observe(seed=0, steps=STEPS, training=True, in_turn=True))
-        finding = judge_rule(seen.steps, case.resolve(), precision=precision, seed=case.seed)
+        getattr(self, lie)(session.cycler.prepared.benchmark, monkeypatch)
+        seen = session.answer(wire.Observe(seed=0, steps=STEPS, in_turn=True))
+        finding = judge_rule(seen.steps, resolve(case), precision=precision, seed=case.seed)
         assert finding.passed != caught, finding
 
     @pytest.mark.thorough

@@ -15,8 +15,8 @@ from small import BERT, infer, losses, resnet
 
 from mbench.cli.builtin import mbench_workloads
 from mbench.contract.adapter import Unsupported
-from mbench.contract.case import find_workload
 from mbench.contract.tier import DEFAULT, TUNED
+from mbench.workloads.find import find_workload
 from mbench.workloads.lstm import MODELS as LSTM
 
 pytest.importorskip("mindspore", reason="MindSpore is not installed here")

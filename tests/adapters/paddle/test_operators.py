@@ -10,6 +10,7 @@ pytest.importorskip("paddle", reason="PaddlePaddle is not installed here")
 
 from paddle.jit.sot.opcode_translator.executor.executor_cache import OpcodeExecutorCache
 
+from mbench.scenarios.find import prepared, resolve, work_of
 from mbench_paddle.plugin import PaddlePaddle
 from mbench_paddle.runtime import Runtime
 
@@ -49,8 +50,8 @@ def test_what_cases_before_took_to_compile_counts_for_none_after(runtime, monkey
             model=f"op:add/{rows}x3", workload="mbench.workloads.operators:OPERATORS",
             mode="inference", batch_size=1, compiler="static", threads=2,
         )  # fmt: skip
-        workload = case.resolve()
-        benchmark = runtime.prepare(case, workload)
+        workload = resolve(case)
+        benchmark = prepared(runtime, work_of(case)).benchmark
         benchmark.load_parameters(workload.parameters(seed=0))
         benchmark.step(0)
         assert set(benchmark.outputs()) == {"output.0"}

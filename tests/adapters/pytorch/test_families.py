@@ -10,6 +10,7 @@ from families import FORMS, assert_form_proven, assert_proven, in_turn
 
 from mbench.cli.builtin import mbench_workloads
 from mbench.contract.case import Case
+from mbench.scenarios.find import resolve
 from mbench_pytorch.plugin import PyTorch
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed here")
@@ -39,9 +40,9 @@ def test_masks_are_seen_of_one_sample(model):
     case = Case(model=model, workload=mbench_workloads()[model], mode="train", batch_size=1,
                 precision="fp32", compiler="eager", device="cpu", threads=1)  # fmt: skip
     keep = import_torchvision()
-    usual = case.resolve()
+    usual = resolve(case)
     sizes = usual.mask_sizes or usual.proof["sizes"]
-    workload = replace(case, sizes=sizes).resolve()
+    workload = resolve(replace(case, sizes=sizes))
     files = import_module(f"mbench_pytorch.models.{workload.family}")
     with torch.device("meta"):
         network = files.build(workload.config).train()

@@ -8,6 +8,7 @@ from cases import make_case
 from operators import OperatorsAlike
 
 from mbench.contract.adapter import Unsupported
+from mbench.scenarios.find import prepared, resolve, work_of
 
 tf = pytest.importorskip("tensorflow", reason="TensorFlow is not installed here")
 
@@ -38,12 +39,12 @@ def test_gradients_of_groups_are_there_or_refused(runtime, compiler):
         compiler=compiler,
         batch_size=1,
     )
-    workload = case.resolve()
+    workload = resolve(case)
     if compiler != "xla" and not has_grouped_gradients():
         with pytest.raises(Unsupported, match=r"groups in float32 .* TF_ENABLE_ONEDNN_OPTS=1"):
-            runtime.prepare(case, workload)
+            prepared(runtime, work_of(case))
         return
-    benchmark = runtime.prepare(case, workload)
+    benchmark = prepared(runtime, work_of(case)).benchmark
     benchmark.load_parameters(workload.parameters(seed=0))
     benchmark.step(0)
     found = benchmark.outputs()

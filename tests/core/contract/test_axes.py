@@ -15,7 +15,7 @@ OTHER = {
     "scale": "2x8",
     "precision": "tf32", "tier": "tuned", "compiler": "graph", "device": "cuda", "threads": 4,
     "variables": {"TF_X": "1"}, "steadiness": "steady", "clip": False,
-    "dropout": False, "phase": "forward",
+    "dropout": False,
 }  # fmt: skip
 AXIS = pytest.mark.parametrize("axis", AXES, ids=lambda axis: axis.name)
 
@@ -38,7 +38,7 @@ def test_every_axis_tells_cases_apart(axis):
     assert axis.name not in hushed([CASE, other])
 
 
-@pytest.mark.parametrize("change", [{"seed": 1}, {"workload": "x:y"}, {"parts": 2}])
+@pytest.mark.parametrize("change", [{"seed": 1}, {"workload": "x:y"}, {"scenario": "x:y"}])
 def test_what_is_no_axis_tells_nothing(change):
     assert key(but(**change)) == key(CASE)
 
@@ -65,12 +65,12 @@ def test_what_is_unusual_is_said():
     assert name(but(**OTHER)) == (
         "vgg11 inference, image size 96, batch 16, on 2x8 devices, tf32, tier tuned, graph, "
         "cuda, threads 4, TF_X=1, steady, without clipping, without "
-        "dropout, phase forward"
+        "dropout"
     )
 
 
 def test_threads_and_what_is_usual_go_without_saying():
-    usual = {"sizes", "scale", "tier", "variables", "steadiness", "dropout", "phase"}
+    usual = {"sizes", "scale", "tier", "variables", "steadiness", "dropout"}
     assert hushed([CASE, but(batch_size=1)]) == {*usual, "threads", "clip"}
     assert hushed([but(clip=False)]) == {*usual, "threads"}, "alike, but not as usual"
     assert hushed([CASE, but(threads=1)]) == {*usual, "clip"}

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
+from mbench.contract import generator
 from mbench.contract.sketch import BLOCK, BUCKETS, sketch
-from mbench.workloads import generator
 
 
 def distance(one, other):

@@ -48,7 +48,7 @@ MESSAGES = [
     wire.Look(changes=True),
     wire.Seen(step=9, batch=0, loss=0.1, changes={"w": [1.0]}),
     wire.Seen(step=9, batch=0, outputs={"logits": [1.0]}),
-    wire.Observe(seed=0, steps=3, training=True),
+    wire.Observe(seed=0, steps=3),
     wire.Observation(
         trainable_parameters=1,
         counted_flops=8.2e9,
@@ -61,7 +61,7 @@ MESSAGES = [
     wire.FindShapes(case=CASE),
     wire.ShapesFound(shapes={"weight": [2, 3], "scalar": []}),
     wire.Turn(batch=3),
-    wire.Observe(seed=0, steps=1, training=False, filled={"fc.weight": 0.1}),
+    wire.Observe(seed=0, steps=1, filled={"fc.weight": 0.1}),
     wire.Turned(),
     wire.Prepare(case=CASE, load=False, memory_limit_bytes=2**40),
     wire.TimeWaits(),

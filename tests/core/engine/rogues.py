@@ -44,8 +44,8 @@ class Babbler(mbench_tiny.Runtime):
 class Liar(mbench_tiny.Runtime):
     """Answers what BABBLE says as soon as it runs."""
 
-    def prepare(self, case, workload):
-        model = super().prepare(case, workload)
+    def prepare(self, work):
+        model = super().prepare(work)
         model.step = lambda at: os.write(int(sys.argv[3]), os.environ["BABBLE"].encode())
         return model
 
@@ -110,8 +110,8 @@ class Noisy(mbench_tiny.Runtime):
 class Greedy(mbench_tiny.Runtime):
     """Of the rank that GREEDY names: takes more memory than there is."""
 
-    def prepare(self, case, workload):
-        model = super().prepare(case, workload)
+    def prepare(self, work):
+        model = super().prepare(work)
         if str(self.place.rank) == os.environ["GREEDY"]:
             model.step = lambda at: bytearray(2**50)
         return model

@@ -21,6 +21,7 @@ from mbench.explain.plan import (
     plan_breakdown,
     stage_of,
 )
+from mbench.scenarios.find import resolve, updates
 from mbench.spec.adaptive import Adaptive
 from mbench.spec.operators import FAMILIES
 from mbench.spec.planning import plan
@@ -32,7 +33,7 @@ from mbench.workloads.resnet import MODELS as RESNETS
 WRITTEN = {
     name: load_workload(reference, name)
     for name, reference in mbench_workloads().items()
-    if load_workload(reference, name).operations(1, mode="train")
+    if load_workload(reference, name).operations(1, training=True)
 }
 
 
@@ -43,7 +44,7 @@ def test_the_families_that_are_named_are_those_whose_operators_are_written_down(
 @pytest.mark.parametrize("workload", WRITTEN.values(), ids=WRITTEN)
 def test_the_operators_of_a_model_have_all_its_flops(workload):
     for batch_size in (1, 3):
-        names = workload.operations(batch_size, mode="inference")
+        names = workload.operations(batch_size, training=False)
         found = sum(OPERATORS[name].forward_flops() for name in names)
         assert found == pytest.approx(workload.forward_flops() * batch_size, rel=1e-9)
 
@@ -51,7 +52,7 @@ def test_the_operators_of_a_model_have_all_its_flops(workload):
 def test_the_operators_of_resnet50():
     kinds = Counter(
         name.partition(":")[2].partition("/")[0]
-        for name in RESNETS["resnet50"].operations(4, mode="train")
+        for name in RESNETS["resnet50"].operations(4, training=True)
     )
     assert kinds == {
         "conv2d": 53, "batch_norm": 53, "relu": 49, "add": 16, "max_pool": 1, "mean_pool": 1,
@@ -60,7 +61,7 @@ def test_the_operators_of_resnet50():
 
 
 def test_they_follow_the_sizes_of_a_case():
-    names = RESNETS["resnet18"].resized(image_size=64).operations(2, mode="inference")
+    names = RESNETS["resnet18"].resized(image_size=64).operations(2, training=False)
     assert names[0] == "op:conv2d/2x3x64x64-o64-k7-s2-p3"
     assert names[-1] == "op:linear/2x512x1000"
     assert all(OPERATORS[name] for name in names)
@@ -96,7 +97,7 @@ def test_the_longer_forms_of_a_model_come_last(plugins):
     for comparison, form in zip(made[-2:], ("tiny-deep+front", "tiny-deep+back"), strict=True):
         for entry, own in zip(comparison.entries, whole.entries, strict=True):
             assert entry.case == replace(own.case, model=form)
-            assert entry.case.resolve().name == form
+            assert resolve(entry.case).name == form
             assert entry.support.supported
     assert stage_of("tiny-deep+back", "tiny-deep") == "back"
     assert stage_of("tiny-deep", "tiny-deep") == stage_of("op:add/1x1", "tiny-deep") == ""
@@ -111,7 +112,7 @@ def test_a_longer_form_has_the_sizes_of_its_case(plugins):
         one.entries[0].case for one in plan_breakdown(whole).comparisons if "twice" in one.title
     ]
     assert [case.model for case in forms] == [f"resnet18+layer{n}" for n in (1, 2, 3, 4)]
-    assert {case.resolve().config.image_size for case in forms} == {64}
+    assert {resolve(case).config.image_size for case in forms} == {64}
 
 
 def test_a_step_grows_by_one_thing_at_a_time():
@@ -123,8 +124,8 @@ def test_a_step_grows_by_one_thing_at_a_time():
     assert list(found) == ["forward", "backward", "update", "clipping", "dropout"]
     assert found["dropout"] == case
     assert found["clipping"] == replace(case, dropout=False)
-    assert found["backward"] == replace(least, phase="backward")
-    assert not found["backward"].updates
+    assert found["backward"] == replace(least, mode="backward")
+    assert not updates(found["backward"])
     unclipped = replace(case, clip=False)
     assert list(phases(bare(unclipped), unclipped)) == ["forward", "backward", "update", "dropout"]
 

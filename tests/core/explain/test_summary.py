@@ -36,7 +36,9 @@ def made_up(plugins):
                 record = CaseRecord(planned)
                 for at in range(sets):
                     axes = planned.axes
-                    taken = milliseconds(planned.label, axes.phase or axes.model, at)
+                    taken = milliseconds(
+                        planned.label, axes.model if axes.mode == "train" else axes.mode, at
+                    )
                     block = events.Block(
                         case=planned.case, process=at, round=0, each=False, start=0, steps=10,
                         nanoseconds=[round(10 * taken * 1e6)], ranks=[],
@@ -155,7 +157,7 @@ def test_a_model_without_longer_forms_says_so_in_one_line(made_up):
 
 def test_a_phase_that_one_of_them_lacks_leaves_all_out(made_up):
     run = made_up(times)
-    lacking = next(case for case in run.cases.values() if case.axes.phase == "backward")
+    lacking = next(case for case in run.cases.values() if case.axes.mode == "backward")
     lacking.outcome = SimpleNamespace(outcome="unsupported", reason="there is none")
     document = explain(run).to_json()
     (found,) = document["differences"]

@@ -27,6 +27,7 @@ from mbench.plugins.launcher import pids_here
 from mbench.results import events
 from mbench.results.encoding import decode, encode
 from mbench.results.records import CaseRecord, Run
+from mbench.scenarios.find import resolve
 from mbench.spec.adaptive import Adaptive
 from mbench.spec.planning import plan
 
@@ -107,7 +108,7 @@ class FakeWorker(SilentWorker):
             self.world.now += self.world.start_seconds
             self.step_seconds = next(self.world.noise or iter([self.world.step_seconds]))
         self.training = case.mode == "train"
-        self.carried = case.resolve().optimizer.carried
+        self.carried = resolve(case).optimizer.carried
         self.steps = self.next_batch = 0
         self.world.prepared += 1
         self.builds += 1

@@ -20,6 +20,7 @@ from mbench.measure import ceiling
 from mbench.measure.ceiling import BLOCKS, Ceilings, amount, case_of
 from mbench.results.encoding import decode, encode
 from mbench.results.proof import ProofRecord
+from mbench.scenarios.find import resolve
 from mbench.spec.planning import plan
 
 SIDES = {"matmul": (64, 128, 256, 512), "single": (64, 128, 256, 512), "add": (64, 128)}
@@ -50,7 +51,7 @@ class Worker(SilentWorker):
         if end := self.faults.get(case.model):
             raise end
         self.made.append(case.model)
-        self.workload = case.resolve()
+        self.workload = resolve(case)
         work = amount(case)
         rate = 1e8 if "matmul" in case.model else 1e7
         self.seconds = work / rate / (1 + work * 1e-13)  # larger ones are faster by a trifle

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from mbench_tiny import TINY, TinyWorkload
 
+from mbench.contract import generator
 from mbench.contract.sketch import sketch
 from mbench.contract.wire import Observation, StepEvidence
+from mbench.contract.workload import Tensor
 from mbench.proofs.reference import STEPS, Reference, trajectory
-from mbench.workloads import generator
-from mbench.workloads.workload import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable

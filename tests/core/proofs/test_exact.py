@@ -12,6 +12,7 @@ from mbench.contract import wire
 from mbench.engine.outcome import CaseEnded
 from mbench.proofs.exact import full_size
 from mbench.proofs.proof_case import proof_case
+from mbench.scenarios.find import resolve
 
 CASE = proof_case(
     make_case(model="gpt2-large", workload="mbench.workloads.gpt2:MODELS", precision="fp64")
@@ -36,13 +37,13 @@ def judged(answer):
 
 
 def shapes():
-    whole = replace(CASE, layers=None).resolve()
+    whole = resolve(replace(CASE, layers=None))
     return {tensor.name: list(tensor.shape) for tensor in whole.tensors()}
 
 
 def test_the_proof_is_of_two_layers():
-    assert CASE.resolve().config.layers == 2
-    assert len(CASE.resolve().tensors()) == 2 + 2 * 12 + 2
+    assert resolve(CASE).config.layers == 2
+    assert len(resolve(CASE).tensors()) == 2 + 2 * 12 + 2
     assert len(shapes()) == 2 + 36 * 12 + 2
 
 

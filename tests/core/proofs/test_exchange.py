@@ -8,8 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from mbench.contract import generator
 from mbench.contract.sketch import sketch
 from mbench.contract.wire import Observation, StepEvidence
+from mbench.contract.workload import Optimizer
 from mbench.proofs.exchange import (
     MOST_PARTS,
     judge_clipped,
@@ -18,8 +20,6 @@ from mbench.proofs.exchange import (
     rank_batches,
 )
 from mbench.proofs.tolerances import EXACT
-from mbench.workloads import generator
-from mbench.workloads.workload import Optimizer
 
 RATE = 1e-3
 

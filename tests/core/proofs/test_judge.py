@@ -11,6 +11,7 @@ import pytest
 
 from mbench.contract.reading import read_fields
 from mbench.contract.sketch import sketch
+from mbench.contract.workload import Tensor
 from mbench.proofs.judge import (
     CheckResult,
     Proof,
@@ -22,7 +23,6 @@ from mbench.proofs.judge import (
 )
 from mbench.proofs.tolerances import DRIFT, EXACT, TIMED
 from mbench.results.proof import ProofRecord
-from mbench.workloads.workload import Tensor
 
 
 def test_a_proof_comes_back_from_its_record():

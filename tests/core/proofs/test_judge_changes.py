@@ -11,6 +11,7 @@ from cases import make_case
 from mbench.proofs.judge import (
     judge_trajectory,
 )
+from mbench.scenarios.find import prepared, resolve, work_of
 
 LAST = 2
 
@@ -158,10 +159,9 @@ def test_a_lie_of_a_real_step_is_told(observed):
     runtime = FlakyRuntime(device="cpu", threads=1)
 
     def seen(case, lie=""):
-        request = Observe(seed=0, steps=1 if case.plain_sgd else 3, training=True)
+        request = Observe(seed=0, steps=1 if case.plain_sgd else 3)
         runtime.fault = lie
-        prepared = runtime.prepare(case, case.resolve())
-        return observe(prepared, case.resolve(), case, request)
+        return observe(prepared(runtime, work_of(case)), request)
 
     plain = replace(case, plain_sgd=PLAIN_RATE)
     for made, lie, said in (
@@ -171,7 +171,7 @@ def test_a_lie_of_a_real_step_is_told(observed):
         (plain, "unscaled", "common factor 8"),
         (case, "no-decay", "the ones that weight decay is for"),
     ):
-        workload = made.resolve()
+        workload = resolve(made)
         expected = trajectory(seen(made), workload)
         finding = judge_trajectory(seen(made, lie), expected, workload, check="updates")
         assert finding.passed is (lie == "")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from mbench.contract import generator
+from mbench.contract.workload import Tensor
 from mbench.proofs.locate import located
-from mbench.workloads import generator
-from mbench.workloads.workload import Tensor
 
 TENSORS = [
     Tensor("one.weight", (8, 8), 0.6),

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from cases import make_case
 
-from mbench.contract.axes import BACKWARD, FORWARD
 from mbench.contract.wire import Observe
 from mbench.proofs.phases import judge_phase
 from mbench.proofs.proof_case import proof_case
 from mbench.proofs.reference import PLAIN_RATE, find
 from mbench.proofs.tolerances import CHANGES, EXACT, TIMED
+from mbench.scenarios.find import prepared, resolve, work_of
 from mbench.worker.batch_cycler import BatchCycler
 from mbench.worker.evidence import look, observe
 
@@ -22,71 +22,72 @@ CLIP = 0.5
 
 
 @pytest.fixture(scope="module")
-def prepared():
+def steps_of():
     """A phase of tiny in its proof's case, with the lie that flaky tells, and its workload."""
     from mbench_tiny import Runtime
     from mbench_tiny_flaky import FlakyRuntime
 
-    def prepared(phase, *, precision="fp64", lie=""):
-        case = proof_case(replace(make_case(precision=precision), phase=phase))
+    def steps_of(phase, *, precision="fp64", lie=""):
+        case = proof_case(make_case(precision=precision, mode=phase))
         runtime = (FlakyRuntime if lie else Runtime)(device="cpu", threads=1)
-        made = runtime.prepare(case, case.resolve())
+        made = prepared(runtime, work_of(case))
         if lie:
-            made.tell(lie, lambda: None)
+            made.benchmark.tell(lie, lambda: None)
         return made, case
 
-    return prepared
+    return steps_of
 
 
 def judged(made, case, *, clip_norm=None, expected=None, changed=None):
-    workload, reference = case.resolve(), find(case, drawn=False).plain
-    (step,) = observe(made, workload, case, Observe(seed=0, steps=1, training=False)).steps
+    workload, reference = resolve(case), find(case, drawn=False).plain
+    (step,) = observe(made, Observe(seed=0, steps=1)).steps
     if changed:
         step = replace(step, outputs=changed(step.outputs))
     precision = case.precision
     gates = CHANGES.get(precision)
     return list(
         judge_phase(
-            step, expected or reference, workload, phase=case.phase, clip_norm=clip_norm,
+            step, expected or reference, workload, phase=case.mode,
+            backward=case.mode == "backward", clip_norm=clip_norm,
             gate=EXACT if gates is None else TIMED[precision], gates=gates,
         )
     )  # fmt: skip
 
 
 @pytest.mark.parametrize("precision", ["fp64", "fp32"])
-@pytest.mark.parametrize("phase", [FORWARD, BACKWARD])
-def test_an_honest_phase_is_proven(prepared, phase, precision):
-    found = judged(*prepared(phase, precision=precision))
+@pytest.mark.parametrize("phase", ["forward", "backward"])
+def test_an_honest_phase_is_proven(steps_of, phase, precision):
+    found = judged(*steps_of(phase, precision=precision))
     assert all(finding.passed for finding in found), [str(finding) for finding in found]
     checks = {finding.check for finding in found}
-    exact = {"loss", "updates"} if phase == BACKWARD else {"loss"}
-    timed = {"timed", "gradients"} if phase == BACKWARD else {"timed"}
+    exact = {"loss", "updates"} if phase == "backward" else {"loss"}
+    timed = {"timed", "gradients"} if phase == "backward" else {"timed"}
     assert checks == (exact if precision == "fp64" else timed)
 
 
 @pytest.mark.parametrize("precision", ["fp64", "fp32"])
 @pytest.mark.parametrize(
     ("lie", "phase", "check"),
-    [("unscaled", BACKWARD, ("updates", "gradients")), ("doubled", FORWARD, ("loss", "timed"))],
+    [("unscaled", "backward", ("updates", "gradients")), ("doubled", "forward", ("loss", "timed"))],
 )
-def test_a_lie_about_a_phase_shows(prepared, lie, phase, check, precision):
-    found = judged(*prepared(phase, precision=precision, lie=lie))
+def test_a_lie_about_a_phase_shows(steps_of, lie, phase, check, precision):
+    found = judged(*steps_of(phase, precision=precision, lie=lie))
     failed = {finding.check for finding in found if not finding.passed}
     assert failed == {check[precision == "fp32"]}
 
 
-def test_a_gradient_that_is_not_handed_out_shows(prepared):
-    made, case = prepared(BACKWARD)
+def test_a_gradient_that_is_not_handed_out_shows(steps_of):
+    made, case = steps_of("backward")
     (finding,) = judged(made, case, changed=lambda found: {"loss": found["loss"]})
     assert not finding.passed
     assert "bias, weight" in str(finding)
-    made, case = prepared(FORWARD)
+    made, case = steps_of("forward")
     (finding,) = judged(made, case, changed=lambda found: {**found, "weight": found["loss"]})
     assert not finding.passed
 
 
-def test_gradients_are_clipped_before_they_are_held_against_clipped_ones(prepared):
-    made, case = prepared(BACKWARD)
+def test_gradients_are_clipped_before_they_are_held_against_clipped_ones(steps_of):
+    made, case = steps_of("backward")
     reference = find(case, drawn=False).plain
     norm = np.linalg.norm(reference.tensors[:, 0]) / PLAIN_RATE
     assert norm > CLIP
@@ -95,16 +96,16 @@ def test_gradients_are_clipped_before_they_are_held_against_clipped_ones(prepare
     assert not all(one.passed for one in judged(made, case, expected=clipped))
 
 
-def test_all_gradients_are_one_piece_of_evidence(prepared):
+def test_all_gradients_are_one_piece_of_evidence(steps_of):
     from mbench.contract.wire import Look
 
-    made, case = prepared(BACKWARD)
-    made.load_parameters(case.resolve().parameters(seed=0))
-    rotation = BatchCycler(made)
-    rotation.step()
-    seen = look(rotation, case.resolve(), case, Look(changes=False))
+    made, case = steps_of("backward")
+    made.benchmark.load_parameters(resolve(case).parameters(seed=0))
+    cycler = BatchCycler(made)
+    cycler.step()
+    seen = look(cycler, Look(changes=False))
     assert set(seen.outputs) == {"loss", "gradients"}
-    parts = [array for name, array in made.outputs().items() if name != "loss"]
+    parts = [array for name, array in made.benchmark.outputs().items() if name != "loss"]
     whole = np.sqrt(sum(np.sum(array.astype(float) ** 2) for array in parts))
     assert seen.outputs["gradients"][0] == pytest.approx(whole)
     assert seen.loss is None

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from mbench.cli.builtin import mbench_workloads
-from mbench.contract.case import find_workload
+from mbench.contract.workload import Tensor
 from mbench.errors import MbenchError
 from mbench.proofs.reference import PLAIN_RATE, folder_of, load, save, scales, trajectory
-from mbench.workloads.workload import Tensor
+from mbench.workloads.find import find_workload
 
 
 @pytest.fixture

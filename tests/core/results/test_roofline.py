@@ -87,8 +87,9 @@ def test_a_model_has_none_of_it(document):
     ],
 )
 def test_the_least_bytes_of_a_call(name, mode, numbers):
-    assert OPERATORS[name].moved_bytes(mode, number_bytes=1) == numbers
-    assert OPERATORS[name].moved_bytes(mode) == 4 * numbers
+    training = mode == "train"
+    assert OPERATORS[name].moved_bytes(training=training, number_bytes=1) == numbers
+    assert OPERATORS[name].moved_bytes(training=training) == 4 * numbers
 
 
 def test_numbers_are_as_large_as_the_precision_has_them(document):

@@ -9,6 +9,7 @@ from cases import make_case
 
 from mbench.contract.adapter import Unsupported
 from mbench.contract.tier import DEFAULT, tier_of
+from mbench.scenarios.find import work_of
 
 
 def prepare(runtime, kind, precision="fp64"):
@@ -16,7 +17,8 @@ def prepare(runtime, kind, precision="fp64"):
         model=f"op:{kind}/5x9", workload="mbench.workloads.operators:OPERATORS", batch_size=2,
         mode="inference", precision=precision,
     )  # fmt: skip
-    return runtime.made(case, case.resolve(), tier_of(runtime.adapter, DEFAULT))
+    work = work_of(case)
+    return work.scenario.prepare(runtime.made(work, tier_of(runtime.adapter, DEFAULT)), work)
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ import pytest
 from cases import make_case
 
 from mbench.contract.adapter import Unsupported
+from mbench.scenarios.find import work_of
 
 
 def test_fp32_is_told_by_a_product(monkeypatch):
@@ -15,10 +16,10 @@ def test_fp32_is_told_by_a_product(monkeypatch):
     monkeypatch.setattr(runtime, "device", "cuda")
     monkeypatch.setattr(mbench_tiny, "GPU", "PATH")  # tiny computes for CUDA what it does here
     case = make_case(model="tiny-model", device="cuda")
-    runtime.prepare(case, case.resolve())
+    runtime.prepare(work_of(case))
     monkeypatch.setattr("mbench_tiny_operators.forward", rounded)
     with pytest.raises(Unsupported, match="no IEEE single precision; unset variables"):
-        runtime.prepare(case, case.resolve())
+        runtime.prepare(work_of(case))
 
 
 def rounded(model, batch):

@@ -45,7 +45,7 @@ def test_the_next_step_is_on_the_batch_that_is_asked_for(session):
 def test_the_first_batch_is_the_proofs(session):
     session.answer(wire.Prepare(case=make_case(mode="inference")))
     seen = look(session, 1)
-    observed = session.answer(wire.Observe(seed=0, steps=1, training=False))
+    observed = session.answer(wire.Observe(seed=0, steps=1))
     assert seen.outputs == observed.steps[0].outputs
 
 
@@ -53,7 +53,7 @@ def test_changes_are_those_since_parameters_were_loaded(session):
     session.answer(wire.Prepare(case=make_case()))
     start = dict(TINY.parameters(seed=0))
     seen = look(session, 16, changes=True)
-    for name, array in session.rotation.benchmark.parameters():
+    for name, array in session.cycler.prepared.benchmark.parameters():
         assert seen.changes[name] == sketch(name, array, start=start[name])
         assert seen.changes[name][0] > 0
     assert seen.statistics == {}

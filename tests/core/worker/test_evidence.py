@@ -10,8 +10,10 @@ from cases import make_case
 from mbench_tiny import TINY
 from mbench_tiny_flaky import FlakyRuntime
 
+from mbench.contract.scenario import Steps
 from mbench.contract.sketch import sketch
 from mbench.contract.wire import Observe, decode, encode
+from mbench.scenarios.find import prepared, work_of
 from mbench.worker.evidence import load, observe, rounded
 
 CASE = make_case(precision="fp64", learning_rate=0.1)
@@ -20,19 +22,19 @@ CASE = make_case(precision="fp64", learning_rate=0.1)
 def model(case=CASE, lie=""):
     runtime = FlakyRuntime(device="cpu", threads=1)
     runtime.fault = lie
-    return runtime.prepare(case, case.resolve())
+    return prepared(runtime, work_of(case))
 
 
 def test_training_is_observed_step_by_step():
-    bench = model()
-    seen = observe(bench, CASE.resolve(), CASE, Observe(seed=3, steps=2, training=True))
+    made = model()
+    seen = observe(made, Observe(seed=3, steps=2))
     assert seen.shapes == {"weight": [64, 256], "bias": [64]}
     assert seen.trainable_parameters == 64 * 257
     assert seen.counted_flops is None
     assert len(seen.steps) == 2
     assert seen.steps[1].loss < seen.steps[0].loss
     start = dict(TINY.parameters(seed=3))
-    for name, array in bench.parameters():
+    for name, array in made.benchmark.parameters():
         expected = sketch(name, array - start[name].astype(np.float64))
         assert seen.steps[-1].parameters[name] == pytest.approx(expected)
     assert seen.steps[0].parameters["bias"][0] > 0
@@ -41,26 +43,26 @@ def test_training_is_observed_step_by_step():
 
 
 def test_observing_twice_gives_the_same_since_parameters_are_reloaded():
-    bench, request = model(), Observe(seed=0, steps=2, training=True)
-    assert observe(bench, TINY, CASE, request) == observe(bench, TINY, CASE, request)
+    bench, request = model(), Observe(seed=0, steps=2)
+    assert observe(bench, request) == observe(bench, request)
 
 
 def test_inference_is_observed_by_its_outputs():
     case = dataclasses.replace(CASE, mode="inference")
-    bench = model(case)
-    seen = observe(bench, case.resolve(), case, Observe(seed=1, steps=1, training=False))
+    made = model(case)
+    seen = observe(made, Observe(seed=1, steps=1))
     (step,) = seen.steps
     assert step.loss is None
     assert step.parameters == {}
-    assert step.outputs == {"logits": sketch("logits", bench.outputs()["logits"])}
+    assert step.outputs == {"logits": sketch("logits", made.benchmark.outputs()["logits"])}
     assert seen.shapes == {"weight": [64, 256], "bias": [64]}
 
 
 def test_a_tensor_can_be_filled_with_one_number():
     case = dataclasses.replace(CASE, mode="inference")
     bench = model(case)
-    request = Observe(seed=1, steps=1, training=False, filled={"weight": 0.0})
-    (step,) = observe(bench, case.resolve(), case, request).steps
+    request = Observe(seed=1, steps=1, filled={"weight": 0.0})
+    (step,) = observe(bench, request).steps
     rows = np.tile(dict(TINY.parameters(seed=1))["bias"].astype(np.float64), (CASE.batch_size, 1))
     assert step.outputs == {"logits": sketch("logits", rows)}
 
@@ -69,7 +71,7 @@ def test_a_tensor_can_be_filled_with_one_number():
     ("lie", "expected"), [("frozen", {"bias": [0.0] * 6}), ("extra", {"surplus": None})]
 )
 def test_what_a_step_leaves_undone_or_adds_is_seen(lie, expected):
-    seen = observe(model(lie=lie), CASE.resolve(), CASE, Observe(seed=0, steps=1, training=True))
+    seen = observe(model(lie=lie), Observe(seed=0, steps=1))
     for name, made in expected.items():
         assert seen.steps[0].parameters.get(name) == made
         assert name in seen.shapes
@@ -77,30 +79,30 @@ def test_what_a_step_leaves_undone_or_adds_is_seen(lie, expected):
 
 def test_a_loss_that_is_not_finite_is_refused():
     with pytest.raises(ValueError, match="the loss is not finite"):
-        observe(model(lie="nan"), CASE.resolve(), CASE, Observe(seed=0, steps=1, training=True))
+        observe(model(lie="nan"), Observe(seed=0, steps=1))
 
 
 def test_a_tensor_that_is_not_finite_is_named():
-    bench = model()
-    step = bench.step
+    made = model()
+    step = made.run
 
     def spoil(at):
         step(at)
-        bench.model["bias"][3] = np.nan
+        made.benchmark.model["bias"][3] = np.nan
 
-    bench.step = spoil
+    made.run = spoil
     with pytest.raises(ValueError, match="bias is not finite"):
-        observe(bench, CASE.resolve(), CASE, Observe(seed=0, steps=1, training=True))
+        observe(made, Observe(seed=0, steps=1))
 
 
 @pytest.mark.parametrize("mode", ["train", "inference"])
 @pytest.mark.parametrize("dtype", [np.float16, np.int64, np.complex128])
 def test_what_is_no_float_is_named(mode, dtype):
     made = model(dataclasses.replace(CASE, mode=mode))
-    made.parameters = lambda: iter([("weight", np.ones((64, 256), dtype=dtype))])
-    made.outputs = lambda: {"logits": np.ones(7, dtype=dtype)}
+    made.benchmark.parameters = lambda: iter([("weight", np.ones((64, 256), dtype=dtype))])
+    made.benchmark.outputs = lambda: {"logits": np.ones(7, dtype=dtype)}
     with pytest.raises(ValueError, match=f"is {np.dtype(dtype)}, where float32 or float64 is due"):
-        observe(made, TINY, CASE, Observe(seed=0, steps=1, training=mode == "train"))
+        observe(made, Observe(seed=0, steps=1))
 
 
 def test_parameters_in_half_precision_are_held_against_what_was_loaded():
@@ -158,9 +160,13 @@ class Scaled:
 SCALED = dataclasses.replace(CASE, precision="amp-fp16")
 
 
+def steps_of(bench, case=SCALED):
+    return Steps(bench, work_of(case), lambda batch: None)
+
+
 def test_a_loss_scale_is_found_before_parameters_count():
     bench = Scaled(lambda at, made: 1000.0 if at else 5000.0)
-    load(bench, lambda: TINY.parameters(seed=0), SCALED)
+    load(steps_of(bench), lambda: TINY.parameters(seed=0))
     assert bench.scale == 512
     assert (bench.loads, bench.skips) == (2, 0)
     for name, array in TINY.parameters(seed=0):
@@ -169,18 +175,18 @@ def test_a_loss_scale_is_found_before_parameters_count():
 
 def test_other_precisions_are_loaded_once():
     bench = Scaled(lambda at, made: 0.0)
-    load(bench, lambda: TINY.parameters(seed=0), CASE)
+    load(steps_of(bench, CASE), lambda: TINY.parameters(seed=0))
     assert (bench.loads, bench.made) == (1, 0)
 
 
 def test_gradients_that_overflow_at_every_scale_are_told():
     with pytest.raises(ValueError, match="42 of 42 steps were skipped"):
-        load(Scaled(lambda at, made: 0.0), lambda: TINY.parameters(seed=0), SCALED)
+        load(steps_of(Scaled(lambda at, made: 0.0)), lambda: TINY.parameters(seed=0))
 
 
 def test_a_proof_in_which_a_step_is_skipped_is_made_again():
     bench = Scaled(lambda at, made: 100.0 if made == 9 else 2.0**12)
-    seen = observe(bench, TINY, SCALED, Observe(seed=0, steps=3, training=True))
+    seen = observe(steps_of(bench), Observe(seed=0, steps=3))
     assert bench.loads == 4  # two for a scale, twice
     assert [step.parameters["bias"][0] for step in seen.steps] == pytest.approx([8, 16, 24])
 
@@ -194,7 +200,7 @@ def test_no_step_is_made_from_where_bare_descent_leads():
             self.start = self.weights["bias"].copy()
 
     bench = Bare(lambda *_: 2.0**12 if (bench.weights["bias"] == bench.start).all() else 0.0)
-    (step,) = observe(bench, TINY, SCALED, Observe(seed=0, steps=1, training=True)).steps
+    (step,) = observe(steps_of(bench), Observe(seed=0, steps=1)).steps
     assert bench.scale == 2.0**12
     assert step.parameters["bias"][0] == pytest.approx(8)
 
@@ -203,4 +209,4 @@ def test_a_proof_in_which_steps_are_always_skipped_is_none():
     bench = Scaled(lambda at, made: 2.0**40)
     bench.skipped_steps = lambda: len(bench.weights)  # so it says, whatever it does
     with pytest.raises(ValueError, match="in each of 5 tries"):
-        observe(bench, TINY, CASE, Observe(seed=0, steps=1, training=True))
+        observe(steps_of(bench), Observe(seed=0, steps=1))

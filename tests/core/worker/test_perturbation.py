@@ -10,6 +10,7 @@ from cases import make_case
 from mbench_tiny_flaky import FlakyRuntime
 
 from mbench.contract.wire import Nudge
+from mbench.scenarios.find import prepared, work_of
 from mbench.worker.batch_cycler import BatchCycler
 from mbench.worker.perturbation import nudge
 
@@ -18,17 +19,17 @@ CASE = make_case(learning_rate=0.01, precision="fp32")
 
 def nudged(case):
     runtime = FlakyRuntime(device="cpu", threads=1)
-    rotation = BatchCycler(runtime.prepare(case, case.resolve()))
-    return rotation, nudge(rotation, case.resolve(), case, Nudge(changes_at=[2, 5]))
+    cycler = BatchCycler(prepared(runtime, work_of(case)))
+    return cycler, nudge(cycler, Nudge(changes_at=[2, 5]))
 
 
 def test_both_series_are_told_step_by_step():
-    rotation, found = nudged(CASE)
+    cycler, found = nudged(CASE)
     for series in (found.canonical, found.nudged):
         assert [seen.step for seen in series] == [1, 2, 3, 4, 5]
         assert [seen.batch for seen in series] == [0, 1, 2, 3, 4]
         assert [bool(seen.changes) for seen in series] == [False, True, False, False, True]
-    assert rotation.steps == 5
+    assert cycler.steps == 5
 
 
 def test_they_lie_as_far_apart_as_a_unit_carries_them():

@@ -82,14 +82,14 @@ def test_prepare_loads_the_canonical_parameters(session):
     assert prepared.seconds > 0
     assert prepared.trainable_parameters == 64 * 257
     assert prepared.differences == ["gradients are written by hand"]
-    loaded = dict(session.rotation.benchmark.parameters())
+    loaded = dict(session.cycler.prepared.benchmark.parameters())
     for name, array in TINY.parameters(seed=5):
         assert np.array_equal(loaded[name], array)
 
 
 def test_what_is_observed_next_is_not_loaded_twice(session):
     session.answer(wire.Prepare(case=CASE, load=False))
-    assert not any(array.any() for _, array in session.rotation.benchmark.parameters())
+    assert not any(array.any() for _, array in session.cycler.prepared.benchmark.parameters())
 
 
 def test_run_times_the_prepared_case(session):
@@ -102,14 +102,14 @@ def test_the_loss_is_the_last_steps(session):
     session.answer(wire.Prepare(case=CASE))
     session.answer(wire.TimeSteps(count=1))
     first = session.answer(wire.Look()).loss
-    seen = session.answer(wire.Observe(seed=CASE.seed, steps=1, training=True))
+    seen = session.answer(wire.Observe(seed=CASE.seed, steps=1))
     assert first == pytest.approx(seen.steps[0].loss)
 
 
 def test_memory_evidence_and_goodbye(session):
     session.answer(wire.Prepare(case=CASE))
     assert session.answer(wire.Memory()).peak_bytes > 2**20
-    seen = session.answer(wire.Observe(seed=0, steps=2, training=True))
+    seen = session.answer(wire.Observe(seed=0, steps=2))
     assert len(seen.steps) == 2
     assert session.answer(wire.Close()) == wire.Closed()
 
@@ -117,7 +117,7 @@ def test_memory_evidence_and_goodbye(session):
 def test_shapes_are_told_without_a_prepared_case(session):
     found = session.answer(wire.FindShapes(case=CASE))
     assert found == wire.ShapesFound(shapes={"weight": [64, 256], "bias": [64]})
-    assert session.rotation is None
+    assert session.cycler is None
 
 
 def test_the_case_before_makes_room_for_the_next(session):
@@ -125,21 +125,21 @@ def test_the_case_before_makes_room_for_the_next(session):
     broken = dataclasses.replace(CASE, sizes={"image_size": 32})
     with pytest.raises(ValueError, match="no size image_size"):
         session.answer(wire.Prepare(case=broken))
-    assert session.rotation is None
+    assert session.cycler is None
 
 
 def test_the_case_before_is_gone_even_where_its_model_refers_to_itself(session, monkeypatch):
     session.answer(wire.Prepare(case=CASE))
     session.answer(wire.TimeSteps(count=1))
-    benchmark = session.rotation.benchmark
+    benchmark = session.cycler.prepared.benchmark
     benchmark.itself = benchmark
     before = weakref.ref(benchmark)
     del benchmark
     honest = session.runtime.prepare
 
-    def prepare(case, workload):
+    def prepare(work):
         assert before() is None
-        return honest(case, workload)
+        return honest(work)
 
     monkeypatch.setattr(session.runtime, "prepare", prepare)
     session.answer(wire.Prepare(case=CASE))
@@ -178,7 +178,7 @@ def test_a_step_is_made_under_the_frameworks_profiler(session, monkeypatch, tmp_
 
     def profile(step, folder):
         step()
-        seen.append((session.rotation.steps, folder))
+        seen.append((session.cycler.steps, folder))
         return told
 
     monkeypatch.setattr(session.runtime, "profile", profile)

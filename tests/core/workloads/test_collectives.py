@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from cases import make_case
 
+from mbench.contract.workload import rank_seed
+from mbench.scenarios.find import work_of
 from mbench.workloads.operators import COLLECTIVES, OPERATORS
 from mbench.workloads.operators.collectives import answers
-from mbench.workloads.workload import rank_seed
 
 RANKS = 3
 
 
+def work(name, ranks=RANKS):
+    return work_of(make_case(
+        model=name, workload="mbench.workloads.operators:OPERATORS", mode="inference",
+        batch_size=2, scale=f"1x{ranks}",
+    ))  # fmt: skip
+
+
 def config(name, ranks=RANKS):
-    made = OPERATORS[name].suited(batch_size=2, mode="inference").among(ranks)
-    return made.config
+    return work(name, ranks).workload.config
 
 
 @pytest.mark.parametrize(
@@ -23,17 +31,18 @@ def config(name, ranks=RANKS):
      ("broadcast", 1, 5), ("reduce", 1, 5), ("send_receive", 1, 5)],
 )  # fmt: skip
 def test_bandwidths_are_those_of_nccl_tests(kind, factor, message):
-    workload = OPERATORS[f"op:{kind}/5"].among(RANKS)
-    assert workload.exchanged() == (message, pytest.approx(factor))
+    made = work(f"op:{kind}/5")
+    assert (made.message_bytes, made.bus_share) == (4 * message, pytest.approx(factor))
 
 
 def test_what_computes_meanwhile_has_no_bandwidth():
-    assert OPERATORS["op:overlap_mul/5x6"].among(RANKS).exchanged() is None
+    made = work("op:overlap_mul/5x6")
+    assert made.message_bytes is made.bus_share is None
 
 
 def test_what_ranks_get_is_made_of_what_they_give():
     given = [
-        OPERATORS["op:all_reduce/5"].among(RANKS).batch(4, seed=7 + rank_seed(rank))["x.0"]
+        work("op:all_reduce/5").workload.batch(4, seed=7 + rank_seed(rank))["x.0"]
         for rank in range(RANKS)
     ]
     assert len({tuple(one) for one in given}) == RANKS
@@ -70,6 +79,5 @@ def test_sums_are_exact_in_eight_bits_of_mantissa(ranks):
 def test_each_is_named_with_its_sizes(kind):
     sizes = "x".join(str(5 + at) for at, _ in enumerate(COLLECTIVES[kind].dims))
     workload = OPERATORS[f"op:{kind}/{sizes}"]
-    assert workload.exchanges
     assert workload.family == "collectives"
     assert set(workload.sizes) == set(COLLECTIVES[kind].dims)

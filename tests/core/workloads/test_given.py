@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from cases import make_case
 
+from mbench.scenarios.find import resolve
 from mbench.workloads.given import GIVEN
 
 
@@ -30,6 +31,6 @@ def test_its_gradients_are_exact_in_eight_bits():
 
 def test_it_stands_in_a_models_place_with_its_optimizer():
     case = make_case(given=True, learning_rate=0.5)
-    workload, own = case.resolve(), make_case(learning_rate=0.5).resolve()
+    workload, own = resolve(case), resolve(make_case(learning_rate=0.5))
     assert workload.family == "given"
     assert workload.optimizer == own.optimizer

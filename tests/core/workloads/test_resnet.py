@@ -20,8 +20,8 @@ def test_parameter_count_is_the_published_one():
 
 def test_flops_are_the_published_ones():
     assert RESNET50.forward_flops() == pytest.approx(8.178e9, rel=1e-3)
-    assert RESNET50.flops("inference") == RESNET50.forward_flops()
-    assert RESNET50.flops("train") == 3 * RESNET50.forward_flops()
+    assert RESNET50.flops(training=False) == RESNET50.forward_flops()
+    assert RESNET50.flops(training=True) == 3 * RESNET50.forward_flops()
 
 
 def test_flops_by_an_independent_count():

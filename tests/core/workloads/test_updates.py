@@ -7,22 +7,21 @@ import pytest
 from cases import make_case
 
 from mbench.proofs.changes import updated
+from mbench.scenarios.find import resolve
 from mbench.workloads.operators import OPERATORS
 from mbench.workloads.operators.updates import UPDATES, gradient_of
 
 
 def workload(name, *, batch_size=2, **changes):
-    return make_case(
+    return resolve(make_case(
         model=name, workload="mbench.workloads.operators:OPERATORS", batch_size=batch_size,
         **changes,
-    ).resolve()  # fmt: skip
+    ))  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", UPDATES)
 def test_each_is_trained_by_its_own_rule(kind):
     made = workload(f"op:{kind}/50")
-    assert made.updates
-    assert made.updates_only
     assert made.optimizer.rule == kind
     assert [(one.name, one.shape) for one in made.tensors()] == [
         ("calls.0.weight", (50,)), ("calls.1.weight", (50,)),
@@ -69,23 +68,9 @@ def test_a_step_is_its_definition_number_by_number(kind):
 
 
 def test_what_is_moved_is_parameter_gradient_and_moments():
-    assert workload("op:sgd/50").moved_bytes("train", number_bytes=4) == 5 * 4 * 50
-    assert workload("op:adamw/50").moved_bytes("train", number_bytes=2) == 7 * 2 * 50
-    assert workload("op:sgd/50").flops("train") == 0
-
-
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"mode": "inference"}, "only updates: use --mode train"),
-        ({"devices": 2}, "is of one device: no gradients are exchanged"),
-        ({"precision": "amp-bf16"}, "has no products that amp-bf16 could change"),
-        ({"precision": "tf32"}, "has no products that tf32 could change"),
-    ],
-)
-def test_what_is_no_update_is_unsupported(changes, said):
-    asked = {"mode": "train", "precision": "fp32", "devices": 1, **changes}
-    assert said in OPERATORS["op:sgd/50"].lacking(**asked)
+    assert workload("op:sgd/50").moved_bytes(training=True, number_bytes=4) == 5 * 4 * 50
+    assert workload("op:adamw/50").moved_bytes(training=True, number_bytes=2) == 7 * 2 * 50
+    assert workload("op:sgd/50").flops(training=True) == 0
 
 
 def test_proofs_are_small_and_their_updates_large():

@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from mbench.cli.builtin import mbench_workloads
-from mbench.contract.case import find_workload
+from mbench.workloads.find import find_workload
 from mbench.workloads.operators import OPERATORS
 
 ZOO = {name: find_workload(ref, name) for name, ref in mbench_workloads().items()}
@@ -90,8 +90,8 @@ def test_the_lstm_has_64_million_parameters():
 @pytest.mark.parametrize("name", ZOO)
 def test_a_training_step_counts_as_three_forward_passes_and_auxiliary_heads(name):
     workload = ZOO[name]
-    ratio = workload.flops("train") / workload.flops("inference")
-    assert workload.flops("inference") == workload.forward_flops()
+    ratio = workload.flops(training=True) / workload.flops(training=False)
+    assert workload.flops(training=False) == workload.forward_flops()
     if name in ("googlenet", "inception_v3"):
         assert 3 < ratio < 3.03
     else:
@@ -200,8 +200,8 @@ def test_a_longer_form_has_the_flops_of_the_model_and_those_of_the_stage(workloa
     assert all(name.startswith(f"{at}.") for name in longer.keys() - own.keys())
     added = form.forward_flops() - workload.forward_flops()
     assert added == pytest.approx(blocks(workload) * flops_of_a_block(workload, stage), rel=1e-12)
-    more = Counter(form.operations(2, mode="train"))
-    less = Counter(workload.operations(2, mode="train"))
+    more = Counter(form.operations(2, training=True))
+    less = Counter(workload.operations(2, training=True))
     assert sum(OPERATORS[name].forward_flops() for name in (more - less).elements()) == (
         pytest.approx(2 * added, rel=1e-12)
     )

@@ -6,11 +6,11 @@ what each rank gets is right to the last bit, or wrong.
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mbench.contract.compat import zipped
+from mbench.contract.workload import rank_seed
 from mbench.workloads.operators.computing import (
     MatMulAllGather,
     MatMulAllReduce,
@@ -26,8 +26,7 @@ from mbench.workloads.operators.exchanges import (
     ReduceScatter,
     SendReceive,
 )
-from mbench.workloads.operators.operator import FLOAT_BYTES, Operator
-from mbench.workloads.workload import rank_seed
+from mbench.workloads.operators.operator import Operator
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,43 +50,18 @@ class Together(Operator):
 
     config: Collective
 
-    @property
-    def exchanges(self) -> bool:
-        return True
-
-    def among(self, devices: int) -> Together:
-        return dataclasses.replace(self, config=dataclasses.replace(self.config, ranks=devices))
-
-    def lacking(self, *, mode: str, precision: str, devices: int) -> str:
-        if devices == 1:
-            return f"{self.name} takes several devices: use --scale 1x2"
-        if mode == "train":
-            return f"{self.name} has no gradients: use --mode inference"
-        if precision not in self.config.precisions:
-            known = ", ".join(self.config.precisions)
-            return f"{self.name} is of whole numbers that are exact in {known} only"
-        return ""
-
     def batch(self, size: int, *, seed: int) -> dict[str, np.ndarray]:
         return given(self.config, seed)
 
     def answers(self, *, seed: int, batch: int) -> dict[str, np.ndarray]:
         return answers(self.config, batch)[0]
 
-    def exchanged(self) -> tuple[int, float] | None:
-        share = self.config.bus_share()
-        return None if share is None else (self.config.message(), share)
-
-    def moved_bytes(self, mode: str, *, number_bytes: int = FLOAT_BYTES) -> int | None:
-        """None: no device's memory is the roof of what devices exchange."""
-        return None
-
 
 def given(config: Collective, seed: int) -> dict[str, np.ndarray]:
     """What one rank has: whole numbers, as float32, each "x.0" of its call."""
     import numpy as np
 
-    from mbench.workloads import generator
+    from mbench.contract import generator
 
     found = {}
     for call in range(config.calls):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from mbench.contract.workload import Tensor
 from mbench.workloads.operators.operator import Kind, Operand
 from mbench.workloads.operators.pointwise import Pointwise
-from mbench.workloads.workload import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -14,7 +14,7 @@ from dataclasses import MISSING, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from mbench.contract.compat import prod, zipped
-from mbench.workloads.workload import NO_UPDATE, Optimizer, Size, Tensor, Workload
+from mbench.contract.workload import NO_OPTIMIZER, Size, Tensor, Workload
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -55,8 +55,6 @@ class Kind:
     letters: ClassVar[Mapping[str, str]] = {}
     says: ClassVar[str]
     proof_sizes: ClassVar[Mapping[str, int]] = {}
-    copied: ClassVar[str] = ""
-    """See Workload.copied; what only copies has no gradients."""
 
     calls: int = 1
     """In a step."""
@@ -118,19 +116,6 @@ class Operator(Workload):
 
     config: Kind
 
-    @property
-    def trains(self) -> bool:
-        return not self.config.copied
-
-    @property
-    def copied(self) -> str:
-        return self.config.copied
-
-    def suited(self, *, batch_size: int, mode: str) -> Workload:
-        self.config.check()
-        config = dataclasses.replace(self.config, calls=batch_size, gradients=mode == "train")
-        return dataclasses.replace(self, config=config)
-
     def tensors(self) -> list[Tensor]:
         return [
             dataclasses.replace(tensor, name=f"calls.{call}.{tensor.name}")
@@ -145,7 +130,7 @@ class Operator(Workload):
         """
         import numpy as np
 
-        from mbench.workloads import generator
+        from mbench.contract import generator
 
         found = {}
         wanted = list(self.config.inputs())
@@ -163,14 +148,14 @@ class Operator(Workload):
         return found
 
     def drawn(self, key: str, shape: Sequence[int]) -> np.ndarray:
-        from mbench.workloads import generator
+        from mbench.contract import generator
 
         return generator.repeated(key, shape)
 
     def forward_flops(self) -> float:
         return 2.0 * self.config.macs()
 
-    def moved_bytes(self, mode: str, *, number_bytes: int = FLOAT_BYTES) -> int | None:
+    def moved_bytes(self, *, training: bool, number_bytes: int = FLOAT_BYTES) -> int | None:
         """What a call must read and write at least: its operands and its output, and in training
         the direction and the gradients besides, for which it reads the operands again.
         """
@@ -178,7 +163,7 @@ class Operator(Workload):
         operands = sum(prod(one.shape) for one in config.inputs())
         operands += sum(tensor.size for tensor in config.weights() if tensor.trainable)
         once = operands - config.untouched() + prod(config.outputs())
-        return number_bytes * (once if mode != "train" else 2 * once + operands)
+        return number_bytes * (2 * once + operands if training else once)
 
     def answers(self, *, seed: int, batch: int) -> dict[str, np.ndarray]:
         """The outputs of a step, and its gradients, by their definitions: float64.
@@ -251,10 +236,9 @@ def of_text(name: str, kinds: Mapping[str, type[Kind]]) -> Operator:
         samples="calls",
         batch_sizes={"cpu": 4, "cuda": 16},
         config=config,
-        optimizer=Optimizer(rule=NO_UPDATE, learning_rate=0.0),
+        optimizer=NO_OPTIMIZER,
         proof={"batch_size": PROOF_CALLS, "sizes": small_sizes(config, whole)},
         sizes={field: Size(standard=value, least=0) for field, value in whole.items()},
-        separable=False,
     )
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Add",
+    "Copy",
     "Empty",
     "FromDevice",
     "Gelu",
@@ -60,6 +61,8 @@ class Empty(Pointwise):
 
 
 class Copy(Pointwise):
+    """What only copies has no gradients."""
+
     def forward(self, x: Arrays, *, training: bool) -> Any:
         return x["x"]
 
@@ -69,7 +72,6 @@ class ToDevice(Copy):
     """A NumPy array x becomes a tensor on the device, in memory of its own."""
 
     kind: ClassVar[str] = "to_device"
-    copied: ClassVar[str] = kind
     says: ClassVar[str] = "Copy from the host to the device"
 
 
@@ -78,7 +80,6 @@ class FromDevice(Copy):
     """A tensor x on the device becomes a NumPy array, in memory of its own."""
 
     kind: ClassVar[str] = "from_device"
-    copied: ClassVar[str] = kind
     says: ClassVar[str] = "Copy from the device to the host"
 
 

@@ -6,10 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from mbench.contract.workload import Tensor
 from mbench.workloads.images import windows
 from mbench.workloads.operators.norms import softmax
 from mbench.workloads.operators.operator import Kind, Operand
-from mbench.workloads.workload import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from mbench.contract.workload import Tensor
 from mbench.workloads.operators.operator import Kind, Operand
-from mbench.workloads.workload import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

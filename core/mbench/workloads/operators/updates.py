@@ -9,15 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from mbench.contract.workload import Optimizer, Tensor
 from mbench.workloads.operators.operator import FLOAT_BYTES, Kind, Operand, Operator
-from mbench.workloads.workload import Optimizer, Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import numpy as np
 
-__all__ = ["UPDATES", "Update", "Updated", "gradient_of"]
+__all__ = ["PRECISIONS", "UPDATES", "Update", "Updated", "gradient_of"]
 
 PRECISIONS = ("fp64", "fp32", "bf16", "fp16")
 """Those in which parameters are kept; others say how products are computed."""
@@ -89,20 +89,6 @@ class Updated(Operator):
         rule = operator.config.optimizer  # type: ignore[attr-defined]
         return Updated(**{**made, "optimizer": rule, "proof": proof})
 
-    @property
-    def updates_only(self) -> bool:
-        return True
-
-    def lacking(self, *, mode: str, precision: str, devices: int) -> str:
-        if mode != "train":
-            return f"{self.name} only updates: use --mode train"
-        if devices > 1:
-            return f"{self.name} is of one device: no gradients are exchanged"
-        if precision not in PRECISIONS:
-            known = ", ".join(PRECISIONS)
-            return f"{self.name} has no products that {precision} could change: {known} are"
-        return ""
-
     def batch(self, size: int, *, seed: int) -> dict[str, np.ndarray]:
         """The gradient of each call, "gradient.0"."""
         import numpy as np
@@ -125,7 +111,7 @@ class Updated(Operator):
         """They are those of the rule, see proofs/changes.py."""
         raise NotImplementedError("what only updates puts nothing out")
 
-    def moved_bytes(self, mode: str, *, number_bytes: int = FLOAT_BYTES) -> int | None:
+    def moved_bytes(self, *, training: bool, number_bytes: int = FLOAT_BYTES) -> int | None:
         """Parameter, gradient and moments are read, and all but the gradient written."""
         return number_bytes * self.config.elements * (3 + 2 * self.config.moments)
 

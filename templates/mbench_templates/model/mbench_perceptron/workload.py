@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from mbench.contract.workload import Size
 from mbench.workloads.images import Convolution, ImageWorkload, Linear, Norm
-from mbench.workloads.workload import Size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

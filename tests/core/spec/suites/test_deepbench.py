@@ -22,7 +22,7 @@ def steps(name):
         (mode,) = sweep["mode"]
         for model in sweep["models"]:
             assert (model, mode) not in found, "twice in one suite"
-            found[model, mode] = OPERATORS[model].flops(mode)
+            found[model, mode] = OPERATORS[model].flops(training=mode == "train")
     return found
 
 

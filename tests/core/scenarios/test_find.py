@@ -7,6 +7,7 @@ import dataclasses
 import pytest
 from cases import make_case
 
+from mbench.scenarios.find import resolve
 from mbench.workloads.bert import BERT_BASE
 from mbench.workloads.resnet import RESNET50
 
@@ -16,12 +17,12 @@ BERT = dataclasses.replace(RESNET, model="bert-base", workload="mbench.workloads
 
 @pytest.mark.parametrize(("case", "workload"), [(RESNET, RESNET50), (BERT, BERT_BASE)])
 def test_without_switches_it_is_the_workload_itself(case, workload):
-    assert case.resolve() == workload
+    assert resolve(case) == workload
 
 
 def test_sizes_replace_the_workloads_own():
-    resnet = dataclasses.replace(RESNET, sizes={"image_size": 96}).resolve()
-    bert = dataclasses.replace(BERT, sizes={"sequence_length": 64}).resolve()
+    resnet = resolve(dataclasses.replace(RESNET, sizes={"image_size": 96}))
+    bert = resolve(dataclasses.replace(BERT, sizes={"sequence_length": 64}))
     assert (resnet.config.image_size, bert.config.sequence_length) == (96, 64)
 
 
@@ -31,7 +32,7 @@ def test_sizes_replace_the_workloads_own():
 )
 def test_a_size_that_does_not_fit_is_refused(case, sizes):
     with pytest.raises(ValueError, match=case.model):
-        dataclasses.replace(case, sizes=sizes).resolve()
+        resolve(dataclasses.replace(case, sizes=sizes))
 
 
 def test_cases_alike_are_one_in_a_set():
@@ -43,25 +44,25 @@ def test_cases_alike_are_one_in_a_set():
 
 
 def test_clipping_is_switched_off_alone():
-    optimizer = dataclasses.replace(BERT, clip=False).resolve().optimizer
+    optimizer = resolve(dataclasses.replace(BERT, clip=False)).optimizer
     assert BERT_BASE.optimizer.clip_norm == 1.0
     assert optimizer == dataclasses.replace(BERT_BASE.optimizer, clip_norm=None)
 
 
 def test_dropout_is_switched_off_alone():
-    workload = dataclasses.replace(BERT, dropout=False).resolve()
+    workload = resolve(dataclasses.replace(BERT, dropout=False))
     assert BERT_BASE.config.dropout == 0.1
     assert workload.config == dataclasses.replace(BERT_BASE.config, dropout=0.0)
     assert workload.optimizer == BERT_BASE.optimizer
 
 
 def test_learning_rate_replaces_the_workloads_own():
-    optimizer = dataclasses.replace(RESNET, learning_rate=0.5).resolve().optimizer
+    optimizer = resolve(dataclasses.replace(RESNET, learning_rate=0.5)).optimizer
     assert optimizer == dataclasses.replace(RESNET50.optimizer, learning_rate=0.5)
 
 
 @pytest.mark.parametrize(("clip", "norm"), [(True, 1.0), (False, None)])
 def test_plain_gradient_descent_keeps_clipping_only(clip, norm):
-    optimizer = dataclasses.replace(BERT, plain_sgd=1e-3, clip=clip).resolve().optimizer
+    optimizer = resolve(dataclasses.replace(BERT, plain_sgd=1e-3, clip=clip)).optimizer
     assert (optimizer.rule, optimizer.momentum, optimizer.weight_decay) == ("sgd", 0.0, 0.0)
     assert optimizer.clip_norm == norm

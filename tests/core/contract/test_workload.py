@@ -7,8 +7,8 @@ import pytest
 from mbench_tiny import TINY
 
 from mbench.cli.builtin import mbench_workloads
-from mbench.contract.case import find_workload
-from mbench.workloads.workload import Tensor
+from mbench.contract.workload import Tensor
+from mbench.workloads.find import find_workload
 
 ALL = [TINY, *(find_workload(reference, name) for name, reference in mbench_workloads().items())]
 WORKLOADS = pytest.mark.parametrize("workload", ALL, ids=lambda w: w.name)

@@ -7,7 +7,7 @@ import hashlib
 import numpy as np
 import pytest
 
-from mbench.workloads import generator
+from mbench.contract import generator
 
 
 def digest(array: np.ndarray) -> str:

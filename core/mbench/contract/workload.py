@@ -16,11 +16,8 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-__all__ = ["MOST_BATCHES", "NO_UPDATE", "Config", "Optimizer", "Size", "Tensor", "Workload",
+__all__ = ["MOST_BATCHES", "NO_OPTIMIZER", "Config", "Optimizer", "Size", "Tensor", "Workload",
            "rank_seed"]  # fmt: skip
-
-NO_UPDATE = "none"
-"""The update rule of what is trained by nobody: a step computes gradients, and gives them out."""
 
 MOST_BATCHES = 8
 """Of a case, on the device: so many seeds are between one case's and the next one's."""
@@ -59,7 +56,6 @@ class Optimizer:
     "sgd": v = momentum * v + (gradient + weight_decay * w);  w -= learning_rate * v.
     "adamw" (Loshchilov and Hutter 2019): w -= learning_rate * weight_decay * w, then
     w -= learning_rate * m_hat / (sqrt(v_hat) + epsilon), both moments bias-corrected.
-    "none": gradients are computed, and nothing is updated by them.
     `clip_norm`: gradients are scaled by min(1, clip_norm / (norm + 1e-6)), norm over all of them.
 
     Learning rates of timed steps are small: an update is some tens of units in the last place of
@@ -89,6 +85,10 @@ class Optimizer:
     def plain_sgd(self, rate: float) -> Optimizer:
         """Bare gradient descent, clipping kept: the update is the (clipped) gradient by `rate`."""
         return Optimizer(rule="sgd", learning_rate=rate, clip_norm=self.clip_norm)
+
+
+NO_OPTIMIZER = Optimizer(rule="none", learning_rate=0.0)
+"""Of steps that update nothing."""
 
 
 class Config(Protocol):
@@ -139,60 +139,8 @@ class Workload:
     """Modules that implement this model, by the name of the framework, for a model that comes with
     its own; elsewhere the adapter's file for the family does."""
 
-    separable: bool = True
-    """Whether each tensor of a batch can be cut into samples. What cannot has FLOPs counted for all
-    of a batch together."""
-
-    lengthens: bool = False
-    """Whether its stages are to be lengthened: each form needs a fingerprint, see `lengthened`."""
-
-    @property
-    def updates(self) -> bool:
-        """Whether training changes parameters, rather than to give gradients out."""
-        return self.optimizer.rule != NO_UPDATE
-
-    @property
-    def updates_only(self) -> bool:
-        """Whether a training step is an update by gradients that are given, and nothing else."""
-        return False
-
-    @property
-    def exchanges(self) -> bool:
-        """Whether a step is for several devices to do together, whatever the mode."""
-        return False
-
-    def among(self, devices: int) -> Workload:
-        """The workload of so many devices together, where what it computes depends on them."""
-        return self
-
-    def lacking(self, *, mode: str, precision: str, devices: int) -> str:
-        """Why no framework can do it so; empty where one could."""
-        if devices > 1 and mode == "train" and not self.updates:
-            return f"{self.name} updates nothing that several devices could share"
-        return ""
-
-    def exchanged(self) -> tuple[int, float] | None:
-        """Of a sample that devices exchange: elements by which algorithm bandwidth is told, and
-        what bus bandwidth is of that. None of what computes, too.
-        """
-        return None
-
-    @property
-    def trains(self) -> bool:
-        """Whether there is anything to train, or to differentiate."""
-        return True
-
-    @property
-    def copied(self) -> str:
-        """Where a step copies its batch, "to_device" or "from_device"; empty where it computes."""
-        return ""
-
-    def suited(self, *, batch_size: int, mode: str) -> Workload:
-        """The workload as a case needs it, where its tensors or data depend on more than sizes.
-
-        Raises ValueError where it cannot be had so.
-        """
-        return self
+    stages: tuple[str, ...] = ()
+    """Of which there are longer forms, see `lengthened`: each has a fingerprint."""
 
     def answers(self, *, seed: int, batch: int) -> dict[str, np.ndarray] | None:
         """The outputs of a step by their definition, float64: of the parameters of a seed and the
@@ -200,7 +148,7 @@ class Workload:
         """
         return None
 
-    def operations(self, batch_size: int, *, mode: str) -> list[str]:
+    def operations(self, batch_size: int, *, training: bool) -> list[str]:
         """The names of the operators that a step is made of, each as often as it stands there.
 
         What is left out is little beside them, or is told where they are. Empty where nobody wrote
@@ -221,10 +169,10 @@ class Workload:
         config = dataclasses.replace(self.config, **dimensions)  # type: ignore[type-var]
         return dataclasses.replace(
             self, name=f"{self.name}+{stage}", title=f"{self.title}, {stage} twice", config=config,
-            lengthens=False,
+            stages=(),
         )  # fmt: skip
 
-    def moved_bytes(self, mode: str, *, number_bytes: int) -> int | None:
+    def moved_bytes(self, *, training: bool, number_bytes: int) -> int | None:
         """What a sample's step must read and write at least, where a number takes so many bytes;
         None where that is not known, as of all that is made of several operations.
         """
@@ -263,9 +211,9 @@ class Workload:
         """FLOPs of one sample's forward pass: two per multiply-add of matrix products only."""
         raise NotImplementedError(f"{type(self).__name__} must count its FLOPs")
 
-    def flops(self, mode: str) -> float:
+    def flops(self, *, training: bool) -> float:
         """FLOPs of one sample's step; a training step counts as three forward passes."""
-        return self.forward_flops() * (3 if mode == "train" else 1)
+        return self.forward_flops() * (3 if training else 1)
 
     def masks(self) -> dict[str, float]:
         """Rates of dropout by tensors that show them: of one sample, the gradient of a bias is zero
@@ -295,7 +243,7 @@ class Workload:
 
     def drawn(self, key: str, shape: Sequence[int]) -> np.ndarray:
         """float32 in [-1, 1), the array that belongs to `key`."""
-        from mbench.workloads import generator
+        from mbench.contract import generator
 
         return generator.uniform(key, shape)
 

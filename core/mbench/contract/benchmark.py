@@ -1,0 +1,107 @@
+"""What an adapter's runtime prepares: a model on its device, and what steps can do with it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mbench.contract.compat import Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    import numpy as np
+
+__all__ = ["Benchmark"]
+
+
+class Benchmark(Protocol):
+    """A prepared case: model, data and optimizer, on the device.
+
+    A scenario asks for one of the capabilities once, `train_step` and so on: it compiles what a
+    step takes, and gives what a step calls with its batch, which enqueues the work. Each raises
+    Unsupported where the adapter lacks it. What a proof of equal work observes is a benchmark like
+    any other: there is no second step.
+    """
+
+    batches: int
+    """How many batches lie on the device; steps take them in turn."""
+    call: Callable[[Any], Any]
+    """What a step does with its batch; the scenario sets it. The result of the last one is kept."""
+    at: int
+    """The number of the last step's batch."""
+
+    @property
+    def differences(self) -> Sequence[str]:
+        """What this framework does its own way and a reader should know (layout, fused kernels)."""
+
+    @property
+    def placed_batches(self) -> Sequence[Any]:
+        """The batches: the framework's tensors by name, or as its calls take them."""
+
+    def infer_step(self) -> Callable[[Any], Any]:
+        """A forward pass in evaluation mode, which gives outputs."""
+
+    def train_step(self) -> Callable[[Any], Any]:
+        """An optimizer step, which gives the loss."""
+
+    def phase_step(self, *, backward: bool) -> Callable[[Any], Any]:
+        """A forward pass in training, which gives the "loss"; if `backward`, a backward pass
+        besides, which gives the gradients by all trainable parameters, by their names.
+        """
+
+    def gradient_step(self) -> Callable[[Any], Any]:
+        """Outputs, and gradients along the directions that a batch holds."""
+
+    def update_step(self) -> Callable[[Any], Any]:
+        """An update by given gradients. From here on a batch holds these, by parameter."""
+
+    def copy_step(self, *, to_device: bool) -> Callable[[Any], Any]:
+        """Copies of a batch's arrays between NumPy's memory and the device."""
+
+    def step(self, at: int) -> None:
+        """Enqueue one step on the batch of that number: `call`."""
+
+    def synchronize(self) -> None:
+        """Wait until everything enqueued is done."""
+
+    def load_parameters(self, arrays: Iterable[tuple[str, np.ndarray]]) -> None:
+        """Set every parameter and running statistic, and the optimizer back to its start.
+
+        Names and layouts are the workload's canonical ones. Raises ValueError for a name that
+        the model lacks, a wrong shape, or a tensor of the model that `arrays` left out.
+        """
+
+    def parameters(self) -> Iterator[tuple[str, np.ndarray]]:
+        """All parameters and running statistics, canonical names and layouts, float32 or 64."""
+
+    def trainable_parameters(self) -> int:
+        """How many scalars the framework itself counts as trainable in this model."""
+
+    def counted_flops(self) -> float | None:
+        """FLOPs of one sample's forward pass by the framework's own counter.
+
+        None where it has no counter, or one that miscounts this model, as a loop's body once.
+        """
+
+    def loss(self) -> float:
+        """The loss of the last training step."""
+
+    def outputs(self) -> Mapping[str, np.ndarray]:
+        """The outputs of the last step by canonical name, float32 or 64, if it has any."""
+
+    def to_numpy(self, tensor: Any) -> np.ndarray:
+        """A copy of one of its tensors, float32 or 64."""
+
+    def peak_memory_bytes(self) -> int | None:
+        """Most memory in use so far: on CPU resident memory of this process.
+
+        On a device it is by the framework's own allocator; None where that does not tell.
+        """
+
+    def begin_peak(self) -> bool:
+        """Let the peak begin anew, if that can be done; whether it was. It may be left out."""
+
+    def skipped_steps(self) -> int:
+        """How many steps since parameters were loaded made no update, as scaled gradients
+        overflowed. It may be left out where no loss is scaled.
+        """

@@ -1,0 +1,118 @@
+"""What a worker is asked to do with a model: the interface of scenarios, and what they exchange."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from mbench.contract.compat import Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import numpy as np
+
+    from mbench.contract.benchmark import Benchmark
+    from mbench.contract.case import Case
+    from mbench.contract.workload import Workload
+
+__all__ = ["GRADIENTS", "LOSS", "OUTPUTS", "RANKS", "RULE", "UPDATES", "Evidence", "Scenario",
+           "Steps", "Work"]  # fmt: skip
+
+OUTPUTS = "outputs"
+"""Ways to prove a scenario, by what its steps leave: the outputs of an evaluation pass;"""
+UPDATES = "updates"
+"""a loss, and parameters that were updated by its gradients;"""
+LOSS = "loss"
+"""the loss of a training step;"""
+GRADIENTS = "gradients"
+"""that loss, and its gradients by all parameters;"""
+RULE = "rule"
+"""parameters that were updated by given gradients;"""
+RANKS = "ranks"
+"""outputs of each rank, which are whole numbers and right to the last bit."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Work:
+    """What a case asks of a framework."""
+
+    case: Case
+    workload: Workload
+    """The model at this case's sizes, with its optimizer."""
+    scenario: Scenario
+    flops_per_sample: float = 0.0
+    """FLOPs of a sample's step: two per multiply-add of matrix products only."""
+    bytes_per_sample: int | None = None
+    """Bytes that a sample's step must read and write at least; None where that is not known."""
+    message_bytes: int | None = None
+    """Of what devices exchange per sample: the bytes that algorithm bandwidth counts,"""
+    bus_share: float | None = None
+    """and bus bandwidth over algorithm bandwidth. None where nothing but an exchange is timed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """What the last step left, by which it is judged: names and layouts are canonical."""
+
+    loss: float | None = None
+    outputs: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+
+class Steps:
+    """The steps of a prepared case, as a worker times them."""
+
+    def __init__(self, benchmark: Benchmark, work: Work, call: Callable[[Any], Any]) -> None:
+        """`call` is made with each step's batch. What it returns is kept for the evidence."""
+        benchmark.call = call
+        self.benchmark = benchmark
+        self.work = work
+        self.run: Callable[[int], None] = benchmark.step
+        """Enqueue a step on the batch of that number."""
+        self.synchronize: Callable[[], None] = benchmark.synchronize
+        """Wait until everything enqueued is done."""
+        self.batches: int = benchmark.batches
+
+
+class Scenario(Protocol):
+    """A kind of work. Its module runs in workers too: standard library and NumPy, Python 3.7."""
+
+    name: str
+    """What `--mode` takes."""
+    says: str
+    """What a step is, in part of a sentence."""
+    training: bool
+    """Whether the model is in training mode: with dropout, and the batch's own statistics."""
+    updates: bool
+    """Whether steps change parameters."""
+    exchanges: bool
+    """Whether processes that share a case wait for each other in each step."""
+    separable: bool
+    """Whether a batch can be cut into samples."""
+    builds_model: bool
+    """Whether there is a model; without one, steps only move arrays."""
+    proof: str
+    """How it is proven, by what its steps leave: OUTPUTS, UPDATES and so on."""
+    step_by_step: bool
+    """Whether steps are timed one by one too, for the percentiles of their latency."""
+
+    def suits(self, workload: Workload) -> str:
+        """Why there is no such work for a model, as a user should read it; empty if there is."""
+
+    def limitation(self, case: Case, workload: Workload) -> str:
+        """Why no framework can do a case; empty where one could."""
+
+    def fitted(self, workload: Workload, case: Case) -> Workload:
+        """The workload as steps need it, where its tensors or data depend on more than sizes.
+
+        Raises ValueError where that is not possible.
+        """
+
+    def work(self, workload: Workload, case: Case) -> Work:
+        """What a case asks of a framework; `workload` is the fitted one."""
+
+    def prepare(self, benchmark: Benchmark, work: Work) -> Steps:
+        """Compile what a step runs. In the worker; raises Unsupported if the adapter lacks it."""
+
+    def observe(self, steps: Steps) -> Evidence:
+        """What the last step left. In the worker, outside the clock."""

@@ -1,0 +1,1 @@
+"""What workers are asked to do with models: a file for each kind of work."""

@@ -1,0 +1,70 @@
+"""What most scenarios share: an evaluation pass, but for what each of them says differs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mbench.contract.precision import PRECISIONS
+from mbench.contract.scenario import OUTPUTS, Evidence, Steps, Work
+
+if TYPE_CHECKING:
+    from mbench.contract.benchmark import Benchmark
+    from mbench.contract.case import Case
+    from mbench.contract.workload import Workload
+
+__all__ = ["ScenarioBase"]
+
+
+class ScenarioBase:
+    """A Scenario whose author writes down what differs; see contract/scenario.py."""
+
+    name: str
+    says: str
+    training = False
+    updates = False
+    exchanges = False
+    separable = True
+    builds_model = True
+    proof = OUTPUTS
+    step_by_step = False
+
+    def suits(self, workload: Workload) -> str:
+        return ""
+
+    def limitation(self, case: Case, workload: Workload) -> str:
+        return self.suits(workload)
+
+    def fitted(self, workload: Workload, case: Case) -> Workload:
+        return workload
+
+    def flops(self, workload: Workload) -> float:
+        """Of a sample's step."""
+        return workload.flops(training=self.training)
+
+    def moved_bytes(self, workload: Workload, *, number_bytes: int) -> int | None:
+        """Of a sample's step, where a number takes that many bytes."""
+        return workload.moved_bytes(training=self.training, number_bytes=number_bytes)
+
+    def message(self, workload: Workload) -> tuple[int, float] | None:
+        """Elements that devices exchange per sample, and the share of bus bandwidth."""
+        return None
+
+    def work(self, workload: Workload, case: Case) -> Work:
+        precision = PRECISIONS.get(case.precision)
+        number_bytes = precision.parameter_bytes if precision else 0  # it will be refused
+        message = self.message(workload)
+        return Work(
+            case=case,
+            workload=workload,
+            scenario=self,
+            flops_per_sample=self.flops(workload),
+            bytes_per_sample=self.moved_bytes(workload, number_bytes=number_bytes),
+            message_bytes=message and message[0] * number_bytes,
+            bus_share=message and message[1],
+        )
+
+    def prepare(self, benchmark: Benchmark, work: Work) -> Steps:
+        return Steps(benchmark, work, benchmark.infer_step())
+
+    def observe(self, steps: Steps) -> Evidence:
+        return Evidence(outputs=steps.benchmark.outputs())

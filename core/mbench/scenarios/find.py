@@ -1,0 +1,122 @@
+"""Finds the scenario of a case, and what the case asks for, with nothing but its references."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from mbench.scenarios.collective import COLLECTIVE
+from mbench.scenarios.copy import COPIES
+from mbench.scenarios.inference import INFERENCE
+from mbench.scenarios.operator import CALLS, GRADIENTS
+from mbench.scenarios.phase import BACKWARD, FORWARD
+from mbench.scenarios.train import TRAIN
+from mbench.scenarios.update import UPDATE
+from mbench.workloads.find import find_workload
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mbench.contract.adapter import Runtime
+    from mbench.contract.case import Case
+    from mbench.contract.scenario import Scenario, Steps, Work
+    from mbench.contract.workload import Workload
+
+__all__ = ["OURS", "SCENARIOS", "UnknownMode", "exchanges", "find_scenarios", "in_mode", "prepared",
+           "resolve", "scenario_of", "updates", "work_of"]  # fmt: skip
+
+OURS = "mbench.scenarios.find:SCENARIOS"
+SCENARIOS: Mapping[str, Sequence[Scenario]] = {
+    "train": (TRAIN, UPDATE, GRADIENTS),
+    "inference": (INFERENCE, COPIES, COLLECTIVE, CALLS),
+    "forward": (FORWARD,),
+    "backward": (BACKWARD,),
+}
+"""By mode. Of several, the first that suits the workload is meant."""
+
+
+class UnknownMode(ValueError):
+    """There is no such mode."""
+
+
+def find_scenarios(mode: str, reference: str = "") -> Sequence[Scenario]:
+    """Those that a mode may mean: what "module:attribute" names is a scenario, several, or a
+    mapping of either by mode. Without a reference, mbench's own. Raises UnknownMode.
+    """
+    found: object = SCENARIOS
+    if reference and reference != OURS:
+        module, _, attribute = reference.partition(":")
+        found = getattr(importlib.import_module(module), attribute)
+    if isinstance(found, Mapping):
+        if mode not in found:
+            raise UnknownMode(f"there is no mode {mode}: {', '.join(found)} are")
+        found = found[mode]
+    return found if isinstance(found, (tuple, list)) else (found,)
+
+
+def scenario_of(case: Case, workload: Workload | None = None) -> Scenario:
+    """The one that the case's mode means for its workload; raises UnknownMode.
+
+    If none suits it, the last one, which says why.
+    """
+    candidates = find_scenarios(case.mode, case.scenario)
+    if len(candidates) == 1:
+        return candidates[0]
+    workload = workload or find_workload(case.workload, case.model)
+    return next((one for one in candidates if not one.suits(workload)), candidates[-1])
+
+
+def in_mode(case: Case, mode: str) -> Case:
+    """`case` in one of mbench's own modes."""
+    return dataclasses.replace(case, mode=mode, scenario="")
+
+
+def updates(case: Case) -> bool:
+    """Whether its steps change parameters, by which they are judged; others by their outputs."""
+    return scenario_of(case).updates
+
+
+def exchanges(case: Case) -> bool:
+    """Whether its processes wait for each other in each step."""
+    return case.devices > 1 and scenario_of(case).exchanges
+
+
+def resolve(case: Case) -> Workload:
+    """The workload at this case's sizes, with its toggles applied, as its steps need it.
+
+    Raises ValueError where the workload does not allow them (an image size for a text model).
+    """
+    workload = find_workload(case.workload, case.model)
+    scenario = scenario_of(case, workload)
+    workload = workload.resized(**case.sizes)
+    optimizer = workload.optimizer
+    if case.learning_rate is not None:
+        optimizer = dataclasses.replace(optimizer, learning_rate=case.learning_rate)
+    if case.plain_sgd is not None:
+        optimizer = optimizer.plain_sgd(case.plain_sgd)
+    if not case.clip:
+        optimizer = dataclasses.replace(optimizer, clip_norm=None)
+    if case.given:
+        from mbench.workloads.given import GIVEN
+
+        return dataclasses.replace(GIVEN, optimizer=optimizer)
+    config = workload.config if case.dropout else workload.config.without_dropout()
+    if case.layers is not None:
+        config = dataclasses.replace(config, layers=case.layers)  # type: ignore[type-var]
+    return scenario.fitted(workload.replace(optimizer=optimizer, config=config), case)
+
+
+def work_of(case: Case, workload: Workload | None = None) -> Work:
+    """What `case` asks of a framework, of a `workload` that is resolved already or of its own.
+
+    Raises ValueError as `resolve` does.
+    """
+    workload = workload or resolve(case)
+    return scenario_of(case, workload).work(workload, case)
+
+
+def prepared(runtime: Runtime, work: Work) -> Steps:
+    """The steps of a case, as a worker times them; raises Unsupported."""
+    return work.scenario.prepare(runtime.prepare(work), work)

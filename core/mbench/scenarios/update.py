@@ -1,0 +1,63 @@
+"""Updates of parameters by the optimizer alone, whose gradients are given."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mbench.contract.scenario import RULE, Evidence, Steps
+from mbench.scenarios.operator import Calls
+from mbench.workloads.operators.updates import PRECISIONS, Updated
+
+if TYPE_CHECKING:
+    from mbench.contract.benchmark import Benchmark
+    from mbench.contract.case import Case
+    from mbench.contract.scenario import Work
+    from mbench.contract.workload import Workload
+
+__all__ = ["UPDATE"]
+
+
+class Update(Calls):
+    name = "train"
+    says = "the optimizer's update alone, by given gradients"
+    training = True
+    updates = True
+    step_by_step = False
+    proof = RULE
+
+    def suits(self, workload: Workload) -> str:
+        return "" if isinstance(workload, Updated) else f"{workload.name} has no update alone"
+
+    def limitation(self, case: Case, workload: Workload) -> str:
+        if reason := self.suits(workload):
+            return reason
+        if case.devices > 1:
+            return f"{workload.name} is of one device: no gradients are exchanged"
+        if case.precision not in PRECISIONS:
+            known = ", ".join(PRECISIONS)
+            return (
+                f"{workload.name} has no products that {case.precision} could change: {known} are"
+            )
+        return ""
+
+    def prepare(self, benchmark: Benchmark, work: Work) -> Steps:
+        return Steps(benchmark, work, benchmark.update_step())
+
+    def observe(self, steps: Steps) -> Evidence:
+        """As a loss, the sum of gradient by parameter after the step: of as many numbers of each as
+        evidence looks at.
+        """
+        import numpy as np
+
+        from mbench.contract.sketch import thinned
+
+        benchmark = steps.benchmark
+        gradients = benchmark.placed_batches[benchmark.at]
+        found = 0.0
+        for name, array in benchmark.parameters():
+            pair = (array, benchmark.to_numpy(gradients[name]))
+            found += float(np.dot(*(thinned(one).astype(float) for one in pair)))
+        return Evidence(loss=found)
+
+
+UPDATE = Update()

@@ -1,0 +1,37 @@
+"""Finds workloads by reference, so that a worker needs no plugins for it."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mbench.contract.case import Case
+    from mbench.contract.workload import Workload
+
+__all__ = ["LONGER", "OPERATORS", "find_workload", "operator_case"]
+
+OPERATORS = "mbench.workloads.operators:OPERATORS"
+"""Where operators are made from their names; there are too many to list."""
+LONGER = "+"
+"""Between a model's name and that of its stage that is twice as long: "resnet50+layer3"."""
+
+
+def find_workload(reference: str, model: str) -> Workload:
+    """The workload at "module:attribute", or that of `model` where the attribute is a mapping. A
+    form of it in which a stage is longer is found through the model itself.
+    """
+    module, _, attribute = reference.partition(":")
+    found = getattr(importlib.import_module(module), attribute)
+    name, _, stage = model.partition(LONGER)
+    workload: Workload = found[name] if isinstance(found, Mapping) else found
+    return workload.lengthened()[stage] if stage else workload
+
+
+def operator_case(case: Case, name: str, *, calls: int = 1) -> Case:
+    """`case` for an operator in the model's place, called that many times in a step."""
+    return dataclasses.replace(
+        case, model=name, workload=OPERATORS, batch_size=calls, sizes={}, clip=True
+    )
