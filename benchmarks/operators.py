@@ -18,7 +18,7 @@ from time import perf_counter_ns
 import torch
 
 from mbench.contract.case import Case
-from mbench.scenarios.find import resolve
+from mbench.scenarios.find import prepared, work_of
 from mbench.worker.batch_cycler import BatchCycler
 from mbench.worker.clock import time_steps
 from mbench_pytorch.runtime import Runtime
@@ -44,10 +44,9 @@ def case(name: str, calls: int, threads: int) -> Case:
 
 def through_mbench(runtime: Runtime, made: Case):
     """A step as workers time it."""
-    workload = resolve(made)
-    benchmark = runtime.prepare(made, workload)
-    benchmark.load_parameters(workload.parameters(seed=0))
-    return BatchCycler(benchmark).step, benchmark
+    steps = prepared(runtime, work_of(made))
+    steps.benchmark.load_parameters(steps.work.workload.parameters(seed=0))
+    return BatchCycler(steps).step, steps.benchmark
 
 
 def by_hand(benchmark):

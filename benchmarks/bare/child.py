@@ -18,7 +18,7 @@ import time
 from functools import partial
 
 from mbench.contract.case import Case
-from mbench.scenarios.find import resolve
+from mbench.scenarios.find import prepared, work_of
 from mbench.worker import evidence
 from mbench.worker.batch_cycler import BatchCycler
 from mbench.worker.clock import time_steps
@@ -47,10 +47,9 @@ def main(folder: str, runtime: str, device: str, precision: str, *numbers: str) 
     adapter = getattr(importlib.import_module(module), name)(device=device, threads=threads)
 
     def loop_of_mbench():
-        workload = resolve(case)
-        benchmark = adapter.prepare(case, workload)
-        evidence.load(benchmark, partial(workload.parameters, seed=0), case)  # as a worker does
-        rotation = BatchCycler(benchmark)
+        steps = prepared(adapter, work_of(case))
+        evidence.load(steps, partial(steps.work.workload.parameters, seed=0))  # as a worker does
+        rotation = BatchCycler(steps)
 
         def seconds(count: int) -> float:
             elapsed = time_steps(rotation.step, rotation.synchronize, count=count, lead=LEAD)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from liars.lies import LIES
@@ -10,7 +11,7 @@ from mbench.workloads.find import find_workload
 
 if TYPE_CHECKING:
     from mbench.contract.case import Case
-    from mbench.contract.workload import Workload
+    from mbench.contract.scenario import Work
     from mbench.sdk.benchmark import Prepared
     from mbench.sdk.runtime import RuntimeBase
 
@@ -27,13 +28,14 @@ def lying(honest: type[RuntimeBase]) -> type[RuntimeBase]:
     class Runtime(honest):  # type: ignore[valid-type, misc]
         """The refusals and the models are the honest one's."""
 
-        def prepare(self, case: Case, workload: Workload) -> Prepared:
+        def prepare(self, work: Work) -> Prepared:
             lie = LIES[os.environ.get("LIE", "none")]
             self.benchmark = honest.benchmark
-            if timed(case) or lie.proof_too:
-                self.benchmark = type("Liar", (lie, honest.benchmark), {"honest": workload})
-                case, workload = lie.falsified(case, workload)
-            found: Prepared = super().prepare(case, workload)
+            if timed(work.case) or lie.proof_too:
+                self.benchmark = type("Liar", (lie, honest.benchmark), {"honest": work.workload})
+                case, workload = lie.falsified(work.case, work.workload)
+                work = replace(work, case=case, workload=workload)
+            found: Prepared = super().prepare(work)
             return found
 
     return Runtime

@@ -75,7 +75,8 @@ class OperatorsAlike:
                 batch_size=2, precision="fp64", compiler=compiler, threads=2, learning_rate=4.0,
             )  # fmt: skip
             workload = resolve(case)
-            benchmark = prepared(runtime, work_of(case)).benchmark
+            steps = prepared(runtime, work_of(case))
+            benchmark = steps.benchmark
             assert benchmark.trainable_parameters() == 100
             gradients = [workload.gradients(seed=batch) for batch in (0, 1, 0)]
             for seed in (0, 1):
@@ -93,7 +94,8 @@ class OperatorsAlike:
                         assert found[name].dtype == np.float64
                         np.testing.assert_allclose(found[name], array, rtol=1e-11, atol=1e-11)
                     loss = sum(given[name] @ array for name, array in found.items())
-                    assert benchmark.loss() == pytest.approx(loss, rel=1e-9, abs=1e-9)
+                    evidence = steps.work.scenario.observe(steps)
+                    assert evidence.loss == pytest.approx(loss, rel=1e-9, abs=1e-9)
 
     copies = ("to_device", "from_device")
 
