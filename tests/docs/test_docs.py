@@ -14,6 +14,7 @@ import pytest
 import mbench
 from mbench.cli import builtin
 from mbench.contract import adapter
+from mbench.contract.benchmark import Benchmark
 from mbench.contract.device import Device
 from mbench.contract.outcome import OUTCOMES
 from mbench.contract.precision import PRECISIONS
@@ -78,7 +79,7 @@ def test_every_format_is_documented(pages):
 
 @pytest.mark.parametrize(
     "protocol",
-    [adapter.Adapter, adapter.Runtime, adapter.Benchmark, Device, Workload],
+    [adapter.Adapter, adapter.Runtime, Benchmark, Device, Workload],
 )
 def test_every_member_of_the_contract_is_documented(protocol, pages):
     members = {name for name in vars(protocol) if not name.startswith("_")}
