@@ -16,11 +16,10 @@ import random
 import time
 from statistics import fmean, median
 
-from workers import block, warm_workers
+from workers import asked, block, warm_workers
 
 from mbench.contract import wire
 from mbench.machine.system import usable_cores
-from mbench.spec.planning import Sweep
 from mbench.stats import stdev
 
 LEAD_SECONDS = 0.1
@@ -40,14 +39,17 @@ def main() -> None:
     order = random.Random(0)
     for name in arguments.frameworks.split(","):
         for mode in arguments.mode.split(","):
-            sweep = Sweep(
+            experiment = asked(
                 frameworks=(name,), threads=arguments.threads,
                 wanted={"model": (arguments.model,), "mode": (mode,),
                         "batch_size": (arguments.batch_size,)},
                 sizes={"image_size": arguments.image_size},
             )  # fmt: skip
             logs, looks = [], []
-            with warm_workers(1, sweep=sweep, block_seconds=arguments.block) as ((worker,), steps):
+            with warm_workers(1, experiment, block_seconds=arguments.block) as (
+                (worker,),
+                steps,
+            ):
                 lead = round(LEAD_SECONDS / arguments.block * steps)
                 for _ in range(arguments.pairs):
                     rates = {}

@@ -18,10 +18,9 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from workers import block, warm_workers
+from workers import asked, block, warm_workers
 
 from mbench.machine.system import usable_cores
-from mbench.spec.planning import Sweep
 from mbench.stats import pair_of
 
 if TYPE_CHECKING:
@@ -82,14 +81,17 @@ def main() -> None:
     parser.add_argument("--load", type=int, default=max(1, (os.cpu_count() or 1) // 2))
     parser.add_argument("--threads", type=int, default=usable_cores())
     arguments = parser.parse_args()
-    sweep = Sweep(
+    experiment = asked(
         frameworks=(arguments.framework,), wanted={"batch_size": (2,)}, sizes={"image_size": 64},
         threads=arguments.threads,
     )  # fmt: skip
     order = random.Random(0)
     errors: dict[str, list[float]] = {"sequential": [], "interleaved": []}
     for trial in range(arguments.trials):
-        with warm_workers(2, sweep=sweep, block_seconds=arguments.block) as (workers, steps):
+        with warm_workers(2, experiment, block_seconds=arguments.block) as (
+            workers,
+            steps,
+        ):
             sizes = {"rounds": arguments.rounds, "loaded": arguments.load}
             errors["sequential"].append(error(sequential(workers, steps, **sizes)))
             errors["interleaved"].append(error(interleaved(workers, steps, **sizes, order=order)))

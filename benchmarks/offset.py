@@ -20,15 +20,16 @@ from contextlib import ExitStack, contextmanager
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from workers import block, warm_workers
+from workers import asked, block, warm_workers
 
 from mbench.machine.kernel import page_faults
 from mbench.machine.system import usable_cores
-from mbench.spec.planning import Sweep
 from mbench.stats import pair_of, ratio
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from mbench.spec.experiment import Experiment
 
 Rates = dict[int, float]
 
@@ -71,7 +72,7 @@ def setting(name: str) -> Iterator[None]:
 
 
 def one_set(
-    names: list[str], sweep: Sweep, *, rounds: int, seconds: float, order: random.Random
+    names: list[str], experiment: Experiment, *, rounds: int, seconds: float, order: random.Random
 ) -> tuple[dict[str, tuple[Rates, Rates]], dict[str, float]]:
     """The rates of a fresh pair of workers under each setting, by round; page faults per step."""
     with ExitStack() as stack:
@@ -79,7 +80,7 @@ def one_set(
         for name in order.sample(names, len(names)):
             with setting(name):
                 pairs[name] = stack.enter_context(
-                    warm_workers(2, sweep=sweep, block_seconds=seconds)
+                    warm_workers(2, experiment, block_seconds=seconds)
                 )
         rates: dict[str, tuple[Rates, Rates]] = {name: ({}, {}) for name in names}
         faults = dict.fromkeys(names, 0.0)
@@ -125,14 +126,16 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=usable_cores())
     arguments = parser.parse_args()
     names = arguments.settings.split(",")
-    sweep = Sweep(
+    experiment = asked(
         frameworks=(arguments.framework,), wanted={"batch_size": (arguments.batch_size,)},
         sizes={"image_size": arguments.image_size}, threads=arguments.threads,
     )  # fmt: skip
     order = random.Random(0)
     sets, faults = [], []
     for number in range(arguments.sets):
-        found = one_set(names, sweep, rounds=arguments.rounds, seconds=arguments.block, order=order)
+        found = one_set(
+            names, experiment, rounds=arguments.rounds, seconds=arguments.block, order=order
+        )
         sets.append(found[0])
         faults.append(found[1])
         seen = (f"{name} {pair_of(a, b).total:.4f}" for name, (a, b) in sets[-1].items())

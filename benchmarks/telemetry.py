@@ -15,13 +15,12 @@ import random
 import time
 from contextlib import nullcontext
 
-from workers import warm_workers
+from workers import asked, warm_workers
 
 from mbench.machine.kernel import cores_of
 from mbench.machine.sampler import Sampler, family
 from mbench.machine.system import usable_cores
 from mbench.spec.adaptive import Adaptive
-from mbench.spec.planning import Sweep
 from mbench.stats import ratio
 
 LOOKS = 200
@@ -35,7 +34,7 @@ def main() -> None:
     parser.add_argument("--block", type=float, default=Adaptive().block_seconds, help="seconds")
     parser.add_argument("--threads", type=int, default=usable_cores())
     arguments = parser.parse_args()
-    sweep = Sweep(
+    experiment = asked(
         frameworks=(arguments.framework,), wanted={"batch_size": (2,)}, sizes={"image_size": 64},
         threads=arguments.threads,
     )  # fmt: skip
@@ -43,7 +42,10 @@ def main() -> None:
     rates: dict[bool, dict[int, dict[int, float]]] = {False: {}, True: {}}
     within, watched_seconds = 0, 0.0
     for process in range(arguments.processes):
-        with warm_workers(1, sweep=sweep, block_seconds=arguments.block) as ((worker,), steps):
+        with warm_workers(1, experiment, block_seconds=arguments.block) as (
+            (worker,),
+            steps,
+        ):
             worker.resume()
             for at in range(arguments.rounds):
                 for watched in order.sample((False, True), 2):

@@ -21,11 +21,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from workers import fresh_workers
+from workers import asked, fresh_workers
 
 from mbench.machine.system import usable_cores
 from mbench.measure.stopping import narrow_enough
-from mbench.spec.planning import Sweep
 from mbench.stats import Interval, contrast
 
 SKIPPED, COUNTED = 20, 100  # DLPerf's README
@@ -60,11 +59,11 @@ def by_dlperf(arguments: argparse.Namespace) -> tuple[Interval, float]:
     begin = time.monotonic()
     while True:
         for name in frameworks:
-            sweep = Sweep(
+            experiment = asked(
                 frameworks=(name,), wanted={"batch_size": (arguments.batch_size,)},
                 sizes={"image_size": arguments.image_size}, threads=arguments.threads,
             )  # fmt: skip
-            with fresh_workers(1, sweep=sweep) as (worker,):
+            with fresh_workers(1, experiment) as (worker,):
                 worker.run(SKIPPED)
                 rates[name].append(COUNTED * 1e9 / worker.run(COUNTED).nanoseconds[0])
         interval = contrast(*rates.values())

@@ -20,11 +20,10 @@ from typing import TYPE_CHECKING
 
 from offset import Rates, offset
 from scipy.special import betaincinv
-from workers import block, warm_workers
+from workers import asked, block, warm_workers
 
 from mbench.machine.system import usable_cores
 from mbench.spec.adaptive import Adaptive
-from mbench.spec.planning import Sweep
 from mbench.stats import geometric_interval, pair_of, verdict
 
 if TYPE_CHECKING:
@@ -70,7 +69,7 @@ def main() -> None:
     parser.add_argument("--batch-size", type=int, default=1)
     parser.add_argument("--threads", type=int, default=usable_cores())
     arguments = parser.parse_args()
-    sweep = Sweep(
+    experiment = asked(
         frameworks=(arguments.framework,),
         wanted={
             "model": (arguments.model,),
@@ -83,7 +82,10 @@ def main() -> None:
     order = random.Random(0)
     twins, same, slower = [], [], []
     for number in range(arguments.sets):
-        with warm_workers(2, sweep=sweep, block_seconds=arguments.block) as (workers, fitting):
+        with warm_workers(2, experiment, block_seconds=arguments.block) as (
+            workers,
+            fitting,
+        ):
             # A whole number of steps must be the planted share of a block.
             extra = max(1, round(fitting * arguments.planted / 100))
             steps = round(extra * 100 / arguments.planted)

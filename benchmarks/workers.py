@@ -12,11 +12,14 @@ from mbench.environments.locate import find
 from mbench.machine.system import usable_cores
 from mbench.measure.warmup import warm_up
 from mbench.plugins.manager import Plugins
-from mbench.spec.planning import Sweep, plan
+from mbench.spec.arm import Arm
+from mbench.spec.experiment import Experiment, Launch
+from mbench.spec.planning import plan
+from mbench.spec.sweep import Sweep, Value
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
     from mbench.engine.local import Worker
 
@@ -41,10 +44,26 @@ def turn(worker: Worker, step_seconds: float) -> float:
     return block(worker, max(1, round(TURN_SECONDS / step_seconds)))
 
 
+def asked(
+    *,
+    frameworks: Sequence[str],
+    wanted: Mapping[str, tuple[Value, ...]],
+    sizes: Mapping[str, int] | None = None,
+    device: str = "cpu",
+    threads: int = 1,
+) -> Experiment:
+    """One sweep, on a device that is settled."""
+    return Experiment(
+        arms=tuple(map(Arm, frameworks)),
+        sweeps=(Sweep(axes=wanted, sizes=sizes or {}),),
+        launch=Launch(device=device, threads=threads),
+    )
+
+
 @contextmanager
-def fresh_workers(count: int, *, sweep: Sweep) -> Iterator[list[Worker]]:
+def fresh_workers(count: int, experiment: Experiment) -> Iterator[list[Worker]]:
     """`count` identical workers of the one case of `axes`, prepared, not a step done."""
-    (comparison,) = plan(sweep, Plugins())
+    (comparison,) = plan(experiment, Plugins())
     (entry,) = comparison.entries
     environment = find(entry.spec, entry.adapter, accelerator="cpu", provision=True, report=print)
     workers: list[Worker] = []
@@ -65,10 +84,10 @@ def fresh_workers(count: int, *, sweep: Sweep) -> Iterator[list[Worker]]:
 
 @contextmanager
 def warm_workers(
-    count: int, *, sweep: Sweep, block_seconds: float
+    count: int, experiment: Experiment, *, block_seconds: float
 ) -> Iterator[tuple[list[Worker], int]]:
     """The same, warm and stopped, and the steps of a block."""
-    with fresh_workers(count, sweep=sweep) as workers:
+    with fresh_workers(count, experiment) as workers:
         for worker in workers:
             warmup = warm_up(lambda steps, w=worker: w.run(steps).nanoseconds[0])
             worker.stop()
@@ -90,11 +109,11 @@ def warm_worker_of_each(arguments: Namespace) -> Iterator[dict[str, tuple[Worker
     with ExitStack() as stack:
         found = {}
         for name in arguments.frameworks.split(","):
-            sweep = Sweep(
+            experiment = asked(
                 frameworks=(name,), threads=arguments.threads,
                 wanted={"model": (arguments.model,), "batch_size": (arguments.batch_size,)},
                 sizes={"image_size": arguments.image_size},
             )  # fmt: skip
-            (worker,), steps = stack.enter_context(warm_workers(1, sweep=sweep, block_seconds=1.0))
+            (worker,), steps = stack.enter_context(warm_workers(1, experiment, block_seconds=1.0))
             found[name] = worker, 1 / steps
         yield found

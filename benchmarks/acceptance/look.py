@@ -19,8 +19,11 @@ from mbench.machine.nvml import seen_gpus
 from mbench.machine.system import describe_system
 from mbench.plugins.manager import Plugins
 from mbench.scenarios.find import resolve
-from mbench.spec.planning import Sweep, plan
+from mbench.spec.arm import Arm
+from mbench.spec.experiment import Experiment, Launch
+from mbench.spec.planning import plan
 from mbench.spec.selection import select
+from mbench.spec.sweep import Sweep
 
 MATTER = ("mbench", "torch", "jax", "flax", "optax", "transformers", "tensorflow", "mxnet",
           "paddlepaddle", "onnx", "numpy", "nvidia", "triton", "cuda", "cudnn")  # fmt: skip
@@ -36,7 +39,11 @@ def asked_for(frameworks: list[str], models: list[str], *, device: str) -> dict[
     sizes: dict[str, list[str]] = {}
     supported: dict[str, dict[str, list[str]]] = {}
     for text in frameworks:
-        for comparison in plan(Sweep(frameworks=(text,), wanted=wanted, device=device), plugins):
+        experiment = Experiment(
+            arms=(Arm(text),), sweeps=(Sweep(axes=wanted),),
+            launch=Launch(device=device, threads=1),
+        )  # fmt: skip
+        for comparison in plan(experiment, plugins):
             for entry in comparison.entries:
                 names[text] = entry.adapter.name
                 if entry.case.model in chosen:
@@ -52,8 +59,11 @@ def absent(plugins: Plugins, model: str, *, device: str) -> list[str]:
     """Adapters whose framework is not in this Python, those first that could train the model."""
 
     def lacks(name: str) -> bool:
-        sweep = Sweep(frameworks=(name,), wanted={"model": (model,)}, device=device)
-        return not all(entry.support.supported for one in plan(sweep, plugins)
+        experiment = Experiment(
+            arms=(Arm(name),), sweeps=(Sweep(axes={"model": (model,)}),),
+            launch=Launch(device=device, threads=1),
+        )  # fmt: skip
+        return not all(entry.support.supported for one in plan(experiment, plugins)
                        for entry in one.entries)  # fmt: skip
 
     found = [name for name, adapter in plugins.adapters.unique().items()

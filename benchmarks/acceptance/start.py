@@ -16,7 +16,10 @@ from mbench.engine.launch import launch
 from mbench.environments.locate import find
 from mbench.machine.system import usable_cores
 from mbench.plugins.manager import Plugins
-from mbench.spec.planning import Sweep, plan
+from mbench.spec.arm import Arm
+from mbench.spec.experiment import Experiment, Launch
+from mbench.spec.planning import plan
+from mbench.spec.sweep import Sweep
 
 
 def main() -> None:
@@ -26,11 +29,12 @@ def main() -> None:
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--times", type=int, default=2)
     arguments = parser.parse_args()
-    sweep = Sweep(
-        frameworks=(arguments.framework,), device=arguments.device, threads=usable_cores(),
-        wanted={"model": (arguments.model,), "batch_size": (2,)},
-    )  # fmt: skip
-    (comparison,) = plan(sweep, Plugins())
+    experiment = Experiment(
+        arms=(Arm(arguments.framework),),
+        sweeps=(Sweep(axes={"model": (arguments.model,), "batch_size": (2,)}),),
+        launch=Launch(device=arguments.device, threads=usable_cores()),
+    )
+    (comparison,) = plan(experiment, Plugins())
     (entry,) = comparison.entries
     environment = find(entry.spec, entry.adapter, accelerator=arguments.device, provision=False,
                        report=print)  # fmt: skip

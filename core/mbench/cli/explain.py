@@ -28,7 +28,7 @@ from mbench.cli.output import check_writable, deliver, report_cut
 from mbench.cli.screen import screen_options
 from mbench.console import say, tell
 from mbench.errors import UsageError
-from mbench.spec.build import build, protocol_of
+from mbench.spec.build import build, checks_of, launch_of, protocol_of
 
 if TYPE_CHECKING:
     from mbench.explain.plan import Plan
@@ -213,12 +213,12 @@ def of_run(context: click.Context, run: Run) -> Breakdown:
     """The breakdown of a run's first comparison; raises UsageError."""
     whole = comparison_of(run, plugins(context))
     case = whole.entries[0].case
-    asked = build(["any"], given_for(context), plugins(context))
+    given = given_for(context)
     experiment = replace(
         run.header.experiment,
-        protocol=asked.protocol,
-        launch=replace(asked.launch, device=case.device, threads=case.threads),
-        checks=asked.checks,
+        protocol=protocol_of(given),
+        launch=replace(launch_of(given), device=case.device, threads=case.threads),
+        checks=checks_of(given),
     )
     return broken_down(context, experiment, whole)
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from mbench.spec.suite import Suite
     from mbench.spec.sweep import Value
 
-__all__ = ["build", "build_suite", "effort_of", "protocol_of", "sweep_of"]
+__all__ = ["build", "build_suite", "checks_of", "launch_of", "protocol_of"]
 
 T = TypeVar("T")
 
