@@ -40,7 +40,7 @@ def case(**given):
         "axes": axes, "seed": 0, "devices": axes.devices,
         "global_batch_size": axes.samples_per_step, "standard": True, "outcome": "ok",
         "reason": "", "flops_per_sample": 1e9, "processes": 1, "rounds": 1, "disturbances": [],
-        "nodes": [], "differences": [], "doubts": [],
+        "nodes": [], "differences": [], "doubts": [], "metrics": {}, "metrics_lacking": {},
         "throughput": rate and throughput(rate), "step_time_ms": times and step_times(**times),
     }  # fmt: skip
     made = {**empty, **usual, **given}
@@ -62,9 +62,9 @@ def pair(**given):
     """Of the first two cases: the second is faster, as five pairs of processes show."""
     usual = {
         "cases": (0, 1), "baseline": "torch", "framework": "tf", "against_first": True,
-        "shared": {}, "compilers": {}, "setup": None, "equal_work": "proven",
-        "verdict": "faster", "ratio": 1.087, "low": 1.06, "high": 1.115, "median": 1.09,
-        "process_pairs": 5, "reason": "all processes measured", "disturbances": [],
+        "shared": {}, "compilers": {}, "metric": "throughput", "setup": None,
+        "equal_work": "proven", "verdict": "faster", "ratio": 1.087, "low": 1.06, "high": 1.115,
+        "median": 1.09, "process_pairs": 5, "reason": "all processes measured", "disturbances": [],
     }  # fmt: skip
     return PairSummary(**{**usual, **given})
 
@@ -85,7 +85,7 @@ def summary_of(*cases, comparisons=(), **given):
     usual = {
         "schema": 1, "run": "r", "status": "complete", "mbench": "0.1.0", "command": ["mbench"],
         "started": "2026-01-02T15:04:00+00:00", "finished": "2026-01-02T15:05:00+00:00",
-        "cut_off": False, "protocol": Adaptive(), "system": SYSTEM, "searches": [],
+        "cut_off": False, "protocol": Adaptive(), "system": SYSTEM, "searches": [], "metrics": {},
     }  # fmt: skip
     return Summary(**{**usual, "cases": [*cases], "comparisons": [*comparisons], **given})
 

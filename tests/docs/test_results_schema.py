@@ -221,7 +221,7 @@ def test_a_published_protocol_has_constants_of_its_own(tmp_path, pages):
     protocol = {path for path in types if path.startswith("protocol.")} - ours
     found = json.loads(text)["protocol"]
     compare({"protocol": found}, types, absent=set(types) - protocol - {"protocol"})
-    assert len(protocol) == len(found) == 12
+    assert len(protocol) == len(found) == 13
 
 
 def test_the_document_of_several_devices(tmp_path, pages):

@@ -9,7 +9,7 @@ import click
 
 from mbench.cli.completion import completer, runs
 from mbench.cli.formats import format_options
-from mbench.cli.options import Value, results_option
+from mbench.cli.options import Value, metric_option, results_option
 from mbench.cli.output import check_writable, deliver
 from mbench.cli.screen import color_option
 from mbench.console import tell
@@ -29,13 +29,14 @@ __all__ = ["command"]
               help="A case that is slower by less is not a regression.")  # fmt: skip
 @click.option("--allow-undetermined", is_flag=True,
               help="Pass though some cases (not all) are too noisy for the threshold.")  # fmt: skip
+@metric_option
 @results_option
 @format_options("table", "markdown", "json", "junit")
 @color_option
 @click.pass_context
 def command(
     context: click.Context, /, base: str, new: str, threshold: float, allow_undetermined: bool,
-    results: Path, format_: str, output: Path | None,
+    metric: str, results: Path, format_: str, output: Path | None,
 ) -> None:  # fmt: skip
     """Say what became slower from run BASE to run NEW, and fail if anything did.
 
@@ -49,6 +50,7 @@ def command(
     Examples:
       mbench diff 20260102 20260109
       mbench diff base/ new/ --threshold 5% --format markdown
+      mbench diff base/ new/ --metric latency_p50
       mbench diff base/ new/ --output diff.xml
     """
     from mbench.reports.differences import FORMATS, headline
@@ -58,7 +60,7 @@ def command(
 
     check_writable(output)
     old, now = (analyse(load_run(pick_run(results, name))) for name in (base, new))
-    found = differ(old, now, threshold=threshold)
+    found = differ(old, now, threshold=threshold, metric=metric)
     deliver(FORMATS[format_](found), output)
     if output is not None:
         tell(f"{headline(found)}")

@@ -1,4 +1,4 @@
-"""`mbench history`: how throughput went over all stored runs."""
+"""`mbench history`: how throughput, or another metric, went over all stored runs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import click
 
 from mbench.cli.completion import arms, completer, models
 from mbench.cli.formats import format_options
-from mbench.cli.options import ARMS, COMMAS, results_option
+from mbench.cli.options import ARMS, COMMAS, metric_option, results_option
 from mbench.cli.output import check_writable, deliver
 from mbench.cli.screen import color_option
 from mbench.console import tell
@@ -26,11 +26,12 @@ __all__ = ["command"]
 @click.option("--framework", "--frameworks", "frameworks", type=ARMS, default=(),
               shell_complete=arms(many=True),
               help="These frameworks only.")  # fmt: skip
+@metric_option
 @results_option
 @format_options("table", "markdown", "csv", "json")
 @color_option
 def command(
-    models: tuple[str, ...], frameworks: tuple[str, ...], results: Path, format_: str,
+    models: tuple[str, ...], frameworks: tuple[str, ...], metric: str, results: Path, format_: str,
     output: Path | None,
 ) -> None:  # fmt: skip
     """Show every case of all stored runs, oldest first, with its change from the run before.
@@ -47,5 +48,5 @@ def command(
     from mbench.results.history import trace
 
     check_writable(output)
-    found = trace(files_of(results, tell=tell), models=models, frameworks=frameworks)
+    found = trace(files_of(results, tell=tell), models=models, frameworks=frameworks, metric=metric)
     deliver(FORMATS[format_](found), output)

@@ -51,6 +51,7 @@ __all__ = [
     "frameworks_options",
     "given_of",
     "launch_options",
+    "metric_option",
     "node_options",
     "overridden",
     "plugins",
@@ -244,6 +245,11 @@ results_option = click.option(
     "--results", type=click.Path(path_type=Path, file_okay=False), default=default_folder,
     envvar="MBENCH_RESULTS",  # so that it wins over a file of defaults
     show_default="mbench-results", help="Folder that holds all runs.",
+)  # fmt: skip
+
+metric_option = click.option(
+    "--metric", default="", metavar="NAME",
+    help=f"{OPTIONS['metric'].says}  [default: that of the run]",
 )  # fmt: skip
 
 resume_option = click.option(

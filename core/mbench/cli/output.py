@@ -39,23 +39,28 @@ def check_writable(output: Path | None) -> None:
 
 
 def emit(
-    folder: Path, report: Report, output: Path | None, exporter: Exporter | None = None
+    folder: Path,
+    report: Report,
+    output: Path | None,
+    exporter: Exporter | None = None,
+    *,
+    metric: str = "",
 ) -> None:
     """Render the run in `folder` to a file or to stdout, and hand it over where that is asked."""
-    summary = read(folder)
+    summary = read(folder, metric=metric)
     deliver(report(summary), output)
     if exporter is not None:
         tell(f"logged as {exporter(summary, folder)}")
 
 
-def read(folder: Path) -> Summary:
+def read(folder: Path, *, metric: str = "") -> Summary:
     """The result of the run in `folder`; says so where its file is cut off."""
     from mbench.results.run import load_run
     from mbench.results.summary import analyse
 
     run = load_run(folder)
     report_cut(run)
-    return analyse(run)
+    return analyse(run, metric)
 
 
 def report_cut(run: Run) -> None:

@@ -8,7 +8,7 @@ import click
 
 from mbench.cli.completion import completer, runs
 from mbench.cli.formats import output_options
-from mbench.cli.options import chosen_exporter, chosen_report, results_option
+from mbench.cli.options import chosen_exporter, chosen_report, metric_option, results_option
 from mbench.cli.output import check_writable, emit
 from mbench.cli.screen import color_option
 
@@ -20,13 +20,14 @@ __all__ = ["command"]
 
 @click.command("show")
 @click.argument("run", required=False, shell_complete=completer(runs))
+@metric_option
 @results_option
 @output_options
 @color_option
 @click.pass_context
 def command(
-    context: click.Context, /, run: str | None, results: Path, format_: str, layout: str | None,
-    output: Path | None, exporter: str | None,
+    context: click.Context, /, run: str | None, metric: str, results: Path, format_: str,
+    layout: str | None, output: Path | None, exporter: str | None,
 ) -> None:  # fmt: skip
     """Show a run: the latest, or the one whose name begins with RUN.
 
@@ -34,6 +35,7 @@ def command(
     Examples:
       mbench show
       mbench show 20260102-1504 --format json
+      mbench show --metric latency_p50
       mbench show --layout dlperf --format markdown
       mbench show --output run.html --log mlflow
     """
@@ -42,4 +44,4 @@ def command(
     report = chosen_report(context, format_, layout)
     store = chosen_exporter(context, exporter)
     check_writable(output)
-    emit(pick_run(results, run), report, output, store)
+    emit(pick_run(results, run), report, output, store, metric=metric)

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-__all__ = ["HIGHER", "JOULES_PER_SAMPLE", "LATENCIES", "LATENCY_MEAN", "LOWER", "PERCENTILES",
-           "THROUGHPUT", "CaseFacts", "Metric", "Timed", "merged", "percentile",
+__all__ = ["HIGHER", "JOULES_PER_SAMPLE", "LATENCIES", "LATENCY_MEAN", "LOWER", "METRICS",
+           "PERCENTILES", "THROUGHPUT", "CaseFacts", "Metric", "Timed", "merged", "percentile",
            "steps_for"]  # fmt: skip
 
 HIGHER, LOWER = "higher", "lower"
@@ -79,7 +79,9 @@ class Metric:
     """Single rounds have a value, too, and a process has about their mean. A percentile of a whole
     process does not follow from those of its rounds."""
     says: str = ""
-    """What it is, in a sentence, for help and documentation."""
+    """What it is, in a few words, for help and documentation."""
+    needs: str = ""
+    """What it takes for `of` to give a value, in words: "a meter of energy"."""
     verdicts: tuple[str, str] = ("better", "worse")
     """How a case that is shown to be better, or worse, is called: ("faster", "slower")."""
 
@@ -91,12 +93,16 @@ class Metric:
         """The unit with the name of the samples filled in."""
         return self.unit.format(samples=facts.samples)
 
+    def goodness(self, value: float) -> float:
+        """The value, or where lower ones are better, its inverse."""
+        return value if self.better == HIGHER else 1 / value
+
     def ratio(self, value: float, baseline: float) -> float:
         """How many times as good `value` is: above 1 where it is better than the baseline's.
 
         It is value / baseline where higher values are better, else baseline / value.
         """
-        return value / baseline if self.better == HIGHER else baseline / value
+        return self.goodness(value) / self.goodness(baseline)
 
 
 def merged(parts: Iterable[Timed]) -> Timed:
@@ -159,6 +165,7 @@ def _latency(rank: float) -> Metric:
         each=True,
         by_round=False,
         says=f"duration of a step, percentile {rank:g}",
+        needs=f"{steps_for(rank):,} such steps in each process",
         verdicts=("faster", "slower"),
     )
 
@@ -189,4 +196,7 @@ JOULES_PER_SAMPLE = Metric(
     of=_joules_per_sample,
     better=LOWER,
     says="energy that a sample takes",
+    needs="a meter of energy",
 )
+METRICS = (THROUGHPUT, *LATENCIES, JOULES_PER_SAMPLE)
+"""What any steps have."""

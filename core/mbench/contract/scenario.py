@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 from mbench.contract.compat import Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     import numpy as np
 
     from mbench.contract.benchmark import Benchmark
     from mbench.contract.case import Case
+    from mbench.contract.metric import Metric
     from mbench.contract.workload import Workload
 
 __all__ = ["GRADIENTS", "LOSS", "OUTPUTS", "RANKS", "RULE", "UPDATES", "Evidence", "Scenario",
@@ -95,6 +96,8 @@ class Scenario(Protocol):
     """How it is proven, by what its steps leave: OUTPUTS, UPDATES and so on."""
     step_by_step: bool
     """Whether steps are timed one by one too, for the percentiles of their latency."""
+    metrics: Sequence[Metric]
+    """What is counted, see contract/metric.py; verdicts are about the first."""
 
     def suits(self, workload: Workload) -> str:
         """Why there is no such work for a model, as a user should read it; empty if there is."""

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from mbench.measure.run_context import RunContext
     from mbench.measure.stopping import Rates
     from mbench.measure.warmup import Warmup
-    from mbench.spec.planning import Comparison
+    from mbench.spec.planning import Comparison, Entry
 
 __all__ = ["Interleaved", "next_order"]
 
@@ -284,7 +284,7 @@ class Interleaved(Measurement[Adaptive]):
         rate = self.block(runner, process, round_number, steps=steps, paces=before)
         self.rates.setdefault(entry.number, {}).setdefault(process, {})[round_number] = rate
         self.listener.hear(BlockEnded(entry.label, rate))
-        if scenario_of(entry.case).step_by_step:
+        if self.times_single_steps(entry):
             # A step that is waited for may take far longer than its share of a block.
             alone = runner.evidence.run(1) / 1e9
             most = max(1, round(2 * self.protocol.block_seconds / alone))
@@ -297,12 +297,15 @@ class Interleaved(Measurement[Adaptive]):
         steps = round(self.protocol.lead_seconds / runner.step_seconds)
         return max(1, steps) if self.device_memory is not None else steps
 
+    def times_single_steps(self, entry: Entry) -> bool:
+        return scenario_of(entry.case).step_by_step or self.protocol.single_steps
+
     def round_seconds(self, runners: list[Runner]) -> float:
         """Expected seconds of one time slice of each."""
         seconds = 0.0
         for runner in runners:
             steps = runner.steps_in(self.protocol.block_seconds)
-            steps *= 2 if scenario_of(runner.entry.case).step_by_step else 1
+            steps *= 2 if self.times_single_steps(runner.entry) else 1
             seconds += (steps + self.lead_in_steps(runner)) * runner.step_seconds
         return seconds
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mbench.contract.axes import AXES, name
+from mbench.contract.metric import THROUGHPUT
 from mbench.errors import MbenchError
 from mbench.reports.formats import written
 from mbench.reports.grid import Cell, Grid, write
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMATS", "change", "lines"]
 
-COLUMNS = ("run", "version", "throughput", "95 % interval", "change", "verdict")
+
+def columns_of(history: History) -> tuple[str, ...]:
+    return ("run", "version", history.metric.title, "95 % interval", "change", "verdict")
 
 
 def change(point: Point) -> str:
@@ -28,7 +31,7 @@ def change(point: Point) -> str:
 
 
 def row(point: Point) -> list[Cell]:
-    speed = point.throughput
+    speed = point.figure
     return [
         point.run,
         point.version or "",
@@ -56,28 +59,31 @@ def lines(history: History) -> dict[str, list[Point]]:
 def grids(history: History) -> list[Grid]:
     if not history.points:
         raise MbenchError("no run has such a case; see mbench list runs")
-    return [Grid(title, COLUMNS, [*map(row, points)]) for title, points in lines(history).items()]
+    columns = columns_of(history)
+    return [Grid(title, columns, [*map(row, points)]) for title, points in lines(history).items()]
 
 
 def csv_grid(history: History) -> list[Grid]:
     """Plain numbers, a column for each."""
     flat: list[dict[str, Cell]] = []
+    metric = history.metric.name
+    value = "samples_per_second" if metric == THROUGHPUT.name else metric
     for point in history.points:
-        speed, changed = point.throughput, point.change
+        speed, changed = point.figure, point.change
         flat.append({
             "run": point.run, "started": point.started, "protocol": point.protocol,
             "host": point.host, "cpu": point.cpu, "label": point.label,
             "framework": point.framework, "version": point.version,
             **{axis.name: axis.value(point.axes) for axis in AXES},
-            "samples_per_second": speed.value,
-            "samples_per_second_low": speed.low,
-            "samples_per_second_high": speed.high,
+            value: speed.value,
+            f"{value}_low": speed.low,
+            f"{value}_high": speed.high,
             "change_ratio": changed.ratio if changed else None,
             "change_low": changed.low if changed else None,
             "change_high": changed.high if changed else None,
             "verdict": changed.verdict if changed else None,
         })  # fmt: skip
-    columns = tuple(flat[0]) if flat else COLUMNS
+    columns = tuple(flat[0]) if flat else columns_of(history)
     return [Grid("history", columns, [list(entry.values()) for entry in flat])]
 
 

@@ -8,7 +8,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Annotated
 
 from mbench.contract.adapter import FrameworkInfo
-from mbench.contract.axes import Axes
+from mbench.contract.case import Case
 from mbench.contract.quantities import Bytes, Count, Flops, Number, Seconds, Share, Steps
 from mbench.contract.reading import Quantity
 from mbench.results.calibration import Calibration
@@ -18,6 +18,7 @@ from mbench.results.evidence import Rounding
 from mbench.results.facts import EnvironmentRecord, NodeRecord
 from mbench.results.figures import (
     Bandwidth,
+    Figure,
     StepTimes,
     Throughput,
     bandwidth,
@@ -26,6 +27,7 @@ from mbench.results.figures import (
     throughput,
 )
 from mbench.results.machine import Energy, Telemetry, device_memory, energy, telemetry
+from mbench.results.metrics import metrics_of
 from mbench.results.proof import ProofRecord
 from mbench.results.units import FlopsPerSecond, Relative
 
@@ -95,7 +97,7 @@ class CaseSummary:
     """the framework as it was given, without settings: `torch`"""
     version: str | None
     """version that the worker found; null where no worker started"""
-    axes: Axes = field(metadata={"flat": "axis"})
+    axes: Case = field(metadata={"flat": "axis"})
     """each of the [axes](#axes)"""
     seed: int
     """seed of weights and data"""
@@ -115,6 +117,10 @@ class CaseSummary:
     """null where no block was measured"""
     step_time_ms: StepTimes | None
     """null where no block was measured"""
+    metrics: dict[str, Figure]
+    """every metric that has a value, by its name"""
+    metrics_lacking: dict[str, str]
+    """why the others have none, by their names; empty where nothing was measured"""
     first_step_seconds: Seconds | None
     """first step of a process, compiling included; median of processes"""
     first_loss: float | None
@@ -196,6 +202,7 @@ def analyse_case(examined: Examined) -> CaseSummary:
     measured = any(process.blocks for process in processes)
     whole = run.end is not None and run.end.status == "complete"
     unmeasured = "no rounds" if whole else INTERRUPTED
+    metrics, lacking = figures_of(examined)
     speed, highest = throughput(case, level=level(protocol)), peak(run, case)
     return CaseSummary(
         framework=planned.framework,
@@ -213,6 +220,8 @@ def analyse_case(examined: Examined) -> CaseSummary:
         log=ended.log if ended else None,
         throughput=speed,
         step_time_ms=step_times(case, by_epoch=protocol.percentiles_by_epoch),
+        metrics=metrics,
+        metrics_lacking=lacking if measured else {},
         first_step_seconds=median(p.warm.first_step_nanoseconds for p in processes) / 1e9
         if processes
         else None,
@@ -259,6 +268,19 @@ def analyse_case(examined: Examined) -> CaseSummary:
         framework_info=case.info and record_of(FrameworkInfo, case.info),
         environment=case.environment and record_of(EnvironmentRecord, case.environment),
     )
+
+
+def figures_of(examined: Examined) -> tuple[dict[str, Figure], dict[str, str]]:
+    """The metrics of a case by name, and why some have no value."""
+    confidence = level(examined.run.header.protocol)
+    found, lacking = {}, {}
+    for metric in metrics_of(examined.record.axes):
+        steps = examined.steps(metric)
+        if figure := steps.figure(level=confidence):
+            found[metric.name] = figure
+        else:
+            lacking[metric.name] = steps.lacking(examined.record.axes.mode)
+    return found, lacking
 
 
 def most(values: Iterable[int | None]) -> int | None:

@@ -13,8 +13,9 @@ from mbench import stats
 from mbench.contract.axes import AXES, alike
 from mbench.contract.metric import THROUGHPUT, Metric
 from mbench.contract.quantities import Number
-from mbench.results.figures import level, ratio, timed_steps
+from mbench.results.figures import TimedSteps, facts_of, level, ratio, timed_rounds
 from mbench.results.machine import disturbances
+from mbench.results.metrics import chosen_metric
 from mbench.results.proof import EQUAL
 from mbench.results.replication import (
     EarlierRatio,
@@ -31,11 +32,13 @@ from mbench.spec.adaptive import Adaptive
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from mbench.contract.metric import Timed
     from mbench.machine.disturbances import Disturbance
     from mbench.results.events import PastRatio
-    from mbench.results.figures import TimedSteps
     from mbench.results.records import CaseRecord, ComparisonRecord, Run
     from mbench.spec.protocol import Protocol
+
+Rounds = Mapping[int, Mapping[int, "Timed"]]
 
 __all__ = ["Examined", "PairSummary", "RatioInterval", "compare", "examine"]
 
@@ -72,14 +75,18 @@ class PairSummary:
     """each of the [axes](#axes) in which both cases are alike, but `compiler`"""
     compilers: dict[str, str]
     """the compiler of each label"""
+    metric: str | None
+    """the metric that is compared; null where these cases do not have the one that was asked for"""
     setup: str | None
     """the tier by which both are set up, compilers and all; null where they differ in it, or where
     a compiler was asked for"""
     equal_work: str
     """`proven`, `shown in fp32`, `not proven`, `not checked`"""
     ratio: float | None = None
-    """throughput of the other divided by the baseline's, of [totals](methodology.md#the-interval);
-    null where they were not compared"""
+    """how many times as good the other is as the baseline, of
+    [totals](methodology.md#the-interval): its value divided by the baseline's, or where a lower
+    value of the metric is better, the baseline's divided by its own; null where they were not
+    compared"""
     low: float | None = None
     """lower end of its 95 % interval; null where there are fewer than three pairs, and in published
     protocols"""
@@ -99,7 +106,8 @@ class PairSummary:
     """the ratio of each pair; empty where there is none"""
     verdict: str | None = None
     """`faster`, `slower`, `alike`, `no difference shown`, `depends on stalls`, `undetermined`: see
-    [Verdicts](methodology.md#verdicts); null where not compared"""
+    [Verdicts](methodology.md#verdicts), where `faster` is better by the metric, whatever that is;
+    null where not compared"""
     undetermined: str | None = None
     """why the verdict is `undetermined`"""
     detectable: Relative | None = None
@@ -128,16 +136,23 @@ class PairSummary:
 class Examined:
     """A case of a run with what both its summary and its comparisons need, each computed once."""
 
-    def __init__(self, run: Run, record: CaseRecord, metric: Metric, position: int) -> None:
-        self.run, self.record, self.metric, self.position = run, record, metric, position
+    def __init__(self, run: Run, record: CaseRecord, position: int) -> None:
+        self.run, self.record, self.position = run, record, position
+        self._rounds: dict[bool, Rounds] = {}
+        self._steps: dict[str, TimedSteps] = {}
 
     @property
     def label(self) -> str:
         return self.record.planned.label
 
-    @cached_property
-    def steps(self) -> TimedSteps:
-        return timed_steps(self.record, self.metric)
+    def steps(self, metric: Metric) -> TimedSteps:
+        """Those from which a metric of the case follows."""
+        if metric.each not in self._rounds:
+            self._rounds[metric.each] = timed_rounds(self.record, each=metric.each)
+        if metric.name not in self._steps:
+            rounds = self._rounds[metric.each]
+            self._steps[metric.name] = TimedSteps(metric, facts_of(self.record), rounds)
+        return self._steps[metric.name]
 
     @cached_property
     def disturbances(self) -> list[Disturbance]:
@@ -154,10 +169,10 @@ class Examined:
         return blurred(self.record, self.record)
 
 
-def examine(run: Run, metric: Metric = THROUGHPUT) -> dict[int, Examined]:
+def examine(run: Run) -> dict[int, Examined]:
     """All cases of a run by number."""
     return {
-        number: Examined(run, run.cases[number], metric, position)
+        number: Examined(run, run.cases[number], position)
         for position, number in enumerate(sorted(run.cases))
     }
 
@@ -173,18 +188,29 @@ class Compared:
     """The same of earlier runs."""
 
 
-def compare(run: Run, cases: Mapping[int, Examined] | None = None) -> list[PairSummary]:
-    """Every two cases of each comparison, in the order of the frameworks as they were named."""
+def compare(
+    run: Run, cases: Mapping[int, Examined] | None = None, *, metric: str = ""
+) -> list[PairSummary]:
+    """Every two cases of each comparison, in the order of the frameworks as they were named.
+
+    They are compared by the metric that is called `metric`, or without a name by the first of their
+    scenario.
+    """
     known = examine(run) if cases is None else cases
     found = []
     for number in run.comparisons:
         together = [known[case.planned.case] for case in run.cases_of(number)]
         for baseline, other in combinations(together, 2):
-            found.append(pair_up(run, baseline, other, against_first=baseline is together[0]))
+            shown = chosen_metric(other.record.axes, metric)
+            found.append(
+                pair_up(run, baseline, other, metric=shown, against_first=baseline is together[0])
+            )
     return judge(found, run.header.protocol)
 
 
-def pair_up(run: Run, baseline: Examined, other: Examined, *, against_first: bool) -> Compared:
+def pair_up(
+    run: Run, baseline: Examined, other: Examined, *, metric: Metric | None, against_first: bool
+) -> Compared:
     """What is known of two cases but for the verdict of those that ran in pairs."""
     pair, records = (baseline, other), (baseline.record, other.record)
     comparison = run.comparisons[other.record.planned.comparison]
@@ -194,6 +220,7 @@ def pair_up(run: Run, baseline: Examined, other: Examined, *, against_first: boo
         baseline=baseline.label,
         framework=other.label,
         against_first=against_first,
+        metric=metric.name if metric else None,
         shared={axis.name: axis.of(other.record.axes) for axis in AXES if axis.name in shared},
         compilers={one.label: one.record.axes.compiler for one in pair},
         setup=setup(*records),
@@ -212,27 +239,40 @@ def pair_up(run: Run, baseline: Examined, other: Examined, *, against_first: boo
         summary = replace(summary, equal_work="not proven", reason=reason)
     elif unclear := next(blurs_of(baseline, other), ""):
         summary = replace(summary, reason=f"no verdict: {unclear}")
+    elif metric is None:
+        summary = replace(summary, reason=f"{records[0].axes.mode} has no such metric")
+    elif lacking := next(lacking_of(metric, pair), ""):
+        summary = replace(summary, reason=lacking)
     elif not run.header.protocol.claims_interval:
-        summary = one_after_the_other(summary, baseline, other, run.header.protocol)
-    elif found := in_pairs(summary, baseline, other):
+        summary = one_after_the_other(summary, metric, pair, run.header.protocol)
+    elif found := in_pairs(summary, metric, baseline, other):
         return Compared(comparison, *found)
     else:
         summary = replace(summary, reason=NO_ROUND)
     return Compared(comparison, summary)
 
 
+def lacking_of(metric: Metric, pair: tuple[Examined, Examined]) -> Iterator[str]:
+    """Why a case that was measured has no value of the metric."""
+    for one in pair:
+        measured = any(process.blocks for process in one.record.processes.values())
+        if measured and (why := one.steps(metric).lacking(one.record.axes.mode)):
+            yield f"{one.label} has no {metric.title}: {why}"
+
+
 def in_pairs(
-    summary: PairSummary, baseline: Examined, other: Examined
+    summary: PairSummary, metric: Metric, baseline: Examined, other: Examined
 ) -> tuple[PairSummary, stats.Ratio, list[PastRatio]] | None:
     """The ratio by pairs of processes, and the same of earlier runs; None where there is no pair.
 
     What is known beforehand of both is known of their throughput only.
     """
     records = (baseline.record, other.record)
-    by_throughput = baseline.metric is THROUGHPUT
+    by_throughput = metric.name == THROUGHPUT.name
+    protocol, steps = baseline.run.header.protocol, (baseline.steps(metric), other.steps(metric))
     calibrated = [one.calibration.ratios for one in records if one.calibration]
     known = stats.known_scatter(calibrated) if by_throughput else None
-    found = ratio(baseline.steps, other.steps, known=known)
+    found = ratio(*steps, known=known)
     if found is None:
         return None
     disturbed = {turn for one in (baseline, other) for what in one.disturbances
@@ -242,12 +282,10 @@ def in_pairs(
     past = [one for (base, _), one in other.record.past.items() if base == number]
     more = replace(
         summary,
-        undisturbed=undisturbed(baseline, other, less=disturbed, known=known)
+        undisturbed=undisturbed(*steps, less=disturbed, known=known, protocol=protocol)
         if disturbed
         else None,
-        between_builds=stats.between_builds(
-            baseline.steps.by_round(), other.steps.by_round(), begins=begins
-        ),
+        between_builds=stats.between_builds(*(one.by_round for one in steps), begins=begins),
     )
     return more, found, past if by_throughput else []
 
@@ -285,15 +323,15 @@ def blurs_of(baseline: Examined, other: Examined) -> Iterator[str]:
 
 
 def one_after_the_other(
-    summary: PairSummary, baseline: Examined, other: Examined, protocol: Protocol
+    summary: PairSummary, metric: Metric, pair: tuple[Examined, Examined], protocol: Protocol
 ) -> PairSummary:
     """The ratio of a protocol whose processes do not run in pairs: it has no interval."""
-    found = [median(made) for one in (baseline, other) if (made := one.steps.processes())]
+    found = [median(made) for one in pair if (made := one.steps(metric).processes)]
     if len(found) < 2:
         return replace(summary, reason=NO_ROUND)
     return replace(
         summary,
-        ratio=baseline.metric.ratio(found[1], found[0]),
+        ratio=metric.ratio(found[1], found[0]),
         verdict="undetermined",
         undetermined=f"{protocol.name} measures one case after the other, so a drift of the "
         "machine counts too",
@@ -301,13 +339,18 @@ def one_after_the_other(
 
 
 def undisturbed(
-    *pair: Examined, less: set[tuple[int, int]], known: stats.Scatter | None
+    baseline: TimedSteps,
+    other: TimedSteps,
+    *,
+    less: set[tuple[int, int]],
+    known: stats.Scatter | None,
+    protocol: Protocol,
 ) -> RatioInterval | None:
     """The ratio without the rounds in which either case was disturbed; None where none is left."""
-    found = ratio(*(one.steps.without(less) for one in pair), known=known)
+    found = ratio(baseline.without(less), other.without(less), known=known)
     if found is None:
         return None
-    interval = found.interval(level(pair[0].run.header.protocol) or stats.CONFIDENCE)
+    interval = found.interval(level(protocol) or stats.CONFIDENCE)
     return RatioInterval(
         ratio=interval.value,
         low=interval.low,
@@ -339,7 +382,7 @@ def judged(
 ) -> PairSummary:
     """A pair with its interval, which is one of `count` in the run."""
     step = None
-    if isinstance(protocol, Adaptive):
+    if isinstance(protocol, Adaptive) and one.summary.metric == THROUGHPUT.name:
         step = next_step(interval, protocol=protocol, set_seconds=one.comparison.set_seconds)
     return replace(
         one.summary,

@@ -12,8 +12,10 @@ from mbench.contract.quantities import Count, Number, Share
 from mbench.errors import MbenchError
 from mbench.results.encoding import plain_record
 from mbench.results.identity import MATCHED, MATCHED_BY_FRAMEWORK, CaseIdentity
+from mbench.results.metrics import check_metric, chosen_metric
 
 if TYPE_CHECKING:
+    from mbench.contract.metric import Metric
     from mbench.results.case_summary import CaseSummary
     from mbench.results.encoding import Json
     from mbench.results.summary import Summary
@@ -55,8 +57,11 @@ class CaseDifference:
     """its figure now"""
     unit: str | None
     """unit of both"""
+    metric: str | None
+    """the metric that is compared"""
     ratio: float | None = None
-    """the figure now by that of the base; null where they cannot be compared"""
+    """how many times as good it is now, see `comparisons[].ratio`; null where they cannot be
+    compared"""
     low: float | None = None
     """lower end of its interval"""
     high: float | None = None
@@ -114,12 +119,15 @@ class Difference:
         return plain_record(self)
 
 
-def differ(base: Summary, new: Summary, *, threshold: float) -> Difference:
+def differ(base: Summary, new: Summary, *, threshold: float, metric: str = "") -> Difference:
     """Every case of two runs; `threshold` as a share, 0.03 for 3 %.
 
-    A regression is a case that is shown to be slower, by more than the threshold, or that was
-    measured before and now falls short. Raises MbenchError where no case is in both runs.
+    A regression is a case that is shown to be worse by more than the threshold, or that was
+    measured before and now falls short. Cases are compared by the metric of that name, or without
+    one by the first of their scenario. Raises MbenchError where no case is in both runs, and
+    UsageError where none has such a metric.
     """
+    check_metric(metric, [case.axes for summary in (base, new) for case in summary.cases])
     pairs, alone = match(base.cases, new.cases)
     if not pairs:
         raise MbenchError(
@@ -127,10 +135,11 @@ def differ(base: Summary, new: Summary, *, threshold: float) -> Difference:
         )
     old, now = facts(base), facts(new)
     conditions = changes(old, now, CONDITIONS)
-    compared = sum(obstacle(*pair, conditions=conditions) is None for pair in pairs)
+    chosen = [(*pair, chosen_metric(pair[1].axes, metric)) for pair in pairs]
+    compared = sum(obstacle(*one, conditions=conditions) is None for one in chosen)
     cases = [
-        contrast(*pair, conditions=conditions, threshold=threshold, comparisons=compared)
-        for pair in pairs
+        contrast(*one, conditions=conditions, threshold=threshold, comparisons=compared)
+        for one in chosen
     ]
     return Difference(
         base=base.run,
@@ -231,7 +240,9 @@ def version_changes(base: CaseSummary, new: CaseSummary) -> Changes:
     return found
 
 
-def obstacle(base: CaseSummary, new: CaseSummary, *, conditions: Changes) -> str | None:
+def obstacle(
+    base: CaseSummary, new: CaseSummary, metric: Metric | None, *, conditions: Changes
+) -> str | None:
     """Why two cases cannot be compared; None where they can."""
     if base.outcome != "ok":
         return f"it was {base.outcome} in the base: {base.reason}"
@@ -245,19 +256,25 @@ def obstacle(base: CaseSummary, new: CaseSummary, *, conditions: Changes) -> str
     for case, which in ((base, "base"), (new, "new")):
         if case.equal_work and not case.equal_work.proven:
             return f"the {which} run's work is not proven equal"
+    if metric is None:
+        return f"{new.axes.mode} has no such metric"
+    for case, when in ((base, "had"), (new, "has")):
+        if metric.name not in case.metrics:
+            return f"it {when} no {metric.title}: {case.metrics_lacking.get(metric.name, '')}"
     return None
 
 
 def contrast(
     base: CaseSummary,
     new: CaseSummary,
+    metric: Metric | None,
     *,
     conditions: Changes,
     threshold: float,
     comparisons: int,
 ) -> CaseDifference:
     """One case of both runs: its ratio with the interval, a verdict, and what changed."""
-    before, now = base.throughput, new.throughput
+    before, now = (case.metrics.get(metric.name) if metric else None for case in (base, new))
     known = now or before
     lost = base.outcome == "ok" != new.outcome
     found = CaseDifference(
@@ -265,14 +282,15 @@ def contrast(
         base=before.value if before else None,
         new=now.value if now else None,
         unit=known.unit if known else None,
-        reason=obstacle(base, new, conditions=conditions),
+        metric=metric.name if metric else None,
+        reason=obstacle(base, new, metric, conditions=conditions),
         regression=lost,
         judged=lost,
         changes=listed(version_changes(base, new)),
     )
-    if found.reason is not None or before is None or now is None:
+    if found.reason is not None or metric is None or before is None or now is None:
         return found
-    rates = before.processes, now.processes
+    rates = [[metric.goodness(value) for value in figure.processes] for figure in (before, now)]
     interval = stats.contrast(*rates, comparisons=comparisons)
     verdict = stats.verdict(interval)
     goal = max(threshold, NARROWEST)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from statistics import fmean, median
 from typing import TYPE_CHECKING
 
@@ -22,9 +23,31 @@ if TYPE_CHECKING:
     from mbench.results.records import CaseRecord, Process
     from mbench.spec.protocol import Protocol
 
-__all__ = ["Bandwidth", "Figure", "StepTimes", "Throughput", "TimedSteps", "bandwidth", "center",
-           "facts_of", "level", "level_of", "mean_step_time", "rates", "ratio",
-           "speeds", "step_times", "throughput", "timed", "timed_steps"]  # fmt: skip
+__all__ = [
+    "Bandwidth",
+    "Figure",
+    "StepTimes",
+    "Throughput",
+    "TimedSteps",
+    "bandwidth",
+    "center",
+    "facts_of",
+    "figure",
+    "level",
+    "level_of",
+    "mean_step_time",
+    "rates",
+    "ratio",
+    "speeds",
+    "step_times",
+    "throughput",
+    "timed",
+    "timed_rounds",
+    "timed_steps",
+]  # fmt: skip
+
+SINGLE_STEPS = "--single-steps"
+"""The option that lets steps be timed one by one in every mode."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +85,8 @@ class StepTimes:
     mean: Milliseconds
     """all time of blocks divided by all their steps"""
     samples: Steps
-    """steps that were timed one by one; in training 0, unless by `superbench`"""
+    """steps that were timed one by one; in training 0, unless by `superbench` or with
+    `--single-steps`"""
     percentiles: Mapping[str, Milliseconds | None] = field(
         metadata={"flat": tuple(f"p{rank:g}" for rank in stats.PERCENTILES)}
     )
@@ -105,14 +129,16 @@ def facts_of(case: CaseRecord) -> CaseFacts:
     )
 
 
-@dataclass(frozen=True)
 class TimedSteps:
-    """The steps of a case from which a metric follows."""
+    """The steps of a case from which a metric follows, `rounds` by process and round.
 
-    metric: Metric
-    facts: CaseFacts
-    rounds: Mapping[int, Mapping[int, Timed]]
-    """By process and round; no process is without rounds."""
+    No process is without rounds.
+    """
+
+    def __init__(
+        self, metric: Metric, facts: CaseFacts, rounds: Mapping[int, Mapping[int, Timed]]
+    ) -> None:
+        self.metric, self.facts, self.rounds = metric, facts, rounds
 
     @property
     def unit(self) -> str:
@@ -126,11 +152,13 @@ class TimedSteps:
         value = self.metric.of(steps, self.facts)
         return value if value is not None and 0 < value < math.inf else None
 
+    @cached_property
     def processes(self) -> list[float]:
         """The value of each process that has one."""
         found = [self.value(process, rounds) for process, rounds in self.rounds.items()]
         return [value for value in found if value is not None]
 
+    @cached_property
     def by_round(self) -> dict[int, dict[int, float]]:
         """The value of each round that has one, by process."""
         if not self.metric.by_round:
@@ -141,6 +169,20 @@ class TimedSteps:
             }
             for process, rounds in self.rounds.items()
         }
+
+    def figure(self, *, level: float | None) -> Figure | None:
+        """Of all processes, with an interval where a level is given; None where none has a
+        value.
+        """
+        return figure(self.processes, self.unit, level=level) if self.processes else None
+
+    def lacking(self, mode: str) -> str:
+        """Why no process has a value; empty where one has."""
+        if self.processes:
+            return ""
+        if self.metric.each and not self.rounds:
+            return f"no step of {mode} was timed on its own; {SINGLE_STEPS} does that"
+        return f"it takes {self.metric.needs}" if self.metric.needs else "no process has a value"
 
     def without(self, left_out: Collection[tuple[int, int]]) -> TimedSteps:
         """The same less some rounds, each given as process and round."""
@@ -154,13 +196,17 @@ class TimedSteps:
 
 def timed_steps(case: CaseRecord, metric: Metric = THROUGHPUT) -> TimedSteps:
     """The steps of `case` from which `metric` follows."""
+    return TimedSteps(metric, facts_of(case), timed_rounds(case, each=metric.each))
+
+
+def timed_rounds(case: CaseRecord, *, each: bool) -> dict[int, dict[int, Timed]]:
+    """By process and round: with `each`, the steps that were timed one by one; else those of the
+    blocks that make throughput.
+    """
     spent = joules(case)
     found = {}
     for process in case.processes.values():
-        if metric.each:
-            blocks = [block for block in process.blocks if block.each]
-        else:
-            blocks = timed(process)
+        blocks = [one for one in process.blocks if one.each] if each else timed(process)
         rounds: dict[int, list[Timed]] = {}
         for block in blocks:
             turn = (block.process, block.round, block.each)
@@ -173,7 +219,7 @@ def timed_steps(case: CaseRecord, metric: Metric = THROUGHPUT) -> TimedSteps:
             rounds.setdefault(block.round, []).append(one)
         if rounds:
             found[process.warm.process] = {at: merged(rounds[at]) for at in sorted(rounds)}
-    return TimedSteps(metric, facts_of(case), found)
+    return found
 
 
 def ratio(
@@ -186,8 +232,8 @@ def ratio(
     metric = baseline.metric
     sides = (baseline, other)
     by_round = [
-        {p: {at: goodness(metric, v) for at, v in rounds.items()} for p, rounds in found.items()}
-        for found in (side.by_round() for side in sides)
+        {p: {at: metric.goodness(v) for at, v in rounds.items()} for p, rounds in found.items()}
+        for found in (side.by_round for side in sides)
     ]
     pairs = []
     for process in sorted(baseline.rounds.keys() & other.rounds.keys()):
@@ -195,26 +241,21 @@ def ratio(
         if common:
             totals = [side.value(process, common) for side in sides]
             if None not in totals:
-                good = [goodness(metric, value) for value in totals if value is not None]
+                good = [metric.goodness(value) for value in totals if value is not None]
                 rounds = [found[process] for found in by_round]
                 pairs.append(stats.pair_of(*rounds, totals=(good[0], good[1])))
     found = [pair for pair in pairs if pair]
     return stats.Ratio(found, known) if found else None
 
 
-def goodness(metric: Metric, value: float) -> float:
-    """The value, or where lower ones are better, its inverse."""
-    return metric.ratio(value, 1.0)
-
-
 def speeds(case: CaseRecord) -> list[float]:
     """Samples per second of each process."""
-    return timed_steps(case).processes()
+    return timed_steps(case).processes
 
 
 def rates(case: CaseRecord) -> dict[int, dict[int, float]]:
     """process -> round -> samples per second."""
-    return timed_steps(case).by_round()
+    return timed_steps(case).by_round
 
 
 def level(protocol: Protocol) -> float | None:
@@ -236,10 +277,16 @@ def center(processes: Sequence[float], *, level: float | None) -> stats.Interval
     return stats.geometric_interval(processes, confidence=level)
 
 
+def figure(processes: list[float], unit: str, *, level: float | None) -> Figure:
+    """The centre of the values of processes, with its interval where a level is given."""
+    found = center(processes, level=level)
+    return Figure(value=found.value, low=found.low, high=found.high, unit=unit, processes=processes)
+
+
 def throughput(case: CaseRecord, *, level: float | None) -> Throughput | None:
     """The centre of the processes, and the interval where the protocol claims one."""
     steps = timed_steps(case)
-    values = steps.processes()
+    values = steps.processes
     if not values:
         return None
     found = center(values, level=level)
@@ -251,7 +298,7 @@ def throughput(case: CaseRecord, *, level: float | None) -> Throughput | None:
         high=found.high,
         unit=steps.unit,
         processes=values,
-        rounds=[list(of_process.values()) for of_process in steps.by_round().values()],
+        rounds=[list(of_process.values()) for of_process in steps.by_round.values()],
         mean_of_rates=fmean(batch * 1e9 / value for value in single) if single else None,
     )
 

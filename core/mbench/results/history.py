@@ -1,21 +1,32 @@
-"""Throughput over all stored runs, case by case."""
+"""A metric over all stored runs, case by case."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from mbench import stats
 from mbench.contract.axes import Axes
+from mbench.contract.metric import THROUGHPUT
 from mbench.results.database import open_runs
 from mbench.results.encoding import plain_record
-from mbench.results.figures import Figure, center, level_of
+from mbench.results.figures import Figure, figure, level, level_of, timed_steps
 from mbench.results.identity import TRACED, CaseIdentity
+from mbench.results.metrics import (
+    MetricSummary,
+    check_metric,
+    chosen_metric,
+    described,
+    known_metrics,
+)
+from mbench.results.run import load_run
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from mbench.contract.metric import Metric
     from mbench.results.encoding import Json
 
 __all__ = ["History", "Point", "StepChange", "trace"]
@@ -50,7 +61,7 @@ class StepChange:
     run: str
     """the run of the point before"""
     ratio: float
-    """its figure by that of the point before"""
+    """how many times as good it is, see `comparisons[].ratio`"""
     low: float | None
     """lower end of its 95 % interval"""
     high: float | None
@@ -81,9 +92,9 @@ class Point:
     """version of the framework"""
     axes: Axes = field(metadata={"flat": "axis"})
     """each of the axes"""
-    throughput: Figure
-    """samples per second"""
-    change: StepChange | None
+    figure: Figure
+    """the metric's value"""
+    change: StepChange | None = None
     """against the point before; null for the first of a line"""
 
     @property
@@ -104,51 +115,99 @@ class History:
     """All points, oldest first."""
 
     schema: int = 1
+    metric: MetricSummary = field(default_factory=partial(described, THROUGHPUT))
+    """what is traced"""
     points: list[Point]
+    """cases of runs"""
 
     def to_json(self) -> dict[str, Json]:
         return plain_record(self)
 
 
 def trace(
-    files: Sequence[Path], *, models: Sequence[str] = (), frameworks: Sequence[str] = ()
+    files: Sequence[Path],
+    *,
+    models: Sequence[str] = (),
+    frameworks: Sequence[str] = (),
+    metric: str = "",
 ) -> History:
     """Every case that was measured whole, oldest first, with its change from the one before.
 
-    The throughput is computed as for a single run, so that both say the same number.
+    The figures are computed as for a single run, so that both say the same number. Those of
+    throughput, which is the metric without a name, come from the database; others take longer.
     """
+    if metric in ("", THROUGHPUT.name):
+        chosen, points = THROUGHPUT, list(throughputs(files, models, frameworks))
+    else:
+        chosen, points = figures_of(files, models, frameworks, metric)
+    before: dict[str, Point] = {}
+    found = []
+    for point in points:
+        last = before.get(point.line)
+        made = replace(point, change=change(chosen, last, point)) if last else point
+        before[point.line] = made
+        found.append(made)
+    return History(metric=described(chosen), points=found)
+
+
+def throughputs(
+    files: Sequence[Path], models: Sequence[str], frameworks: Sequence[str]
+) -> Iterator[Point]:
+    """Of all runs at once."""
     database = open_runs(files)
     found = database.execute(POINTS, {"models": list(models), "frameworks": list(frameworks)})
     names = [column[0] for column in found.description or ()]
-    before: dict[str, Point] = {}
-    points = []
     for row in found.fetchall():
         values = dict(zip(names, row, strict=True))
         processes, samples = values.pop("processes"), values.pop("samples")
         level = level_of(values.pop("claims_interval"), stopped=values.pop("stopped"))
-        interval = center(processes, level=level)
-        point = Point(
-            **{**values, "axes": Axes(**values["axes"])},
-            throughput=Figure(
-                value=interval.value,
-                low=interval.low,
-                high=interval.high,
-                unit=f"{samples}/s",
-                processes=processes,
-            ),
-            change=None,
-        )
-        line = point.line
-        if line in before:
-            point = replace(point, change=change(before[line], point))
-        before[line] = point
-        points.append(point)
-    return History(points=points)
+        values["axes"] = Axes(**values["axes"])
+        yield Point(**values, figure=figure(processes, f"{samples}/s", level=level))
 
 
-def change(base: Point, new: Point) -> StepChange:
-    """How many times as fast as the point before, with the interval and a verdict."""
-    interval = stats.contrast(base.throughput.processes, new.throughput.processes)
+def figures_of(
+    files: Sequence[Path], models: Sequence[str], frameworks: Sequence[str], name: str
+) -> tuple[Metric, list[Point]]:
+    """Of one run after the other; raises UsageError where no case has a metric of that name."""
+    runs = sorted((load_run(file) for file in files), key=lambda run: (run.header.started, run.id))
+    cases = [case.axes for run in runs for case in run.cases.values()]
+    check_metric(name, cases)
+    points = []
+    for run in runs:
+        for case in (run.cases[number] for number in sorted(run.cases)):
+            metric = chosen_metric(case.axes, name)
+            who = {case.planned.framework, case.planned.label}
+            if (
+                metric is None
+                or case.outcome is not None
+                or (models and case.axes.model not in models)
+                or (frameworks and not who & set(frameworks))
+            ):
+                continue
+            if found := timed_steps(case, metric).figure(level=level(run.header.protocol)):
+                points.append(
+                    Point(
+                        run=run.id,
+                        started=run.header.started,
+                        protocol=run.header.protocol.name,
+                        host=run.header.system.hostname,
+                        cpu=run.header.system.cpu,
+                        label=case.planned.label,
+                        framework=case.planned.framework,
+                        version=case.info.version if case.info else None,
+                        axes=case.axes,
+                        figure=found,
+                    )
+                )
+    return known_metrics(cases)[name], points
+
+
+def change(metric: Metric, base: Point, new: Point) -> StepChange:
+    """How many times as good as the point before, with the interval and a verdict."""
+    before, now = (
+        [metric.goodness(value) for value in point.figure.processes] for point in (base, new)
+    )
+    interval = stats.contrast(before, now)
     return StepChange(
         run=base.run,
         ratio=interval.value,

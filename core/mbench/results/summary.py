@@ -12,16 +12,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mbench.contract.metric import THROUGHPUT
 from mbench.machine.records import System
 from mbench.results.case_summary import CaseSummary, analyse_case
 from mbench.results.comparisons import PairSummary, compare, examine
 from mbench.results.encoding import plain_record
 from mbench.results.facts import Tried
+from mbench.results.metrics import MetricSummary, check_metric, described, known_metrics
 from mbench.spec.protocol import Protocol
 
 if TYPE_CHECKING:
-    from mbench.contract.metric import Metric
     from mbench.results.encoding import Json
     from mbench.results.records import Run
 
@@ -75,6 +74,8 @@ class Summary:
     """what was tried for `--batch-size max` and `--compiler best`"""
     cases: list[CaseSummary]
     """every case, in the order of the command line"""
+    metrics: dict[str, MetricSummary]
+    """metrics of the cases by name"""
     comparisons: list[PairSummary]
     """every ratio"""
 
@@ -83,9 +84,16 @@ class Summary:
         return plain_record(self)
 
 
-def analyse(run: Run, metric: Metric = THROUGHPUT) -> Summary:
-    """The result of `run`; its ratios and verdicts are about `metric`."""
-    cases = examine(run, metric)
+def analyse(run: Run, metric: str = "") -> Summary:
+    """The result of `run`.
+
+    Its ratios and verdicts are about the metric of that name, or without one about that which was
+    asked for when it was measured. Raises UsageError where no case has such a metric.
+    """
+    cases = examine(run)
+    axes = [case.axes for case in run.cases.values()]
+    asked = metric or run.header.protocol.metric
+    check_metric(asked, axes)
     return Summary(
         schema=run.header.schema,
         run=run.id,
@@ -109,5 +117,6 @@ def analyse(run: Run, metric: Metric = THROUGHPUT) -> Summary:
             for found in run.searches
         ],
         cases=[analyse_case(case) for case in cases.values()],
-        comparisons=compare(run, cases),
+        metrics={name: described(one) for name, one in known_metrics(axes).items()},
+        comparisons=compare(run, cases, metric=asked),
     )

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mbench.contract.metric import METRICS
 from mbench.contract.precision import PRECISIONS
 from mbench.contract.scenario import OUTPUTS, Evidence, Steps, Work
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from mbench.contract.benchmark import Benchmark
     from mbench.contract.case import Case
+    from mbench.contract.metric import Metric
     from mbench.contract.workload import Workload
 
 __all__ = ["ScenarioBase"]
@@ -27,6 +31,7 @@ class ScenarioBase:
     builds_model = True
     proof = OUTPUTS
     step_by_step = False
+    metrics: Sequence[Metric] = METRICS
 
     def suits(self, workload: Workload) -> str:
         return ""

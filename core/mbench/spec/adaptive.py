@@ -9,7 +9,7 @@ from mbench.console import counted, span
 from mbench.errors import UsageError
 from mbench.spec.option import asked
 from mbench.spec.protocol import Protocol
-from mbench.spec.values import seconds, share, whole
+from mbench.spec.values import seconds, share, switch, whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,6 +77,17 @@ class Adaptive(Protocol):
     most_processes: int = field(
         default=30, metadata=asked("max_processes", whole, "Most sets of processes with --until.")
     )
+    single_steps: bool = field(
+        default=False,
+        metadata=asked(
+            "single_steps",
+            switch,
+            "Also time steps one by one where otherwise only blocks are timed, as in training; "
+            "metrics of latency need it.",
+            usual="where --metric needs it",
+        ),
+    )
+    """Whether steps are also timed one by one in modes where only blocks are timed."""
     fewest_rounds: int = 3
     most_rounds: int = 30
 

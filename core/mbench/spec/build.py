@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from mbench.contract.axes import AXES, STEADY
+from mbench.contract.metric import METRICS
 from mbench.errors import UsageError, about
 from mbench.plugins.manager import nearest
 from mbench.spec.arm import Arm
@@ -195,6 +196,10 @@ def sizes_of(given: Given) -> dict[str, int]:
     return sizes
 
 
+INDIVIDUAL = {metric.name for metric in METRICS if metric.each}
+"""Metrics of steps that are timed one by one."""
+
+
 def effort_of(given: Given) -> str:
     """The word that stands for a set of options, or an empty string; raises UsageError for two."""
     words = [word for word in EFFORTS if given.get(word)]
@@ -230,6 +235,8 @@ def protocol_of(given: Given) -> Protocol:
     values = {
         option: value for option, value in {**implied, **given}.items() if option in CONSTANTS
     }
+    if values.get("metric") in INDIVIDUAL and "single_steps" in known:
+        values.setdefault("single_steps", True)
     if "max_processes" in values and "until" not in values:
         raise UsageError("--max-processes bounds --until; give both", option="--max-processes")
     return changed(preset, {CONSTANTS[option]: value for option, value in values.items()})

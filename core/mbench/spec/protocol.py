@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from mbench.spec.option import asked
-from mbench.spec.values import count, whole
+from mbench.spec.values import count, text, whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,6 +36,18 @@ class Protocol(ABC):
         default=0,
         metadata=asked("seed", count, "Seed of weights, data and the order of rounds."),
     )
+
+    metric: str = field(
+        default="",
+        metadata=asked(
+            "metric",
+            text,
+            "What ratios and verdicts are about: throughput, latency_mean, latency_p50 and other "
+            "percentiles, joules_per_sample.",
+            usual="the first of each mode",
+        ),
+    )
+    """What its verdicts are about, by name; empty: the first metric of each mode."""
 
     @property
     def stops_by_width(self) -> bool:

@@ -240,7 +240,7 @@ def history_of(points):
                 run="r", started=point["time"], version=point["version"], label="tiny",
                 framework="tiny", protocol="adaptive", host="here", cpu="made-up",
                 axes=make_case(model="m"), change=None,
-                throughput=Figure(value=point["value"], low=None, high=None, unit="samples/s",
+                figure=Figure(value=point["value"], low=None, high=None, unit="samples/s",
                                   processes=[point["value"]]),
             )
             for point in points

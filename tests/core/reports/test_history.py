@@ -14,7 +14,7 @@ from mbench.results.history import History, Point
 POINT = Point(
     run="1", started="then", protocol="adaptive", host="made-up", cpu="EPYC", label="tiny",
     framework="tiny", version="1.2", axes=make_case(model="m"),
-    throughput=Figure(value=1.0, low=None, high=None, unit="images/s", processes=[1.0]),
+    figure=Figure(value=1.0, low=None, high=None, unit="images/s", processes=[1.0]),
     change=None,
 )  # fmt: skip
 

@@ -65,7 +65,7 @@ def point(day, processes, low=None, high=None):
         run=f"run{day}", started=f"2026-01-0{day + 1}T10:00:00+00:00", version="1",
         label="tiny", framework="tiny", protocol="adaptive", host="here", cpu="made-up",
         axes=make_case(model="m"), change=None,
-        throughput=Figure(value=10.0, low=low, high=high, unit="samples/s", processes=processes),
+        figure=Figure(value=10.0, low=low, high=high, unit="samples/s", processes=processes),
     )  # fmt: skip
 
 

@@ -45,7 +45,7 @@ def history_of(made):
     points = [
         Point(run=made.run, started=made.started, protocol="adaptive", host="here",
               cpu="a processor of many words", label=case.label, framework=case.framework,
-              version=case.version, axes=case.axes, throughput=case.throughput, change=change)
+              version=case.version, axes=case.axes, figure=case.throughput, change=change)
         for case in made.cases if case.throughput
     ]  # fmt: skip
     return history.FORMATS["table"](History(points=points))

@@ -36,7 +36,12 @@ def test_an_effort_is_a_set_of_options_and_what_is_given_beside_it_wins():
     ("name", "options", "option", "words"),
     [
         ("dlperv", {}, "--protocol", "did you mean dlperf?"),
-        ("dlperf", {"rounds": 3}, "--rounds", "which takes --processes, --seed, --warmup-steps"),
+        (
+            "dlperf",
+            {"rounds": 3},
+            "--rounds",
+            "which takes --processes, --seed, --metric, --warmup-steps",
+        ),
         ("adaptive", {"warmup_steps": 3}, "--warmup-steps", "not for the protocol adaptive"),
         ("adaptive", {"max_processes": 3}, "--max-processes", "bounds --until"),
         ("adaptive", {"max_processes": 3, "until": 0.1}, None, "3 is less than --processes 5"),

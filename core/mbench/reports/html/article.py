@@ -87,9 +87,9 @@ def trends(history: History) -> Article:
     for title, points in lines.items():
         columns = ("run", "started", "version", "throughput", "95 % interval", "change", "verdict")
         data = {
-            "kind": "history", "label": points[0].throughput.unit, "points": [
-                {"time": point.started, "version": point.version, "value": point.throughput.value,
-                 "low": point.throughput.low, "high": point.throughput.high}
+            "kind": "history", "label": points[0].figure.unit, "points": [
+                {"time": point.started, "version": point.version, "value": point.figure.value,
+                 "low": point.figure.low, "high": point.figure.high}
                 for point in points
             ],
         }  # fmt: skip
@@ -107,7 +107,7 @@ def trends(history: History) -> Article:
         "Throughput of every stored run with its 95 % interval; a new version starts a new mark. "
         "Runs were made at different times, so a machine that drifts looks like a change."
     )
-    bare = sum(point.throughput.low is None for point in history.points)
+    bare = sum(point.figure.low is None for point in history.points)
     notes = [f"{bare} of {len(history.points)} points have no interval: it takes {FEWEST} "
              "processes and mbench's own protocol."] if bare else []  # fmt: skip
     section = Section("history", "Throughput over time", lead, figures, notes)
@@ -119,7 +119,7 @@ def trends(history: History) -> Article:
 
 
 def trend_row(point: Point) -> list[str]:
-    speed, count = point.throughput, len(point.throughput.processes)
+    speed, count = point.figure, len(point.figure.processes)
     bare = "none in this protocol" if count >= FEWEST else f"none: {counted(count, 'process')}"
     return [
         point.run, point.started[:16].replace("T", " "), point.version or "",
