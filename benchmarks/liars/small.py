@@ -17,6 +17,6 @@ BERT = replace(
         sequence_length=32, predictions=8,
     ),
     sizes={},
-    proof={"batch_size": 2, "learning_rate": 1e-6},
+    proof={"batch_size": 2, "learning_rate": 2.0**-16},
     mask_sizes={},
 )  # fmt: skip

@@ -23,7 +23,7 @@ BERT = replace(
         layers=2, hidden=512, heads=8, intermediate=2048, vocabulary=1000, positions=64,
         sequence_length=32, predictions=8,
     ),
-    proof={"batch_size": 2, "learning_rate": 1e-6},
+    proof={"batch_size": 2, "learning_rate": 2.0**-16},
     stages=("encoder",),
 )  # fmt: skip
 
@@ -33,7 +33,7 @@ GPT2 = replace(
     config=gpt2.GPT2Config(
         layers=2, hidden=512, heads=8, vocabulary=1000, positions=64, sequence_length=32
     ),
-    proof={"batch_size": 2, "learning_rate": 1e-6},
+    proof={"batch_size": 2, "learning_rate": 2.0**-16},
 )
 
 LSTM = replace(
@@ -41,7 +41,7 @@ LSTM = replace(
     name="small-lstm",
     config=lstm.LSTMConfig(layers=2, features=256, hidden=256, classes=10, sequence_length=8),
     sizes={},
-    proof={"batch_size": 2, "learning_rate": 1e-6},
+    proof={"batch_size": 2, "learning_rate": 2.0**-16},
 )
 
 MODELS = {model.name: model for model in (BERT, GPT2, LSTM)}

@@ -6,6 +6,7 @@ NumPy is imported where arrays are made: commands that only list workloads start
 from __future__ import annotations
 
 import dataclasses
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +48,11 @@ class Tensor:
     @property
     def size(self) -> int:
         return prod(self.shape)
+
+    @property
+    def initial_norm(self) -> float:
+        """Of its canonical values, as far as their distribution determines it."""
+        return math.sqrt(self.size * (self.scale**2 / 3 + self.center**2))
 
 
 @dataclass(frozen=True, kw_only=True)

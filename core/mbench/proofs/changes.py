@@ -51,8 +51,8 @@ def visible_rate(workload: Workload, gradients: np.ndarray, rate: float) -> floa
     """
     trained = [at for at, tensor in enumerate(workload.tensors()) if tensor.trainable]
     tensors = [workload.tensors()[at] for at in trained]
-    squares = sum(t.size * (t.scale**2 / 3 + t.center**2) for t in tensors)  # drawn evenly
-    return rate * TIMES * math.sqrt(squares) / float(np.linalg.norm(gradients[trained, 0]))
+    held = math.hypot(*(tensor.initial_norm for tensor in tensors))
+    return rate * TIMES * held / float(np.linalg.norm(gradients[trained, 0]))
 
 
 def judge_changes(

@@ -13,7 +13,7 @@ import numpy as np
 from mbench.contract.sketch import sketch
 from mbench.contract.workload import Workload
 from mbench.errors import MbenchError
-from mbench.proofs.tolerances import UPDATE_FLOOR
+from mbench.proofs.tolerances import EXACT, UPDATE_FLOOR
 from mbench.scenarios.find import resolve
 
 if TYPE_CHECKING:
@@ -22,14 +22,16 @@ if TYPE_CHECKING:
     from mbench.contract.case import Case
     from mbench.contract.wire import Observation
 
-__all__ = ["DRAWN", "KEPT", "PLAIN_RATE", "SEEDS", "STEPS", "Computed", "Reference", "Trajectory",
-           "batch_of", "find", "folder_of", "load", "save"]  # fmt: skip
+__all__ = ["DRAWN", "KEPT", "MOST_ROUNDED", "PLAIN_RATE", "SEEDS", "STEPS", "Computed", "Reference",
+           "Trajectory", "batch_of", "find", "folder_of", "load", "rounding", "save"]  # fmt: skip
 
 STEPS = 3
-PLAIN_RATE = 2.0**-10
-"""Of the bare descent whose change is the gradient. float32 holds it exactly: XLA on CUDA, by the
-size of what was off, rounds a rate to that in some convolutions' gradients. With 1e-3, that makes
-4.75e-8 (seen on an H100: of layer4.0.conv2.weight of ResNet-50, by its sketch 3.2734e-8, as due).
+PLAIN_RATE = 2.0**10
+"""Of the bare descent whose change is the gradient. One step is linear in it, so it is large: a
+parameter near 1 that changes by 4e-8, as GPT-2's norms do at 2**-10, is rounded by 3e-9 of that in
+float64. float32 holds it exactly: XLA on CUDA, by the size of what was off, rounds a rate to that
+in some convolutions' gradients. With 1e-3, that makes 4.75e-8 (seen on an H100: of
+layer4.0.conv2.weight of ResNet-50, by its sketch 3.2734e-8, as due).
 """
 SEEDS = (0, 1)
 """Of parameters. The second shows that outputs follow the parameters and are not kept."""
@@ -37,7 +39,10 @@ DRAWN = range(20)
 """Of parameters, where there is no float64: rounding differs from set to set, a slip does not."""
 KEPT = {"plain": 1, "own": STEPS}
 """Steps of each trajectory."""
-SCHEMA = 2
+SCHEMA = 3
+MOST_ROUNDED = EXACT / 20
+"""Of a change, by the rounding of the parameter that it is added to: as little beside the tolerance
+as frameworks differ by."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +108,17 @@ def scales(tensors: np.ndarray, workload: Workload) -> np.ndarray:
     return scale
 
 
+def rounding(tensors: np.ndarray, workload: Workload) -> np.ndarray:
+    """(T,): what float64's rounding of each tensor makes of its change, as `scales` divides errors.
+
+    `tensors` (T, 6) are sketches of changes. A number is rounded by 2**-53 of it at most, in each
+    step; over three steps two frameworks differ by that in the root mean square.
+    """
+    held = np.array([tensor.initial_norm for tensor in workload.tensors()])
+    shares: np.ndarray = 2.0**-53 * held / scales(tensors, workload)
+    return shares
+
+
 def trajectory(
     observation: Observation, workload: Workload, *, scale: np.ndarray | None = None
 ) -> Trajectory:
@@ -149,7 +165,8 @@ def save(path: Path, reference: Reference) -> None:
         found: Trajectory = getattr(reference, name)
         for part in ("losses", "tensors", "whole"):
             arrays[f"{name}/{part}"] = getattr(found, part)
-    made = json.dumps({"schema": SCHEMA, **reference.made}, sort_keys=True).encode()
+    how = {"schema": SCHEMA, "plain_rate": PLAIN_RATE, **reference.made}
+    made = json.dumps(how, sort_keys=True).encode()
     arrays["made"] = np.frombuffer(made, dtype=np.uint8)
     path.parent.mkdir(exist_ok=True)
     np.savez(path, **arrays)  # type: ignore[arg-type]
@@ -198,6 +215,8 @@ def load(path: Path, workload: Workload) -> Reference:
         )
         if made["schema"] != SCHEMA:
             raise ValueError(f"schema {made['schema']} is not {SCHEMA}")
+        if made["plain_rate"] != PLAIN_RATE:
+            raise ValueError(f"its plain descent has the rate {made['plain_rate']}")
         if made["model"] != workload.name or made["proof"] != workload.proof:
             raise ValueError(f"it is of {made['model']} at {made['proof']}")
         if not all(reference.outputs.values()):

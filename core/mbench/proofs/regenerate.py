@@ -18,15 +18,18 @@ from mbench.contract import wire
 from mbench.contract.case import Case
 from mbench.engine.launch import launch
 from mbench.environments.locate import find
+from mbench.errors import MbenchError
 from mbench.machine.system import usable_cores
 from mbench.plugins.manager import Plugins
 from mbench.proofs.proof_case import proof_case
 from mbench.proofs.reference import (
     DRAWN,
     KEPT,
+    MOST_ROUNDED,
     PLAIN_RATE,
     Reference,
     folder_of,
+    rounding,
     save,
     trajectory,
 )
@@ -37,6 +40,7 @@ from mbench.spec.selection import load_workload, reference_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from mbench.contract.workload import Workload
     from mbench.plugins.launcher import Worker
 
 __all__ = ["main"]
@@ -73,7 +77,9 @@ def main(framework: str, *models: str, workload: str | None = None) -> None:
             try:
                 path = folder_of(case.workload) / f"{model}.npz"
                 made = {"framework": spec.name, "version": info.version}
-                save(path, fingerprint(worker, case, made))
+                found = fingerprint(worker, case, made)
+                check_rounding(found, resolve(case))
+                save(path, found)
             finally:
                 worker.close()
         print(f"{path}: {path.stat().st_size / 1024:.1f} KiB")
@@ -111,6 +117,19 @@ def fingerprint(worker: Worker, case: Case, made: dict[str, str]) -> Reference:
         **trajectories,
         made={**made, "model": workload.name, "proof": workload.proof},
     )
+
+
+def check_rounding(found: Reference, workload: Workload) -> None:
+    """Raises MbenchError where changes are so small beside parameters that rounding shows."""
+    for made in (found.plain, found.own):
+        shares = rounding(made.tensors, workload)
+        if shares.max() > MOST_ROUNDED:
+            tensor = workload.tensors()[int(shares.argmax())]
+            raise MbenchError(
+                f"{workload.name}: float64 rounds the change of {tensor.name} by"
+                f" {shares.max():.1g} of it, and at most {MOST_ROUNDED:.0e} may be;"
+                f" its proof needs a larger learning rate"
+            )
 
 
 if __name__ == "__main__":

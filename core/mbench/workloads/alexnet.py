@@ -11,7 +11,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from mbench.contract.workload import Size
-from mbench.workloads.images import Convolution, ImageWorkload, Linear, Norm, Operations, windows
+from mbench.workloads.images import (
+    BARE_RATE,
+    Convolution,
+    ImageWorkload,
+    Linear,
+    Norm,
+    Operations,
+    windows,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -47,7 +55,7 @@ class AlexNetWorkload(ImageWorkload):
         default_factory=lambda: {
             "batch_size": 4,
             "sizes": {"image_size": 224},
-            "learning_rate": 1e-4,
+            "learning_rate": BARE_RATE,
         }
     )
 

@@ -195,7 +195,7 @@ def model(name: str, title: str, config: BertConfig, *, batch: int) -> BertWorkl
         mask_sizes={"sequence_length": 1, "predictions": 1},
         batch_sizes={"cpu": batch, "cuda": 32},
         config=config,
-        proof={"batch_size": 2, "sizes": {"sequence_length": 32}, "learning_rate": 1e-6},
+        proof={"batch_size": 2, "sizes": {"sequence_length": 32}, "learning_rate": 2.0**-16},
         # Weight decay spares biases and layer norms, as in the original code.
         optimizer=Optimizer(rule="adamw", learning_rate=1e-7, weight_decay=1e-2, clip_norm=1.0),
         stages=("encoder",),

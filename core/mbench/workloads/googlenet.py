@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from mbench.workloads.branches import Branch, Conv, Head, Mixed, Pool
-from mbench.workloads.images import Convolution, ImageWorkload, Linear, Norm
+from mbench.workloads.images import NORMED_RATE, Convolution, ImageWorkload, Linear, Norm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -126,7 +126,7 @@ class GoogLeNetWorkload(ImageWorkload):
         default_factory=lambda: {
             "batch_size": 2,
             "sizes": {"image_size": 224},
-            "learning_rate": 1e-4,
+            "learning_rate": NORMED_RATE,
         }
     )
 

@@ -123,7 +123,7 @@ def model(
         config=config,
         sizes={"sequence_length": Size(standard=512, most=config.positions)},
         mask_sizes={"sequence_length": 1},
-        proof={"batch_size": 2, "learning_rate": 1e-6, **proof},
+        proof={"batch_size": 2, "learning_rate": 2.0**-16, **proof},
     )
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from mbench.contract.compat import zipped
 from mbench.contract.workload import Size
 from mbench.workloads.branches import Branch, Conv, Head, Mixed, Pool
-from mbench.workloads.images import Convolution, ImageWorkload, Linear, Norm
+from mbench.workloads.images import NORMED_RATE, Convolution, ImageWorkload, Linear, Norm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -97,7 +97,7 @@ class InceptionWorkload(ImageWorkload):
         default_factory=lambda: {
             "batch_size": 6,
             "sizes": {"image_size": 299},
-            "learning_rate": 1e-4,
+            "learning_rate": NORMED_RATE,
         }
     )
     mask_sizes: Mapping[str, int] = field(default_factory=lambda: {"image_size": 347})

@@ -102,7 +102,7 @@ MODELS = {
         sizes={"sequence_length": Size(standard=512)},
         batch_sizes={"cpu": 1, "cuda": 32},
         config=LSTMConfig(),
-        proof={"batch_size": 4, "sizes": {"sequence_length": 16}, "learning_rate": 1e-6},
+        proof={"batch_size": 4, "sizes": {"sequence_length": 16}, "learning_rate": 2.0**-16},
         optimizer=Optimizer(rule="adamw", learning_rate=1e-7, weight_decay=1e-2, clip_norm=1.0),
     )
 }

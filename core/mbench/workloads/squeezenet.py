@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from mbench.workloads.images import Convolution, ImageWorkload, Linear, Norm, windows
+from mbench.workloads.images import BARE_RATE, Convolution, ImageWorkload, Linear, Norm, windows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -46,6 +46,13 @@ class SqueezeNetConfig:
 class SqueezeNetWorkload(ImageWorkload):
     family: str = "squeezenet"
     config: SqueezeNetConfig
+    proof: dict[str, Any] = field(
+        default_factory=lambda: {
+            "batch_size": 4,
+            "sizes": {"image_size": 64},
+            "learning_rate": BARE_RATE,
+        }
+    )
     mask_sizes: Mapping[str, int] = field(default_factory=lambda: {"image_size": 32})
     """Of which one position is left before the classifier."""
 

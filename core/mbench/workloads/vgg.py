@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mbench.contract.compat import zipped
-from mbench.workloads.images import Convolution, ImageWorkload, Linear, Norm, Operations
+from mbench.workloads.images import BARE_RATE, Convolution, ImageWorkload, Linear, Norm, Operations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -92,7 +92,12 @@ MODELS = {
     workload.name: workload
     for depth, blocks in BLOCKS.items()
     for workload in (
-        VGGWorkload(name=f"vgg{depth}", title=f"VGG-{depth}", config=VGGConfig(blocks=blocks)),
+        VGGWorkload(
+            name=f"vgg{depth}",
+            title=f"VGG-{depth}",
+            config=VGGConfig(blocks=blocks),
+            proof={"batch_size": 4, "sizes": {"image_size": 64}, "learning_rate": BARE_RATE},
+        ),
         VGGWorkload(
             name=f"vgg{depth}_bn",
             title=f"VGG-{depth} with batch norm",

@@ -12,9 +12,21 @@ import numpy as np
 import pytest
 
 from mbench.cli.builtin import mbench_workloads
+from mbench.contract.sketch import sketch
 from mbench.contract.workload import Tensor
 from mbench.errors import MbenchError
-from mbench.proofs.reference import PLAIN_RATE, folder_of, load, save, scales, trajectory
+from mbench.proofs.reference import (
+    MOST_ROUNDED,
+    PLAIN_RATE,
+    folder_of,
+    load,
+    rounding,
+    save,
+    scales,
+    trajectory,
+)
+from mbench.proofs.regenerate import check_rounding
+from mbench.proofs.tolerances import EXACT
 from mbench.workloads.find import find_workload
 
 
@@ -29,8 +41,8 @@ def same(one, other):
     assert one.made["model"] == other.made["model"]
     assert one.outputs.keys() == other.outputs.keys()
     for seed, outputs in one.outputs.items():
-        for name, sketch in outputs.items():
-            assert np.array_equal(sketch, other.outputs[seed][name])
+        for name, expected in outputs.items():
+            assert np.array_equal(expected, other.outputs[seed][name])
     for name in ("plain", "own"):
         for part in ("losses", "tensors", "whole"):
             ours, theirs = (getattr(getattr(r, name), part) for r in (one, other))
@@ -69,14 +81,46 @@ def test_float32_holds_the_plain_rate():
     assert float(np.float32(PLAIN_RATE)) == PLAIN_RATE
 
 
-@pytest.mark.parametrize("name", OURS)
-def test_ours_are_sound(name):
+def ours(name):
+    """The workload at its proof's depth, and its fingerprint."""
     workload = find_workload(OURS[name], name)
-    proven = workload
     if "layers" in workload.proof:
         config = dataclasses.replace(workload.config, layers=workload.proof["layers"])
-        proven = dataclasses.replace(workload, config=config)
-    made = load(folder_of(OURS[name]) / f"{name}.npz", proven)
+        workload = dataclasses.replace(workload, config=config)
+    return workload, load(folder_of(OURS[name]) / f"{name}.npz", workload)
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_rounding_of_parameters_does_not_show_in_ours(name):
+    workload, made = ours(name)
+    for one in (made.plain, made.own):
+        assert rounding(one.tensors, workload).max() <= MOST_ROUNDED < EXACT / 10
+
+
+def test_rounding_is_reckoned_as_it_is(workload, changes):
+    """Of the same changes with and without parameters beneath them."""
+    last = {name: 1e-6 * change for name, change in changes[-1].items()}
+    exact = np.array([sketch(name, change) for name, change in last.items()])
+    initial = {name: a.astype(np.float64) for name, a in workload.parameters(seed=0)}
+    rounded = np.array(
+        [sketch(name, initial[name] + last[name], start=initial[name]) for name in last]
+    )
+    gaps = np.linalg.norm((rounded - exact)[:, 1:], axis=1) / scales(exact, workload)
+    shares = rounding(exact, workload)
+    assert (gaps < 4 * shares).all()
+    assert gaps.max() > shares.max() / 10
+
+
+def test_a_fingerprint_of_what_rounding_shows_in_is_not_written(workload, reference):
+    check_rounding(reference, workload)
+    tiny = dataclasses.replace(reference.own, tensors=1e-7 * reference.own.tensors)
+    with pytest.raises(MbenchError, match=r"small: float64 rounds the change of norm\.\w+ by"):
+        check_rounding(dataclasses.replace(reference, own=tiny), workload)
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_ours_are_sound(name):
+    proven, made = ours(name)
     assert (made.plain.losses > 0).all()
     # The first step's loss is before any update: by whichever rule, it is the same.
     assert made.plain.losses[0] == made.own.losses[0]
@@ -182,7 +226,8 @@ def with_infinity(array):
         ({"own/losses": np.array([{}, {}, {}])}, "pickle"),
         ({"made": np.frombuffer(b"{", dtype=np.uint8)}, "no fingerprint"),
         ({"made": np.frombuffer(b"[]", dtype=np.uint8)}, "no fingerprint"),
-        ({"made": {"schema": 1}}, "schema 1 is not 2"),
+        ({"made": {"schema": 1}}, "schema 1 is not 3"),
+        ({"made": {"plain_rate": 2.0**-10}}, "plain descent has the rate 0.0009765625"),
         ({"made": {"model": "large"}}, "it is of large at"),
         ({"made": {"proof": {"batch_size": 16}}}, "it is of small at .*16"),
     ],

@@ -37,7 +37,7 @@ PERCEPTRON = PerceptronWorkload(
     title="Perceptron of two layers",
     family="perceptron",
     config=PerceptronConfig(),
-    proof={"batch_size": 8, "sizes": {"image_size": 32}, "learning_rate": 1e-4},
+    proof={"batch_size": 8, "sizes": {"image_size": 32}, "learning_rate": 2.0**-7},
     sizes={"image_size": Size(standard=32)},
     model_files={"torch": "mbench_perceptron.pytorch"},
 )
