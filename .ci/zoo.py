@@ -1,4 +1,6 @@
-"""Proves every model in every framework in float64: as many at a time as there are cores.
+"""Proves models in float64, each in every framework: as many at a time as there are cores.
+
+Cells that the zoo's page has of today's code are left out, unless all are asked for.
 
 Each proof has a core and a thread of its own, for two threads seldom take half the time of one.
 What memory did not suffice for beside another is proven again in the end, alone.
@@ -21,6 +23,8 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from digest import code_of, facts_of
+
 from mbench.cli.builtin import mbench_workloads
 
 if TYPE_CHECKING:
@@ -32,6 +36,8 @@ if TYPE_CHECKING:
     Done = tuple[Cell, tuple[Proof, float]]
     """With the seconds that it took."""
 
+RECORD = Path(__file__).parents[1] / "docs" / "zoo.json"
+
 
 def main() -> int:
     """0 if every cell is proven, else 1."""
@@ -39,9 +45,16 @@ def main() -> int:
     parser.add_argument("frameworks", nargs="+", help="each in any form that mbench verify takes")
     parser.add_argument("--models", default=",".join(mbench_workloads()))
     parser.add_argument("--output", type=Path, default=Path("zoo.json"))
+    parser.add_argument("--all", action="store_true", help="those of today's code too")
     arguments = parser.parse_args()
     models = arguments.models.split(",")
-    cells = [(model, framework) for model in models for framework in arguments.frameworks]
+    known = set() if arguments.all else current()
+    cells = [
+        (model, framework)
+        for model in models
+        for framework in arguments.frameworks
+        if (model, framework.partition("@")[0]) not in known
+    ]
     proofs: dict[Cell, Proof] = {}
     for cell, (proof, seconds) in chain(at_once(cells), alone(cells, proofs)):
         proofs[cell] = proof
@@ -52,6 +65,16 @@ def main() -> int:
         arguments.output.write_text(text + "\n", encoding="utf-8")
     summarize(list(proofs.values()))
     return 0 if all(proof["outcome"] == "ok" for proof in proofs.values()) else 1
+
+
+def current() -> set[Cell]:
+    """The cells of the page that are proven with today's code."""
+    proofs = json.loads(RECORD.read_text(encoding="utf-8"))["proofs"]
+    return {
+        (proof["model"], proof["framework"])
+        for proof in proofs
+        if proof["outcome"] == "ok" and proof["code"] == code_of(proof["framework"], proof["model"])
+    }
 
 
 def at_once(cells: Sequence[Cell]) -> Iterator[Done]:
@@ -86,6 +109,7 @@ def open_pool() -> ThreadPoolExecutor:
 def prove(model: str, framework: str) -> tuple[Proof, float]:
     """One cell of the zoo as `mbench verify` writes it, and the seconds that it took."""
     begin = time.monotonic()
+    code, facts = code_of(framework.partition("@")[0], model), facts_of(model)
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder, "proof.json")
         ended = subprocess.run(
@@ -98,7 +122,8 @@ def prove(model: str, framework: str) -> tuple[Proof, float]:
             raise SystemExit(f"{framework} {model}: {ended.stderr.strip()}")
         (proof,) = json.loads(output.read_text(encoding="utf-8"))["proofs"]
     # The page's columns are frameworks, wherever their Python is.
-    return {**proof, "framework": framework.partition("@")[0]}, time.monotonic() - begin
+    named = {**proof, "framework": framework.partition("@")[0], "code": code, "facts": facts}
+    return named, time.monotonic() - begin
 
 
 def told(proof: Proof) -> str:
@@ -109,6 +134,8 @@ def told(proof: Proof) -> str:
 
 def summarize(proofs: list[Proof]) -> None:
     """A line for each framework, and one for each cell that is not proven."""
+    if not proofs:
+        print("every cell is proven with today's code")
     for framework in dict.fromkeys(proof["framework"] for proof in proofs):
         its = [proof for proof in proofs if proof["framework"] == framework]
         proven = [proof for proof in its if proof["outcome"] == "ok"]

@@ -1,11 +1,12 @@
 """Writes a table of what is proven equal from the JSON of verifications: of models, or operators.
 
-Usage: mbench verify --frameworks torch,tf,mxnet,paddle --models zoo --format json --output zoo.json
-       python docs/zoo.py zoo.json
-       python docs/zoo.py docs/zoo.json its-zoo.json
+Usage: tox -e zoo
+       python docs/zoo.py docs/zoo.json zoo.json
+       python docs/zoo.py docs/zoo.json
        python docs/zoo.py --operators operators.json
 
 Of several files the later ones replace cells of those before: so a framework is added to a page.
+Models that were proven with other code than today's are marked as such, see .ci/digest.py.
 The table of models is written to zoo.md, that of operators to operators.md, each with what it is
 made of in a JSON file beside it.
 """
@@ -17,6 +18,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).parents[1] / ".ci"))
+from digest import code_of
+
 __all__ = ["main", "page"]
 
 HERE = Path(__file__).parent
@@ -24,7 +28,7 @@ PAGE = HERE / "zoo.md"
 OPERATORS = HERE / "operators.md"
 EXACT = ("outputs", "loss", "updates", "optimizer", "exact")
 """Checks in float64; the last is the worst of all, as the zoo's record has it."""
-SAID = ("model", "mode", "framework", "precision", "outcome", "reason")
+SAID = ("model", "mode", "framework", "precision", "outcome", "reason", "facts", "code", "current")
 """What a record keeps of a cell, beside what its proof found."""
 
 HEAD = """\
@@ -41,6 +45,9 @@ A cell holds the worst relative error in float64: of evaluation outputs, of loss
 change of every tensor by gradient descent and by the model's own optimizer (gate 1e-9). Where a
 second error follows, it is the worst of the losses as timed, in that precision.
 [Equal work](equal-work.md) says what is compared, by which gates, and what this does not show.
+
+A cell in italics was proven before its code last changed: the model, its fingerprint or the
+framework's adapter. `tox -e zoo` proves those again.
 """
 OPERATORS_HEAD = """\
 # Operators, proven
@@ -80,6 +87,8 @@ def page(document: dict[str, Any], head: str = HEAD) -> str:
     columns = ["Model", *(["Mode"] if len(modes) > 1 else []), *titles]
     proven = sum(proof["outcome"] == "ok" for proof in proofs)
     zoo = head is HEAD
+    today = sum(proof["outcome"] == "ok" and not is_earlier(proof) for proof in proofs)
+    since = f", {today} of them with today's code"
     words = ["mbench verify --frameworks", ",".join(frameworks)]
     words += ["--models", "zoo" if zoo else ",".join(models), "--precision", ",".join(precisions)]
     words += [] if zoo else ["--mode", ",".join(modes)]
@@ -87,7 +96,7 @@ def page(document: dict[str, Any], head: str = HEAD) -> str:
     return "\n".join(
         [
             head.format(command=" ".join(words)),
-            f"{proven} of {len(proofs)} cells are proven.",
+            f"{proven} of {len(proofs)} cells are proven{since if zoo else ''}.",
             "",
             " | ".join(columns),
             "|".join(["---"] * len(columns)),
@@ -106,6 +115,11 @@ def title(framework: str, proofs: list[dict[str, Any]]) -> str:
     return f"{framework} {versions[0]}" if versions else framework
 
 
+def is_earlier(proof: dict[str, Any]) -> bool:
+    """Whether what the proof is of has changed since."""
+    return proof.get("current") is False
+
+
 def cell(proof: dict[str, Any], notes: list[str]) -> str:
     """Both errors, or the outcome; numbers in brackets lead to `notes`, which grow."""
     found = list(proof["proof"]["notes"]) if proof["proof"] else []
@@ -114,6 +128,8 @@ def cell(proof: dict[str, Any], notes: list[str]) -> str:
     else:
         text = f"**{proof['outcome']}**"
         found.append(proof["reason"])
+    if is_earlier(proof):
+        text = f"*{text}*"
     for note in found:
         if note not in notes:
             notes.append(note)
@@ -137,6 +153,13 @@ def brief(proof: dict[str, Any]) -> dict[str, Any]:
     return {**proof, "proof": {**proof["proof"], "findings": findings}}
 
 
+def dated(proof: dict[str, Any]) -> dict[str, Any]:
+    """A record of a model that says whether it is of today's code."""
+    facts, code = proof.get("facts", ""), proof.get("code", "")
+    now = code_of(proof["framework"], proof["model"])
+    return {**proof, "facts": facts, "code": code, "current": bool(code) and code == now}
+
+
 def record(proof: dict[str, Any]) -> dict[str, Any]:
     """What the page is made of, and nothing of the machine: frameworks without their paths."""
     made = proof["proof"]
@@ -145,7 +168,7 @@ def record(proof: dict[str, Any]) -> dict[str, Any]:
         "notes": made["notes"],
         "findings": [{"check": f["check"], "error": f["error"]} for f in made["findings"]],
     }
-    said = {name: proof[name] for name in SAID}
+    said = {name: proof[name] for name in SAID if name in proof}
     return {**said, "framework": proof["framework"].partition("@")[0], "proof": kept}
 
 
@@ -160,7 +183,7 @@ def main() -> int:
         document = json.loads(Path(file).read_text(encoding="utf-8"))
         proofs = [record(proof) for proof in document["proofs"]]
         cells |= {(one["model"], one["mode"], one["framework"]): one for one in proofs}
-    found = list(cells.values()) if operators else [brief(one) for one in cells.values()]
+    found = list(cells.values()) if operators else [dated(brief(one)) for one in cells.values()]
     path, head = (OPERATORS, OPERATORS_HEAD) if operators else (PAGE, HEAD)
     lines = ",\n".join(json.dumps(one) for one in found)
     path.with_suffix(".json").write_text(f'{{"proofs": [\n{lines}\n]}}\n', encoding="utf-8")

@@ -50,7 +50,7 @@ def test_a_row_per_model_a_column_per_framework(zoo):
             ]
         }
     )
-    assert "2 of 4 cells are proven." in page
+    assert "2 of 4 cells are proven, 2 of them with today's code." in page
     assert "Model | one 1.2 | two\n---|---|---\n" in page
     assert "`small` | 4e-12 / 3e-07 | **unsupported** [1]\n" in page
     assert "`large` | 4e-12 / 3e-07 [2] | **unsupported** [1]\n" in page
@@ -109,6 +109,34 @@ def test_the_page_of_the_zoo_is_that_of_its_record(zoo):
         assert 0 < exact["error"] <= EXACT, cell
 
 
+def prove_again(cells):
+    """How, where cells are not of today's code."""
+    models, frameworks = ({cell[at] for cell in cells} for at in (0, 1))
+    return (
+        f"{', '.join(f'{model} in {framework}' for model, framework in sorted(cells))}:"
+        f" tox -e zoo -- --models {','.join(sorted(models))}"
+        f"  # of {' '.join(sorted(frameworks))}, hours for all;\n"
+        "python docs/zoo.py docs/zoo.json zoo.json  # without zoo.json, they are marked as earlier"
+    )
+
+
+def test_what_is_said_to_be_of_todays_code_is(zoo):
+    recorded = json.loads(zoo.PAGE.with_suffix(".json").read_text())["proofs"]
+    changed = {
+        (one["model"], one["framework"])
+        for one in recorded
+        if one["current"] and one["code"] != zoo.code_of(one["framework"], one["model"])
+    }
+    assert not changed, f"the code has changed since these were proven: {prove_again(changed)}"
+
+
+def test_cells_of_earlier_code_are_marked(zoo):
+    proofs = [proof("one", "a", errors=GOOD), proof("two", "a", errors=GOOD)]
+    page = zoo.page({"proofs": [{**proofs[0], "current": True}, {**proofs[1], "current": False}]})
+    assert "`a` | 4e-12 / 3e-07 | *4e-12 / 3e-07*\n" in page
+    assert "2 of 2 cells are proven, 1 of them with today's code." in page
+
+
 def test_in_float64_alone_a_cell_holds_one_error(zoo):
     page = zoo.page({"proofs": [proof("one", "a", errors=GOOD[:-1])]})
     assert "`a` | 4e-12\n" in page
@@ -124,7 +152,7 @@ def test_later_files_replace_cells(zoo, tmp_path, monkeypatch):
     monkeypatch.setattr(zoo, "PAGE", tmp_path / "zoo.md")
     monkeypatch.setattr(sys, "argv", ["zoo.py", *map(str, files)])
     assert zoo.main() == 0
-    assert "1 of 1 cells are proven." in zoo.PAGE.read_text()
+    assert "1 of 1 cells are proven, 0 of them with today's code." in zoo.PAGE.read_text()
     kept = tmp_path / "zoo.json"
     (one,) = json.loads(kept.read_text())["proofs"]
     worst = [{"check": "exact", "error": 4e-12}, {"check": "timed", "error": 3e-7}]
@@ -137,6 +165,6 @@ def test_later_files_replace_cells(zoo, tmp_path, monkeypatch):
 
 def test_a_failure_is_not_told_as_an_error(zoo):
     page = zoo.page({"proofs": [proof("one", "a", outcome="not-equal", reason="loss off by 1")]})
-    assert "0 of 1 cells are proven." in page
+    assert "0 of 1 cells are proven, 0 of them with today's code." in page
     assert "`a` | **not-equal** [1]" in page
     assert "1. loss off by 1" in page

@@ -1,0 +1,185 @@
+"""What a proof in float64 depends on, as a digest that renames and rewording leave as it is.
+
+It is made of the model's facts as data, its fingerprint, the tolerances in float64, and the source
+of the adapter. Of source, only what is executed counts: not comments, docstrings, annotations,
+imports or messages of errors. Files count by their content alone, whatever their names are.
+No framework is imported.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import hashlib
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbench.cli.builtin import mbench_workloads
+from mbench.contract.case import Case
+from mbench.proofs import tolerances
+from mbench.proofs.proof_case import proof_case
+from mbench.proofs.reference import folder_of
+from mbench.scenarios.find import resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mbench.contract.workload import Workload
+
+__all__ = ["FOLDERS", "code_of", "facts_of", "normalized", "sources"]
+
+ROOT = Path(__file__).parents[1]
+FOLDERS = {"torch": "pytorch", "tf": "tensorflow", "mxnet": "mxnet", "paddle": "paddle",
+           "jax": "jax"}  # fmt: skip
+"""Of the adapters whose proofs are recorded, below adapters/."""
+NOT_PROVEN = {"plugin", "tiers", "profiler", "parallel", "collectives"}
+"""Modules of adapters that describe them, or serve several devices or profiles."""
+SHARED = "mbench.sdk.networks"
+"""Model files that adapters share."""
+PLANS = "mbench.workloads"
+"""Modules here count where a model file imports them: then it builds from a plan in them. What
+these import in turn does not, since the model's facts say the rest."""
+TOLERANCES = ("EXACT", "UPDATE_FLOOR", "FLOPS")
+
+
+def code_of(framework: str, model: str) -> str:
+    """12 hexadecimal digits for a cell of the zoo; empty of what is not recorded there."""
+    if framework not in FOLDERS or model not in mbench_workloads():
+        return ""
+    exact = [getattr(tolerances, name) for name in TOLERANCES]
+    whole = [facts_of(model), exact, *implementation(framework, family(model))]
+    return digest(json.dumps(whole, sort_keys=True).encode())[:12]
+
+
+@functools.cache
+def facts_of(model: str) -> str:
+    """Of what a model is, at the size at which it is proven, and of its fingerprint; empty of what
+    is not in the zoo.
+    """
+    if model not in mbench_workloads():
+        return ""
+    proven, whole = at_proof(model)
+    reference = folder_of(mbench_workloads()[model]) / f"{model}.npz"
+    smallest = min(proven.tensors(), key=lambda tensor: tensor.size)
+    size = proven.proof["batch_size"]
+    said = [
+        asdict(proven.config), asdict(proven.optimizer), proven.proof,
+        [asdict(tensor) for tensor in proven.tensors()],
+        [asdict(tensor) for tensor in whole.tensors()],
+        proven.forward_flops(),
+        {name: of_array(array) for name, array in proven.batch(size, seed=0).items()},
+        of_array(proven.initial(smallest, seed=0)),
+    ]  # fmt: skip
+    with np.load(reference, allow_pickle=False) as arrays:
+        said.append({name: of_array(arrays[name]) for name in arrays.files if name != "made"})
+    return digest(json.dumps(said, sort_keys=True).encode())[:12]
+
+
+def at_proof(model: str) -> tuple[Workload, Workload]:
+    """The workload of its proof, and that of all its layers."""
+    case = Case(
+        model=model, workload=mbench_workloads()[model], mode="train", batch_size=1,
+        precision="fp64", compiler="", device="cpu", threads=1,
+    )  # fmt: skip
+    return resolve(proof_case(case)), resolve(case)
+
+
+def family(model: str) -> str:
+    return at_proof(model)[1].family
+
+
+@functools.cache
+def implementation(framework: str, family: str) -> list[str]:
+    """A digest of each source file, in an order that no name has part in."""
+    return sorted(digest(normalized(path).encode()) for path in sources(framework, family))
+
+
+def sources(framework: str, family: str) -> list[Path]:
+    """The files that implement a family of models in a framework, found by their imports."""
+    (package,) = (ROOT / "adapters" / FOLDERS[framework]).glob("mbench_*/runtime.py")
+    top = package.parent
+    found: dict[Path, None] = {}
+    waiting = [package, top / "models" / f"{family}.py"]
+    while waiting:
+        path = waiting.pop()
+        if path in found or path.stem in NOT_PROVEN or path.name == "__init__.py":
+            continue
+        found[path] = None
+        if not path.is_relative_to(ROOT / "core" / PLANS.replace(".", "/")):
+            waiting += imported(path, top)
+    return list(found)
+
+
+def imported(path: Path, top: Path) -> Iterator[Path]:
+    """The files that a module imports, of its package, of shared model files and of plans."""
+    for node in executed(ast.parse(path.read_text(encoding="utf-8"))):
+        if not isinstance(node, ast.ImportFrom) or node.module is None:
+            continue
+        for name in (node.module, *(f"{node.module}.{alias.name}" for alias in node.names)):
+            if name.startswith(f"{top.name}."):
+                file = top.parent / f"{name.replace('.', '/')}.py"
+            elif name.startswith((f"{SHARED}.", f"{PLANS}.")):
+                file = ROOT / "core" / f"{name.replace('.', '/')}.py"
+            else:
+                continue
+            if file.exists():
+                yield file
+
+
+def executed(node: ast.AST) -> Iterator[ast.AST]:
+    """All nodes but those of imports for types."""
+    for child in ast.iter_child_nodes(node):
+        if not (isinstance(child, ast.If) and is_type_checking(child.test)):
+            yield child
+            yield from executed(child)
+
+
+def is_type_checking(test: ast.expr) -> bool:
+    return isinstance(test, ast.Name) and test.id == "TYPE_CHECKING"
+
+
+def normalized(path: Path) -> str:
+    """The source as nested lists of what is executed, the same from every version of Python."""
+    return json.dumps(plain(ast.parse(path.read_text(encoding="utf-8"))))
+
+
+LEFT_OUT = {"annotation", "returns", "type_comment", "type_params", "type_ignores", "kind", "ctx"}
+
+
+def plain(value: object) -> Any:
+    if isinstance(value, list):
+        return [plain(one) for one in value if not (isinstance(one, ast.stmt) and is_idle(one))]
+    if isinstance(value, ast.Raise):
+        raised = value.exc.func if isinstance(value.exc, ast.Call) else value.exc
+        return ["Raise", plain(raised)]
+    if isinstance(value, ast.AST):
+        parts = {name: plain(part) for name, part in ast.iter_fields(value) if name not in LEFT_OUT}
+        kept = {name: part for name, part in sorted(parts.items()) if part not in (None, [])}
+        return [type(value).__name__, kept]
+    return value if isinstance(value, str) or value is None else repr(value)
+
+
+def is_idle(statement: ast.stmt) -> bool:
+    """Whether a statement changes nothing of what is computed."""
+    if isinstance(statement, (ast.Import, ast.ImportFrom)):
+        return True
+    if isinstance(statement, ast.If):
+        return is_type_checking(statement.test)
+    if isinstance(statement, ast.Expr):
+        return isinstance(statement.value, ast.Constant)
+    if isinstance(statement, ast.Assign):
+        names = {target.id for target in statement.targets if isinstance(target, ast.Name)}
+        return bool(names & {"__all__", "DIFFERENCES"})
+    return False
+
+
+def of_array(array: np.ndarray) -> str:
+    return digest(f"{array.dtype} {array.shape}".encode() + np.ascontiguousarray(array).tobytes())
+
+
+def digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
