@@ -16,6 +16,7 @@ from dataclasses import replace
 
 import pytest
 
+from mbench.cli.builtin import mbench_workloads
 from mbench.contract import generator, wire
 from mbench.contract.case import Case
 from mbench.contract.workload import Workload
@@ -27,7 +28,6 @@ from mbench.proofs.tolerances import CHANGES, EXACT
 from mbench.scenarios.find import resolve
 from mbench.sdk import tensors
 from mbench.worker.session import Session
-from mbench.workloads.find import find_workload
 
 __all__ = ["LiesAreCaught", "build_then", "keeping"]
 
@@ -179,7 +179,7 @@ class Proofs:
         exact = proof_case(
             Case(
                 model=model,
-                workload=WORKLOADS[model],
+                workload={**mbench_workloads(), **WORKLOADS}[model],
                 mode="inference" if part == "inference" else "train",
                 batch_size=1,
                 precision="fp64",
@@ -191,7 +191,7 @@ class Proofs:
         if part == "dropout":
             return replace(exact, precision="fp32", dropout=True)
         if part == "timed":
-            rate = visible_rate(resolve(exact), fingerprint(model).plain.tensors, PLAIN_RATE)
+            rate = visible_rate(resolve(exact), self.fingerprint(model).plain.tensors, PLAIN_RATE)
             return replace(exact, precision=self.timed, plain_sgd=rate)
         return replace(exact, plain_sgd=PLAIN_RATE if part == "plain" else None)
 
@@ -217,7 +217,7 @@ class Proofs:
         parameters in inference.
         """
         workload = self.session.cycler.prepared.work.workload
-        reference = fingerprint(model)
+        reference = self.fingerprint(model)
         if part == "inference":
             seen = [self.observe(seed=seed) for seed in SEEDS[:count]]
             yield judge.judge_parameters(seen[0], workload)
@@ -246,14 +246,13 @@ class Proofs:
             losses = [step.loss for step in observation.steps]
             yield judge.judge_losses(losses, expected.losses, gate=EXACT, check="loss")
 
+    @functools.cache  # noqa: B019
+    def fingerprint(self, model):
+        case = self.case(model, "inference")
+        return load(folder_of(case.workload) / f"{model}.npz", resolve(case))
+
     def observe(self, *, seed, steps=1):
         return self.session.answer(wire.Observe(seed=seed, steps=steps))
-
-
-@functools.cache
-def fingerprint(model):
-    reference = WORKLOADS[model]
-    return load(folder_of(reference) / f"{model}.npz", find_workload(reference, model))
 
 
 @contextlib.contextmanager

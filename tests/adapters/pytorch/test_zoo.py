@@ -1,0 +1,70 @@
+"""PyTorch agrees in float64 with fingerprints of the zoo.
+
+All parts of a proof are made in this process, and each parameter is drawn once.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+from families import QUICK
+from lies import Proofs, draws_remembered
+
+from mbench.cli.builtin import mbench_workloads
+
+ROOT = Path(__file__).parents[3]
+PARTS = {"inference": 2, "plain": 1, "own": 3}
+"""With how many sets of parameters, or steps, each is made."""
+LARGE = 3e8
+"""Parameters of which float64 and an optimizer hold 10 GB: `tox -e zoo` alone proves those."""
+PART = 6
+"""One in so many of the others is proven, another one whenever its code changes."""
+
+
+@functools.cache
+def digest():
+    spec = importlib.util.spec_from_file_location("digest", ROOT / ".ci" / "digest.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def proven(model):
+    """The workload of its proof."""
+    return digest().at_proof(model)[0]
+
+
+def chosen():
+    """Quick ones, those that changed since the zoo's page was made, and a part of the others."""
+    record = json.loads((ROOT / "docs" / "zoo.json").read_text(encoding="utf-8"))["proofs"]
+    known = {model: set() for model in mbench_workloads()}
+    for cell in record:
+        if cell["facts"]:
+            known[cell["model"]].add(cell["facts"])
+    for model, facts in known.items():
+        parameters = proven(model).parameter_count()
+        if parameters > LARGE:
+            continue
+        quick = parameters < QUICK
+        changed = bool(facts) and digest().facts_of(model) not in facts
+        if quick or changed or int(digest().code_of("torch", model), 16) % PART == 0:
+            yield model
+
+
+@pytest.fixture(scope="module")
+def proofs():
+    return Proofs("mbench_pytorch.runtime:Runtime", "eager", timed="fp32")
+
+
+@pytest.mark.parametrize("model", list(chosen()))
+def test_the_fingerprint_of_a_model(proofs, model, monkeypatch):
+    with draws_remembered(monkeypatch):
+        for part, count in PARTS.items():
+            proofs.build(model, part)
+            findings = list(proofs.findings(model, part, count))
+            assert not [str(finding) for finding in findings if not finding.passed]
+            proofs.session.cycler = None  # the next part needs its memory
