@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from mbench.contract.axes import AXES, alike, hushed, name
+from mbench.contract.metric import THROUGHPUT
 from mbench.contract.precision import PRECISIONS
 from mbench.reports.grid import Grid
 from mbench.reports.text import interval, number
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from mbench.contract.axes import Axes, Axis
     from mbench.reports.grid import Cell
     from mbench.results.case_summary import CaseSummary
+    from mbench.results.metrics import MetricSummary
     from mbench.results.summary import Summary
 
 __all__ = ["WHO", "axes_of", "brief_table", "case_table", "distinguished", "is_reduced",
@@ -84,6 +87,13 @@ def one_compiler_each(cases: Collection[CaseSummary]) -> bool:
     return len(used) == len({label for label, _ in used})
 
 
+def asked_metrics(summary: Summary) -> dict[str, MetricSummary]:
+    """The metrics beside throughput that ratios are about, or that were asked for, by name."""
+    asked = {*(pair.metric for pair in summary.comparisons), summary.protocol.metric}
+    return {name: found for name, found in summary.metrics.items()
+            if name in asked and name != THROUGHPUT.name}  # fmt: skip
+
+
 def case_table(summary: Summary) -> Grid:
     """A row for each case; one that fell short has its outcome."""
     silent = unspoken(summary.cases)
@@ -110,22 +120,31 @@ def axis_cell(axis: Axis, case: CaseSummary) -> str:
 
 def figure_columns(summary: Summary) -> Mapping[str, Callable[[CaseSummary], str]]:
     """The columns of figures, and the cell of a case that was measured."""
-    found = {
+    found: dict[str, Callable[[CaseSummary], str]] = {}
+    for asked, metric in asked_metrics(summary).items():
+        found[metric.title] = partial(metric_value, metric=asked)
+        found[f"95 % interval of {metric.title}"] = partial(metric_interval, metric=asked)
+    found |= {
         "throughput": throughput,
         "95 % interval": throughput_interval,
         "MFU": lambda case: "" if case.mfu is None else f"{100 * case.mfu:.3g} %",
-        "step ms": lambda case: number(case.step_time_ms and case.step_time_ms.mean),
+        "step ms": lambda case: number(case.step_time_ms.mean if case.step_time_ms else None),
         "first step s": lambda case: number(case.first_step_seconds, 3),
         "peak MiB": peak,
     }
     if any(case.bandwidth for case in summary.cases):
-        found["alg GB/s"] = lambda case: gigabytes(
-            case.bandwidth and case.bandwidth.algorithm_bytes_per_second
-        )
-        found["bus GB/s"] = lambda case: gigabytes(
-            case.bandwidth and case.bandwidth.bus_bytes_per_second
-        )
+        found |= {"alg GB/s": algorithm_bandwidth, "bus GB/s": bus_bandwidth}
     return found
+
+
+def metric_value(case: CaseSummary, *, metric: str) -> str:
+    figure = case.metrics.get(metric)
+    return f"{number(figure.value)} {figure.unit}" if figure else ""
+
+
+def metric_interval(case: CaseSummary, *, metric: str) -> str:
+    figure = case.metrics.get(metric)
+    return interval(figure.low, figure.high) if figure else ""
 
 
 def throughput(case: CaseSummary) -> str:
@@ -140,6 +159,14 @@ def throughput_interval(case: CaseSummary) -> str:
 def peak(case: CaseSummary) -> str:
     most = case.device_memory_bytes or case.peak_memory_bytes
     return f"{most / 2**20:.0f}" if most else ""
+
+
+def algorithm_bandwidth(case: CaseSummary) -> str:
+    return gigabytes(case.bandwidth.algorithm_bytes_per_second if case.bandwidth else None)
+
+
+def bus_bandwidth(case: CaseSummary) -> str:
+    return gigabytes(case.bandwidth.bus_bytes_per_second if case.bandwidth else None)
 
 
 def gigabytes(rate: float | None) -> str:

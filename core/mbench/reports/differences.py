@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 from rich.text import Text
 
 from mbench.console import counted, printable
+from mbench.contract.metric import THROUGHPUT
 from mbench.reports.formats import written
 from mbench.reports.grid import Grid
 from mbench.reports.grid import markdown as markdown_table
@@ -57,7 +58,9 @@ def versions(case: CaseDifference) -> str:
 
 
 def grid(found: Difference) -> Grid:
-    columns = ("case", "base", "new", "change in speed", "verdict")
+    metrics = {case.metric for case in found.cases}
+    changed = "change in speed" if metrics <= {THROUGHPUT.name, None} else "change for the better"
+    columns = ("case", "base", "new", changed, "verdict")
     made = Grid(headline(found), columns)
     for case in found.cases:
         verdict = Text(case.verdict)

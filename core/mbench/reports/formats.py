@@ -11,6 +11,7 @@ from rich.console import Group
 
 from mbench.contract.axes import AXES
 from mbench.reports.cases import (
+    asked_metrics,
     brief_table,
     case_table,
     latency_table,
@@ -102,6 +103,8 @@ def csv_rows(summary: Summary) -> list[Cells]:
             "global_batch_size": case.global_batch_size,
             "outcome": case.outcome, "reason": case.reason, "protocol": summary.protocol.name,
             **figures(case),
+            **{key: cell for name in asked_metrics(summary)
+               for key, cell in metric_cells(case, name).items()},
             "disturbances": "; ".join(found.text for found in case.disturbances),
             **ratio(ratios.get(at)),
         }
@@ -137,6 +140,16 @@ def figures(case: CaseSummary) -> Cells:
         "algorithm_bytes_per_second": rates.algorithm_bytes_per_second if rates else None,
         "bus_bytes_per_second": rates.bus_bytes_per_second if rates else None,
         "joules_per_sample": case.energy.joules_per_sample if case.energy else None,
+    }
+
+
+def metric_cells(case: CaseSummary, name: str) -> Cells:
+    """The figure of a metric that was asked for."""
+    figure = case.metrics.get(name)
+    return {
+        name: figure.value if figure else None,
+        f"{name}_low": figure.low if figure else None,
+        f"{name}_high": figure.high if figure else None,
     }
 
 

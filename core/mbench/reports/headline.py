@@ -10,6 +10,7 @@ from rich.text import Text
 from mbench.console import counted
 from mbench.contract.axes import alike, name
 from mbench.reports.cases import (
+    asked_metrics,
     axes_of,
     distinguished,
     labelled_axes,
@@ -98,9 +99,11 @@ def of_several(summary: Summary, who: Labels, of: list[PairSummary], *, brief: b
         by_verdict.setdefault(pair.verdict, []).append(pair)
     for verdict in sorted(WON & by_verdict.keys(), key=lambda won: -len(by_verdict[won])):
         winner, loser = reversed(who) if verdict == "faster" else who
-        than = "" if said else f" than {loser}"
         won = by_verdict[verdict]
-        said.append(f"{winner} is faster{than} in {share(won, of)}: {span(won)}")
+        metric = asked_metrics(summary).get(won[0].metric or "")
+        than = "" if said else f" than {loser}" + (f" by {metric.title}" if metric else "")
+        better = metric.faster if metric else "faster"
+        said.append(f"{winner} is {better}{than} in {share(won, of)}: {span(won)}")
     if brief and said:
         return "; ".join(said)
     rest = "; ".join(

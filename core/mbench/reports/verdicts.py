@@ -10,7 +10,7 @@ from rich.text import Text
 
 from mbench.console import counted
 from mbench.contract.axes import AXES, alike, name
-from mbench.reports.cases import axes_of, unspoken
+from mbench.reports.cases import asked_metrics, axes_of, unspoken
 from mbench.reports.terminal import joined
 from mbench.reports.text import digits_of, interval, number, percent
 from mbench.results.proof import EQUAL
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from mbench.results.case_summary import CaseSummary
     from mbench.results.comparisons import PairSummary, RatioInterval
+    from mbench.results.metrics import MetricSummary
     from mbench.results.replication import EarlierRatio, RatioOverRuns
     from mbench.results.summary import Summary
 
@@ -129,6 +130,7 @@ def sentence(summary: Summary, pair: PairSummary, *, tier: bool = True, ends: bo
     said = shown(
         pair,
         *sides(summary, pair),
+        metric=asked_metrics(summary).get(pair.metric or ""),
         manner=f", each {manner}" if manner else "",
         ends=ends,
     )
@@ -138,15 +140,22 @@ def sentence(summary: Summary, pair: PairSummary, *, tier: bool = True, ends: bo
 
 
 def shown(
-    pair: PairSummary, baseline: str, other: str, *, manner: str = "", ends: bool = False
-) -> Text:
-    """`manner` comes after the names that it is about, the interval after its number."""
+    pair: PairSummary, baseline: str, other: str, *, metric: MetricSummary | None = None,
+    manner: str = "", ends: bool = False,
+) -> Text:  # fmt: skip
+    """`manner` comes after the names that it is about, the interval after its number.
+
+    The `metric` is named where it is another than throughput.
+    """
+    by = f" by {metric.title}" if metric else ""
+    better, worse = (metric.faster, metric.slower) if metric else ("faster", "slower")
+    kind = "fast" if better == "faster" else "good"
     ours, verdict = turned(pair), pair.verdict
     known = interval(ours.low, ours.high) if ends else ""
     behind = f" ({known})" if known else ""
     if verdict in ("faster", "slower"):
         fast, slow = (other, baseline) if verdict == "faster" else (baseline, other)
-        won = f"{fast} is {figure(ours, most=3)} times{behind} as fast as {slow}"
+        won = f"{fast} is {figure(ours, most=3)} times{behind} as {kind} as {slow}{by}"
         return Text.assemble((won, "winner"), manner)
     said, more = verdict or "not compared", ""
     if verdict == "alike":
@@ -156,10 +165,10 @@ def shown(
     elif verdict == "undetermined":
         more = f", {pair.undetermined}"
     elif verdict and pair.low is not None and pair.high is not None:
-        slower, faster = percent(1 - pair.low), percent(pair.high - 1)
-        more = f", {other} may be up to {slower} slower or {faster} faster"
+        down, up = percent(1 - pair.low), percent(pair.high - 1)
+        more = f", {other} may be up to {down} {worse} or {up} {better}"
     style = "inconclusive" if verdict else ""
-    return Text.assemble(f"{other} against {baseline}{manner}: ", (said, style), more, behind)
+    return Text.assemble(f"{other} against {baseline}{by}{manner}: ", (said, style), more, behind)
 
 
 def evidence(pair: PairSummary) -> str:
@@ -171,8 +180,9 @@ def evidence(pair: PairSummary) -> str:
     if ours.low is not None:
         said += f", 95 % interval {interval(ours.low, ours.high)}"
     if pair.process_pairs:
-        pairs = counted(pair.process_pairs, "process pair")
-        said += f", median of rounds {median(ours)}, {pairs}"
+        if ours.median is not None:
+            said += f", median of rounds {median(ours)}"
+        said += f", {counted(pair.process_pairs, 'process pair')}"
     if pair.far_off:
         said += f", {pair.far_off} of them far off"
     if pair.reason not in (None, "all processes measured"):

@@ -266,3 +266,15 @@ def test_the_table_shows_hostile_text_and_does_not_obey_it(hostile):
     assert "[red]x[/red]" in shown
     assert "<script>" in shown
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f\u2028]", shown)
+
+
+def test_a_metric_that_is_asked_for_has_columns(summary):
+    single = {label: [float(ms) for ms in range(1, 21)] for label in ("tiny", "flaky")}
+    made = summary(seconds={"tiny": [[1.0]], "flaky": [[2.0]]}, single=single, mode=("inference",))
+    assert "latency_p50" not in read_csv(made)[0]
+    asked = replace(made, comparisons=[replace(one, metric="latency_p50")
+                                       for one in made.comparisons])  # fmt: skip
+    assert float(read_csv(asked)[0]["latency_p50"]) == pytest.approx(10.0)
+    for report in (table, markdown):
+        assert re.search(r"latency p50.*\n.*\n.*\b10 ms", on_screen(report(asked)))
+    assert "Ratios of latency p50" in FORMATS["html"](asked)

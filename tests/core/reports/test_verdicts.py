@@ -7,6 +7,7 @@ import re
 import pytest
 from summaries import case, pair, summary_of
 
+from mbench.contract.metric import JOULES_PER_SAMPLE, LATENCIES
 from mbench.reports.verdicts import (
     disturbed,
     evidence,
@@ -19,6 +20,7 @@ from mbench.reports.verdicts import (
     together,
 )
 from mbench.results.comparisons import RatioInterval
+from mbench.results.metrics import described
 from mbench.results.replication import EarlierRatio, NextStep, RatioOverRuns
 
 FEW = {"low": None, "high": None, "process_pairs": 2, "verdict": "undetermined",
@@ -41,6 +43,21 @@ FEW = {"low": None, "high": None, "process_pairs": 2, "verdict": "undetermined",
 )  # fmt: skip
 def test_sentences(known, said):
     assert str(shown(pair(**known), "torch", "tf")) == said
+
+
+@pytest.mark.parametrize(
+    ("metric", "known", "said"),
+    [
+        (LATENCIES[1], {}, "tf is 1.09 times as fast as torch by latency p50"),
+        (JOULES_PER_SAMPLE, {"verdict": "slower", "ratio": 0.8},
+         "torch is 1.25 times as good as tf by energy of a sample"),
+        (JOULES_PER_SAMPLE, {"verdict": "no difference shown", "low": 0.96, "high": 1.14},
+         "tf against torch by energy of a sample: no difference shown, tf may be up to 4 % worse "
+         "or 14 % better"),
+    ],
+)  # fmt: skip
+def test_another_metric_than_throughput_is_named(metric, known, said):
+    assert str(shown(pair(**known), "torch", "tf", metric=described(metric))) == said
 
 
 def entry(label, **axes):

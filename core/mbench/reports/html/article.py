@@ -82,10 +82,10 @@ def warnings(summary: Summary) -> list[str]:
 
 def trends(history: History) -> Article:
     """A chart for each model and mode, a line for each case."""
-    figures = []
+    figures, metric = [], history.metric.title
     lines = text_history.lines(history)
     for title, points in lines.items():
-        columns = ("run", "started", "version", "throughput", "95 % interval", "change", "verdict")
+        columns = ("run", "started", "version", metric, "95 % interval", "change", "verdict")
         data = {
             "kind": "history", "label": points[0].figure.unit, "points": [
                 {"time": point.started, "version": point.version, "value": point.figure.value,
@@ -93,24 +93,24 @@ def trends(history: History) -> Article:
                 for point in points
             ],
         }  # fmt: skip
-        alt = f"Throughput of {counted(len(points), 'run')} over time: {title}."
+        alt = f"{metric.capitalize()} of {counted(len(points), 'run')} over time: {title}."
         figures.append(
             Figure(
                 title=title if len(lines) > 1 else "",
                 charts=[Chart(data, alt)],
                 table=Grid(f"History: {title}", columns, [*map(trend_row, points)],
-                           numeric=frozenset({"throughput", "95 % interval", "change"})),
+                           numeric=frozenset({metric, "95 % interval", "change"})),
                 folded=True,
             )
         )  # fmt: skip
     lead = (
-        "Throughput of every stored run with its 95 % interval; a new version starts a new mark. "
-        "Runs were made at different times, so a machine that drifts looks like a change."
+        f"{metric.capitalize()} of every stored run with its 95 % interval; a new version starts a "
+        "new mark. Runs were made at different times, so a machine that drifts looks like a change."
     )
     bare = sum(point.figure.low is None for point in history.points)
     notes = [f"{bare} of {len(history.points)} points have no interval: it takes {FEWEST} "
              "processes and mbench's own protocol."] if bare else []  # fmt: skip
-    section = Section("history", "Throughput over time", lead, figures, notes)
+    section = Section("history", f"{metric.capitalize()} over time", lead, figures, notes)
     runs = len({point.run for point in history.points})
     machines = sorted({point.cpu for point in history.points if point.cpu})
     only = [next(iter(lines))] if len(lines) == 1 else []

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mbench.contract.metric import THROUGHPUT
+from mbench.reports.cases import asked_metrics
 from mbench.reports.grid import Grid
 from mbench.reports.headline import against_first, compilers, labels, shared, subject
 from mbench.reports.html.parts import LONG, Badge, Chart, Figure, Section
@@ -99,15 +101,19 @@ def comparison_section(summary: Summary, found: Sequence[Remark]) -> Section | N
         )  # fmt: skip
     if not table:
         return None
-    grid = Grid("Ratios of throughput", COLUMNS, table, numeric=NUMERIC)
+    others = [metric.title for metric in asked_metrics(summary).values()]
+    what = " and ".join(others) or THROUGHPUT.title
+    how = f"How many times as good as the baseline by {what}."
+    grid = Grid(f"Ratios of {what}", COLUMNS, table, numeric=NUMERIC)
     shown = Figure(
         charts=ratios(summary), table=grid.without_repeated("case"), folded=len(table) > LONG
     )
     return Section(
         "comparison",
         "How much faster",
-        "Throughput divided by the baseline's. A thick line is the 95 % interval over fresh "
-        "process pairs, a small dot one pair. Where the line crosses 1, no difference is shown.",
+        (how if others else "Throughput divided by the baseline's.")
+        + " A thick line is the 95 % interval over fresh process pairs, a small dot one pair. "
+        "Where the line crosses 1, no difference is shown.",
         [shown],
         notes=[*filter(None, [together(summary)]), *map(str, lines(of_kind(found, Counted)))],
     )
