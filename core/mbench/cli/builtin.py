@@ -8,7 +8,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
-from mbench import workloads
+from mbench import cli, workloads
 from mbench.errors import MbenchError
 from mbench.machine.cuda import Cuda
 from mbench.plugins.hooks import hookimpl
@@ -32,25 +32,8 @@ FORMATS = ("table", "json", "csv", "markdown", "html")
 GRIDS = ("table", "json", "csv", "markdown")
 LAYOUTS = {"dlperf": GRIDS, "nvidia": GRIDS, "superbench": (*GRIDS, "jsonl")}
 OUTLETS = ("mlflow",)
-COMMANDS = (
-    "compare",
-    "run",
-    "verify",
-    "show",
-    "report",
-    "diff",
-    "explain",
-    "history",
-    "export",
-    "list",
-    "env",
-    "calibrate",
-    "doctor",
-    "disk",
-    "new",
-    "help",
-)
-
+LEADING = ("compare", "run", "verify", "show", "report", "diff", "explain")
+"""Commands that the help lists first; all others follow by name."""
 
 SHARED = ("branches", "find", "given", "images", "operators")
 """Modules of `mbench.workloads` that have no models to measure, or more than can be listed."""
@@ -165,4 +148,8 @@ def mbench_devices() -> Sequence[Device]:
 
 @hookimpl
 def mbench_commands() -> Sequence[click.Command]:
-    return [import_module(f"mbench.cli.{name}").command for name in COMMANDS]
+    """Each module of `mbench.cli` that has a command."""
+    modules = [import_module(module.name) for module in iter_modules(cli.__path__, "mbench.cli.")]
+    commands = [module.command for module in modules if hasattr(module, "command")]
+    found = {command.name: command for command in commands}
+    return [found.pop(name) for name in LEADING] + list(found.values())
