@@ -13,7 +13,6 @@ from mbench.api.execution import Execution, measure_here, prove
 from mbench.api.requests import for_comparison, for_proof, for_run
 from mbench.api.result import Interrupted, Proofs
 from mbench.errors import UsageError
-from mbench.machine import devices
 from mbench.plugins.manager import Plugins
 from mbench.progress import open_progress
 from mbench.results.folder import default_folder, ensure_home
@@ -60,7 +59,6 @@ class Call:
         """Raises UsageError for a value that an option does not take."""
         ensure_home()
         plugins = Plugins()
-        devices.use(plugins)
         parameters = inspect.signature(function).parameters
         changed = {
             name: value

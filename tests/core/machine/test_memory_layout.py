@@ -113,7 +113,7 @@ def test_a_steady_case_is_started_so(plugins, tmp_path, steadiness):
         started.append(program)
         raise CaseEnded("failed", "far enough")
 
-    environment = SimpleNamespace(python=Path(sys.executable), variables=dict, mend=str)
+    environment = SimpleNamespace(python=Path(sys.executable), variables=dict, hint=str)
     case = make_case(workload="mbench_tiny:WORKLOAD", steadiness=steadiness)
     with pytest.raises(CaseEnded, match="far enough"):
         launch(plugins.adapter("tiny"), environment, case, log=tmp_path / "log", timeout=1.0,
