@@ -10,7 +10,6 @@ from liars.lies import LIES
 from mbench.workloads.find import find_workload
 
 if TYPE_CHECKING:
-    from mbench.contract.case import Case
     from mbench.contract.scenario import Work
     from mbench.sdk.benchmark import Prepared
     from mbench.sdk.runtime import RuntimeBase
@@ -18,10 +17,13 @@ if TYPE_CHECKING:
 __all__ = ["lying"]
 
 
-def timed(case: Case) -> bool:
+def timed(work: Work) -> bool:
     """Proofs have a rate of their own in training, and drop nothing in inference."""
-    usual = find_workload(case.workload, case.model).optimizer.learning_rate
-    return case.dropout and case.learning_rate == usual and not (case.plain_sgd or case.given)
+    usual = find_workload(work.case.workload, work.case.model).optimizer
+    own = work.workload.optimizer
+    return work.case.dropout and (own.rule, own.learning_rate) in (
+        (usual.rule, usual.learning_rate), ("none", 0.0),
+    )  # fmt: skip
 
 
 def lying(honest: type[RuntimeBase]) -> type[RuntimeBase]:
@@ -31,7 +33,7 @@ def lying(honest: type[RuntimeBase]) -> type[RuntimeBase]:
         def prepare(self, work: Work) -> Prepared:
             lie = LIES[os.environ.get("LIE", "none")]
             self.benchmark = honest.benchmark
-            if timed(work.case) or lie.proof_too:
+            if timed(work) or lie.proof_too:
                 self.benchmark = type("Liar", (lie, honest.benchmark), {"honest": work.workload})
                 case, workload = lie.falsified(work.case, work.workload)
                 work = replace(work, case=case, workload=workload)

@@ -22,7 +22,7 @@ from mbench.contract.case import Case
 from mbench.contract.workload import Workload
 from mbench.proofs import judge
 from mbench.proofs.changes import judge_changes, visible_rate
-from mbench.proofs.proof_case import proof_case
+from mbench.proofs.proof_case import proof_case, proof_work
 from mbench.proofs.reference import PLAIN_RATE, SEEDS, folder_of, load
 from mbench.proofs.tolerances import CHANGES, EXACT
 from mbench.scenarios.find import resolve
@@ -190,16 +190,21 @@ class Proofs:
         )
         if part == "dropout":
             return replace(exact, precision="fp32", dropout=True)
+        return replace(exact, precision=self.timed) if part == "timed" else exact
+
+    def work(self, case, model, part):
+        own = proof_work(case)
         if part == "timed":
-            rate = visible_rate(resolve(exact), self.fingerprint(model).plain.tensors, PLAIN_RATE)
-            return replace(exact, precision=self.timed, plain_sgd=rate)
-        return replace(exact, plain_sgd=PLAIN_RATE if part == "plain" else None)
+            gradients = self.fingerprint(model).plain.tensors
+            return own.plain(visible_rate(resolve(case, own), gradients, PLAIN_RATE))
+        return own.plain(PLAIN_RATE) if part == "plain" else own
 
     def prepare(self, model, part):
         """The benchmark of a part, as a worker prepares it; the one before if it is the same."""
         if self.prepared != (model, part):
             self.prepared = None
-            self.session.answer(wire.Prepare(case=self.case(model, part)))
+            case = self.case(model, part)
+            self.session.answer(wire.Prepare(case=case, work=self.work(case, model, part)))
             self.prepared = model, part
         return self.session.cycler.prepared.benchmark
 

@@ -8,6 +8,7 @@ from cases import make_case
 
 from mbench.contract.adapter import Unsupported
 from mbench.proofs.changes import updated
+from mbench.proofs.proof_case import proof_work
 from mbench.scenarios.find import prepared, resolve, work_of
 
 __all__ = ["NAMES", "OperatorsAlike", "assert_no_effect", "assert_statistics_run"]
@@ -72,10 +73,11 @@ class OperatorsAlike:
         for compiler in (*self.compilers, *self.slow):
             case = make_case(
                 model=f"op:{kind}/50", workload="mbench.workloads.operators:OPERATORS",
-                batch_size=2, precision="fp64", compiler=compiler, threads=2, learning_rate=4.0,
+                batch_size=2, precision="fp64", compiler=compiler, threads=2,
             )  # fmt: skip
-            workload = resolve(case)
-            steps = prepared(runtime, work_of(case))
+            work = proof_work(case, learning_rate=4.0)
+            workload = resolve(case, work)
+            steps = prepared(runtime, work_of(case, proof=work))
             benchmark = steps.benchmark
             assert benchmark.trainable_parameters() == 100
             gradients = [workload.gradients(seed=batch) for batch in (0, 1, 0)]

@@ -18,7 +18,9 @@ from ranks import observed
 
 from mbench.contract.case import Case
 from mbench.contract.compat import zipped
+from mbench.contract.proof_work import ProofWork
 from mbench.contract.rank import RankInfo
+from mbench.contract.reading import read_fields
 
 PATIENCE_SECONDS = 60.0
 
@@ -31,9 +33,10 @@ def main(runtime: str, rank: int, folder: Path) -> None:
     )
     module, _, name = runtime.partition(":")
     made = getattr(importlib.import_module(module), name)(device="cpu", threads=1, place=place)
-    jobs = zipped(job["cases"], job["steps"], job["batches"])
-    for at, (fields, steps, batch) in enumerate(jobs):
-        found = observed(made, Case(**fields), steps=steps, batch=batch)
+    jobs = zipped(job["cases"], job["works"], job["steps"], job["batches"])
+    for at, (fields, work, steps, batch) in enumerate(jobs):
+        proof = read_fields(ProofWork, work, where="work")
+        found = observed(made, Case(**fields), proof, steps=steps, batch=batch)
         np.savez(folder / f"{at}-{rank}.npz", **found)
     wait_for_all(folder, rank, len(peers))
 

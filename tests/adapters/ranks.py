@@ -23,6 +23,7 @@ from small import BERT, resnet
 
 from mbench.contract.adapter import Unsupported
 from mbench.contract.compat import zipped
+from mbench.contract.proof_work import ProofWork
 from mbench.scenarios.find import prepared, resolve, work_of
 from mbench.workloads.operators.operator import PREFIX
 
@@ -48,19 +49,19 @@ def case(model, **changes):
     return make_case(model=model, **{**given, **changes})
 
 
-def observed(runtime, case, *, steps=1, batch=0):
+def observed(runtime, case, work=None, *, steps=1, batch=0):
     """What that many steps on the batch of that number leave, from the canonical parameters."""
     if case.model.startswith(PREFIX):
         return exchanged(runtime, case, batches=batch)
-    (found,) = stepped(runtime, case, steps=steps, batches=[batch])
+    (found,) = stepped(runtime, case, work, steps=steps, batches=[batch])
     return found
 
 
-def stepped(runtime, case, *, steps=1, batches):
+def stepped(runtime, case, work=None, *, steps=1, batches):
     """The same of each batch, by one benchmark, for compilers take long."""
     workload = resolve(case)
     start = dict(workload.parameters(seed=0))
-    benchmark = prepared(runtime, work_of(case)).benchmark
+    benchmark = prepared(runtime, work_of(case, proof=work)).benchmark
     for batch in batches:
         benchmark.load_parameters(iter(start.items()))
         losses = []
@@ -87,10 +88,11 @@ def exchanged(runtime, case, *, batches):
     return found
 
 
-def in_ranks(runtime, cases, *, ranks=2, steps=1, batch=0):
+def in_ranks(runtime, cases, *, works=None, ranks=2, steps=1, batch=0):
     """What each rank observed of each case: a list of ranks' results for each.
 
-    `runtime` is "module:Class"; `steps` and `batch` may be lists, by case.
+    `runtime` is "module:Class"; `works` are a ProofWork for each case; `steps` and `batch` may be
+    lists, by case.
     """
     plugin = importlib.import_module(runtime.partition(".")[0] + ".plugin")
     (adapter,) = plugin.mbench_adapters()
@@ -103,6 +105,9 @@ def in_ranks(runtime, cases, *, ranks=2, steps=1, batch=0):
             "peers": free_peers(ranks),
             "cases": [
                 {**dataclasses.asdict(each), "scale": f"1x{ranks}"} for each in cases
+            ],
+            "works": [
+                dataclasses.asdict(each) for each in works or [ProofWork()] * len(cases)
             ],
             "steps": [steps] * len(cases) if isinstance(steps, int) else steps,
             "batches": [batch] * len(cases) if isinstance(batch, int) else batch,
@@ -168,10 +173,10 @@ class RanksAlike:
         """One test, for ranks start once for both: where tests are shared out, each would start
         its own.
         """
-        same = self.cases(parts=RANKS)
-        plain = self.cases(plain_sgd=RATE)
+        same = plain = self.cases()
+        works = [TOGETHER] * len(same) + [plain_work(of) for of in plain]
         left = in_ranks(
-            self.runtime_name, same + plain, ranks=RANKS,
+            self.runtime_name, same + plain, works=works, ranks=RANKS,
             steps=[STEPS] * len(same) + [1] * len(plain),
             batch=[1] * len(same) + [0] * len(plain),
         )  # fmt: skip
@@ -181,16 +186,16 @@ class RanksAlike:
         for of, each in found[len(same) :]:
             self.compare_on_their_own(runtime, of, each)
 
-    def alone(self, runtime, of, **steps):
+    def alone(self, runtime, of, work, **steps):
         """What one process does with batches of any ranks: the same of each of them."""
-        own = dataclasses.replace(of, compiler=self.compilers[0], parts=RANKS)
-        return list(stepped(runtime, own, **steps))
+        own = dataclasses.replace(of, compiler=self.compilers[0])
+        return list(stepped(runtime, own, dataclasses.replace(work, parts=RANKS), **steps))
 
     def compare_on_one_batch(self, runtime, of, each):
         """All ranks have rank 1's, with clipping and the workload's own optimizer, over several
         steps.
         """
-        (expected,) = self.alone(runtime, of, steps=STEPS, batches=[1])
+        (expected,) = self.alone(runtime, of, TOGETHER, steps=STEPS, batches=[1])
         for found in each:
             assert found["losses"] == pytest.approx(expected["losses"], rel=1e-9)
             assert_near(trained(found, of), trained(expected, of), 1e-7)
@@ -200,7 +205,7 @@ class RanksAlike:
         where they are clipped. What is clipped is the mean.
         """
         bare = dataclasses.replace(of, clip=False)
-        parts = self.alone(runtime, bare, batches=range(RANKS))
+        parts = self.alone(runtime, bare, plain_work(of), batches=range(RANKS))
         mean = sum(trained(part, of) for part in parts) / len(parts)
         limit = clip_norm(of)
         if limit is not None:
@@ -214,6 +219,14 @@ class RanksAlike:
             for tensor in WORKLOADS[of.model].tensors():
                 if not tensor.trainable:  # a running statistic is each rank's own
                     assert_near(found[tensor.name], own[tensor.name], 1e-9)
+
+
+TOGETHER = ProofWork(parts=RANKS)
+"""All ranks have the batches of each."""
+
+
+def plain_work(case):
+    return ProofWork(optimizer=WORKLOADS[case.model].optimizer).plain(RATE)
 
 
 def clip_norm(case):

@@ -23,11 +23,6 @@ class Case(Axes):
     workload: str
     scenario: str = ""
     seed: int = 0
-    plain_sgd: float | None = None
-    learning_rate: float | None = None
-    layers: int | None = None
-    given: bool = False
-    parts: int = 0
 
     @property
     def places(self) -> Scale:

@@ -58,7 +58,8 @@ def _trusted(kind: type, body: dict[str, object]) -> typing.Any:
     names = vars(sys.modules[kind.__module__])
     values = dict(body)
     for field in dataclasses.fields(kind):
-        inner, value = names.get(str(field.type)), values.get(field.name)
+        inner = names.get(str(field.type).partition(" | ")[0])
+        value = values.get(field.name)
         if dataclasses.is_dataclass(inner) and isinstance(value, dict):
             values[field.name] = _trusted(typing.cast("type", inner), value)
     return kind(**values)

@@ -42,6 +42,8 @@ class Work:
     workload: Workload
     """The model at this case's sizes, with its optimizer."""
     scenario: Scenario
+    parts: int = 0
+    """See ProofWork."""
     flops_per_sample: float = 0.0
     """FLOPs of a sample's step: two per multiply-add of matrix products only."""
     bytes_per_sample: int | None = None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from mbench.contract.adapter import FrameworkInfo
 from mbench.contract.case import Case
 from mbench.contract.outcome import FAILURES
+from mbench.contract.proof_work import UNCHANGED, ProofWork
 from mbench.contract.rank import SINGLE, RankInfo
 from mbench.contract.reading import Malformed, read_fields
 from mbench.contract.trace import Traced
@@ -79,6 +80,7 @@ class Prepare:
     """
 
     case: Case
+    work: ProofWork = UNCHANGED
     load: bool = True
     memory_limit_bytes: int | None = None
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mbench.contract import wire
+from mbench.contract.proof_work import ProofWork
 from mbench.engine.memory import resident_bytes, worker_limit_bytes
 from mbench.plugins.launcher import Worker, pids_here
-from mbench.scenarios.find import resolve
+from mbench.workloads.find import find_workload
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,16 +27,20 @@ class WorkerBase(Worker):
         """The keys of its processes on other machines, by node."""
         return {}
 
-    def prepare(self, case: Case, *, load: bool = True) -> wire.Prepared:
+    def prepare(
+        self, case: Case, *, load: bool = True, work: ProofWork | None = None
+    ) -> wire.Prepared:
         """Build a case; see wire.Prepare.
 
-        The learning rate is always given, so that a timed case is requested as proofs request
+        The optimizer is always given, so that a timed case is requested as proofs request
         theirs. On the CPU the worker may take `memory_limit_bytes`, or nearly all memory that is
         free if that is less: it fails instead of making the machine swap.
         """
-        case = replace(case, learning_rate=resolve(case).optimizer.learning_rate)
+        if work is None:
+            own = find_workload(case.workload, case.model).optimizer
+            work = ProofWork(optimizer=own)
         limit = self.allowed_bytes() if case.device == "cpu" else None
-        message = wire.Prepare(case=case, load=load, memory_limit_bytes=limit)
+        message = wire.Prepare(case=case, work=work, load=load, memory_limit_bytes=limit)
         return self.ask(message, wire.Prepared)
 
     def allowed_bytes(self) -> int:

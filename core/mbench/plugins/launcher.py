@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from mbench.contract import wire
     from mbench.contract.adapter import FrameworkInfo
     from mbench.contract.case import Case
+    from mbench.contract.proof_work import ProofWork
     from mbench.contract.rank import RankInfo
 
 __all__ = ["Launcher", "Process", "Program", "Worker", "package_files", "pids_here"]
@@ -112,7 +113,9 @@ class Worker(Protocol):
         """Import the framework; each process gets its own rank."""
 
     @abstractmethod
-    def prepare(self, case: Case, *, load: bool = True) -> wire.Prepared:
+    def prepare(
+        self, case: Case, *, load: bool = True, work: ProofWork | None = None
+    ) -> wire.Prepared:
         """Build a case; see wire.Prepare."""
 
     @abstractmethod

@@ -22,7 +22,7 @@ from mbench.machine.devices import accelerator, usual
 from mbench.machine.system import cpu_model, usable_cores
 from mbench.plugins.launcher import package_files
 from mbench.proofs import cache
-from mbench.proofs.proof_case import proof_case
+from mbench.proofs.proof_case import proof_case, proof_work
 from mbench.results.proof import RememberedProof
 from mbench.results.runfile import small_text
 from mbench.scenarios.find import resolve
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from mbench.contract.adapter import Adapter
     from mbench.contract.case import Case
+    from mbench.contract.proof_work import ProofWork
     from mbench.environments.environment import Environment
     from mbench.plugins.manager import Plugins
     from mbench.proofs.judge import Proof
@@ -59,7 +60,7 @@ def folder() -> Path:
     return platformdirs.user_cache_path("mbench", appauthor=False) / "proofs"
 
 
-def key(adapter: Adapter, environment: Environment, case: Case) -> str:
+def key(adapter: Adapter, environment: Environment, case: Case, work: ProofWork) -> str:
     """The name of the proof of `case`, by code, packages, variables, device and reference.
 
     The code itself is digested rather than a version, so that a changed adapter is proven anew.
@@ -67,6 +68,7 @@ def key(adapter: Adapter, environment: Environment, case: Case) -> str:
     tier = tier_of(adapter, case.tier)  # by its settings: tiers with the same settings share proofs
     whole = [
         asdict(replace(case, tier="")),
+        asdict(work),
         tier and (dict(tier.variables), dict(tier.settings)),
         adapter.name,
         str(environment.python),
@@ -203,8 +205,8 @@ def proof_statuses(plugins: Plugins, models: Sequence[str]) -> dict[tuple[str, s
 def proof_status(entry: Entry, environments: Callable[[], Sequence[Environment]]) -> ProofStatus:
     if not entry.support.supported:
         return ProofStatus("unsupported", entry.support.reason)
-    case = proof_case(entry.case)
+    case, work = proof_case(entry.case), proof_work(entry.case)
     for environment in environments():
-        if known := cache.recall(cache.key(entry.adapter, environment, case)):
+        if known := cache.recall(cache.key(entry.adapter, environment, case, work)):
             return ProofStatus(known.grade)
     return ProofStatus("not proven yet")

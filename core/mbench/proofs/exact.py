@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mbench.contract import wire
@@ -66,8 +65,8 @@ def of_updates(observer: Observer, exact: Case, notes: list[str]) -> Iterator[ju
         # One step of bare descent is the gradient; what steps do in turn shows in the other.
         for name, check in (("plain", "updates"), ("own", "optimizer")):
             observer.report(f"proving {check} in float64")
-            case = replace(exact, plain_sgd=PLAIN_RATE if name == "plain" else None)
-            (observation,) = observer.observe(worker, case, steps=KEPT[name])
+            work = observer.work.plain(PLAIN_RATE) if name == "plain" else observer.work
+            (observation,) = observer.observe(worker, exact, work=work, steps=KEPT[name])
             expected = getattr(observer.reference, name)
             yield judge.judge_trajectory(observation, expected, observer.workload, check=check)
             losses = [step.loss for step in observation.steps]
@@ -112,18 +111,17 @@ def of_parameters(
     """Names and shapes; returns whether they are right: nothing is known of another model."""
     parameters = judge.judge_parameters(seen, observer.workload)
     yield parameters
-    if parameters.passed and exact.layers is not None:
-        yield full_size(worker, exact, notes)
+    if parameters.passed and observer.work.layers is not None:
+        yield full_size(worker, exact, notes, layers=observer.work.layers)
     return parameters.passed
 
 
-def full_size(worker: Worker, exact: Case, notes: list[str]) -> judge.CheckResult:
+def full_size(worker: Worker, exact: Case, notes: list[str], *, layers: int) -> judge.CheckResult:
     """Names and shapes of the whole model, where what is proven has fewer layers."""
-    whole = replace(exact, layers=None)
-    workload = resolve(whole)
-    proven = f"proven with {exact.layers} layers of the same code"
+    workload = resolve(exact)
+    proven = f"proven with {layers} layers of the same code"
     try:
-        found = worker.ask(wire.FindShapes(case=whole), wire.ShapesFound)
+        found = worker.ask(wire.FindShapes(case=exact), wire.ShapesFound)
     except CaseEnded as end:
         if end.outcome != "unsupported":
             raise

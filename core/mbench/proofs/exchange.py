@@ -189,22 +189,22 @@ def exchange_pass(
 ) -> Iterator[judge.CheckResult]:
     """One step of plain descent, by ranks with the same batch, then each with its own."""
     ways = rank_batches(case.devices)
-    case = replace(case, plain_sgd=rate, parts=ways[0].parts)
+    work = replace(observer.work.plain(rate), parts=ways[0].parts)
     unclipped = replace(case, clip=False)
     observer.report(f"proving the exchange of {case.devices} processes in {case.precision}")
     stem = f"{observer.log.stem}-together-{case.precision}"
     with observer.worker(case, observer.log.with_stem(stem)) as worker:
-        worker.prepare(case, load=False)
+        worker.prepare(case, load=False, work=work)
         together = seen_by_all(worker)
         yield judge_same_changes(together, observer.workload, gate=gate)
         if gate == EXACT:
             yield judge.judge_trajectory(
                 together[0], observer.reference.plain, observer.workload, check=CHECK
             )
-        clips = resolve(case).optimizer.clip_norm is not None
+        clips = resolve(case, work).optimizer.clip_norm is not None
         if clips:
             clipped = seen_by_all(worker, apart=1)
-            worker.prepare(unclipped, load=False)
+            worker.prepare(unclipped, load=False, work=work)
         single = [seen_by_all(worker, batch=part)[0] for part in range(ways[0].parts)]
         for way in ways:
             own = seen_by_all(worker, apart=way.stride)

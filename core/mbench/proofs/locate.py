@@ -19,7 +19,7 @@ from mbench.engine import local
 from mbench.engine.launch import launch
 from mbench.engine.outcome import CaseEnded
 from mbench.proofs.judge import distance
-from mbench.proofs.proof_case import in_float64, proof_case
+from mbench.proofs.proof_case import in_float64, proof_case, proof_work
 from mbench.proofs.tolerances import EXACT
 from mbench.scenarios.find import in_mode, resolve
 
@@ -73,9 +73,10 @@ def locate(
                 adapter, environment, exact, log=log, timeout=timeout, launcher=launcher
             )
             stack.enter_context(closing(worker))
-            worker.prepare(exact, load=False)
+            work = proof_work(case)
+            worker.prepare(exact, load=False, work=work)
             workers.append(worker)
-        tensors = resolve(exact).tensors()
+        tensors = resolve(exact, work).tensors()
         return located(lambda filled: apart(workers, filled), tensors, report=report)
 
 

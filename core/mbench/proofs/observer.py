@@ -17,7 +17,7 @@ from mbench.engine.jobs import look, thread_pool
 from mbench.engine.launch import launch
 from mbench.engine.outcome import CaseEnded
 from mbench.proofs.changes import visible_rate
-from mbench.proofs.proof_case import exact_case, proof_case
+from mbench.proofs.proof_case import exact_case, proof_case, proof_work
 from mbench.proofs.reference import (
     DRAWN,
     PLAIN_RATE,
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from mbench.contract.adapter import Adapter, FrameworkInfo
     from mbench.contract.case import Case
+    from mbench.contract.proof_work import ProofWork
     from mbench.contract.scenario import Scenario
     from mbench.contract.workload import Workload
     from mbench.environments.environment import Environment
@@ -83,7 +84,8 @@ class Observer:
         self.environment = request.environment
         self.timed = proof_case(request.case)
         self.scenario: Scenario = scenario_of(self.timed)
-        self.workload: Workload = resolve(self.timed)
+        self.work = proof_work(request.case)
+        self.workload: Workload = resolve(self.timed, self.work)
         self.log = request.log
         self.timeout = timeout
         self.launcher = launcher
@@ -97,7 +99,7 @@ class Observer:
             self.notes.append("proven with clipping, which the timed step leaves out")
         self.exact = exact_case(self.adapter, self.timed)
         self.grade = PROVEN if self.exact.precision == "fp64" else SHOWN
-        self.known = find(self.timed, drawn=self.grade == SHOWN)
+        self.known = find(self.timed, self.workload, drawn=self.grade == SHOWN)
         if self.grade == SHOWN:
             self.demand_outputs()
         elif self.exact.compiler != self.timed.compiler:
@@ -167,12 +169,13 @@ class Observer:
         worker: Worker,
         case: Case,
         *,
+        work: ProofWork | None = None,
         seeds: tuple[int, ...] = (0,),
         steps: int = STEPS,
         in_turn: bool = False,
         masked: Sequence[str] = (),
     ) -> list[wire.Observation]:
-        worker.prepare(case, load=False)
+        worker.prepare(case, load=False, work=work or self.work)
         computed = isinstance(self.known, Computed)
         return [
             worker.ask(

@@ -67,7 +67,7 @@ def collective_pass(observer: Observer, case: Case, *, check: str) -> Iterator[j
 def update_pass(observer: Observer, case: Case, *, check: str) -> Iterator[judge.CheckResult]:
     """Steps by given gradients, in turn, of two sets of parameters."""
     observer.report(f"proving {observer.subject} in {case.precision} under {case.compiler}")
-    workload = cast("Updated", resolve(case))
+    workload = cast("Updated", resolve(case, observer.work))
     with observer.worker(
         case, observer.log.with_stem(f"{observer.log.stem}-{case.precision}")
     ) as worker:

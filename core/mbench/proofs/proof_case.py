@@ -7,16 +7,20 @@ from typing import TYPE_CHECKING
 
 from mbench.contract.axes import AXES
 from mbench.contract.case import Case
+from mbench.contract.proof_work import ProofWork
 from mbench.contract.scale import ALONE
 from mbench.contract.scenario import RANKS
-from mbench.scenarios.find import resolve, scenario_of, work_of
+from mbench.scenarios.find import scenario_of, work_of
+from mbench.workloads.find import find_workload
+from mbench.workloads.given import GIVEN, REFERENCE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mbench.contract.adapter import Adapter
 
-__all__ = ["PROVEN_AXES", "exact_case", "in_float64", "proof_case", "quickest"]
+__all__ = ["PROVEN_AXES", "exact_case", "given_case", "in_float64", "proof_case", "proof_work",
+           "quickest"]  # fmt: skip
 
 OWN = ("sizes", "batch_size", "steadiness", "clip", "dropout")
 PROVEN_AXES = tuple(axis for axis in AXES if axis.name not in OWN)
@@ -26,14 +30,33 @@ TENSOR_FLOPS = 2e7
 """What building and compiling a tensor's layer costs, by the FLOPs that take as long."""
 
 
+WORK = ("learning_rate", "layers")
+"""What of a workload's `proof` are not fields of a case."""
+
+
 def proof_case(case: Case) -> Case:
-    """`case` at its workload's proof sizes, and learning rate, clipped, without dropout, seed 0; by
-    one process, but where several are what it is about.
+    """`case` at its workload's proof sizes, clipped, without dropout, seed 0; by one process, but
+    where several are what it is about.
     """
-    workload = resolve(replace(case, sizes={}))
-    together = scenario_of(case).proof == RANKS
+    workload = find_workload(case.workload, case.model)
+    together = scenario_of(case, workload).proof == RANKS
     proof = {"sizes": {}, "scale": case.scale if together else ALONE, **workload.proof}
-    return replace(case, seed=0, dropout=False, clip=True, steadiness="usual", **proof)
+    fields = {name: value for name, value in proof.items() if name not in WORK}
+    return replace(case, seed=0, dropout=False, clip=True, steadiness="usual", **fields)
+
+
+def proof_work(case: Case, *, learning_rate: float | None = None) -> ProofWork:
+    """The rate of the case's workload in proofs, or another one, and its layers."""
+    workload = find_workload(case.workload, case.model)
+    if learning_rate is None:
+        learning_rate = workload.proof.get("learning_rate", workload.optimizer.learning_rate)
+    optimizer = replace(workload.optimizer, learning_rate=learning_rate)
+    return ProofWork(optimizer=optimizer, layers=workload.proof.get("layers"))
+
+
+def given_case(case: Case) -> Case:
+    """The model whose gradients are given in place of that of `case`, a proof's."""
+    return replace(case, model=GIVEN.name, workload=REFERENCE, sizes={}, batch_size=1)
 
 
 def exact_case(adapter: Adapter, case: Case) -> Case:
@@ -79,6 +102,6 @@ def quickest(
 
 def effort(case: Case) -> float:
     """What it costs to try it, in FLOPs."""
-    work = work_of(case)
+    work = work_of(case, proof=proof_work(case))
     tensors = len(work.workload.tensors())
     return work.flops_per_sample * case.batch_size + TENSOR_FLOPS * tensors

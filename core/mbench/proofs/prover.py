@@ -51,12 +51,12 @@ class Prover(Observer):
         self.fresh = fresh
         self.quick = quick
         self.scaled: Case | None = None
-        self.name = cache.key(self.adapter, self.environment, self.timed)
+        self.name = cache.key(self.adapter, self.environment, self.timed, self.work)
         if request.case.devices > 1 and self.scenario.proof == UPDATES:
             self.scaled = replace(self.timed, scale=request.case.scale)
             self.name += f"-{request.case.scale}-{getattr(self.launcher, 'name', 'local')}"
         self.timed_name = f"{self.name} as it is timed"
-        self.exact_name = cache.key(self.adapter, self.environment, self.exact)
+        self.exact_name = cache.key(self.adapter, self.environment, self.exact, self.work)
         if self.grade == SHOWN:  # fp32 as it is timed is only a part of it
             self.exact_name += "-shown"
         if self.scenario.proof == RANKS:

@@ -14,7 +14,6 @@ from mbench.contract.sketch import sketch
 from mbench.contract.workload import Workload
 from mbench.errors import MbenchError
 from mbench.proofs.tolerances import EXACT, UPDATE_FLOOR
-from mbench.scenarios.find import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -179,12 +178,12 @@ def batch_of(seed: int) -> int:
     return min(seed, 1)  # of two at least
 
 
-def find(case: Case, *, drawn: bool) -> Reference | Computed:
-    """Of the proof's case, for the seeds of DRAWN if `drawn`, as far as there are outputs of them.
+def find(case: Case, workload: Workload, *, drawn: bool) -> Reference | Computed:
+    """Of the proof's case and workload, for the seeds of DRAWN if `drawn`, as far as there are
+    outputs of them.
 
     Raises MbenchError where its fingerprint is missing or damaged.
     """
-    workload = resolve(case)
     if type(workload).answers is not Workload.answers:
         return Computed(workload, DRAWN if drawn else SEEDS)
     return load(folder_of(case.workload) / f"{workload.name}.npz", workload)

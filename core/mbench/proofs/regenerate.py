@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +20,7 @@ from mbench.environments.locate import find
 from mbench.errors import MbenchError
 from mbench.machine.system import usable_cores
 from mbench.plugins.manager import Plugins
-from mbench.proofs.proof_case import proof_case
+from mbench.proofs.proof_case import proof_case, proof_work
 from mbench.proofs.reference import (
     DRAWN,
     KEPT,
@@ -33,7 +32,7 @@ from mbench.proofs.reference import (
     save,
     trajectory,
 )
-from mbench.scenarios.find import resolve
+from mbench.scenarios.find import in_mode, resolve
 from mbench.spec.framework import parse
 from mbench.spec.selection import load_workload, reference_of
 
@@ -93,7 +92,8 @@ def everything(plugins: Plugins) -> Iterator[str]:
 
 def fingerprint(worker: Worker, case: Case, made: dict[str, str]) -> Reference:
     """All passes of one model."""
-    workload = resolve(case)
+    work = proof_work(case)
+    workload = resolve(case, work)
 
     def observe(seed: int, steps: int) -> wire.Observation:
         request = wire.Observe(seed=seed, steps=steps)
@@ -102,15 +102,15 @@ def fingerprint(worker: Worker, case: Case, made: dict[str, str]) -> Reference:
 
     import numpy as np
 
-    worker.prepare(case, load=False)
+    worker.prepare(case, load=False, work=work)
     outputs = {
         seed: {name: np.array(sketch) for name, sketch in observe(seed, 1).steps[0].outputs.items()}
         for seed in DRAWN
     }
     trajectories = {}
     for name, steps in KEPT.items():
-        training = replace(case, mode="train", plain_sgd=PLAIN_RATE if name == "plain" else None)
-        worker.prepare(training, load=False)
+        own = work.plain(PLAIN_RATE) if name == "plain" else work
+        worker.prepare(in_mode(case, "train"), load=False, work=own)
         trajectories[name] = trajectory(observe(0, steps), workload)
     return Reference(
         outputs=outputs,

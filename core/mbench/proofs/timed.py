@@ -10,6 +10,7 @@ from mbench.contract.scenario import GRADIENTS, LOSS, OUTPUTS, RANKS, RULE, UPDA
 from mbench.proofs import judge
 from mbench.proofs.changes import RULE_RATE, judge_changes, judge_masks, judge_rule
 from mbench.proofs.passes import collective_pass, judge_seeds, judged_phase, update_pass
+from mbench.proofs.proof_case import given_case, proof_work
 from mbench.proofs.reference import PLAIN_RATE, SEEDS, Computed
 from mbench.proofs.tolerances import CHANGES, DRIFT, TIMED
 from mbench.scenarios.find import resolve
@@ -92,7 +93,8 @@ def timed_changes(
     """Gradients in the timed precision, and the timed optimizer's steps where they show."""
     case, gates = observer.timed, CHANGES[observer.timed.precision]
     gradients = observer.reference.plain.tensors
-    (bare,) = observer.observe(worker, replace(case, plain_sgd=observer.visible), steps=1)
+    plain = observer.work.plain(observer.visible)
+    (bare,) = observer.observe(worker, case, work=plain, steps=1)
     yield from judge_changes(
         bare.steps[0], gradients, observer.workload,
         gates=gates, check="gradients", factor=observer.visible / PLAIN_RATE,
@@ -107,21 +109,23 @@ def timed_changes(
 def timed_masks(observer: Observer, worker: Worker) -> Iterator[judge.CheckResult]:
     """The gradients of one sample, twice."""
     sizes = observer.workload.mask_sizes or observer.timed.sizes
-    case = replace(
-        observer.timed, dropout=True, plain_sgd=observer.visible, batch_size=1, sizes=sizes
-    )
-    if rates := resolve(case).masks():
-        once, again = observer.observe(worker, case, seeds=(0, 0), steps=1, masked=list(rates))
+    case = replace(observer.timed, dropout=True, batch_size=1, sizes=sizes)
+    plain = observer.work.plain(observer.visible)
+    if rates := resolve(case, plain).masks():
+        once, again = observer.observe(
+            worker, case, work=plain, seeds=(0, 0), steps=1, masked=list(rates)
+        )
         yield from judge_masks(once.steps[0], again.steps[0], rates)
 
 
 def timed_rule(observer: Observer, worker: Worker) -> judge.CheckResult:
     """The optimizer's own kernels, which in float64 may be others."""
-    case = replace(observer.timed, given=True, sizes={}, batch_size=1, learning_rate=RULE_RATE)
+    case = given_case(observer.timed)
+    work = proof_work(observer.timed, learning_rate=RULE_RATE)
     support = observer.adapter.supports(case)
     if not support.supported:
         observer.notes.append(f"the optimizer alone is not proven: {support.reason}")
         return judge.CheckResult("rule", None, 0.0, note=support.reason)
-    workload = cast("GivenWorkload", resolve(case))
-    (seen,) = observer.observe(worker, case, in_turn=True)
+    workload = cast("GivenWorkload", resolve(case, work))
+    (seen,) = observer.observe(worker, case, work=work, in_turn=True)
     return judge_rule(seen.steps, workload, precision=case.precision, seed=case.seed)

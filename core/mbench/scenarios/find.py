@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from mbench.contract.adapter import Runtime
     from mbench.contract.case import Case
+    from mbench.contract.proof_work import ProofWork
     from mbench.contract.scenario import Scenario, Steps, Work
     from mbench.contract.workload import Workload
 
@@ -83,38 +84,34 @@ def exchanges(case: Case) -> bool:
     return case.devices > 1 and scenario_of(case).exchanges
 
 
-def resolve(case: Case) -> Workload:
-    """The workload at this case's sizes, with its toggles applied, as its steps need it.
+def resolve(case: Case, proof: ProofWork | None = None) -> Workload:
+    """The workload at this case's sizes, with its toggles applied, as its steps need it; `proof` is
+    how a proof changes it.
 
     Raises ValueError where the workload does not allow them (an image size for a text model).
     """
     workload = find_workload(case.workload, case.model)
     scenario = scenario_of(case, workload)
     workload = workload.resized(**case.sizes)
-    optimizer = workload.optimizer
-    if case.learning_rate is not None:
-        optimizer = dataclasses.replace(optimizer, learning_rate=case.learning_rate)
-    if case.plain_sgd is not None:
-        optimizer = optimizer.plain_sgd(case.plain_sgd)
+    optimizer = (proof and proof.optimizer) or workload.optimizer
     if not case.clip:
         optimizer = dataclasses.replace(optimizer, clip_norm=None)
-    if case.given:
-        from mbench.workloads.given import GIVEN
-
-        return dataclasses.replace(GIVEN, optimizer=optimizer)
     config = workload.config if case.dropout else workload.config.without_dropout()
-    if case.layers is not None:
-        config = dataclasses.replace(config, layers=case.layers)  # type: ignore[type-var]
+    if proof and proof.layers is not None:
+        config = dataclasses.replace(config, layers=proof.layers)  # type: ignore[type-var]
     return scenario.fitted(workload.replace(optimizer=optimizer, config=config), case)
 
 
-def work_of(case: Case, workload: Workload | None = None) -> Work:
+def work_of(
+    case: Case, workload: Workload | None = None, *, proof: ProofWork | None = None
+) -> Work:
     """What `case` asks of a framework, of a `workload` that is resolved already or of its own.
 
     Raises ValueError as `resolve` does.
     """
-    workload = workload or resolve(case)
-    return scenario_of(case, workload).work(workload, case)
+    workload = workload or resolve(case, proof)
+    work = scenario_of(case, workload).work(workload, case)
+    return dataclasses.replace(work, parts=proof.parts) if proof else work
 
 
 def prepared(runtime: Runtime, work: Work) -> Steps:

@@ -218,7 +218,7 @@ class Prepared:
         """All batches on the device; `batch` is the first. The same ones in every framework, and
         for each rank others.
         """
-        first, parts = self.case.seed * MOST_BATCHES, self.case.parts
+        first, parts = self.case.seed * MOST_BATCHES, self.work.parts
         step = rank_seed(1) if parts else 1
         if not parts:
             first += rank_seed(self.among.rank)

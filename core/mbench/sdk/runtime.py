@@ -183,7 +183,7 @@ class RuntimeBase:
             return
         name = next(name for name, known in self.compilers.items() if known is self.plain)
         product = in_mode(operator_case(case, PRODUCT), "inference")
-        case = replace(product, compiler=name, layers=None, given=False)
+        case = replace(product, compiler=name)
         if not self.adapter.supports(case).supported:
             return
         work = work_of(case)

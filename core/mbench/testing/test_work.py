@@ -11,6 +11,7 @@ import pytest
 
 from mbench.contract import wire
 from mbench.proofs.judge import judge_parameters
+from mbench.proofs.proof_case import proof_work
 from mbench.scenarios.find import resolve
 from mbench.testing.subject import ended, observe
 from mbench.testing.tampered import PARAMETERS, tampered
@@ -37,8 +38,8 @@ def test_parameters_are_the_workloads(subject: Subject, worker: Worker) -> None:
 
 def test_what_is_loaded_is_read_back(subject: Subject, worker: Worker) -> None:
     """At a learning rate of 0 no parameter changes."""
-    case = subject.case(mode="train", learning_rate=0.0)
-    worker.prepare(case)
+    case = subject.case(mode="train")
+    worker.prepare(case, work=proof_work(case, learning_rate=0.0))
     (step,) = observe(worker, case).steps
     trainable = [tensor.name for tensor in resolve(case).tensors() if tensor.trainable]
     changed = [name for name in trainable if step.parameters[name][0] != 0]
@@ -48,7 +49,7 @@ def test_what_is_loaded_is_read_back(subject: Subject, worker: Worker) -> None:
 def test_loading_starts_over(subject: Subject, worker: Worker) -> None:
     """Momentum, moments and step counts are forgotten, and parameters are the new ones."""
     case = subject.exact_case()
-    worker.prepare(case)
+    worker.prepare(case, work=proof_work(case))
     first, other, again = (losses(observe(worker, case, seed=seed, steps=3)) for seed in (0, 1, 0))
     assert again == pytest.approx(first, rel=1e-9)
     assert other != pytest.approx(first, rel=1e-6), "the loss does not follow the parameters"
@@ -56,11 +57,12 @@ def test_loading_starts_over(subject: Subject, worker: Worker) -> None:
 
 
 def test_the_learning_rate_is_the_one_asked_for(subject: Subject, worker: Worker) -> None:
-    rate = resolve(subject.exact_case()).optimizer.learning_rate
+    case = subject.exact_case()
+    optimizer = proof_work(case).optimizer
+    assert optimizer is not None
     changes = []
     for factor in (1, 2):
-        case = subject.exact_case(learning_rate=factor * rate)
-        worker.prepare(case)
+        worker.prepare(case, work=proof_work(case, learning_rate=factor * optimizer.learning_rate))
         (step,) = observe(worker, case).steps
         trainable = [tensor.name for tensor in resolve(case).tensors() if tensor.trainable]
         changes.append(np.linalg.norm([step.parameters[name][0] for name in trainable]))

@@ -98,7 +98,7 @@ class Session:
         self.cycler = None  # what was before makes room
         gc.unfreeze()  # see worker/clock.py
         gc.collect()  # models refer to themselves
-        steps = prepared(self.runtime, work_of(message.case))
+        steps = prepared(self.runtime, work_of(message.case, proof=message.work))
         cycler = BatchCycler(steps)
         if message.load:
             load(cycler)

@@ -15,7 +15,10 @@ from mbench.contract.workload import Optimizer, Tensor, Workload
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["GIVEN", "GivenConfig", "GivenWorkload"]
+__all__ = ["GIVEN", "REFERENCE", "GivenConfig", "GivenWorkload"]
+
+REFERENCE = "mbench.workloads.given:GIVEN"
+"""As a case has it."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,7 +22,7 @@ from mbench.contract import wire
 from mbench.contract.case import Case
 from mbench.proofs.changes import RULE_RATE, judge_rule
 from mbench.proofs.judge import judge_dropout
-from mbench.proofs.proof_case import proof_case
+from mbench.proofs.proof_case import given_case, proof_case, proof_work
 from mbench.proofs.reference import STEPS
 from mbench.proofs.tolerances import TIMED
 from mbench.scenarios.find import resolve
@@ -192,11 +192,11 @@ def test_a_lie_shows_in_the_optimizer_alone(monkeypatch, model, lie, caught):
             compiler="eager", device="cpu", threads=2,
         )
     )  # fmt: skip
-    case = replace(case, given=True, sizes={}, batch_size=1, learning_rate=RULE_RATE)
+    case, work = given_case(case), proof_work(case, learning_rate=RULE_RATE)
     session = Session()
     session.answer(wire.Start(runtime="mbench_megengine.runtime:Runtime", device="cpu", threads=2))
-    session.answer(wire.Prepare(case=case, load=False))
+    session.answer(wire.Prepare(case=case, work=work, load=False))
     lie(session.cycler.prepared.benchmark, monkeypatch)
     seen = session.answer(wire.Observe(seed=0, steps=STEPS, in_turn=True))
-    finding = judge_rule(seen.steps, resolve(case), precision="fp32", seed=case.seed)
+    finding = judge_rule(seen.steps, resolve(case, work), precision="fp32", seed=case.seed)
     assert finding.passed != caught, finding

@@ -22,7 +22,7 @@ from mindspore import Parameter, ops
 from mbench.contract import wire
 from mbench.contract.case import Case
 from mbench.proofs.changes import RULE_RATE, judge_rule
-from mbench.proofs.proof_case import proof_case
+from mbench.proofs.proof_case import given_case, proof_case, proof_work
 from mbench.proofs.reference import STEPS
 from mbench.scenarios.find import resolve
 from mbench.worker.session import Session
@@ -82,15 +82,15 @@ class TestLies(LiesAreCaught):
                 precision=precision, compiler=self.compiler, device="cpu", threads=2,
             )
         )  # fmt: skip
-        case = replace(case, given=True, sizes={}, batch_size=1, learning_rate=RULE_RATE)
+        case, work = given_case(case), proof_work(case, learning_rate=RULE_RATE)
         session = Session()
         session.answer(
             wire.Start(runtime=f"{self.package}.runtime:Runtime", device="cpu", threads=2)
         )
-        session.answer(wire.Prepare(case=case, load=False))
+        session.answer(wire.Prepare(case=case, work=work, load=False))
         getattr(self, lie)(session.cycler.prepared.benchmark, monkeypatch)
         seen = session.answer(wire.Observe(seed=0, steps=STEPS, in_turn=True))
-        finding = judge_rule(seen.steps, resolve(case), precision=precision, seed=case.seed)
+        finding = judge_rule(seen.steps, resolve(case, work), precision=precision, seed=case.seed)
         assert finding.passed != caught, finding
 
     @pytest.mark.thorough

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 from cases import make_case
 
+from mbench.contract.proof_work import ProofWork
+
 pytest.importorskip("mbench_tensorflow1", reason="TensorFlow 1's adapter is not installed here")
 
 import mbench
@@ -95,10 +97,10 @@ def test_what_it_does_its_own_way_is_said(worker, mode):
     said = "; ".join(worker.prepare(small(mode=mode)).differences)
     assert "channels last" in said
     bert = small(
-        model="bert-base", workload=MODELS["bert-base"], mode=mode, batch_size=1, layers=1,
+        model="bert-base", workload=MODELS["bert-base"], mode=mode, batch_size=1,
         sizes={"sequence_length": 32},
     )  # fmt: skip
-    said = "; ".join(worker.prepare(bert).differences)
+    said = "; ".join(worker.prepare(bert, work=ProofWork(layers=1)).differences)
     assert ("tf.train.AdamOptimizer" in said) == (mode == "train")
 
 

@@ -17,7 +17,7 @@ from mbench.contract.reading import Malformed
 from mbench.contract.trace import DeviceCall, Traced
 from mbench.contract.wire import decode, encode
 
-CASE = make_case(learning_rate=1e-3, sizes={"image_size": 96})
+CASE = make_case(sizes={"image_size": 96})
 CALL = DeviceCall(kind="kernel", name="k<4>", launch="grid 1x1x1 block 128x1x1", count=2,
                   milliseconds=0.1, moved_bytes=None)  # fmt: skip
 STEP = wire.StepEvidence(loss=None, outputs={"logits": [1.5, -2.25]}, parameters={})

@@ -10,6 +10,7 @@ from cases import make_case
 from mbench.engine import memory
 from mbench.engine.worker import WorkerBase
 from mbench.plugins.launcher import Process
+from mbench.proofs.proof_case import proof_work
 
 GIB = 2**30
 
@@ -26,10 +27,12 @@ class Asked(WorkerBase):
 
 
 @pytest.mark.parametrize(("asked", "told"), [(None, 1e-5), (0.5, 0.5), (0.0, 0.0)])
-def test_a_timed_case_names_its_learning_rate_as_a_proof_does(asked, told):
-    worker = Asked()
-    worker.prepare(make_case(learning_rate=asked))
-    assert worker.message.case == make_case(learning_rate=told)
+def test_a_timed_case_names_its_optimizer_as_a_proof_does(asked, told):
+    worker, case = Asked(), make_case()
+    work = None if asked is None else proof_work(case, learning_rate=asked)
+    worker.prepare(case, work=work)
+    assert worker.message.case == case
+    assert worker.message.work == proof_work(case, learning_rate=told)
 
 
 def test_a_worker_may_hold_what_it_holds_and_what_is_free(monkeypatch):

@@ -102,7 +102,7 @@ class FakeWorker(SilentWorker):
         self.device_memory_bytes = message.device_memory_bytes
         return replace(INFO, device_address=self.world.addresses.get(self.label, ""))
 
-    def prepare(self, case, *, load=True):
+    def prepare(self, case, *, load=True, work=None):
         self.world.fault(self.label, self.number, "prepare")
         if self.step_seconds is None:
             self.world.now += self.world.start_seconds

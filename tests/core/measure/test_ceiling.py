@@ -47,7 +47,7 @@ class Worker(SilentWorker):
         self.remembered, self.stalls = remembered, stalls
         self.made = []
 
-    def prepare(self, case, *, load=True):
+    def prepare(self, case, *, load=True, work=None):
         if end := self.faults.get(case.model):
             raise end
         self.made.append(case.model)
@@ -150,7 +150,7 @@ def test_half_precision_is_also_asked_for_what_it_could_do_in_single(entries, mo
     asked = []
 
     class Noting(Worker):
-        def prepare(self, case, *, load=True):
+        def prepare(self, case, *, load=True, work=None):
             asked.append((case.model.partition("/")[0], case.precision))
             return super().prepare(case, load=load)
 

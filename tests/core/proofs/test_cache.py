@@ -13,10 +13,12 @@ import platformdirs
 import pytest
 from cases import make_case
 
+from mbench.contract.proof_work import ProofWork
 from mbench.contract.tier import Tier
 from mbench.environments.environment import Environment
 from mbench.proofs import cache
 from mbench.proofs.judge import CheckResult, Proof
+from mbench.proofs.proof_case import proof_work
 
 CASE = make_case()
 HERE = Environment(
@@ -29,6 +31,7 @@ HERE = Environment(
 )
 GOOD = Proof([CheckResult("timed", 1e-7, 1e-5, "loss of step 1")])
 BAD = Proof([CheckResult("timed", 1.0, 1e-5, "loss of step 1")])
+WORK = proof_work(CASE)
 
 
 @pytest.fixture
@@ -52,11 +55,11 @@ def adapter(tmp_path, monkeypatch):
     sys.modules.pop("framed", None)
 
 
-def key(adapter, *, environment=HERE, case=CASE):
+def key(adapter, *, environment=HERE, case=CASE, work=WORK):
     """As another process would find it."""
     cache.files.cache_clear()
     cache.content.cache_clear()
-    return cache.key(adapter, environment, case)
+    return cache.key(adapter, environment, case, work)
 
 
 def test_the_same_has_the_same_key(adapter):
@@ -68,12 +71,17 @@ def test_the_same_has_the_same_key(adapter):
     "change",
     [
         {"mode": "inference"}, {"precision": "amp-bf16"}, {"compiler": "graph"},
-        {"device": "cuda"}, {"threads": 2}, {"batch_size": 16}, {"plain_sgd": 1e-3},
+        {"device": "cuda"}, {"threads": 2}, {"batch_size": 16},
     ],
     ids=str,
 )  # fmt: skip
 def test_another_case_has_another_key(adapter, change):
     assert key(adapter) != key(adapter, case=replace(CASE, **change))
+
+
+@pytest.mark.parametrize("work", [WORK.plain(1e-3), ProofWork(), replace(WORK, layers=2)])
+def test_another_work_has_another_key(adapter, work):
+    assert key(adapter) != key(adapter, work=work)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -11,12 +10,13 @@ from cases import make_case
 from mbench.contract import wire
 from mbench.engine.outcome import CaseEnded
 from mbench.proofs.exact import full_size
-from mbench.proofs.proof_case import proof_case
+from mbench.proofs.proof_case import proof_case, proof_work
 from mbench.scenarios.find import resolve
 
 CASE = proof_case(
     make_case(model="gpt2-large", workload="mbench.workloads.gpt2:MODELS", precision="fp64")
 )
+WORK = proof_work(CASE)
 
 
 def judged(answer):
@@ -31,19 +31,19 @@ def judged(answer):
         return wire.ShapesFound(shapes=answer)
 
     notes: list[str] = []
-    finding = full_size(SimpleNamespace(ask=ask), CASE, notes)
-    assert asked == [replace(CASE, layers=None)]
+    finding = full_size(SimpleNamespace(ask=ask), CASE, notes, layers=WORK.layers)
+    assert asked == [CASE]
     return finding, notes
 
 
 def shapes():
-    whole = resolve(replace(CASE, layers=None))
+    whole = resolve(CASE)
     return {tensor.name: list(tensor.shape) for tensor in whole.tensors()}
 
 
 def test_the_proof_is_of_two_layers():
-    assert resolve(CASE).config.layers == 2
-    assert len(resolve(CASE).tensors()) == 2 + 2 * 12 + 2
+    assert resolve(CASE, WORK).config.layers == 2
+    assert len(resolve(CASE, WORK).tensors()) == 2 + 2 * 12 + 2
     assert len(shapes()) == 2 + 36 * 12 + 2
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from cases import make_case
@@ -11,6 +9,7 @@ from cases import make_case
 from mbench.proofs.judge import (
     judge_trajectory,
 )
+from mbench.proofs.proof_case import proof_work
 from mbench.scenarios.find import prepared, resolve, work_of
 
 LAST = 2
@@ -154,24 +153,24 @@ def test_a_lie_of_a_real_step_is_told(observed):
     from mbench.proofs.reference import PLAIN_RATE, trajectory
     from mbench.worker.evidence import observe
 
-    case = make_case(precision="fp64", learning_rate=1e-3)
-
+    case = make_case(precision="fp64")
+    own = proof_work(case, learning_rate=1e-3)
+    plain = own.plain(PLAIN_RATE)
     runtime = FlakyRuntime(device="cpu", threads=1)
 
-    def seen(case, lie=""):
-        request = Observe(seed=0, steps=1 if case.plain_sgd else 3)
+    def seen(work, lie=""):
+        request = Observe(seed=0, steps=1 if work is plain else 3)
         runtime.fault = lie
-        return observe(prepared(runtime, work_of(case)), request)
+        return observe(prepared(runtime, work_of(case, proof=work)), request)
 
-    plain = replace(case, plain_sgd=PLAIN_RATE)
     for made, lie, said in (
-        (case, "", ""),
+        (own, "", ""),
         (plain, "", ""),
         (plain, "frozen", "1 of them did not change at all"),
         (plain, "unscaled", "common factor 8"),
-        (case, "no-decay", "the ones that weight decay is for"),
+        (own, "no-decay", "the ones that weight decay is for"),
     ):
-        workload = resolve(made)
+        workload = resolve(case, made)
         expected = trajectory(seen(made), workload)
         finding = judge_trajectory(seen(made, lie), expected, workload, check="updates")
         assert finding.passed is (lie == "")

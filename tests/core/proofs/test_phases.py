@@ -39,7 +39,7 @@ def steps_of():
 
 
 def judged(made, case, *, clip_norm=None, expected=None, changed=None):
-    workload, reference = resolve(case), find(case, drawn=False).plain
+    workload, reference = resolve(case), find(case, resolve(case), drawn=False).plain
     (step,) = observe(made, Observe(seed=0, steps=1)).steps
     if changed:
         step = replace(step, outputs=changed(step.outputs))
@@ -88,7 +88,7 @@ def test_a_gradient_that_is_not_handed_out_shows(steps_of):
 
 def test_gradients_are_clipped_before_they_are_held_against_clipped_ones(steps_of):
     made, case = steps_of("backward")
-    reference = find(case, drawn=False).plain
+    reference = find(case, resolve(case), drawn=False).plain
     norm = np.linalg.norm(reference.tensors[:, 0]) / PLAIN_RATE
     assert norm > CLIP
     clipped = replace(reference, tensors=reference.tensors * CLIP / (norm + 1e-6))

@@ -7,6 +7,7 @@ import dataclasses
 import pytest
 from cases import make_case
 
+from mbench.contract.proof_work import ProofWork
 from mbench.scenarios.find import resolve
 from mbench.workloads.bert import BERT_BASE
 from mbench.workloads.resnet import RESNET50
@@ -57,12 +58,13 @@ def test_dropout_is_switched_off_alone():
 
 
 def test_learning_rate_replaces_the_workloads_own():
-    optimizer = resolve(dataclasses.replace(RESNET, learning_rate=0.5)).optimizer
-    assert optimizer == dataclasses.replace(RESNET50.optimizer, learning_rate=0.5)
+    own = dataclasses.replace(RESNET50.optimizer, learning_rate=0.5)
+    assert resolve(RESNET, ProofWork(optimizer=own)).optimizer == own
 
 
 @pytest.mark.parametrize(("clip", "norm"), [(True, 1.0), (False, None)])
 def test_plain_gradient_descent_keeps_clipping_only(clip, norm):
-    optimizer = resolve(dataclasses.replace(BERT, plain_sgd=1e-3, clip=clip)).optimizer
+    plain = ProofWork(optimizer=BERT_BASE.optimizer).plain(1e-3)
+    optimizer = resolve(dataclasses.replace(BERT, clip=clip), plain).optimizer
     assert (optimizer.rule, optimizer.momentum, optimizer.weight_decay) == ("sgd", 0.0, 0.0)
     assert optimizer.clip_norm == norm

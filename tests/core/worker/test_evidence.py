@@ -13,16 +13,18 @@ from mbench_tiny_flaky import FlakyRuntime
 from mbench.contract.scenario import Steps
 from mbench.contract.sketch import sketch
 from mbench.contract.wire import Observe, decode, encode
+from mbench.proofs.proof_case import proof_work
 from mbench.scenarios.find import prepared, work_of
 from mbench.worker.evidence import load, observe, rounded
 
-CASE = make_case(precision="fp64", learning_rate=0.1)
+CASE = make_case(precision="fp64")
+WORK = proof_work(CASE, learning_rate=0.1)
 
 
 def model(case=CASE, lie=""):
     runtime = FlakyRuntime(device="cpu", threads=1)
     runtime.fault = lie
-    return prepared(runtime, work_of(case))
+    return prepared(runtime, work_of(case, proof=WORK))
 
 
 def test_training_is_observed_step_by_step():

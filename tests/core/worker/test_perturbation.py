@@ -10,16 +10,19 @@ from cases import make_case
 from mbench_tiny_flaky import FlakyRuntime
 
 from mbench.contract.wire import Nudge
+from mbench.proofs.proof_case import proof_work
 from mbench.scenarios.find import prepared, work_of
 from mbench.worker.batch_cycler import BatchCycler
 from mbench.worker.perturbation import nudge
 
-CASE = make_case(learning_rate=0.01, precision="fp32")
+CASE = make_case(precision="fp32")
 
 
-def nudged(case):
+def nudged(case, rate=0.01):
     runtime = FlakyRuntime(device="cpu", threads=1)
-    cycler = BatchCycler(prepared(runtime, work_of(case)))
+    cycler = BatchCycler(
+        prepared(runtime, work_of(case, proof=proof_work(case, learning_rate=rate)))
+    )
     return cycler, nudge(cycler, Nudge(changes_at=[2, 5]))
 
 
@@ -43,7 +46,7 @@ def test_they_lie_as_far_apart_as_a_unit_carries_them():
 
 def test_changes_are_those_since_the_series_began():
     """Or the nudge itself would count as one: it is larger than a small step's update."""
-    _, found = nudged(dataclasses.replace(CASE, learning_rate=1e-9))
+    _, found = nudged(CASE, rate=1e-9)
     for one, other in zip(found.canonical, found.nudged, strict=True):
         for name, sketch in one.changes.items():
             assert other.changes[name][0] <= 2 * sketch[0] + 1e-7

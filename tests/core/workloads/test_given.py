@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from cases import make_case
 
+from mbench.proofs.proof_case import given_case, proof_work
 from mbench.scenarios.find import resolve
 from mbench.workloads.given import GIVEN
 
@@ -30,7 +31,9 @@ def test_its_gradients_are_exact_in_eight_bits():
 
 
 def test_it_stands_in_a_models_place_with_its_optimizer():
-    case = make_case(given=True, learning_rate=0.5)
-    workload, own = resolve(case), resolve(make_case(learning_rate=0.5))
+    case = make_case()
+    work = proof_work(case, learning_rate=0.5)
+    workload = resolve(given_case(case), work)
     assert workload.family == "given"
-    assert workload.optimizer == own.optimizer
+    assert workload.optimizer == resolve(case, work).optimizer
+    assert workload.optimizer.learning_rate == 0.5
