@@ -40,7 +40,7 @@ FEW = {
     "event": "VARCHAR",
     **columns(events.Run, "schema", "id", "mbench", "started"),
     "system": columns(System, "hostname", "cpu"),
-    "protocol": columns(Adaptive, "name", "claims_interval", "half_width_goal"),
+    "experiment": {"protocol": columns(Adaptive, "name", "claims_interval", "half_width_goal")},
     **columns(events.Case, "case", "comparison", "label", "framework", "samples"),
     **columns(events.Framework, "version"),
     **columns(events.Outcome, "outcome"),
@@ -84,7 +84,7 @@ SELECT row_number() OVER (ORDER BY c.filename, c."case") - 1 AS row, c.filename,
     split_part(c.axes.scale, 'x', 1)::BIGINT * split_part(c.axes.scale, 'x', 2)::BIGINT AS devices
 FROM events c
 JOIN (SELECT filename, first(id) AS id, first(started) AS started, first(mbench) AS mbench,
-             first(system) AS system, first(protocol) AS protocol
+             first(system) AS system, first(experiment.protocol) AS protocol
       FROM events WHERE event = 'run' GROUP BY filename) r
     USING (filename)
 LEFT JOIN (SELECT filename, "case", first(version) AS version FROM events
