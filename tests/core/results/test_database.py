@@ -48,7 +48,7 @@ def test_values_that_mean_harm_are_left_out(folder):
     with path.open("a") as file:
         file.writelines(json.dumps(line) + "\n" for line in bad)
     assert len(mbench.load(folder)) == whole
-    assert trace(files_of(folder)).to_json()["points"][0]["throughput"]["value"] > 0
+    assert trace(files_of(folder)).to_json()["points"][0]["figure"]["value"] > 0
 
 
 def test_no_file_is_touched_but_those_that_are_named(folder, tmp_path):

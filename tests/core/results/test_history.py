@@ -26,12 +26,13 @@ def run(*arguments):
 
 def test_history_says_what_each_run_says(three):
     found = trace(files_of(three[0].parent))
-    for point in found["points"]:
-        document = analyse(load_run(three[0].parent / point["run"])).to_json()
-        (case,) = (case for case in document["cases"] if case["label"] == point["label"])
+    assert found.points
+    for point in found.points:
+        summary = analyse(load_run(three[0].parent / point.run))
+        (case,) = (case for case in summary.cases if case.label == point.label)
         for key in ("value", "low", "high", "unit"):
-            assert point["throughput"][key] == pytest.approx(case["throughput"][key])
-        assert point["version"] == case["version"]
+            assert getattr(point.figure, key) == pytest.approx(getattr(case.throughput, key))
+        assert point.version == case.version
 
 
 def test_history_tells_changes_from_noise(three):
@@ -78,7 +79,7 @@ def test_steps_timed_one_by_one_make_a_point_where_nothing_else_was_timed(write_
     (point,) = trace(files_of(folder)).to_json()["points"]
     document = analyse(load_run(folder)).to_json()
     value = document["cases"][0]["throughput"]["value"]
-    assert point["throughput"]["value"] == pytest.approx(value) == pytest.approx(800)
+    assert point["figure"]["value"] == pytest.approx(value) == pytest.approx(800)
 
 
 def test_runs_of_different_protocols_are_different_lines(three):
@@ -89,5 +90,5 @@ def test_runs_of_different_protocols_are_different_lines(three):
     found = [point for point in points if point["label"] == "tiny"]
     assert [point["protocol"] for point in found] == ["adaptive", "dlperf", "adaptive"]
     assert found[1]["change"] is None
-    assert found[1]["throughput"]["low"] is None
+    assert found[1]["figure"]["low"] is None
     assert found[2]["change"]["run"] == three[0].name
