@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 from mbench.contract.compat import Protocol
@@ -65,16 +66,48 @@ class Evidence:
 class Steps:
     """The steps of a prepared case, as a worker times them."""
 
-    def __init__(self, benchmark: Benchmark, work: Work, call: Callable[[Any], Any]) -> None:
-        """`call` is made with each step's batch. What it returns is kept for the evidence."""
+    def __init__(
+        self,
+        benchmark: Benchmark,
+        work: Work,
+        call: Callable[[Any], Any],
+        *,
+        marks: Sequence[str] = (),
+    ) -> None:
+        """`call` is made with each step's batch. What it returns is kept for the evidence.
+
+        `marks` name moments within a step: each `call` calls `mark` once for each, in their order.
+        """
         benchmark.call = call
         self.benchmark = benchmark
         self.work = work
-        self.run: Callable[[int], None] = benchmark.step
+        self.run: Callable[[int], None] = self._marked if marks else benchmark.step
         """Enqueue a step on the batch of that number."""
         self.synchronize: Callable[[], None] = benchmark.synchronize
         """Wait until everything enqueued is done."""
         self.batches: int = benchmark.batches
+        self._marks = marks
+        self._instants: list[int] = []
+
+    def _marked(self, at: int) -> None:
+        self._instants.append(perf_counter_ns())
+        self.benchmark.step(at)
+
+    def mark(self) -> None:
+        """Wait for what is enqueued, and note when that was done."""
+        self.synchronize()
+        self._instants.append(perf_counter_ns())
+
+    def marked(self, count: int) -> dict[str, list[int]]:
+        """When each mark was in the last `count` steps, in nanoseconds from the step's beginning;
+        all are forgotten.
+        """
+        width = 1 + len(self._marks)
+        last, self._instants = self._instants[-count * width :], []
+        return {
+            name: [last[step * width + at] - last[step * width] for step in range(count)]
+            for at, name in enumerate(self._marks, start=1)
+        }
 
 
 class Scenario(Protocol):

@@ -141,12 +141,14 @@ class Turned:
 class Elapsed:
     """`start` is on the machine's monotonic clock; one duration per block, or one per step.
 
-    Of several processes they are the slowest one's, and `ranks` has those of each.
+    Of several processes they are the slowest one's, and `ranks` has those of each. `marks` are
+    moments within each step, by name, from the step's beginning.
     """
 
     start_nanoseconds: int
     nanoseconds: list[int]
     ranks: list[list[int]] = field(default_factory=list)
+    marks: dict[str, list[int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.nanoseconds or min(self.nanoseconds) <= 0:

@@ -78,7 +78,13 @@ class WorkerGroup(WorkerBase):
         slowest = [max(of_step) for of_step in zip(*times, strict=True)]
         # Clocks of machines are unrelated; ours is the one that is stored.
         start = found[0].start_nanoseconds if not self.processes[0].host else begin
-        return wire.Elapsed(start_nanoseconds=start, nanoseconds=slowest, ranks=times)
+        marks = {
+            name: [
+                max(of_step) for of_step in zip(*(one.marks[name] for one in found), strict=True)
+            ]
+            for name in found[0].marks
+        }
+        return wire.Elapsed(start_nanoseconds=start, nanoseconds=slowest, ranks=times, marks=marks)
 
     def _exchange(
         self, message: Callable[[SingleWorker], object], answer: type[T], timeout: float | None

@@ -228,6 +228,7 @@ class Measurement(ABC, Generic[Constants]):
                 start=elapsed.start_nanoseconds,
                 nanoseconds=elapsed.nanoseconds,
                 ranks=elapsed.ranks,
+                marks=elapsed.marks,
             )
         )
         for watch in watches:

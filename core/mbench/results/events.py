@@ -376,11 +376,16 @@ class Block(OfBlock):
     """Duration of the block, or of each of its steps; of several ranks, the slowest one's."""
     ranks: list[list[Nanoseconds]] = field(default_factory=list)
     """The same of each rank, where there are several."""
+    marks: dict[str, list[Nanoseconds]] = field(default_factory=dict)
+    """Moments within each step that the scenario marked, by name, from the step's beginning."""
 
     def __post_init__(self) -> None:
         for times in (self.nanoseconds, *self.ranks):
             if len(times) != (self.steps if self.each else 1):
                 raise Malformed(f"a block of {self.steps} steps with {len(times)} durations")
+        for name, instants in self.marks.items():
+            if len(instants) != self.steps:
+                raise Malformed(f"a block of {self.steps} steps with {len(instants)} marks {name}")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -214,6 +214,7 @@ def timed_rounds(case: CaseRecord, *, each: bool) -> dict[int, dict[int, Timed]]
                 steps=block.steps,
                 nanoseconds=block.nanoseconds,
                 each=block.each,
+                marks=block.marks,
                 joules=spent.get(turn),
             )
             rounds.setdefault(block.round, []).append(one)

@@ -7,6 +7,7 @@ import importlib
 import inspect
 import os
 import traceback
+from dataclasses import replace
 from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -116,13 +117,14 @@ class Session:
         return wire.Loaded()
 
     def time_steps(self, cycler: BatchCycler, message: wire.TimeSteps) -> wire.Elapsed:
-        return time_steps(
+        elapsed = time_steps(
             cycler.step,
             cycler.synchronize,
             count=message.count,
             each=message.each,
             lead=message.lead,
         )
+        return replace(elapsed, marks=cycler.prepared.marked(message.count))
 
     def time_waits(self, cycler: BatchCycler, message: wire.TimeWaits) -> wire.Elapsed:
         return time_steps(nothing, cycler.synchronize, count=WAITS, each=True)
