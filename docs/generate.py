@@ -2,7 +2,8 @@
 
 Usage: python docs/generate.py [--check]
 
-These are cli.md, the help text of every command, and run-file.md, the fields of every event.
+These are cli.md, the help text of every command, run-file.md, the fields of every event, and the
+tables of results-schema.md, the fields of a summary.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import difflib
 import inspect
 import sys
 import types
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import fields, is_dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -25,8 +26,15 @@ from mbench.contract.case import Case
 from mbench.contract.reading import Quantity
 from mbench.explain.events import KINDS as EXPLAIN
 from mbench.plugins.manager import Plugins
+from mbench.results.case_summary import CaseSummary
+from mbench.results.comparisons import PairSummary
 from mbench.results.events import EVENTS
+from mbench.results.machine import Telemetry
+from mbench.results.proof import ProofRecord
+from mbench.results.summary import Summary
+from mbench.spec.adaptive import Adaptive
 from mbench.spec.arm import Arm
+from mbench.spec.fixed_steps import Counted
 from mbench.spec.protocol import Protocol
 
 if TYPE_CHECKING:
@@ -107,18 +115,70 @@ def events() -> str:
     return "\n".join(parts)
 
 
-def rows(kind: type, within: str = "") -> Iterator[str]:
-    """A row for each field of a record, and for each field of the records in it."""
+def results() -> str:
+    """The page of a run's result: its tables anew, and the text between them as it is."""
+    text = (FOLDER / "results-schema.md").read_text(encoding="utf-8")
+    own = {field.name for field in fields(Protocol)}
+    run = [*rows(Summary, less=("cases[]", "comparisons[]"))]
+    at = next(at for at, row in enumerate(run) if row.startswith("| `protocol` |"))
+    tables = {
+        "run": [*run[: at + 1], *rows(Protocol, "protocol."), *run[at + 1 :]],
+        "adaptive": [*rows(Adaptive, "protocol.", names=names_of(Adaptive) - own)],
+        "published": [*rows(Counted, "protocol.", names=names_of(Counted) - own)],
+        "cases": [*rows(CaseSummary, "cases[].", less=APART)],
+        "telemetry": [*rows(Telemetry, "cases[].telemetry.")],
+        "proof": [*rows(ProofRecord, "cases[].equal_work.")],
+        "comparisons": [*rows(PairSummary, "comparisons[].")],
+    }
+    for name, found in tables.items():
+        begin, end = f"<!-- generated: {name} -->\n", "\n<!-- end -->"
+        before, _, after = text.partition(begin)
+        table = "| Field | Type | Unit | Meaning |\n|---|---|---|---|\n" + "\n".join(found)
+        text = before + begin + table + end + after.partition(end)[2]
+    return text
+
+
+APART = ("cases[].telemetry", "cases[].equal_work", "cases[].nodes[].system")
+"""Records within a case that are described elsewhere on the page."""
+
+
+def names_of(kind: type) -> set[str]:
+    return {field.name for field in fields(kind)}
+
+
+def rows(
+    kind: type,
+    within: str = "",
+    *,
+    less: Collection[str] = (),
+    names: Collection[str] | None = None,
+    unit: str = "",
+) -> Iterator[str]:
+    """A row for each field of a record, or for those in `names`, and for each field of the records
+    in it, but for those at the paths in `less`. `unit` is that of numbers without one of their own.
+    """
     hints, said = get_type_hints(kind, include_extras=True), meanings(kind)
     for field in fields(kind):
+        if "internal" in field.metadata or (names is not None and field.name not in names):
+            continue
         path = f"{within}{field.name}"
         if "asked" in field.metadata:  # an option, whose help says it
             said.setdefault(field.name, field.metadata["asked"].says)
         assert field.name in said, f"{kind.__name__}.{field.name} has no meaning"
-        type_, unit, inner = described(hints[field.name])
-        yield f"| `{path}` | {type_} | {unit} | {said[field.name]} |"
-        if inner:
-            yield from rows(inner, f"{path}[]." if type_.startswith("array") else f"{path}.")
+        flat = field.metadata.get("flat")
+        if flat == "axis":
+            yield f"| `{within}<axis>` | | | {said[field.name]} |"
+            continue
+        type_, own, inner = described(hints[field.name])
+        about = f"{own or unit * ('number' in type_)} | {said[field.name]} |"
+        if flat:
+            kind_ = type_.removeprefix("map of ")
+            yield from (f"| `{within}{name}` | {kind_} | {about}" for name in flat)
+            continue
+        yield f"| `{path}` | {type_} | {about}"
+        ending = {"array": "[]", "map": ".<name>"}.get(type_.partition(" ")[0], "")
+        if inner and f"{path}{ending}" not in less:
+            yield from rows(inner, f"{path}{ending}.", less=less, unit=own)
 
 
 def meanings(kind: type) -> dict[str, str]:
@@ -161,7 +221,7 @@ def described(hint: Any) -> tuple[str, str, type | None]:
 
 def pages() -> dict[str, str]:
     """All generated pages by name."""
-    return {"cli.md": commands(), "run-file.md": events()}
+    return {"cli.md": commands(), "run-file.md": events(), "results-schema.md": results()}
 
 
 def main() -> int:

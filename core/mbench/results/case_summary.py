@@ -49,13 +49,13 @@ class Disturbed:
 
     kind: str
     """`other-load`, `stolen-cpu`, `cpu-limit`, `memory`, `swap`, `cpu-clock`, `gpu-clock`,
-    `gpu-others`, `gpu-slowdown`, `pace`, `memory-pace`, `warm-up`"""
+    `gpu-others`, `gpu-slowdown`, `pace`, `memory-pace`, `warm-up`."""
     host: str
-    """the machine that it happened on; empty for the one that ran mbench"""
+    """The machine that it happened on; empty for the one that ran mbench."""
     share: Annotated[float, Quantity("of the rounds in which it could be seen")]
-    """share of the rounds that were disturbed"""
+    """Share of the rounds that were disturbed."""
     text: str
-    """one sentence for people"""
+    """One sentence for people."""
     says: str = field(metadata={"internal": True})
     """The same with places for values."""
     values: Sequence[float] = field(metadata={"internal": True})
@@ -67,9 +67,9 @@ class WarmupSummary:
     """The warm-up of the first process."""
 
     steps: Steps
-    """steps of warm-up, the first step included"""
+    """Steps of warm-up, the first step included."""
     reason: str
-    """why warm-up ended"""
+    """Why warm-up ended."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,9 +77,9 @@ class RankTimes:
     """How the times of ranks for the same block lie apart."""
 
     spread: Relative
-    """by how much the slowest rank takes longer than the fastest; median of blocks"""
+    """By how much the slowest rank takes longer than the fastest; median of blocks."""
     slowest: list[float]
-    """share of the blocks in which each rank was the slowest"""
+    """Share of the blocks in which each rank was the slowest."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,110 +87,110 @@ class CaseSummary:
     """A case: what it is, how it ended, and its figures where there are any."""
 
     framework: str
-    """the adapter's name: `torch`"""
+    """The adapter's name: `torch`."""
     framework_title: str
-    """how the framework writes its own name: `PyTorch`"""
+    """How the framework writes its own name: `PyTorch`."""
     label: str
-    """the [arm](glossary.md#what-is-measured): `torch==2.12.0`, `torch:inductor`; numbered where
-    given twice: `torch#2`"""
+    """The [arm](glossary.md#what-is-measured): `torch==2.12.0`, `torch:inductor`; numbered where
+    given twice: `torch#2`."""
     spec: str
-    """the framework as it was given, without settings: `torch`"""
+    """The framework as it was given, without settings: `torch`."""
     version: str | None
-    """version that the worker found; null where no worker started"""
+    """Version that the worker found; null where no worker started."""
     axes: Case = field(metadata={"flat": "axis"})
-    """each of the [axes](#axes)"""
+    """Each of the [axes](#axes)."""
     seed: int
-    """seed of weights and data"""
+    """Seed of weights and data."""
     devices: Count
-    """all devices that the case has"""
+    """All devices that the case has."""
     global_batch_size: Annotated[int, Quantity("samples")]
-    """of all devices together, in a step"""
+    """Of all devices together, in a step."""
     standard: bool
-    """the sizes are those that the model is known by"""
+    """The sizes are those that the model is known by."""
     outcome: str
-    """see [Outcomes](methodology.md#outcomes)"""
+    """See [Outcomes](methodology.md#outcomes)."""
     reason: str
-    """why the outcome is not `ok`; else empty"""
+    """Why the outcome is not `ok`; else empty."""
     log: str | None
-    """file with the worker's output, where a worker fell short; seen from where mbench ran"""
+    """File with the worker's output, where a worker fell short; seen from where mbench ran."""
     throughput: Throughput | None
-    """null where no block was measured"""
+    """Null where no block was measured."""
     step_time_ms: StepTimes | None
-    """null where no block was measured"""
+    """Null where no block was measured."""
     metrics: dict[str, Figure]
-    """every metric that has a value, by its name"""
+    """Every metric that has a value, by its name."""
     metrics_lacking: dict[str, str]
-    """why the others have none, by their names; empty where nothing was measured"""
+    """Why the others have none, by their names; empty where nothing was measured."""
     first_step_seconds: Seconds | None
-    """first step of a process, compiling included; median of processes"""
+    """First step of a process, compiling included; median of processes."""
     first_loss: float | None
-    """loss of the first step as timed, from the canonical weights; null for inference"""
+    """Loss of the first step as timed, from the canonical weights; null for inference."""
     peak_memory_bytes: Bytes | None
-    """largest of all processes, since the warm-up: on the CPU of the process, of a GPU by the
+    """Largest of all processes, since the warm-up: on the CPU of the process, of a GPU by the
     framework's own allocator; null where none got as far as its end, or the framework does not
-    report it"""
+    report it."""
     warmup_peak_memory_bytes: Bytes | None
-    """the allocator's peak while the case warmed up; null where that peak cannot be reset"""
+    """The allocator's peak while the case warmed up; null where that peak cannot be reset."""
     device_memory_bytes: Bytes | None
-    """most memory that a process held on the GPU during its blocks, by NVML: the driver's own for
-    it, and whatever its allocator keeps; null on the CPU, and where processes cannot be seen"""
+    """Most memory that a process held on the GPU during its blocks, by NVML: the driver's own for
+    it, and whatever its allocator keeps; null on the CPU, and where processes cannot be seen."""
     synchronize_seconds: Seconds | None
-    """how long waiting takes where nothing is left to wait for, which is the framework's own share
-    of each step that is timed individually; median of processes"""
+    """How long waiting takes where nothing is left to wait for, which is the framework's own share
+    of each step that is timed individually; median of processes."""
     flops_per_sample: Flops
-    """floating-point operations of one step for one sample, by the workload's formula"""
+    """Floating-point operations of one step for one sample, by the workload's formula."""
     bandwidth: Bandwidth | None
-    """of [collectives](scaling.md#collectives), how fast they exchange; null of everything else"""
+    """Of [collectives](scaling.md#collectives), how fast they exchange; null of everything else."""
     ceiling: Ceiling | None
     """[what the machine can do at most](methodology.md#mfu-and-the-machines-ceiling) by this
-    framework; null where it was not measured"""
+    framework; null where it was not measured."""
     peak_flops_per_second: FlopsPerSecond | None
-    """rate of the fastest matrix product that any framework of the run made in this precision, on
-    this device, with the same number of threads"""
+    """Rate of the fastest matrix product that any framework of the run made in this precision, on
+    this device, with the same number of threads."""
     data_sheet_flops_per_second: FlopsPerSecond | None
-    """what the GPU's maker promises for dense products of this type; null where that is not
-    known"""
+    """What the GPU's maker promises for dense products of this type; null where that is not
+    known."""
     mfu: Share | None
-    """model FLOPs utilisation: `flops_per_sample` times throughput, as a share of that peak"""
+    """Model FLOPs utilisation: `flops_per_sample` times throughput, as a share of that peak."""
     operator: Operator | None
-    """of an [operator](explain.md#operators), its
+    """Of an [operator](explain.md#operators), its
     [work and its share of the roofline](methodology.md#operators-and-the-roofline); null of a
-    model"""
+    model."""
     calibration: Calibration | None
-    """the case against itself on this machine, where `mbench calibrate` had measured it before the
-    run"""
+    """The case against itself on this machine, where `mbench calibrate` had measured it before the
+    run."""
     warmup: WarmupSummary | None
-    """warm-up of the first process"""
+    """Warm-up of the first process."""
     ranks: RankTimes | None
-    """how ranks' times lie apart; null where there is one rank"""
+    """How ranks' times lie apart; null where there is one rank."""
     processes: Number
-    """processes that finished warming up"""
+    """Processes that finished warming up."""
     rounds: Number
-    """rounds of all processes together"""
+    """Rounds of all processes together."""
     telemetry: Telemetry | None
-    """what the machine did during the blocks; null where none was watched"""
+    """What the machine did during the blocks; null where none was watched."""
     energy: Energy | None
-    """energy that the blocks took; null where nothing meters it"""
+    """Energy that the blocks took; null where nothing meters it."""
     disturbances: list[Disturbed]
-    """what [disturbed](methodology.md#disturbed-measurements) the case; empty where nothing did"""
+    """What [disturbed](methodology.md#disturbed-measurements) the case; empty where nothing did."""
     nodes: list[NodeRecord]
-    """the machines that computed, where a launcher started processes on others; else empty"""
+    """The machines that computed, where a launcher started processes on others; else empty."""
     differences: list[str]
-    """what the framework does its own way"""
+    """What the framework does its own way."""
     equal_work: ProofRecord | None
-    """the proof; null where none was made"""
+    """The proof; null where none was made."""
     batches: Count | None
-    """batches on the device, which steps take in turn; null where no process was warm"""
+    """Batches on the device, which steps take in turn; null where no process was warm."""
     rounding: Rounding | None
-    """how far [rounding alone](equal-work.md#how-far-rounding-carries) carries the first steps;
-    null where nothing had to be explained by it"""
+    """How far [rounding alone](equal-work.md#how-far-rounding-carries) carries the first steps;
+    null where nothing had to be explained by it."""
     doubts: list[str]
-    """what [speaks against](equal-work.md#at-the-size-that-is-timed) the work of the timed
-    processes; empty where nothing does"""
+    """What [speaks against](equal-work.md#at-the-size-that-is-timed) the work of the timed
+    processes; empty where nothing does."""
     framework_info: FrameworkInfo | None
-    """what the worker found; null where none started"""
+    """What the worker found; null where none started."""
     environment: EnvironmentRecord | None
-    """where the worker ran; null where there was no environment"""
+    """Where the worker ran; null where there was no environment."""
 
 
 def analyse_case(examined: Examined) -> CaseSummary:

@@ -27,15 +27,15 @@ class Ceiling:
     """What the machine can do at most, by a framework."""
 
     flops_per_second: FlopsPerSecond | None
-    """rate of matrix products; null where the framework cannot make one"""
+    """Rate of matrix products; null where the framework cannot make one."""
     sustained_flops_per_second: FlopsPerSecond | None
-    """rate of the fastest of them over seconds of work; null on the CPU"""
+    """Rate of the fastest of them over seconds of work; null on the CPU."""
     matmul_size: Annotated[int, Quantity("rows")] | None
-    """size of the matrices with which that rate was reached"""
+    """Size of the matrices with which that rate was reached."""
     bytes_per_second: BytesPerSecond | None
-    """memory bandwidth; null where it could not be measured"""
+    """Memory bandwidth; null where it could not be measured."""
     reason: str
-    """what could not be measured, and why; else empty"""
+    """What could not be measured, and why; else empty."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,19 +43,19 @@ class Operator:
     """The work of an operator, on all devices together, and its share of the roofline."""
 
     stands: dict[str, Count]
-    """how often it stands in each model that `--operators` named"""
+    """How often it stands in each model that `--operators` named."""
     bytes_per_sample: Bytes
-    """what a call must read and write at least"""
+    """What a call must read and write at least."""
     flops_per_second: FlopsPerSecond | None
-    """`flops_per_sample` times throughput"""
+    """`flops_per_sample` times throughput."""
     bytes_per_second: BytesPerSecond | None
-    """`bytes_per_sample` times throughput"""
+    """`bytes_per_sample` times throughput."""
     attainable_per_second: Annotated[float, Quantity("calls/s")] | None
-    """what the machine's peaks allow; null where they were not measured"""
+    """What the machine's peaks allow; null where they were not measured."""
     limit: str | None
-    """the peak that allows less: `products` or `memory`"""
+    """The peak that allows less: `products` or `memory`."""
     roofline: Annotated[float, Quantity("share")] | None
-    """throughput, as a share of what is attainable"""
+    """Throughput, as a share of what is attainable."""
 
 
 def ceiling(run: Run, case: CaseRecord) -> Ceiling | None:

@@ -50,13 +50,13 @@ class RatioInterval:
     """A ratio with its 95 % interval."""
 
     ratio: float
-    """the ratio"""
+    """The ratio."""
     low: float | None
-    """lower end of its 95 % interval"""
+    """Lower end of its 95 % interval."""
     high: float | None
-    """upper end"""
+    """Upper end."""
     process_pairs: Number
-    """pairs of processes that have such rounds"""
+    """Pairs of processes that have such rounds."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,73 +64,74 @@ class PairSummary:
     """Two frameworks of a comparison, with what their ratio shows."""
 
     cases: tuple[Number, Number]
-    """positions in `cases`: the baseline, the other"""
+    """Positions in `cases`: the baseline, the other."""
     baseline: str
-    """label of the baseline"""
+    """Label of the baseline."""
     framework: str
-    """label of the other"""
+    """Label of the other."""
     against_first: bool
-    """the baseline is the first framework of the comparison"""
+    """The baseline is the first framework of the comparison."""
     shared: Mapping[str, object] = field(metadata={"flat": "axis"})
-    """each of the [axes](#axes) in which both cases are alike, but `compiler`"""
+    """Each of the [axes](#axes) in which both cases are alike, but `compiler`."""
     compilers: dict[str, str]
-    """the compiler of each label"""
+    """The compiler of each label."""
     metric: str | None
-    """the metric that is compared; null where these cases do not have the one that was asked for"""
+    """The metric that is compared; null where these cases do not have the one that was asked
+    for."""
     setup: str | None
-    """the tier by which both are set up, compilers and all; null where they differ in it, or where
-    a compiler was asked for"""
+    """The tier by which both are set up, compilers and all; null where they differ in it, or where
+    a compiler was asked for."""
     equal_work: str
-    """`proven`, `shown in fp32`, `not proven`, `not checked`"""
+    """`proven`, `shown in fp32`, `not proven`, `not checked`."""
     ratio: float | None = None
-    """how many times as good the other is as the baseline, of
+    """How many times as good the other is as the baseline, of
     [totals](methodology.md#the-interval): its value divided by the baseline's, or where a lower
     value of the metric is better, the baseline's divided by its own; null where they were not
-    compared"""
+    compared."""
     low: float | None = None
-    """lower end of its 95 % interval; null where there are fewer than three pairs, and in published
-    protocols"""
+    """Lower end of its 95 % interval; null where there are fewer than three pairs, and in published
+    protocols."""
     high: float | None = None
-    """upper end"""
+    """Upper end."""
     median: float | None = None
-    """the same by the pairs' [middle rounds](methodology.md#stalls); null where nothing ran in
-    pairs"""
+    """The same by the pairs' [middle rounds](methodology.md#stalls); null where nothing ran in
+    pairs."""
     process_pairs: Number = 0
-    """pairs that the interval is built over; 0 in published protocols"""
+    """Pairs that the interval is built over; 0 in published protocols."""
     far_off: Number = 0
-    """number of those pairs that lie far from the others; 0 below ten pairs"""
+    """Number of those pairs that lie far from the others; 0 below ten pairs."""
     between_builds: float | None = None
-    """standard deviation of the logarithm of the ratio from build to build of a process pair, noise
-    of rounds in it; null with one build"""
+    """Standard deviation of the logarithm of the ratio from build to build of a process pair, noise
+    of rounds in it; null with one build."""
     pairs: list[float] = field(default_factory=list)
-    """the ratio of each pair; empty where there is none"""
+    """The ratio of each pair; empty where there is none."""
     verdict: str | None = None
     """`faster`, `slower`, `alike`, `no difference shown`, `depends on stalls`, `undetermined`: see
     [Verdicts](methodology.md#verdicts), where `faster` is better by the metric, whatever that is;
-    null where not compared"""
+    null where not compared."""
     undetermined: str | None = None
-    """why the verdict is `undetermined`"""
+    """Why the verdict is `undetermined`."""
     detectable: Relative | None = None
-    """the difference that this many pairs
+    """The difference that this many pairs
     [find in 80 of 100 comparisons](methodology.md#testing-your-machine-mbench-calibrate); null
-    where neither case was calibrated, and below three pairs"""
+    where neither case was calibrated, and below three pairs."""
     next_step: NextStep | None = None
-    """what it would take to know more; null where that was reached, or the duration of a set is not
-    known"""
+    """What it would take to know more; null where that was reached, or the duration of a set is not
+    known."""
     reason: str | None
-    """why measuring stopped, or why there is no ratio; null where the run did not get that far"""
+    """Why measuring stopped, or why there is no ratio; null where the run did not get that far."""
     ended: Number | None = field(default=None, metadata={"internal": True})
     """Position of the case that fell short, where that is the reason."""
     disturbances: list[str]
-    """what disturbed either case, each with its label"""
+    """What disturbed either case, each with its label."""
     undisturbed: RatioInterval | None = None
-    """the same without the rounds in which either case was disturbed; null where none was, and
-    where none is left"""
+    """The same without the rounds in which either case was disturbed; null where none was, and
+    where none is left."""
     past: list[EarlierRatio] = field(default_factory=list)
-    """what [earlier runs](methodology.md#runs-that-contradict-each-other) of this machine said of
-    the same two cases, the latest first"""
+    """What [earlier runs](methodology.md#runs-that-contradict-each-other) of this machine said of
+    the same two cases, the latest first."""
     over_runs: RatioOverRuns | None = None
-    """the ratio over those runs and this one; null where they are fewer than three"""
+    """The ratio over those runs and this one; null where they are fewer than three."""
 
 
 class Examined:

@@ -38,11 +38,11 @@ class Change:
     """Something that is not the same in both runs."""
 
     what: str
-    """its name"""
+    """Its name."""
     base: str
-    """its value in the base"""
+    """Its value in the base."""
     new: str
-    """its value now"""
+    """Its value now."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,35 +50,35 @@ class CaseDifference:
     """A case of both runs."""
 
     case: str
-    """the case, in words"""
+    """The case, in words."""
     base: float | None
-    """its figure in the base; null where it has none"""
+    """Its figure in the base; null where it has none."""
     new: float | None
-    """its figure now"""
+    """Its figure now."""
     unit: str | None
-    """unit of both"""
+    """Unit of both."""
     metric: str | None
-    """the metric that is compared"""
+    """The metric that is compared."""
     ratio: float | None = None
-    """how many times as good it is now, see `comparisons[].ratio`; null where they cannot be
-    compared"""
+    """How many times as good it is now, see `comparisons[].ratio`; null where they cannot be
+    compared."""
     low: float | None = None
-    """lower end of its interval"""
+    """Lower end of its interval."""
     high: float | None = None
-    """upper end"""
+    """Upper end."""
     verdict: str = "not comparable"
-    """what the interval shows: `faster`, `slower`, `alike`, ...; `not comparable`"""
+    """What the interval shows: `faster`, `slower`, `alike`, ...; `not comparable`."""
     reason: str | None
-    """why there is no ratio, or why nothing could be judged"""
+    """Why there is no ratio, or why nothing could be judged."""
     regression: bool
-    """it is shown to be slower by more than the threshold, or was measured before and now falls
-    short"""
+    """It is shown to be slower by more than the threshold, or was measured before and now falls
+    short."""
     judged: bool
-    """a change of the threshold would have been seen"""
+    """A change of the threshold would have been seen."""
     processes: Count | None = None
-    """about how many processes in each run would show one"""
+    """About how many processes in each run would show one."""
     changes: list[Change]
-    """versions that changed"""
+    """Versions that changed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,9 +86,9 @@ class Unmatched:
     """A case that only one of the runs has."""
 
     run: str
-    """the run"""
+    """The run."""
     case: str
-    """the case, in words"""
+    """The case, in words."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,23 +97,23 @@ class Difference:
 
     schema: int = 1
     base: str
-    """the older run"""
+    """The older run."""
     new: str
-    """the newer run"""
+    """The newer run."""
     threshold: Share
-    """a regression is slower by more than this"""
+    """A regression is slower by more than this."""
     intervals: Number
-    """intervals that hold together"""
+    """Intervals that hold together."""
     changes: list[Change]
-    """what changed of the machine and of mbench"""
+    """What changed of the machine and of mbench."""
     cases: list[CaseDifference]
-    """cases of both runs"""
+    """Cases of both runs."""
     unmatched: list[Unmatched]
-    """all others"""
+    """All others."""
     regressions: Number
-    """number of regressions"""
+    """Number of regressions."""
     undetermined: Number
-    """number of cases in which a change of the threshold could not be seen"""
+    """Number of cases in which a change of the threshold could not be seen."""
 
     def to_json(self) -> dict[str, Json]:
         return plain_record(self)

@@ -55,16 +55,16 @@ class Figure:
     """The value of a metric for one case."""
 
     value: float
-    """the [centre of the processes](glossary.md#figures); in published protocols their median"""
+    """The [centre of the processes](glossary.md#figures); in published protocols their median."""
     low: float | None
-    """lower end of the 95 % interval over processes; null with fewer than three, and in published
-    protocols"""
+    """Lower end of the 95 % interval over processes; null with fewer than three, and in published
+    protocols."""
     high: float | None
-    """upper end"""
+    """Upper end."""
     unit: str
-    """unit of the values: `images/s`, `sequences/s`, `ms`"""
+    """Unit of the values: `images/s`, `sequences/s`, `ms`."""
     processes: list[float]
-    """value of each process"""
+    """Value of each process."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,10 +72,10 @@ class Throughput(Figure):
     """Samples per second, on all devices together."""
 
     rounds: list[list[float]]
-    """value of each block, one array for each process"""
+    """Value of each block, one array for each process."""
     mean_of_rates: SamplesPerSecond | None
-    """mean of the rates of steps timed one by one, which is what SuperBench prints: too high; null
-    without such steps"""
+    """Mean of the rates of steps timed one by one, which is what SuperBench prints: too high; null
+    without such steps."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,18 +83,18 @@ class StepTimes:
     """Durations of steps."""
 
     mean: Milliseconds
-    """all time of blocks divided by all their steps"""
+    """All time of blocks divided by all their steps."""
     samples: Steps
-    """steps that were timed one by one; in training 0, unless by `superbench` or with
-    `--single-steps`"""
+    """Steps that were timed one by one; in training 0, unless by `superbench` or with
+    `--single-steps`."""
     percentiles: Mapping[str, Milliseconds | None] = field(
         metadata={"flat": tuple(f"p{rank:g}" for rank in stats.PERCENTILES)}
     )
-    """percentile of those; null where they are too few"""
+    """Percentile of those; null where they are too few."""
     lacking: Mapping[str, str]
-    """why each percentile that is null is so"""
+    """Why each percentile that is null is so."""
     latency_mean: Milliseconds | None
-    """mean of the steps that were timed one by one"""
+    """Mean of the steps that were timed one by one."""
     fewest: Steps = field(metadata={"internal": True})
     """Steps that percentiles are of: all that were timed one by one, or the fewest of an epoch."""
 
@@ -104,11 +104,11 @@ class Bandwidth:
     """How fast a collective exchanges."""
 
     message_bytes: Bytes
-    """what devices exchange for a call, as nccl-tests counts it"""
+    """What devices exchange for a call, as nccl-tests counts it."""
     algorithm_bytes_per_second: BytesPerSecond
-    """`message_bytes` by the time of a call"""
+    """`message_bytes` by the time of a call."""
     bus_bytes_per_second: BytesPerSecond
-    """algorithm bandwidth by the collective's factor: what a link carries at least"""
+    """Algorithm bandwidth by the collective's factor: what a link carries at least."""
 
 
 def timed(process: Process) -> list[Block]:

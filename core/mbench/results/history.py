@@ -59,15 +59,15 @@ class StepChange:
     """How a point compares with the one before it."""
 
     run: str
-    """the run of the point before"""
+    """The run of the point before."""
     ratio: float
-    """how many times as good it is, see `comparisons[].ratio`"""
+    """How many times as good it is, see `comparisons[].ratio`."""
     low: float | None
-    """lower end of its 95 % interval"""
+    """Lower end of its 95 % interval."""
     high: float | None
-    """upper end"""
+    """Upper end."""
     verdict: str
-    """what the interval shows"""
+    """What the interval shows."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,27 +75,27 @@ class Point:
     """A case of a run."""
 
     run: str
-    """the run"""
+    """The run."""
     started: str
-    """when it began: ISO 8601, UTC"""
+    """When it began: ISO 8601, UTC."""
     protocol: str
-    """name of the protocol"""
+    """Name of the protocol."""
     host: str
-    """name of the machine"""
+    """Name of the machine."""
     cpu: str
-    """its processor"""
+    """Its processor."""
     label: str
-    """the framework with its settings"""
+    """The framework with its settings."""
     framework: str
-    """the adapter's name"""
+    """The adapter's name."""
     version: str | None
-    """version of the framework"""
+    """Version of the framework."""
     axes: Axes = field(metadata={"flat": "axis"})
-    """each of the axes"""
+    """Each of the axes."""
     figure: Figure
-    """the metric's value"""
+    """The metric's value."""
     change: StepChange | None = None
-    """against the point before; null for the first of a line"""
+    """Against the point before; null for the first of a line."""
 
     @property
     def line(self) -> str:
@@ -116,9 +116,9 @@ class History:
 
     schema: int = 1
     metric: MetricSummary = field(default_factory=partial(described, THROUGHPUT))
-    """what is traced"""
+    """What is traced."""
     points: list[Point]
-    """cases of runs"""
+    """Cases of runs."""
 
     def to_json(self) -> dict[str, Json]:
         return plain_record(self)

@@ -37,9 +37,9 @@ class Load:
     """Cores that were in use during blocks."""
 
     mean: Cores
-    """mean of all blocks"""
+    """Mean of all blocks."""
     highest: Cores
-    """the block in which they used most"""
+    """The block in which they used most."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,11 +47,11 @@ class Range:
     """How far a figure of blocks, or of turns, ranged."""
 
     median: float
-    """median of all"""
+    """Median of all."""
     lowest: float
-    """the lowest of all"""
+    """The lowest of all."""
     highest: float
-    """the highest of all"""
+    """The highest of all."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,15 +59,15 @@ class GpuTelemetry:
     """What a GPU did during the blocks."""
 
     utilization: TimeShare | None
-    """share of the time in which a kernel ran"""
+    """Share of the time in which a kernel ran."""
     power_watts: Annotated[Range, Quantity("W")] | None
-    """power"""
+    """Power."""
     sm_mhz: Annotated[Range, Quantity("MHz")] | None
-    """clock of the multiprocessors"""
+    """Clock of the multiprocessors."""
     highest_celsius: Celsius | None
-    """the highest temperature that was seen"""
+    """The highest temperature that was seen."""
     slowed_by: dict[str, Annotated[float, Quantity("of the blocks in which it was looked at")]]
-    """share of those blocks, for each reason why its clock was lower than it could be: `power cap`,
+    """Share of those blocks, for each reason why its clock was lower than it could be: `power cap`,
     `heat, by the driver`, ..."""
 
 
@@ -76,40 +76,40 @@ class Telemetry:
     """What the machine did during the blocks."""
 
     rounds: Number
-    """rounds that were watched"""
+    """Rounds that were watched."""
     cores: Count
-    """logical cores that the worker may use"""
+    """Logical cores that the worker may use."""
     worker_cores: Cores
-    """cores that the worker used, on average"""
+    """Cores that the worker used, on average."""
     other_cores: Load
-    """cores that everything else used: the processor time of the worker's cores less its own"""
+    """Cores that everything else used: the processor time of the worker's cores less its own."""
     stolen_cores: Load
-    """cores that the hypervisor gave to other machines"""
+    """Cores that the hypervisor gave to other machines."""
     available_memory_bytes: Bytes
-    """the least memory that was seen to be available"""
+    """The least memory that was seen to be available."""
     swapped_bytes: Bytes | None
-    """what the whole machine swapped during all blocks, in and out together"""
+    """What the whole machine swapped during all blocks, in and out together."""
     page_faults_per_second: PerSecond | None
-    """pages that the kernel gave to the worker: a framework that gives memory back takes it again
-    at each step"""
+    """Pages that the kernel gave to the worker: a framework that gives memory back takes it again
+    at each step."""
     cpu_limited: TimeShare | None
-    """share of the time for which a cgroup's limit held processes up"""
+    """Share of the time for which a cgroup's limit held processes up."""
     cpu_stalled: TimeShare | None
-    """share of the time for which some process of the machine, the worker's threads included,
-    waited for a core (PSI)"""
+    """Share of the time for which some process of the machine, the worker's threads included,
+    waited for a core (PSI)."""
     memory_stalled: TimeShare | None
-    """share of the time for which one waited for memory"""
+    """Share of the time for which one waited for memory."""
     io_stalled: TimeShare | None
-    """share of the time for which one waited for a disk"""
+    """Share of the time for which one waited for a disk."""
     cpu_mhz: Annotated[Range, Quantity("MHz")] | None
-    """clock of the worker's cores, as their mean"""
+    """Clock of the worker's cores, as their mean."""
     pace_nanoseconds: Annotated[Range, Quantity("ns")] | None
-    """an empty loop of mbench's own before each turn, while all workers were stopped; null under a
-    published protocol"""
+    """An empty loop of mbench's own before each turn, while all workers were stopped; null under a
+    published protocol."""
     memory_pace_nanoseconds: Annotated[Range, Quantity("ns")] | None
-    """a copy of mbench's own through memory before each turn, likewise"""
+    """A copy of mbench's own through memory before each turn, likewise."""
     gpu: GpuTelemetry | None
-    """null on the CPU, and where NVML does not answer"""
+    """Null on the CPU, and where NVML does not answer."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,11 +117,11 @@ class Energy:
     """Energy that the blocks took."""
 
     joules_per_sample: Joules
-    """energy of the device that computes; on the CPU that of all processor packages"""
+    """Energy of the device that computes; on the CPU that of all processor packages."""
     mean_watts: Watts
-    """mean power of the same"""
+    """Mean power of the same."""
     source: str
-    """what metered it"""
+    """What metered it."""
 
 
 def seen_of(case: CaseRecord) -> dict[str, list[Watched]]:

@@ -30,17 +30,17 @@ class MetricSummary:
     """A metric, as documents describe it."""
 
     name: str
-    """its name, as `--metric` takes it"""
+    """Its name, as `--metric` takes it."""
     title: str
-    """its name for people"""
+    """Its name for people."""
     says: str
-    """what it is, in a few words"""
+    """What it is, in a few words."""
     better: str
-    """whether a `higher` or a `lower` value is better"""
+    """Whether a `higher` or a `lower` value is better."""
     faster: str
-    """how a case is called that is shown to be better: `faster`"""
+    """How a case is called that is shown to be better: `faster`."""
     slower: str
-    """how one is called that is shown to be worse"""
+    """How one is called that is shown to be worse."""
 
 
 def described(metric: Metric) -> MetricSummary:

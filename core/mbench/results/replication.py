@@ -35,19 +35,19 @@ class EarlierRatio:
     """What an earlier run of this machine said of the same two cases."""
 
     run: str
-    """the run"""
+    """The run."""
     started: str
-    """when it began: ISO 8601, UTC"""
+    """When it began: ISO 8601, UTC."""
     ratio: float
-    """its ratio"""
+    """Its ratio."""
     low: float
-    """lower end of its 95 % interval"""
+    """Lower end of its 95 % interval."""
     high: float
-    """upper end"""
+    """Upper end."""
     process_pairs: Count
-    """pairs that its interval was built over"""
+    """Pairs that its interval was built over."""
     contradicts: bool
-    """its interval and this one have nothing in common"""
+    """Its interval and this one have nothing in common."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,13 +55,13 @@ class RatioOverRuns:
     """The ratio over several runs, each of which is one replicate."""
 
     ratio: float
-    """the ratio"""
+    """The ratio."""
     low: float | None
-    """lower end of its 95 % interval"""
+    """Lower end of its 95 % interval."""
     high: float | None
-    """upper end"""
+    """Upper end."""
     runs: Count
-    """how many runs they are"""
+    """How many runs they are."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,11 +69,11 @@ class NextStep:
     """What it would take to know more."""
 
     half_width: Relative | None
-    """half-width that the interval would have; null where pairs are lacking for any"""
+    """Half-width that the interval would have; null where pairs are lacking for any."""
     seconds: Seconds
-    """about how long that would take"""
+    """About how long that would take."""
     options: str
-    """the options that ask for it"""
+    """The options that ask for it."""
 
 
 def earlier_ratios(interval: Interval, past: Sequence[PastRatio]) -> list[EarlierRatio]:

@@ -32,17 +32,17 @@ class SearchSummary:
     """What was tried for `--batch-size max` or `--compiler best`, for one framework."""
 
     comparison: str
-    """title of the comparison"""
+    """Title of the comparison."""
     label: str
-    """label of the framework"""
+    """Label of the framework."""
     what: str
-    """`batch_size` or `compiler`"""
+    """`batch_size` or `compiler`."""
     chosen: int | str | None
-    """what was found for this framework; null where nothing ran"""
+    """What was found for this framework; null where nothing ran."""
     tied: list[str]
-    """other compilers that the chosen one is not shown to be faster than"""
+    """Other compilers that the chosen one is not shown to be faster than."""
     tried: list[Tried]
-    """in the order in which it was tried"""
+    """In the order in which it was tried."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,34 +50,34 @@ class Summary:
     """The result of a run."""
 
     schema: int
-    """version of this schema"""
+    """Version of this schema."""
     run: str
-    """name of the run and of its folder: UTC time and four random digits"""
+    """Name of the run and of its folder: UTC time and four random digits."""
     status: str
     """`complete`, `interrupted`, `unfinished` where the process was killed, or `nothing measured`
-    where every case fell short"""
+    where every case fell short."""
     mbench: str
-    """version of mbench that measured"""
+    """Version of mbench that measured."""
     command: list[str]
-    """the command line as it was typed"""
+    """The command line as it was typed."""
     started: str
-    """when the run began: ISO 8601, UTC"""
+    """When the run began: ISO 8601, UTC."""
     finished: str | None
-    """when it ended: ISO 8601, UTC; null where `status` is `unfinished`"""
+    """When it ended: ISO 8601, UTC; null where `status` is `unfinished`."""
     cut_off: bool
-    """the file ends in the middle of a line; everything before it is shown"""
+    """The file ends in the middle of a line; everything before it is shown."""
     protocol: Protocol
-    """the constants of the measurement"""
+    """The constants of the measurement."""
     system: System
-    """the machine, before the run began"""
+    """The machine, before the run began."""
     searches: list[SearchSummary]
-    """what was tried for `--batch-size max` and `--compiler best`"""
+    """What was tried for `--batch-size max` and `--compiler best`."""
     cases: list[CaseSummary]
-    """every case, in the order of the command line"""
+    """Every case, in the order of the command line."""
     metrics: dict[str, MetricSummary]
-    """metrics of the cases by name"""
+    """Metrics of the cases by name."""
     comparisons: list[PairSummary]
-    """every ratio"""
+    """Every ratio."""
 
     def to_json(self) -> dict[str, Json]:
         """The document of docs/results-schema.md."""

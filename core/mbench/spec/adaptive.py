@@ -89,7 +89,9 @@ class Adaptive(Protocol):
     )
     """Whether steps are also timed one by one in modes where only blocks are timed."""
     fewest_rounds: int = 3
+    """Rounds that a set has at least, however small the budget is."""
     most_rounds: int = 30
+    """Rounds after which a set ends, unless `rounds` asks for more."""
 
     def __post_init__(self) -> None:
         if self.half_width_goal is not None and self.most_processes < self.processes:

@@ -20,6 +20,7 @@ class Protocol(ABC):
     """A way to measure. Its fields are written into the run, whose figures follow from them."""
 
     name: str
+    """Its name: `adaptive`, `dlperf`, `superbench`, `nvidia`."""
     processes: int = field(
         metadata=asked(
             "processes", whole, "Sets of fresh worker processes; the interval is built over them."
