@@ -11,7 +11,7 @@ from cases import GATES, make_case
 from support.experiments import measured_by
 from surroundings import Surroundings, eventually
 
-from mbench.cli import main
+from mbench.cli.main import main
 from mbench.machine.system import describe_system
 from mbench.results import events
 from mbench.results.store import RunWriter

@@ -36,6 +36,7 @@ from mbench.proofs import cache as proofs
 from mbench.reports import html
 from mbench.reports.formats import FORMATS
 from mbench.results import calibration, events
+from mbench.results.identity import CaseIdentity
 from mbench.results.proof import FindingRecord, ProofRecord
 from mbench.results.run import load_run
 from mbench.results.store import RunWriter
@@ -142,7 +143,7 @@ class Fuzz:
         self.run = folder / "run.jsonl"
         self.suite = folder / "suite.toml"
         self.shown: set[str] = set()
-        self.key = {"fuzz": True}
+        self.key = CaseIdentity(axes=make_case(), framework="fuzz")
         os.environ["MBENCH_PROOFS"] = os.environ["MBENCH_CALIBRATIONS"] = str(folder / "kept")
         calibration.keep(self.key, CALIBRATION)
         (self.calibration,) = (folder / "kept").iterdir()
@@ -162,10 +163,11 @@ class Fuzz:
 
     def read_run(self, raw: bytes) -> object:
         self.run.write_bytes(raw)
-        document = analyse(load_run(self.run)).to_json()
+        summary = analyse(load_run(self.run))
+        document = summary.to_json()
         if (seen := repr(document)) not in self.shown:
             self.shown.add(seen)
-            render_all(document)
+            render_all(summary)
         return document
 
     def read_messages(self, raw: bytes) -> object:

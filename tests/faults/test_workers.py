@@ -34,7 +34,7 @@ CASE = Case(
 )  # fmt: skip
 NONSENSE = "the worker answered nonsense: "
 ENDS = {
-    "kill": ("crashed", "the worker was killed by SIGKILL, perhaps by the system for want of"),
+    "kill": ("crashed", "the worker was killed by SIGKILL, perhaps by the system for lack of"),
     "segfault": ("crashed", "the worker was killed by SIGSEGV"),
     "abort": ("crashed", "the worker was killed by SIGABRT"),
     "real_time_signal": ("crashed", "the worker was killed by signal 40"),

@@ -25,7 +25,8 @@ class Collective(Calls):
         return "" if isinstance(workload, Together) else f"{workload.name} exchanges nothing"
 
     def limitation(self, case: Case, workload: Workload) -> str:
-        if reason := self.suits(workload):
+        reason = self.suits(workload)
+        if reason:
             return reason
         if case.devices == 1:
             return f"{workload.name} takes several devices: use --scale 1x2"

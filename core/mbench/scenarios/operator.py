@@ -59,7 +59,8 @@ class Gradients(Calls):
         return ""
 
     def limitation(self, case: Case, workload: Workload) -> str:
-        if (reason := self.suits(workload)) or case.devices == 1:
+        reason = self.suits(workload)
+        if reason or case.devices == 1:
             return reason
         return f"{workload.name} updates nothing that several devices could share"
 

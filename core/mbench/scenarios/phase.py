@@ -34,7 +34,8 @@ class Forward(ScenarioBase):
         return ""
 
     def limitation(self, case: Case, workload: Workload) -> str:
-        if reason := self.suits(workload):
+        reason = self.suits(workload)
+        if reason:
             return reason
         if case.devices > 1:
             return "phases of a training step are measured on one device"

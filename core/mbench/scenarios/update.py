@@ -29,7 +29,8 @@ class Update(Calls):
         return "" if isinstance(workload, Updated) else f"{workload.name} has no update alone"
 
     def limitation(self, case: Case, workload: Workload) -> str:
-        if reason := self.suits(workload):
+        reason = self.suits(workload)
+        if reason:
             return reason
         if case.devices > 1:
             return f"{workload.name} is of one device: no gradients are exchanged"

@@ -102,7 +102,8 @@ class AdapterBase:
     def refusal(self, case: Case, workload: Workload) -> str:
         """Why `case` of `workload` cannot run; empty where it can, as far as is known here."""
         scenario = scenario_of(case, workload)
-        if reason := scenario.limitation(case, workload):
+        reason = scenario.limitation(case, workload)
+        if reason:
             return reason
         if not is_there(self.model_file(workload)):
             return f"not provided: {self.title}'s adapter has no {workload.family} model"

@@ -12,8 +12,7 @@ import click
 import pytest
 
 import mbench
-from mbench.cli import main
-from mbench.cli.main import group
+from mbench.cli.main import group, main
 
 
 @pytest.fixture
@@ -201,7 +200,7 @@ MISTAKES = [
     (["show"], "no runs in"),
     (["show", "2026"], "no runs in"),
     (["list", "frameworkz"],
-     "'frameworkz' is not one of 'all', 'frameworks', 'models', 'operators', 'runs'"),
+     "'frameworkz' is not one of 'all', 'frameworks', 'models', 'operators', 'modes', 'runs'"),
     (["env", "creat"], "creat"),
     (["env", "remove", "nothing"], "nothing"),
     (["env", "create", "tiny@/usr/bin/python3"], "there is nothing to build"),

@@ -18,9 +18,9 @@ from mbench.environments.interpreters import satisfying
 from mbench.worker import compat
 
 OLDEST = (3, 7)
-PACKAGES = ("contract", "sdk", "worker", "workloads")
+PACKAGES = ("contract", "scenarios", "sdk", "worker", "workloads")
 HERE = Path(mbench.__file__).parent
-READ = sorted(file for package in PACKAGES for file in (HERE / package).glob("*.py"))
+READ = sorted(file for package in PACKAGES for file in (HERE / package).rglob("*.py"))
 SCRIPTS = [
     HERE / "environments" / "orphanless.py", HERE / "environments" / "probe.py",
     HERE / "plugins" / "hooks.py",

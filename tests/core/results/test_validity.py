@@ -160,7 +160,7 @@ def test_who_lies_apart_is_asked_whoever_of_both_started_first(order):
     assert said(*records)
     assert not said(*reversed(records))
     run = SimpleNamespace(cases=dict(enumerate(records)))
-    entries = [SimpleNamespace(number=n, case=SimpleNamespace(updates=True)) for n in order]
+    entries = [SimpleNamespace(number=n, case=records[n].axes) for n in order]
     assert {one.number for one in entries_to_explain(run, entries)} == {0, 1}
 
 

@@ -4,7 +4,7 @@ import mbench
 
 
 def test_the_small_model_is_proven():
-    proofs = mbench.proofs(
+    proofs = mbench.verify(
         "mine", models="lstm-small", mode="train,inference", precision="fp32,fp64"
     )
     assert len(proofs.proofs) == 4
