@@ -12,18 +12,16 @@ import ast
 import functools
 import hashlib
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mbench.cli.builtin import mbench_workloads
-from mbench.contract.case import Case
 from mbench.proofs import tolerances
-from mbench.proofs.proof_case import proof_case
 from mbench.proofs.reference import folder_of
-from mbench.scenarios.find import resolve
+from mbench.workloads.find import find_workload
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -81,11 +79,15 @@ def facts_of(model: str) -> str:
 
 def at_proof(model: str) -> tuple[Workload, Workload]:
     """The workload of its proof, and that of all its layers."""
-    case = Case(
-        model=model, workload=mbench_workloads()[model], mode="train", batch_size=1,
-        precision="fp64", compiler="", device="cpu", threads=1,
-    )  # fmt: skip
-    return resolve(proof_case(case)), resolve(case)
+    whole = find_workload(mbench_workloads()[model], model)
+    whole = whole.replace(config=whole.config.without_dropout())
+    proof = whole.proof
+    proven = whole.resized(**proof["sizes"])
+    optimizer = replace(proven.optimizer, learning_rate=proof["learning_rate"])
+    config: Any = proven.config
+    if "layers" in proof:
+        config = replace(config, layers=proof["layers"])
+    return proven.replace(optimizer=optimizer, config=config), whole
 
 
 def family(model: str) -> str:

@@ -254,7 +254,7 @@ class Proofs:
     @functools.cache  # noqa: B019
     def fingerprint(self, model):
         case = self.case(model, "inference")
-        return load(folder_of(case.workload) / f"{model}.npz", resolve(case))
+        return load(folder_of(case.workload) / f"{model}.npz", resolve(case, proof_work(case)))
 
     def observe(self, *, seed, steps=1):
         return self.session.answer(wire.Observe(seed=seed, steps=steps))

@@ -76,9 +76,7 @@ def main(framework: str, *models: str, workload: str | None = None) -> None:
             try:
                 path = folder_of(case.workload) / f"{model}.npz"
                 made = {"framework": spec.name, "version": info.version}
-                found = fingerprint(worker, case, made)
-                check_rounding(found, resolve(case))
-                save(path, found)
+                save(path, fingerprint(worker, case, made))
             finally:
                 worker.close()
         print(f"{path}: {path.stat().st_size / 1024:.1f} KiB")
@@ -91,7 +89,7 @@ def everything(plugins: Plugins) -> Iterator[str]:
 
 
 def fingerprint(worker: Worker, case: Case, made: dict[str, str]) -> Reference:
-    """All passes of one model."""
+    """All passes of one model. Raises MbenchError where rounding could show in them."""
     work = proof_work(case)
     workload = resolve(case, work)
 
@@ -112,11 +110,13 @@ def fingerprint(worker: Worker, case: Case, made: dict[str, str]) -> Reference:
         own = work.plain(PLAIN_RATE) if name == "plain" else work
         worker.prepare(in_mode(case, "train"), load=False, work=own)
         trajectories[name] = trajectory(observe(0, steps), workload)
-    return Reference(
+    found = Reference(
         outputs=outputs,
         **trajectories,
         made={**made, "model": workload.name, "proof": workload.proof},
     )
+    check_rounding(found, workload)
+    return found
 
 
 def check_rounding(found: Reference, workload: Workload) -> None:
