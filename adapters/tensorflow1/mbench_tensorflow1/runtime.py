@@ -43,9 +43,22 @@ class Benchmark(Prepared):
         self.keep: dict[str, tf.Tensor] = {}
         self.holders: dict[str, tf.Tensor] = {}
         self.inputs: dict[str, tf.Tensor] = {}
-        with tf.Graph().as_default() as graph:
+        self.graph = tf.Graph()
+        with self.graph.as_default():
             super().__init__(*given, **settings)
-        graph.finalize()
+
+    def train_step(self) -> Callable[[Any], Any]:
+        return self.in_graph(super().train_step)
+
+    def infer_step(self) -> Callable[[Any], Any]:
+        return self.in_graph(super().infer_step)
+
+    def in_graph(self, prepare: Callable[[], Callable[[Any], Any]]) -> Callable[[Any], Any]:
+        """What `prepare` gives. With it the graph is complete, and nothing is added to it later."""
+        with self.graph.as_default():
+            step = prepare()
+        self.graph.finalize()
+        return step
 
     def build(self) -> Net:
         tf.set_random_seed(self.case.seed)
