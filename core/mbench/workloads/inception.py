@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from mbench.contract.compat import zipped
 from mbench.contract.workload import Size
 from mbench.workloads.branches import Branch, Conv, Head, Mixed, Pool
-from mbench.workloads.images import NORMED_RATE, Convolution, ImageWorkload, Linear, Norm
+from mbench.workloads.images import Convolution, ImageWorkload, Linear, Norm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -93,11 +93,12 @@ class InceptionWorkload(ImageWorkload):
     batch_sizes: dict[str, int] = field(default_factory=lambda: {"cpu": 2, "cuda": 128})
     # The auxiliary head's last batch norm sees one pixel a sample: of two samples it leaves only
     # their order, and of three, three steps make rounding 10 times what they make of it with six.
+    # At the rate of other models with batch norm, 2**-7, three steps carry it past the tolerance.
     proof: dict[str, Any] = field(
         default_factory=lambda: {
             "batch_size": 6,
             "sizes": {"image_size": 299},
-            "learning_rate": NORMED_RATE,
+            "learning_rate": 2.0**-9,
         }
     )
     mask_sizes: Mapping[str, int] = field(default_factory=lambda: {"image_size": 347})
