@@ -27,9 +27,9 @@ from mbench.contract.reading import Quantity
 from mbench.explain.events import KINDS as EXPLAIN
 from mbench.plugins.manager import Plugins
 from mbench.results.case_summary import CaseSummary
-from mbench.results.comparisons import PairSummary
 from mbench.results.events import EVENTS
 from mbench.results.machine import Telemetry
+from mbench.results.pair_summary import PairSummary
 from mbench.results.proof import ProofRecord
 from mbench.results.summary import Summary
 from mbench.spec.adaptive import Adaptive

@@ -13,8 +13,8 @@ from mbench.machine.records import System
 from mbench.measure.verification import CaseProof
 from mbench.proofs.judge import Proof
 from mbench.results.case_summary import CaseSummary, Disturbed
-from mbench.results.comparisons import PairSummary
 from mbench.results.figures import StepTimes, Throughput
+from mbench.results.pair_summary import PairSummary
 from mbench.results.summary import Summary
 from mbench.spec.adaptive import Adaptive
 

@@ -1,4 +1,4 @@
-"""What a user can mend: errors that the command line prints as one clear line."""
+"""What a user can fix: errors that the command line prints as one clear line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["EnvironmentUnavailable", "MbenchError", "PluginFailed", "UsageError"
 
 
 class MbenchError(Exception):
-    """Carries one line that says what went wrong and how to mend it."""
+    """Carries one line that says what went wrong and how to fix it."""
 
     exit_code = 1
 
@@ -39,7 +39,7 @@ class UsageError(MbenchError):
 
 @contextmanager
 def about(option: str) -> Iterator[None]:
-    """Usage errors raised within name `option` as the one to mend."""
+    """Usage errors raised within name `option` as the one to change."""
     try:
         yield
     except UsageError as error:

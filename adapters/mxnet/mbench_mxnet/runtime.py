@@ -211,7 +211,7 @@ class Runtime(RuntimeBase):
         self.expect_cuda(
             built=mx.runtime.Features().is_enabled("CUDA"),
             found=mx.context.num_gpus() > 0,
-            mend=": mxnet-cu112 is one that has",
+            hint=": mxnet-cu112 is one that has",
         )
         gpu = cuda_device() if self.device == "cuda" else None
         if gpu is not None:

@@ -48,11 +48,11 @@ __all__ = ["command"]
 @screen_options
 @click.pass_context
 def command(context: click.Context, /, framework: str, **options: Any) -> None:
-    """Measure a framework against itself (A/A), and keep how far identical processes lie apart.
+    """Measure a framework against itself (A/A), and store how much identical processes differ.
 
-    Both sides are the same, so whatever differs is noise. Comparisons of the same case that are
-    measured afterwards say what difference they can find here, and their intervals are made with
-    what is known of the scatter.
+    Both sides are the same, so any difference is noise. Later comparisons of the same case report
+    the smallest difference that they can detect here, and use the known scatter for their
+    intervals.
 
     \b
     Examples:
@@ -66,7 +66,7 @@ def command(context: click.Context, /, framework: str, **options: Any) -> None:
     if not experiment.protocol.side_by_side:
         raise UsageError("only the adaptive protocol compares processes that run side by side")
     if experiment.protocol.processes < 3:
-        raise UsageError("few process pairs show no scatter; give --processes 3 or more")
+        raise UsageError("too few process pairs to show scatter; give --processes 3 or more")
     check_writable(options["output"])
     checked = preflight_of(context, experiment)
     for line in checked.warnings:

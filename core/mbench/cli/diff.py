@@ -26,9 +26,12 @@ __all__ = ["command"]
 @click.argument("new", shell_complete=completer(runs))
 @click.option("--threshold", type=Value(partial(share, zero=True), "PERCENT"), default="3%",
               show_default=True,
-              help="A case that is slower by less is not a regression.")  # fmt: skip
-@click.option("--allow-undetermined", is_flag=True,
-              help="Pass though some cases (not all) are too noisy for the threshold.")  # fmt: skip
+              help="Smaller slowdowns are not regressions.")  # fmt: skip
+@click.option(
+    "--allow-undetermined",
+    is_flag=True,
+    help="Pass even if some cases (not all) are too noisy for the threshold.",
+)
 @metric_option
 @results_option
 @format_options("table", "markdown", "json", "junit")
@@ -40,11 +43,11 @@ def command(
 ) -> None:  # fmt: skip
     """Say what became slower from run BASE to run NEW, and fail if anything did.
 
-    BASE and NEW are beginnings of runs' names, or paths. A case is faster or slower where the
-    95 % interval over its processes leaves no other reading; a regression is one that is slower
-    by more than the threshold, or that was measured in BASE and falls short in NEW. Then the
-    exit code is 1. It is 1, too, where nothing could be compared, and where a case is so noisy
-    that a change of the threshold could not be seen: the report says how many processes would do.
+    BASE and NEW are beginnings of runs' names, or paths. A case is faster or slower if the 95 %
+    interval over its processes excludes equality. A regression is a case that is slower by more
+    than the threshold, or that was measured in BASE and failed in NEW; the exit code is then 1.
+    It is also 1 if nothing could be compared, or if a case is too noisy to detect a change of the
+    threshold: the report says how many processes are needed.
 
     \b
     Examples:
@@ -69,6 +72,6 @@ def command(
     if not compared:
         tell("nothing could be compared")
     elif not judged:
-        tell("nothing could be seen: no case shows a change of the threshold")
+        tell("inconclusive: no case is precise enough to detect a change of the threshold")
     told = judged and (allow_undetermined or not found.undetermined)
     context.exit(0 if told and not found.regressions else 1)

@@ -56,7 +56,7 @@ def command() -> None:
     "--nodes",
     type=click.IntRange(1),
     metavar="N",
-    help="Build them on each of so many machines, where these share no folder.",
+    help="Build them on each of N machines that share no folder.",
 )
 @node_options
 @click.pass_context

@@ -82,9 +82,9 @@ output_options = apply(
     [
         format_options(),
         click.option("--layout", default=None, shell_complete=completer(layouts),
-                     help="Arrange the report as others publish theirs: dlperf, nvidia or "
-                          "superbench, which has the format jsonl too."),
+                     help="Arrange the report like a published table: dlperf, nvidia or "
+                          "superbench, which also has the format jsonl."),
         click.option("--log", "exporter", default=None, shell_complete=completer(exporters),
-                     help="Hand the run over to another tool's store too: mlflow."),
+                     help="Also export the run to another tool: mlflow."),
     ]
 )  # fmt: skip

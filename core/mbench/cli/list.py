@@ -33,8 +33,9 @@ __all__ = ["command"]
 def command(context: click.Context, what: str, results: Path) -> None:
     """List frameworks, models, operators, modes or runs; without a word, frameworks and families.
 
-    `mbench list models` tells the size of each model and how it stands in every framework: proven,
-    if `mbench verify` has proven it here as it comes; not proven yet; or unsupported, and why.
+    `mbench list models` shows the size of each model and its status in every framework: proven, if
+    `mbench verify` has proven it here with default settings; not proven yet; or unsupported, and
+    why.
 
     \b
     Examples:

@@ -23,8 +23,8 @@ FOLDER = click.option(
 def command() -> None:
     """Start a package of your own: an adapter for a framework, or a model.
 
-    What is written works at once, under the name that you give. Then you put your framework or your
-    model in, file by file.
+    The package works at once, under the name that you give. Then replace its parts with your own
+    framework or model, file by file.
 
     \b
     Examples:

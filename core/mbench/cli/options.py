@@ -254,7 +254,7 @@ metric_option = click.option(
 
 resume_option = click.option(
     "--resume", default=None, metavar="RUN", shell_complete=completer(runs),
-    help="Measure what RUN lacks, which the same command began.",
+    help="Measure the rest of RUN, which the same command began.",
 )  # fmt: skip
 
 

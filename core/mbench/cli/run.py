@@ -47,8 +47,8 @@ __all__ = ["command"]
 def command(context: click.Context, /, subject: str, frameworks: tuple[str, ...], **_: Any) -> None:
     """Measure one framework, or a suite.
 
-    A suite is a file in TOML, or one that comes with mbench: quick, dlperf, nvidia-inference.
-    What is given on the command line takes precedence over the suite.
+    A suite is a TOML file, or one of mbench's own, such as quick, dlperf or nvidia-inference.
+    Options on the command line take precedence over the suite.
 
     \b
     Examples:

@@ -23,7 +23,9 @@ def scaffold(kind: str, name: str, folder: Path) -> list[Path]:
     something is in the folder already.
     """
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or keyword.iskeyword(name):
-        raise UsageError(f"{name!r} is no name in Python: write small letters, digits and _")
+        raise UsageError(
+            f"{name!r} is not a valid Python name: use lower-case letters, digits and _"
+        )
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"{folder} is there already: give another --folder")
     template = Path(str(files("mbench_templates"))) / kind

@@ -24,16 +24,16 @@ def choose(context: click.Context, _: click.Parameter, chosen: str) -> None:
 color_option: Decorator = click.option(
     "--color", type=click.Choice(list(CHOICES)), default="auto", show_default=True,
     expose_value=False, callback=choose,
-    help="Colour what is shown; auto heeds the terminal, NO_COLOR and FORCE_COLOR.",
+    help="Colour the output; auto respects the terminal, NO_COLOR and FORCE_COLOR.",
 )  # fmt: skip
 
 screen_options = apply(
     [
         color_option,
         click.option("-q", "--quiet", "verbosity", flag_value="quiet",
-                     help="Show the report and nothing on the way."),
+                     help="Show the report only, without progress."),
         click.option("-v", "--verbose", "verbosity", flag_value="verbose",
-                     help="Tell what is decided on the way and why, and where logs are."),
+                     help="Report decisions, their reasons, and where the logs are."),
     ]
 )  # fmt: skip
 

@@ -28,13 +28,13 @@ __all__ = ["command"]
 @frameworks_options(help="One or more, as in mbench compare.")
 @case_options
 @proof_options
-@click.option("--fresh", is_flag=True, help="Prove anew what is remembered as proven.")
+@click.option("--fresh", is_flag=True, help="Ignore remembered proofs and prove everything again.")
 @click.option("--quick", is_flag=True,
-              help="Prove in fp64 alone, up to the first check that fails, while you write an "
-              "adapter. Without --models, prove the model that takes least.")  # fmt: skip
+              help="While you write an adapter: prove in fp64 only and stop at the first failed "
+              "check. Without --models, prove the cheapest model.")  # fmt: skip
 @click.option("--locate", metavar="FRAMEWORK", shell_complete=arms(),
-              help="Where outputs fail, say which tensor is wrong, by this framework, which is "
-              "proven too. Proves as --quick does.")  # fmt: skip
+              help="If outputs fail, find the wrong tensor by comparing with this framework, "
+              "which is proven too. Implies --quick.")  # fmt: skip
 @format_options("table", "json")
 @screen_options
 @click.pass_context
@@ -47,8 +47,8 @@ def command(context: click.Context, /, **options: Any) -> None:
     compared in the precision and under the compiler asked for. The sizes of batch, image and
     sequence are the proof's own.
 
-    A check that fails is told at once. What is proven is remembered. After Ctrl-C or a failure, the
-    same command goes on from there.
+    A failed check is reported at once. Proofs are remembered: after Ctrl-C or a failure, the same
+    command continues where it stopped.
 
     \b
     Examples:

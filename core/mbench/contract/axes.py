@@ -52,8 +52,8 @@ class Axes:
     )
     mode: str = field(
         metadata={
-            "says": "What steps do: train, inference, or a phase of training, which is forward or "
-            "backward (the forward pass as well); see mbench list modes.",
+            "says": "The kind of work: train, inference, forward (a training step up to its loss) "
+            "or backward (up to its gradients); see mbench list modes.",
             "after": " ",
             "first": "train",
         }
@@ -61,7 +61,7 @@ class Axes:
     sizes: Sizes = field(
         default_factory=dict,
         hash=False,
-        metadata={"says": "Any size of a model by its name, as often as there are sizes."},
+        metadata={"says": "A size of the model by name; may be given several times."},
     )
     batch_size: int = field(
         metadata={
@@ -72,8 +72,8 @@ class Axes:
     scale: str = field(
         default=ALONE,
         metadata={
-            "says": "Nodes x devices of each, as in 1x1,1x8,2x8: a process and a batch per device, "
-            "which train one model together.",
+            "says": "Nodes x devices per node, as in 1x1,1x8,2x8. Each device has a process and a "
+            "batch of its own; in training, all share one model.",
             "word": "on {} devices",
         },
     )
@@ -84,9 +84,8 @@ class Axes:
     tier: str = field(
         default=DEFAULT,
         metadata={
-            "says": "How far each framework is tuned: default as its documentation shows first, "
-            "tuned as its guide to performance says, best under the fastest of its compilers "
-            "besides; all is each of them.",
+            "says": "How far each framework is tuned: default follows its first tutorials, tuned "
+            "its performance guide, best adds its fastest compiler; all means each of them.",
             "word": "tier {}",
             "known": TIERS,
             "setting": True,
@@ -95,8 +94,8 @@ class Axes:
     )
     compiler: str = field(
         metadata={
-            "says": "Compilers by name; default is that of the tier, best is the fastest, "
-            "beside it.",
+            "says": "Compilers by name; default is the tier's own, best the fastest, measured "
+            "beside the default.",
             "first": "default",
             "setting": True,
         }
@@ -114,8 +113,8 @@ class Axes:
     steadiness: str = field(
         default="usual",
         metadata={
-            "says": "usual: memory and threads lie as each framework leaves them; steady: alike in "
-            "every process, which narrows intervals and changes what is measured.",
+            "says": "usual leaves memory and threads as each framework places them; steady places "
+            "them alike in every process, which narrows intervals but changes what is measured.",
             "known": STEADINESS,
             "setting": True,
         },

@@ -99,7 +99,7 @@ class Benchmark(Protocol):
         """
 
     def begin_peak(self) -> bool:
-        """Let the peak begin anew, if that can be done; whether it was. It may be left out."""
+        """Restart the peak, and return whether that is supported. Optional."""
 
     def skipped_steps(self) -> int:
         """How many steps since parameters were loaded made no update, as scaled gradients

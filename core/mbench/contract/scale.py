@@ -27,5 +27,5 @@ def parse_scale(word: str) -> Scale:
     """What "2x8" says; raises ValueError."""
     match = WORD.fullmatch(word)
     if match is None:
-        raise ValueError(f"{word!r} is no scale: nodes x devices of each is, as in 2x8")
+        raise ValueError(f"{word!r} is not a scale: write nodes x devices, as in 2x8")
     return Scale(nodes=int(match[1]), devices_per_node=int(match[2]))

@@ -75,7 +75,7 @@ def proofs(
     listener: Listener,
     log: Callable[[Entry], Path],
 ) -> Iterator[tuple[Entry, ProofRecord | CaseEnded]]:
-    """The result of each entry, as it comes; `listener` hears what leads to it."""
+    """Yield each entry's result as it arrives; `listener` receives the progress."""
     requests: dict[ProofRequest, Entry] = {}
     for entry, environment in entries:
         listener.hear(PhaseBegan(entry.label, "looking for its proof"))

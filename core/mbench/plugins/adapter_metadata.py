@@ -47,9 +47,9 @@ def leaflet(adapter: object) -> Leaflet:
             f"it holds {', '.join(found)}, where aliases and download-megabytes may be"
         )
     if not isinstance(aliases, list) or not all(isinstance(name, str) for name in aliases):
-        raise ValueError("aliases are no list of names")
+        raise ValueError("aliases should be a list of names")
     if not isinstance(sizes, dict) or not all(isinstance(s, (int, float)) for s in sizes.values()):
-        raise ValueError("download-megabytes is no table of numbers")
+        raise ValueError("download-megabytes should be a table of numbers")
     return Leaflet(tuple(aliases), sizes)
 
 

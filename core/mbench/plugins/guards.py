@@ -67,7 +67,7 @@ def checked_name(name: object) -> str:
 
 def text(value: object) -> str:
     if not isinstance(value, str) or not value.isprintable():
-        raise TypeError(f"{value!r:.60} is no text in one line")
+        raise TypeError(f"{value!r:.60} is not a single line of text")
     return value
 
 
@@ -87,7 +87,7 @@ def requirements(value: Any) -> tuple[str, ...]:
         try:
             Requirement(one)
         except InvalidRequirement:
-            raise TypeError(f"{one!r:.60} is no requirement") from None
+            raise TypeError(f"{one!r:.60} is not a requirement") from None
     return found
 
 
@@ -105,9 +105,9 @@ def tiers(value: Any) -> dict[str, Tier]:
     """Those that an adapter has a say in."""
     for name, tier in value.items():
         if name not in (DEFAULT, TUNED):
-            raise TypeError(f"{name!r:.60} is no tier that is written down")
+            raise TypeError(f"{name!r:.60} is not a known tier")
         if not isinstance(tier, Tier):
-            raise TypeError(f"{tier!r:.60} is no Tier")
+            raise TypeError(f"{tier!r:.60} is not a Tier")
         texts((tier.says, tier.source, *tier.compilers, *tier.on_cuda))
         compilers(dict.fromkeys(tier.compilers, ""))
         table(tier.settings)
@@ -117,13 +117,13 @@ def tiers(value: Any) -> dict[str, Tier]:
 
 def runtime(value: object) -> str:
     if not RUNTIME.fullmatch(text(value)):
-        raise TypeError(f"{value!r} is no 'module:Class'")
+        raise TypeError(f"{value!r} is not a 'module:Class'")
     return text(value)
 
 
 def whole(value: object) -> int:
     if type(value) is not int:
-        raise TypeError(f"{value!r:.60} is no whole number")
+        raise TypeError(f"{value!r:.60} is not a whole number")
     return value
 
 
@@ -138,14 +138,14 @@ def support(value: object) -> Support:
     if value is None:  # as the contract's own method answers
         return Support(True)
     if not isinstance(value, Support):
-        raise TypeError(f"{value!r:.60} is no Support")
+        raise TypeError(f"{value!r:.60} is not a Support")
     text(value.reason)
     return value
 
 
 def precision(value: object) -> str:
     if (name := text(value)) not in PRECISIONS:
-        raise TypeError(f"{name!r:.60} is no precision")
+        raise TypeError(f"{name!r:.60} is not a precision")
     return name
 
 

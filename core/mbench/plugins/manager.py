@@ -142,7 +142,7 @@ class Plugins:
                 for implementation in hook.get_hookimpls():
                     self._complain(
                         implementation.plugin_name,
-                        f"implements {name!r}, which is no hook{nearest(name, known)}",
+                        f"implements {name!r}, which is not a hook{nearest(name, known)}",
                     )
 
     def _collect(
@@ -254,7 +254,7 @@ def _functions(
 ) -> Iterator[tuple[str, Callable[..., Any]]]:
     for name, function in answer.items():
         if not callable(function):
-            raise TypeError(f"{name!r} is no function")
+            raise TypeError(f"{name!r} is not a function")
         yield name, guarded(plugin, f"{name!r} raised", function)
 
 

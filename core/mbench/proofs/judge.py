@@ -204,7 +204,7 @@ def judge_sketches(
         said = f"{', '.join(agreeing)} right: the cause is in what they do not share"
     else:
         said = (
-            "so small an error may be an epsilon or an approximation"
+            "an error this small may come from an epsilon or an approximation"
             if errors[found.where] < 1e-2
             else ""
         )

@@ -191,9 +191,9 @@ def find(case: Case, workload: Workload, *, drawn: bool) -> Reference | Computed
 
 def load(path: Path, workload: Workload) -> Reference:
     """Read a fingerprint and check that it is whole and this workload's; raises MbenchError."""
-    mend = "reinstall mbench, or regenerate it with python -m mbench.proofs.regenerate"
+    hint = "reinstall mbench, or regenerate it with python -m mbench.proofs.regenerate"
     if not path.exists():
-        raise MbenchError(f"{workload.name} has no fingerprint {path}: {mend}")
+        raise MbenchError(f"{workload.name} has no fingerprint {path}: {hint}")
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
@@ -222,7 +222,9 @@ def load(path: Path, workload: Workload) -> Reference:
             raise ValueError("it holds no outputs")
     except Exception as error:  # damaged archives raise whatever zipfile, zlib and NumPy know
         said = " ".join(str(error).split())
-        raise MbenchError(f"{path} is no fingerprint of {workload.name} ({said}): {mend}") from None
+        raise MbenchError(
+            f"{path} is not a fingerprint of {workload.name} ({said}): {hint}"
+        ) from None
     return reference
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from mbench.contract import wire
 from mbench.contract.case import Case
 from mbench.engine.launch import launch
+from mbench.engine.outcome import CaseEnded
 from mbench.environments.locate import find
 from mbench.errors import MbenchError
 from mbench.machine.system import usable_cores
@@ -133,4 +134,10 @@ def check_rounding(found: Reference, workload: Workload) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    if len(sys.argv) < 2 or sys.argv[1].startswith("-"):
+        print(__doc__)
+        sys.exit(0 if sys.argv[1:] in (["-h"], ["--help"]) else 2)
+    try:
+        main(*sys.argv[1:])
+    except (MbenchError, CaseEnded) as error:
+        sys.exit(f"mbench: {error}")

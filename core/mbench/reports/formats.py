@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
     from mbench.plugins.report import Report
     from mbench.results.case_summary import CaseSummary
-    from mbench.results.comparisons import PairSummary
     from mbench.results.encoding import Json
+    from mbench.results.pair_summary import PairSummary
     from mbench.results.summary import Summary
 
 __all__ = ["FORMATS", "Cells", "csv", "csv_rows", "figures", "json", "markdown", "ratio", "table",

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from mbench.results.case_summary import CaseSummary
-    from mbench.results.comparisons import PairSummary
+    from mbench.results.pair_summary import PairSummary
     from mbench.results.summary import Summary
 
 __all__ = ["against_first", "compilers", "headline", "labels", "shared", "subject",

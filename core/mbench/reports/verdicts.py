@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from mbench.results.case_summary import CaseSummary
-    from mbench.results.comparisons import PairSummary, RatioInterval
     from mbench.results.metrics import MetricSummary
+    from mbench.results.pair_summary import PairSummary, RatioInterval
     from mbench.results.replication import EarlierRatio, RatioOverRuns
     from mbench.results.summary import Summary
 

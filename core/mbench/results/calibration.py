@@ -1,4 +1,4 @@
-"""Keeps how far identical processes lie apart on this machine, case by case."""
+"""Stores how much identical processes differ on this machine, case by case."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ def is_run(path: Path, tell: Callable[[str], None]) -> bool:
     except MbenchError as error:
         why = str(error)
     except (ValueError, LookupError, TypeError, RecursionError):
-        why = "it is no run of mbench"
+        why = "it is not a run of mbench"
     tell(f"{path} is left out: {why}")
     return False
 
@@ -173,7 +173,7 @@ def check(database: DuckDBPyConnection, files: Sequence[Path]) -> None:
     known = {Path(name) for name, _, _ in headers}
     for file in files:
         if file not in known:
-            raise MbenchError(f"{file} is no run of mbench; name one that compare or run wrote")
+            raise MbenchError(f"{file} is not a run of mbench; name one that compare or run wrote")
     for name, schema, version in headers:
         if schema is None or schema > SCHEMA:
             raise MbenchError(

@@ -318,5 +318,5 @@ def contrast(
 def enough(processes: int | None) -> str:
     """How many processes would show a change of the threshold, in words."""
     if processes is None:
-        return "more processes than are practical would; quieten the machine"
+        return "more processes than is practical would; quieten the machine"
     return f"about {processes} in each run would: --processes {processes}"

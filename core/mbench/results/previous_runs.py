@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from mbench.results.comparisons import PairSummary
     from mbench.results.identity import CaseIdentity
+    from mbench.results.pair_summary import PairSummary
     from mbench.results.records import Run
 
 __all__ = ["past_ratios", "past_step_seconds"]

@@ -88,7 +88,7 @@ def header_of(path: Path, line: str) -> events.Run:
     except (ValueError, LookupError, TypeError, RecursionError):
         header = None
     if not isinstance(header, events.Run):
-        raise MbenchError(f"{path} is no run of mbench; name one that compare or run wrote")
+        raise MbenchError(f"{path} is not a run of mbench; name one that compare or run wrote")
     return header
 
 

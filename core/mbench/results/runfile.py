@@ -87,7 +87,7 @@ def lines_of(path: Path, *, most: float = LARGEST_BYTES) -> Iterator[str]:
         with open(path, "rb", opener=without_waiting) as file:
             about = os.fstat(file.fileno())
             if not stat.S_ISREG(about.st_mode):
-                raise MbenchError(f"cannot read {path}: it is no file")
+                raise MbenchError(f"cannot read {path}: it is not a regular file")
             if about.st_size > most:
                 raise MbenchError(
                     f"cannot read {path}: it has {about.st_size >> 20} MiB, a run at most "

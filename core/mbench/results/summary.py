@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 
 from mbench.machine.records import System
 from mbench.results.case_summary import CaseSummary, analyse_case
-from mbench.results.comparisons import PairSummary, compare, examine
+from mbench.results.comparisons import compare, examine
 from mbench.results.encoding import plain_record
 from mbench.results.facts import Tried
 from mbench.results.metrics import MetricSummary, check_metric, described, known_metrics
+from mbench.results.pair_summary import PairSummary
 from mbench.spec.protocol import Protocol
 
 if TYPE_CHECKING:

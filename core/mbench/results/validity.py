@@ -39,7 +39,7 @@ KINDS = ("norm", "tensor", "direction", "statistics")
 """Of gates for what has changed after the same steps."""
 STEPS_PER_SKIP = 500
 """Frameworks double a loss scale after 2,000 steps without an overflow, and have one then."""
-MAY = "may carry it as far in this case, so nothing shows: take larger batches or samples"
+MAY = "may explain it in this case, so nothing is shown: use larger batches or samples"
 SLOPE = 0.5
 """By which the drift of one batch may differ from that of all, where two that lie apart along it
 are compared. Seen of ShuffleNet in its first steps: 0.7 and 1.7 times that of all."""

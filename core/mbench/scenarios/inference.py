@@ -19,7 +19,7 @@ class Inference(ScenarioBase):
     step_by_step = True
 
     def suits(self, workload: Workload) -> str:
-        return "operators are no models" if isinstance(workload, Operator) else ""
+        return "operators are not models" if isinstance(workload, Operator) else ""
 
 
 INFERENCE = Inference()

@@ -32,7 +32,7 @@ class Calls(ScenarioBase):
     def suits(self, workload: Workload) -> str:
         if isinstance(workload, Updated):
             return f"{workload.name} only updates: use --mode train"
-        return "" if isinstance(workload, Operator) else f"{workload.name} is no operator"
+        return "" if isinstance(workload, Operator) else f"{workload.name} is not an operator"
 
     def fitted(self, workload: Workload, case: Case) -> Workload:
         operator = cast("Operator", workload)
@@ -53,7 +53,7 @@ class Gradients(Calls):
 
     def suits(self, workload: Workload) -> str:
         if not isinstance(workload, Operator):
-            return f"{workload.name} is no operator"
+            return f"{workload.name} is not an operator"
         if isinstance(workload, Together) or isinstance(workload.config, Copy):
             return f"{workload.name} has no gradients: use --mode inference"
         return ""

@@ -25,7 +25,7 @@ class Train(ScenarioBase):
     proof = UPDATES
 
     def suits(self, workload: Workload) -> str:
-        return "operators are no models" if isinstance(workload, Operator) else ""
+        return "operators are not models" if isinstance(workload, Operator) else ""
 
     def prepare(self, benchmark: Benchmark, work: Work) -> Steps:
         return Steps(benchmark, work, benchmark.train_step())

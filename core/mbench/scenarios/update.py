@@ -26,14 +26,14 @@ class Update(Calls):
     proof = RULE
 
     def suits(self, workload: Workload) -> str:
-        return "" if isinstance(workload, Updated) else f"{workload.name} has no update alone"
+        return "" if isinstance(workload, Updated) else f"{workload.name} has no separate update"
 
     def limitation(self, case: Case, workload: Workload) -> str:
         reason = self.suits(workload)
         if reason:
             return reason
         if case.devices > 1:
-            return f"{workload.name} is of one device: no gradients are exchanged"
+            return f"{workload.name} runs on one device: no gradients are exchanged"
         if case.precision not in PRECISIONS:
             known = ", ".join(PRECISIONS)
             return (

@@ -112,7 +112,7 @@ class Prepared:
         """Compile what `apply` calls, which is what `train` does after the backward pass. Each of
         `placed_batches` holds the gradients, by the names of the parameters that they update.
         """
-        raise Unsupported("the adapter makes no updates by gradients that are given")
+        raise Unsupported("the adapter does not support updates by given gradients")
 
     def prepare_gradients(self) -> None:
         """Compile what `differentiate` calls."""
@@ -120,7 +120,7 @@ class Prepared:
 
     def prepare_phase(self, *, backward: bool) -> None:
         """Compile what `run_phase` calls: by the means of `train`, as far as the phase goes."""
-        raise Unsupported("the adapter makes no phases of a training step")
+        raise Unsupported("the adapter does not support phases of a training step")
 
     def prepare_inference(self) -> None:
         """Compile what `infer` calls."""
@@ -207,7 +207,7 @@ class Prepared:
 
     def copy_step(self, *, to_device: bool) -> Callable[[Any], Any]:
         """What copies the arrays of a batch."""
-        raise Unsupported("there is a model here, and nothing to copy")
+        raise Unsupported("a model has nothing to copy")
 
     @property
     def seed(self) -> int:

@@ -67,7 +67,7 @@ class Copies(Prepared):
             written += 1
         left = (one, other) if self.to_device else (source, other)
         unchanged = all(np.array_equal(self.fetched(array), self.host(drawn)) for array in left)
-        said = "shares memory with what it is from: nothing is copied here"
+        said = "shares memory with its source: nothing was copied"
         require(written.flags.writeable and unchanged, f"what {self.workload.name} makes {said}")
 
     def fetched(self, array: Any) -> np.ndarray:

@@ -31,8 +31,8 @@ def check_products(precision: Precision, a: np.ndarray, b: np.ndarray, product: 
     error = float(np.linalg.norm(found - due) / np.linalg.norm(due))
     said = f"{precision.name} has no effect here: products are off by {error:.0e}"
     if precision.tf32:
-        mend = "see NVIDIA_TF32_OVERRIDE and what the GPU can do"
-        require(error > ROUNDED, f"{said}, which is no TensorFloat-32; {mend}")
+        hint = "see NVIDIA_TF32_OVERRIDE and what the GPU can do"
+        require(error > ROUNDED, f"{said}, which is not TensorFloat-32; {hint}")
     else:
-        mend = "unset variables that have TF32 in their names"
-        require(error < SINGLE, f"{said}, which is no IEEE single precision; {mend}")
+        hint = "unset variables that have TF32 in their names"
+        require(error < SINGLE, f"{said}, which is not IEEE single precision; {hint}")

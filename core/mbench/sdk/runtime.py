@@ -97,7 +97,9 @@ class RuntimeBase:
 
     def outline(self, workload: Workload) -> Mapping[str, Native]:
         """The tensors of the model, as natives whose shapes are known and which have no memory."""
-        raise Unsupported(f"{self.adapter.title}'s adapter builds no model without its memory")
+        raise Unsupported(
+            f"{self.adapter.title}'s adapter cannot build a model without allocating it"
+        )
 
     def uploader(self, compiler: Any) -> Callable[[np.ndarray], Any]:
         """What enqueues the copy of a NumPy array to the device, and gives its tensor."""
@@ -111,14 +113,14 @@ class RuntimeBase:
         """Under which the framework's own profiler watches host and device. When it ends, a trace
         that `mbench.sdk.traces` reads lies in `folder`, or below. Raises Unsupported without one.
         """
-        raise Unsupported(f"{self.adapter.title}'s adapter has no profiler that tells of kernels")
+        raise Unsupported(f"{self.adapter.title}'s adapter has no profiler that lists kernels")
 
     # What follows is the same everywhere.
 
-    def expect_cuda(self, *, built: bool, found: bool, mend: str = "") -> None:
+    def expect_cuda(self, *, built: bool, found: bool, hint: str = "") -> None:
         """Note whether CUDA is there; raises Unsupported where it is asked for and is not."""
         if self.device == "cuda":
-            require(built, f"this build of {self.adapter.title} has no CUDA{mend}")
+            require(built, f"this build of {self.adapter.title} has no CUDA{hint}")
             require(found, f"{self.adapter.title} finds no CUDA device")
         self.devices = ["cpu", "cuda"] if built and found else ["cpu"]
 

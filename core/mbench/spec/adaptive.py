@@ -47,19 +47,19 @@ class Adaptive(Protocol):
     a width is the goal, is as many as pay (measure/sample_allocation.py)."""
     builds: int = field(
         default=1,
-        metadata=asked("builds", whole, "Times that each process prepares its case again, with its "
-                       "rounds shared out among them."),
+        metadata=asked("builds", whole, "How often each process prepares its case; its rounds are "
+                       "shared among these builds."),
     )  # fmt: skip
-    """Times that each process prepares its case, with as many rounds each. Another build draws the
-    luck of memory anew for less than a fresh process costs, and is no replicate."""
+    """Times that each process prepares its case, with as many rounds each. Another build places
+    memory again for less than a fresh process costs, but does not count as a replicate."""
     budget_seconds: float = field(
         default=160.0,
-        metadata=asked("budget", seconds, "Seconds that one comparison may take."),
+        metadata=asked("budget", seconds, "Seconds per comparison."),
     )
     """Of one comparison, starting and warming up included."""
     block_seconds: float = field(
         default=0.25,
-        metadata=asked("block", seconds, "Seconds that a block takes, one step at least."),
+        metadata=asked("block", seconds, "Seconds per block, at least one step."),
     )
     """Of a block between two synchronisations, at least one step. Short, for a machine's noise is
     as large between adjacent blocks of any length, and more rounds average more of it away
@@ -75,15 +75,15 @@ class Adaptive(Protocol):
     """Relative half-width of the widest interval at which measuring stops; then `processes` are
     the fewest sets and most_processes the most. None: `processes` it is."""
     most_processes: int = field(
-        default=30, metadata=asked("max_processes", whole, "Most sets of processes with --until.")
+        default=30, metadata=asked("max_processes", whole, "Maximum number of sets with --until.")
     )
     single_steps: bool = field(
         default=False,
         metadata=asked(
             "single_steps",
             switch,
-            "Also time steps one by one where otherwise only blocks are timed, as in training; "
-            "metrics of latency need it.",
+            "Also time single steps in modes that time only blocks, such as training; latency "
+            "metrics need this.",
             usual="where --metric needs it",
         ),
     )
@@ -138,19 +138,19 @@ class Adaptive(Protocol):
         if self.rounds is not None:
             return ""
         workers = self.processes * cases
-        mend = f"give --budget {workers * COMFORT_SECONDS:.0f}, or fewer --processes"
+        hint = f"give --budget {workers * COMFORT_SECONDS:.0f}, or fewer --processes"
         said = f"a budget of {span(self.budget_seconds)} for {counted(workers, 'worker')} "
         said += f"({counted(self.processes, 'process')} of {counted(cases, 'case')})"
         least = workers * self.fewest_rounds * (self.block_seconds + self.lead_seconds)
         fewest = counted(self.fewest_rounds, "round")
         if self.budget_seconds < least:
-            raise UsageError(f"{said} does not hold their {fewest}: {mend}",
+            raise UsageError(f"{said} does not hold their {fewest}: {hint}",
                              option="--budget")  # fmt: skip
         if (each := self.budget_seconds / workers) >= HASTE_SECONDS:
             return ""
         return (
             f"{said} leaves each {each:.2g} s to start, to warm up and to be measured, and most "
-            f"frameworks take longer: {mend}"
+            f"frameworks take longer: {hint}"
         )
 
     def in_all(self, seconds: float) -> str:

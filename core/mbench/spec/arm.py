@@ -71,7 +71,7 @@ def settings(
     others: Collection[Adapter],
     sizes: Collection[str],
 ) -> dict[str, Any]:
-    """What an arm sets, by axis; raises UsageError with the mend for what it cannot set.
+    """What an arm sets, by axis; raises UsageError with a hint for what it cannot set.
 
     `wanted` are the values of axes that are for all, `others` may have the compiler that is asked
     for, and `sizes` are those of the models.

@@ -35,8 +35,8 @@ class Launch:
     """What starts the processes. None: `local` for one node, else the cluster that is detected."""
     hosts: str | None = field(
         default=None,
-        metadata=asked("hosts", text, "Hosts of MPI, one for each node: A,B; or @FILE, a file that "
-                       "names one in each line."),
+        metadata=asked("hosts", text, "MPI hosts, one per node: A,B; or @FILE, which lists one per "
+                       "line."),
     )  # fmt: skip
     device: str = AUTO
     """Where the frameworks compute: a kind of device, or `auto`."""
@@ -53,8 +53,8 @@ class Launch:
     """Longest wait for an answer of a worker, unless its steps should take more than half of it."""
     memory_limit_bytes: int | None = field(
         default=None,
-        metadata=asked("memory_limit", memory, "Most memory of a worker, on CUDA of the GPU's, "
-                       "like 6GiB.", usual="nearly all that is free, on CUDA its share of it"),
+        metadata=asked("memory_limit", memory, "Memory limit per worker, such as 6GiB; on CUDA, "
+                       "of the GPU's memory.", usual="nearly all free memory; on CUDA its share"),
     )  # fmt: skip
 
 
@@ -64,8 +64,8 @@ class Checks:
 
     mfu: bool = field(
         default=True,
-        metadata=asked("mfu", switch, "Measure what the machine can do at most, which MFU is a "
-                       "share of.", usual="mfu, but not with --fast"),
+        metadata=asked("mfu", switch, "Measure the machine's peak, which MFU is a share of.",
+                       usual="mfu, but not with --fast"),
     )  # fmt: skip
     verify: bool = field(
         default=True,

@@ -25,24 +25,24 @@ class Counted(Protocol):
     side_by_side: bool = field(default=False, init=False)
     processes: int = 1
     warmup_steps: int = field(
-        default=0, metadata=asked("warmup_steps", whole, "Steps before those that are timed.")
+        default=0, metadata=asked("warmup_steps", whole, "Untimed steps before the timed ones.")
     )
     """Steps that are not counted, the first one among them."""
-    steps: int = field(metadata=asked("steps", whole, "Steps to time, of each epoch."))
+    steps: int = field(metadata=asked("steps", whole, "Timed steps per epoch."))
     """Of one epoch."""
     epochs: int = field(
         default=1,
-        metadata=asked("epochs", whole, "Epochs of --steps each, those of warm-up included."),
+        metadata=asked("epochs", whole, "Epochs of --steps each, warm-up epochs included."),
     )
     """Of a process; the first warmup_epochs of them are not counted either."""
     warmup_epochs: int = field(
         default=0,
-        metadata=asked("warmup_epochs", count, "Epochs that are not timed."),
+        metadata=asked("warmup_epochs", count, "Untimed epochs."),
     )
     duration_seconds: float | None = field(
         default=None,
-        metadata=asked("duration", seconds, "Seconds after which an epoch ends, unless its steps "
-                       "end before."),
+        metadata=asked("duration", seconds, "End an epoch after this many seconds, even if steps "
+                       "are left."),
     )  # fmt: skip
     """Of one process's counted steps, whichever ends first; None: no limit."""
     step_by_step: tuple[str, ...] = ()

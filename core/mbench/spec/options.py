@@ -61,16 +61,16 @@ DEFAULTS = {
 SHORT: Mapping[str, tuple[Option, ...]] = {
     "model": (
         Option(name="operators", read=values.names, metavar="MODELS", axis="model",
-               says="Instead of --models: every operator that these are made of, at their batch "
-               "and other sizes, each once."),
+               says="Instead of --models: measure each operator of these models once, at the "
+               "sizes that it has there."),
     ),
     "precision": (
-        Option(name="amp", read=values.switch, says="Mixed precision as frameworks have it here: "
-               "amp-fp16 on CUDA, amp-bf16 on CPU."),
+        Option(name="amp", read=values.switch, says="Mixed precision: amp-fp16 on CUDA, "
+               "amp-bf16 on the CPU."),
     ),
     "steadiness": (
-        Option(name="steady", read=values.switch, says="The same as --steadiness steady: memory "
-               "kept in huge pages, fixed addresses, the same cores, for all alike."),
+        Option(name="steady", read=values.switch, says="Same as --steadiness steady: memory in "
+               "huge pages, fixed addresses and fixed cores for every process."),
     ),
     "sizes": (
         Option(name="image_size", read=values.size("image_size"), metavar="PIXELS",
@@ -116,8 +116,7 @@ def switches(plugins: Plugins) -> tuple[Option, ...]:
     adapters = plugins.adapters.unique().values()
     names = dict.fromkeys(name for adapter in adapters for name in adapter.switches)
     return tuple(
-        Option(name=name, read=values.switch, says=f"The same as --compiler {name}.")
-        for name in names
+        Option(name=name, read=values.switch, says=f"Same as --compiler {name}.") for name in names
     )
 
 
@@ -169,11 +168,11 @@ PROTOCOL: tuple[Option, ...] = (
     Option(name="protocol", read=values.text, default=Adaptive().name,
            says="How to measure: adaptive, or as published: dlperf, superbench, nvidia."),
     Option(name="fast", read=values.switch, one_way=True,
-           says="A first look: 3 processes within 120 s, and no MFU. Explicit options take "
-           "precedence (adaptive)."),
+           says="For a first look: 3 processes within 120 s, without MFU. Explicit options "
+           "take precedence (adaptive)."),
     Option(name="rigorous", read=values.switch, one_way=True,
-           says="To be published: 10 processes or more, until all intervals are within 2%, in at "
-           "most 3600 s. Explicit options take precedence (adaptive)."),
+           says="For publication: 10 processes or more, until all intervals are within 2%, for "
+           "at most 3600 s. Explicit options take precedence (adaptive)."),
     *constants(),
 )  # fmt: skip
 """How it is measured."""

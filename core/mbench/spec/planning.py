@@ -314,7 +314,10 @@ def find_adapter(spec: FrameworkSpec, plugins: Plugins, *, device: str) -> Adapt
     """The adapter of `spec`; raises UsageError where it cannot be what is asked for."""
     adapter = plugins.adapter(spec.name)
     if spec.python is not None and not os.access(spec.python, os.X_OK):
-        raise UsageError(f"{spec.text}: {spec.python} is no program; give a Python's path")
+        raise UsageError(
+            f"{spec.text}: {spec.python} is not an executable; "
+            "pass the path of a Python interpreter"
+        )
     try:
         adapter.requirements(spec.version, device)
     except ValueError as error:

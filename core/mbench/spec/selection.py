@@ -114,7 +114,7 @@ def load_workload(reference: str, model: str) -> Workload:
     try:
         workload = find_workload(reference, model)
         if not isinstance(workload, Workload):
-            raise TypeError(f"{reference.partition(':')[2]} is no workload")
+            raise TypeError(f"{reference.partition(':')[2]} is not a workload")
         workload.resized(**workload.proof.get("sizes", {}))  # or its proof would end in that
     except (Exception, SystemExit) as error:
         raise MbenchError(

@@ -50,7 +50,7 @@ def test_what_is_written_is_said_and_what_to_type_next(new, tmp_path):
 
 @pytest.mark.parametrize("name", ["Fast", "fast-net", "1st", "", "class", "../up"])
 def test_a_name_that_is_none_in_python(name, tmp_path):
-    with pytest.raises(UsageError, match="is no name in Python"):
+    with pytest.raises(UsageError, match="is not a valid Python name"):
         scaffold("adapter", name, tmp_path / "new")
     assert not (tmp_path / "new").exists()
 

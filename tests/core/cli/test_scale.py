@@ -90,4 +90,4 @@ def test_ctrl_c_ends_all_ranks(surroundings):
 def test_what_is_no_scale_has_one_line(surroundings, word):
     result = compare("--frameworks", "tiny,tiny", *QUICK, "--scale", word)
     assert result.returncode == 2
-    assert f"{word!r} is no scale: nodes x devices of each is, as in 2x8" in one_line(result)
+    assert f"{word!r} is not a scale: write nodes x devices, as in 2x8" in one_line(result)

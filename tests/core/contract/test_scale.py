@@ -19,7 +19,7 @@ def test_a_scale_is_nodes_times_devices():
     "word", ["", "8", "0x1", "1x0", "2X8", "2x", "x8", "2x8x1", "-1x2", "1.5x2"]
 )
 def test_what_is_no_scale_is_refused(word):
-    with pytest.raises(ValueError, match="is no scale"):
+    with pytest.raises(ValueError, match="is not a scale"):
         parse_scale(word)
 
 

@@ -39,10 +39,10 @@ def test_a_leaflet_is_read_and_may_be_left_out(adapter):
     ("text", "why"),
     [
         ("alias = []", "holds alias, where aliases and"),
-        ("aliases = 'leaf'", "no list of names"),
-        ("aliases = [1]", "no list of names"),
-        ("download-megabytes = 3", "no table of numbers"),
-        ("[download-megabytes]\ncpu = 'x'", "no table of numbers"),
+        ("aliases = 'leaf'", "should be a list of names"),
+        ("aliases = [1]", "should be a list of names"),
+        ("download-megabytes = 3", "should be a table of numbers"),
+        ("[download-megabytes]\ncpu = 'x'", "should be a table of numbers"),
         ("a b", "Expected"),
     ],
 )

@@ -71,7 +71,7 @@ def test_a_leaflet_that_is_none_is_said_of_its_framework(install, tmp_path) -> N
     plugins = Plugins()
     assert plugins.adapter("mine").title == "Mine"
     assert plugins.aliases.get("pytorch") == "torch"
-    assert "aliases are no list of names" in problems(plugins)["mine"]
+    assert "aliases should be a list of names" in problems(plugins)["mine"]
 
 
 def problems(plugins: Plugins) -> dict[str, str]:
@@ -98,7 +98,7 @@ BROKEN = [
     ("import sys; sys.exit('bye')", "does not load: SystemExit: bye"),
     (
         "@hookimpl\ndef mbench_adaptors():\n    return []",
-        "implements 'mbench_adaptors', which is no hook; did you mean mbench_adapters",
+        "implements 'mbench_adaptors', which is not a hook; did you mean mbench_adapters",
     ),
     ("@hookimpl\ndef mbench_adapters(nothing):\n    return []", "does not load: PluginValidation"),
     (
@@ -196,7 +196,7 @@ def test_every_problem_is_listed_and_listing_succeeds(install, code, said):
     [
         ("no_such_module:X", "ModuleNotFoundError: No module named 'no_such_module'"),
         ("mbench_tiny:X", "AttributeError: module 'mbench_tiny' has no attribute 'X'"),
-        ("mbench_tiny:CLASSES", "TypeError: CLASSES is no workload"),
+        ("mbench_tiny:CLASSES", "TypeError: CLASSES is not a workload"),
         (7, "AttributeError"),
     ],
 )

@@ -93,7 +93,7 @@ def test_outputs_by_their_gate(changes, observed, off, passed):
     [
         (1.0, 1.5, "logits right: the cause is in what they do not share"),
         (1.5, 1.0, "next right: the cause is in what they do not share"),
-        (1.001, 1.001, "so small an error may be an epsilon or an approximation"),
+        (1.001, 1.001, "an error this small may come from an epsilon or an approximation"),
         (1.5, 1.5, ""),
     ],
 )

@@ -87,7 +87,7 @@ def test_no_allowance_lets_a_gate_pass_in_which_nothing_was_seen(diff, write_run
     new = write_run(seconds={"tiny": [[1.5]]})
     found = diff(base, new, "--allow-undetermined")
     assert found.exit_code == 1
-    assert "mbench: nothing could be seen" in found.stderr
+    assert "mbench: inconclusive: no case is precise enough" in found.stderr
 
 
 @pytest.mark.parametrize("text", ["x%", "-1%", "100%", "3%%", "nan%", ""])

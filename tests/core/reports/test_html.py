@@ -123,9 +123,9 @@ def test_the_command_to_repeat_names_no_folder_of_whoever_ran_it(full):
     words = re.findall(r'<span class="whole">(.*?)</span>', section.split("<code>")[1])
     said = "mbench compare --frameworks tiny,flaky==1 --models 'a b' --until 2%"
     assert html.unescape(" ".join(words)) == said
-    assert "written without its path" in section
+    assert "paths of the author" in section
     own = replace(full, command=COMMAND[:2])
-    assert "written without its path" not in html_report.render(own)
+    assert "paths of the author" not in html_report.render(own)
 
 
 @pytest.mark.parametrize(

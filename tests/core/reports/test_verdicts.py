@@ -19,8 +19,8 @@ from mbench.reports.verdicts import (
     shown,
     together,
 )
-from mbench.results.comparisons import RatioInterval
 from mbench.results.metrics import described
+from mbench.results.pair_summary import RatioInterval
 from mbench.results.replication import EarlierRatio, NextStep, RatioOverRuns
 
 FEW = {"low": None, "high": None, "process_pairs": 2, "verdict": "undetermined",

@@ -22,10 +22,10 @@ pd = pytest.importorskip("pandas")
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("", "is no run of mbench"),
-        ("PK\x03\x04", "is no run of mbench"),
-        ("id,label\n1,a\n", "is no run of mbench"),
-        ('{"event": "block", "case": 0}\n', "is no run of mbench"),
+        ("", "is not a run of mbench"),
+        ("PK\x03\x04", "is not a run of mbench"),
+        ("id,label\n1,a\n", "is not a run of mbench"),
+        ('{"event": "block", "case": 0}\n', "is not a run of mbench"),
         ('{"event": "run", "schema": 2, "mbench": "9.1"}\n', r"mbench 9.1 \(schema 2\)"),
     ],
 )

@@ -51,7 +51,7 @@ def test_noise_alone_is_no_regression_whatever_its_size(diff):
     assert case["ratio"] < 0.97
     assert case["reason"] == (
         "too noisy to show a change of the threshold; "
-        "more processes than are practical would; quieten the machine"
+        "more processes than is practical would; quieten the machine"
     )
     assert (found["regressions"], found["undetermined"], case["judged"]) == (0, 1, False)
 

@@ -181,14 +181,14 @@ HEADER = {"event": "run", "schema": 1, "id": "x", "mbench": "0", "arguments": []
     ("content", "said"),
     [
         ("", "is empty: nothing was measured"),
-        ("\n", "is no run of mbench"),
-        ("PK\x03\x04\x00binary\xff", "is no run of mbench"),
-        ("id,label,value\n1,a,2\n", "is no run of mbench"),
-        ('{"event": "block", "case": 0}\n', "is no run of mbench"),
-        ('{"event": "run"}\n', "is no run of mbench"),
-        ('{"event": "run", "schema": 1}\n', "is no run of mbench"),
-        (json.dumps(HEADER | {"schema": "one"}), "is no run of mbench"),
-        (json.dumps(HEADER)[:-5], "is no run of mbench"),
+        ("\n", "is not a run of mbench"),
+        ("PK\x03\x04\x00binary\xff", "is not a run of mbench"),
+        ("id,label,value\n1,a,2\n", "is not a run of mbench"),
+        ('{"event": "block", "case": 0}\n', "is not a run of mbench"),
+        ('{"event": "run"}\n', "is not a run of mbench"),
+        ('{"event": "run", "schema": 1}\n', "is not a run of mbench"),
+        (json.dumps(HEADER | {"schema": "one"}), "is not a run of mbench"),
+        (json.dumps(HEADER)[:-5], "is not a run of mbench"),
         (
             json.dumps({"event": "run", "schema": 2, "mbench": "9.1", "shape": "new"}),
             r"was written by mbench 9.1 \(schema 2\); this one reads schema 1: upgrade mbench",
@@ -219,7 +219,7 @@ def test_a_protocol_that_there_is_not_makes_no_run(folder, machine, protocol):
         HEADER
         | {"system": asdict(machine()), "experiment": {"arms": ["tiny"], "protocol": protocol}},
     )
-    with pytest.raises(MbenchError, match="is no run of mbench"):
+    with pytest.raises(MbenchError, match="is not a run of mbench"):
         load_run(folder)
 
 
@@ -232,7 +232,7 @@ def test_a_file_that_cannot_be_read_is_refused(folder):
         load_run(folder)
     (folder / "run.jsonl").rmdir()
     os.mkfifo(folder / "run.jsonl")
-    with pytest.raises(MbenchError, match=r"cannot read .*: it is no file"):
+    with pytest.raises(MbenchError, match=r"cannot read .*: it is not a regular file"):
         load_run(folder)
 
 

@@ -274,7 +274,7 @@ def test_where_rounding_hides_all_nothing_shows():
     assert said(one, other) == []
     said_first = blurred(one, other)[0]
     assert said_first.startswith("flaky: updates, by norm, after 4 timed steps off by 1.5: round")
-    assert "take larger batches" in said_first
+    assert "use larger batches" in said_first
 
 
 @pytest.mark.parametrize(("direction", "hides"), [(1.2, True), (0.7, False), (0.1, False)])

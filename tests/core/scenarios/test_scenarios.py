@@ -68,7 +68,7 @@ def test_a_mode_means_what_suits_the_workload(model, mode, expected):
          "of whole numbers that are exact in fp64, fp32 only"),
         ("op:relu/3x4", {"mode": "train", "scale": "1x2"}, "updates nothing that several devices"),
         ("op:sgd/5", {"mode": "inference"}, "only updates: use --mode train"),
-        ("op:sgd/5", {"scale": "1x2"}, "is of one device: no gradients are exchanged"),
+        ("op:sgd/5", {"scale": "1x2"}, "runs on one device: no gradients are exchanged"),
         ("op:sgd/5", {"precision": "amp-bf16"}, "has no products that amp-bf16 could change"),
         ("op:sgd/5", {"precision": "tf32"}, "has no products that tf32 could change"),
         ("op:relu/3x4", {"mode": "forward"}, "has no phases: use --mode train"),

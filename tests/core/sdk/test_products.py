@@ -38,11 +38,11 @@ def test_rounded_products_are_tf32_and_no_fp32():
     a, b = operands()
     product = tf32(a) @ tf32(b)
     check("tf32", product, a, b)
-    with pytest.raises(Unsupported, match="no IEEE single precision; unset variables"):
+    with pytest.raises(Unsupported, match="not IEEE single precision; unset variables"):
         check("fp32", product, a, b)
 
 
 def test_another_product_is_neither():
     a, b = operands()
-    with pytest.raises(Unsupported, match="no IEEE single precision"):
+    with pytest.raises(Unsupported, match="not IEEE single precision"):
         check("fp32", np.zeros_like(a), a, b)

@@ -18,7 +18,7 @@ def test_fp32_is_told_by_a_product(monkeypatch):
     case = make_case(model="tiny-model", device="cuda")
     runtime.prepare(work_of(case))
     monkeypatch.setattr("mbench_tiny_operators.forward", rounded)
-    with pytest.raises(Unsupported, match="no IEEE single precision; unset variables"):
+    with pytest.raises(Unsupported, match="not IEEE single precision; unset variables"):
         runtime.prepare(work_of(case))
 
 

@@ -76,7 +76,7 @@ def warnings(summary: Summary) -> list[str]:
     if any(case.disturbances for case in summary.cases):
         found.append("The machine was disturbed while it measured; see Disturbances.")
     if any(not case.standard for case in summary.cases):
-        found.append("Some sizes are not those that the models are known by.")
+        found.append("Some sizes are not the models' standard sizes.")
     return found
 
 

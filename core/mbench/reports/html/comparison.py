@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mbench.reports.remarks import Remark
-    from mbench.results.comparisons import PairSummary
+    from mbench.results.pair_summary import PairSummary
     from mbench.results.summary import Summary
 
 __all__ = ["badges", "comparison_section"]

@@ -91,7 +91,7 @@ def doubted(found: Sequence[Remark]) -> Section | None:
     notes = [*map(str, lines(of_kind(found, Doubts)))]
     if not notes:
         return None
-    lead = "What the timed processes left speaks against their work: there is no verdict on it."
+    lead = "The results of the timed processes contradict the proof, so there is no verdict."
     return Section("doubts", "Doubts", lead, notes=notes)
 
 
@@ -111,8 +111,8 @@ def disturbed(summary: Summary) -> Section | None:
     table = Grid("Disturbances", ("case", "framework", "what happened", "rounds"), rows,
                  numeric=frozenset({"rounds"})).without_repeated("case")  # fmt: skip
     lead = (
-        "What happened on the machine while it measured, and in how many of the rounds. What hits "
-        "one framework more than the other may bend the ratio."
+        "What disturbed the machine during the measurement, and in how many of the rounds. A "
+        "disturbance that affects frameworks unequally may distort the ratio."
     )
     return Section("disturbances", "Disturbances", lead, [Figure(table=table)])
 
@@ -188,7 +188,7 @@ def reproduce(summary: Summary) -> Section:
         for end in (summary.started, summary.finished)
     )
     words, own = portable(summary.command)
-    lead = "Frameworks that ran in a Python of the author's are written without its path."
+    lead = "The paths of the author's own Pythons are left out."
     about = (f"mbench {summary.mbench}", f"run {summary.run}", f"{started} to {finished} UTC")
     return Section("reproduce", "How to repeat it", lead if own else "", about=about,
                    code=[shlex.quote(word) for word in words])  # fmt: skip

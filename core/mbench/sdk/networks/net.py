@@ -29,8 +29,8 @@ Array = TypeVar("Array", bound=Shaped)
 class Net(Generic[Array]):
     """One pass through a model. Each layer asks for its tensors by their canonical names.
 
-    An adapter derives its own, with every method that raises NotImplementedError and that a model
-    of its uses.
+    An adapter derives its own, and writes down every method below that raises NotImplementedError
+    and that one of its models calls.
     """
 
     config: Any

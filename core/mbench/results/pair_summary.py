@@ -1,0 +1,101 @@
+"""Two frameworks of a comparison in a run's summary: their ratio, its interval and the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from mbench.contract.quantities import Number
+from mbench.results.replication import EarlierRatio, NextStep, RatioOverRuns
+from mbench.results.units import Relative
+
+__all__ = ["PairSummary", "RatioInterval"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RatioInterval:
+    """A ratio with its 95 % interval."""
+
+    ratio: float
+    """The ratio."""
+    low: float | None
+    """Lower end of its 95 % interval."""
+    high: float | None
+    """Upper end."""
+    process_pairs: Number
+    """Pairs of processes that have such rounds."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairSummary:
+    """Two frameworks of a comparison, with what their ratio shows."""
+
+    cases: tuple[Number, Number]
+    """Positions in `cases`: the baseline, the other."""
+    baseline: str
+    """Label of the baseline."""
+    framework: str
+    """Label of the other."""
+    against_first: bool
+    """The baseline is the first framework of the comparison."""
+    shared: Mapping[str, object] = field(metadata={"flat": "axis"})
+    """Each of the [axes](#axes) in which both cases are alike, but `compiler`."""
+    compilers: dict[str, str]
+    """The compiler of each label."""
+    metric: str | None
+    """The metric that is compared; null where these cases do not have the one that was asked
+    for."""
+    setup: str | None
+    """The tier by which both are set up, compilers and all; null where they differ in it, or where
+    a compiler was asked for."""
+    equal_work: str
+    """`proven`, `shown in fp32`, `not proven`, `not checked`."""
+    ratio: float | None = None
+    """How many times as good the other is as the baseline, of
+    [totals](methodology.md#the-interval): its value divided by the baseline's, or where a lower
+    value of the metric is better, the baseline's divided by its own; null where they were not
+    compared."""
+    low: float | None = None
+    """Lower end of its 95 % interval; null where there are fewer than three pairs, and in published
+    protocols."""
+    high: float | None = None
+    """Upper end."""
+    median: float | None = None
+    """The same by the pairs' [middle rounds](methodology.md#stalls); null where nothing ran in
+    pairs."""
+    process_pairs: Number = 0
+    """Pairs that the interval is built over; 0 in published protocols."""
+    far_off: Number = 0
+    """Number of those pairs that lie far from the others; 0 below ten pairs."""
+    between_builds: float | None = None
+    """Standard deviation of the logarithm of the ratio from build to build of a process pair, noise
+    of rounds in it; null with one build."""
+    pairs: list[float] = field(default_factory=list)
+    """The ratio of each pair; empty where there is none."""
+    verdict: str | None = None
+    """`faster`, `slower`, `alike`, `no difference shown`, `depends on stalls`, `undetermined`: see
+    [Verdicts](methodology.md#verdicts), where `faster` is better by the metric, whatever that is;
+    null where not compared."""
+    undetermined: str | None = None
+    """Why the verdict is `undetermined`."""
+    detectable: Relative | None = None
+    """The difference that this many pairs
+    [find in 80 of 100 comparisons](methodology.md#testing-your-machine-mbench-calibrate); null
+    where neither case was calibrated, and below three pairs."""
+    next_step: NextStep | None = None
+    """What it would take to know more; null where that was reached, or the duration of a set is not
+    known."""
+    reason: str | None
+    """Why measuring stopped, or why there is no ratio; null where the run did not get that far."""
+    ended: Number | None = field(default=None, metadata={"internal": True})
+    """Position of the case that fell short, where that is the reason."""
+    disturbances: list[str]
+    """What disturbed either case, each with its label."""
+    undisturbed: RatioInterval | None = None
+    """The same without the rounds in which either case was disturbed; null where none was, and
+    where none is left."""
+    past: list[EarlierRatio] = field(default_factory=list)
+    """What [earlier runs](methodology.md#runs-that-contradict-each-other) of this machine said of
+    the same two cases, the latest first."""
+    over_runs: RatioOverRuns | None = None
+    """The ratio over those runs and this one; null where they are fewer than three."""
