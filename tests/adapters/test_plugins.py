@@ -25,6 +25,7 @@ NAMES = {  # title, and compiler by default
     "tf": ("TensorFlow", "graph"),
     "mxnet": ("MXNet", "hybrid"),
     "paddle": ("PaddlePaddle", "eager"),
+    "jax": ("JAX", "jit"),
 }
 BOTH = ("train", "inference")
 LSTM = {"model": "lstm", "workload": "mbench.workloads.lstm:MODELS"}
@@ -46,6 +47,10 @@ SUPPORTED = (
                 "mode": ("inference",)}),
     ("paddle", {"device": ("cuda",),
                 "precision": ("fp32", "tf32", "amp-fp16", "amp-bf16", "fp16", "bf16")}),
+    ("jax", {"precision": ("fp32", "fp64", "amp-bf16", "bf16"), "compiler": ("jit", "eager"),
+             "mode": BOTH}),
+    ("jax", {"device": ("cuda",),
+             "precision": ("fp32", "tf32", "fp64", "amp-bf16", "bf16", "fp16")}),
 )  # fmt: skip
 REFUSED_BY_ALL = (
     ({"precision": "int3"}, "no precision int3"),
@@ -82,6 +87,11 @@ REFUSED = (
     ("paddle", {"precision": "bf16", "compiler": "static", "mode": "inference"}, "engine only"),
     ("paddle", {**LSTM, "precision": "amp-bf16", "device": "cuda"}, "float32 and float64 only"),
     ("paddle", {"compiler": "engine"}, "does not train: use eager or static"),
+    ("jax", {"precision": "tf32"}, "CUDA"),
+    ("jax", {"precision": "fp16"}, "use bf16"),
+    ("jax", {"precision": "amp-fp16"}, "use amp-bf16"),
+    ("jax", {"precision": "amp-fp16", "device": "cuda"}, "use amp-bf16"),
+    ("jax", {"compiler": "xla"}, "no compiler xla"),
 )  # fmt: skip
 
 
@@ -90,7 +100,7 @@ def case(name, **changes):
     return make_case(**{**resnet, "compiler": NAMES[name][1], **changes})
 
 
-def test_the_four_frameworks_are_there_and_nothing_is_wrong_with_them():
+def test_the_frameworks_that_come_with_mbench_are_there_and_nothing_is_wrong_with_them():
     plugins = Plugins(external=False)
     assert set(plugins.adapters.unique()) == set(NAMES)
     assert plugins.problems == []
@@ -156,7 +166,7 @@ def test_what_a_listing_needs_imports_no_framework_and_no_numpy():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     loaded = set(answer.stdout.replace("'", "").strip("[]\n").split(", "))
-    assert not loaded & {"torch", "tensorflow", "keras", "mxnet", "paddle", "numpy"}
+    assert not loaded & {"torch", "tensorflow", "keras", "mxnet", "paddle", "jax", "numpy"}
 
 
 @pytest.mark.parametrize("name", ADAPTERS)

@@ -59,7 +59,7 @@ def test_wheels_that_are_brought_have_the_versions_of_the_project():
     from acceptance.prepare import BROUGHT, commands
 
     *wheels, download = commands(Path("wheels"), target="3.12")
-    assert [str(ROOT), str(ROOT / "adapters" / "jax")] == [wheels[0][-1], wheels[1][-1]]
+    assert {str(ROOT), str(ROOT / "adapters" / "onnxruntime")} <= {wheel[-1] for wheel in wheels}
     assert len([word for word in download if word.startswith(BROUGHT)]) == len(BROUGHT)
     assert any(word.startswith("click>=") for word in download)
     assert download[download.index("--python-version") + 1] == "3.12"
