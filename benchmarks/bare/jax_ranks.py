@@ -12,10 +12,10 @@ import numpy as np
 from jax import lax
 from jax.experimental import multihost_utils
 from jax.sharding import PartitionSpec as P
-from mbench_jax.models import resnet
-from mbench_jax.runtime import outlines
 
 from mbench.workloads.resnet import RESNET50
+from mbench_jax.models import resnet
+from mbench_jax.runtime import outlines
 
 AXIS = "ranks"
 LONG_SECONDS = 24 * 60 * 60

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 
 import jax
-from mbench_jax.runtime import Runtime
 
 from mbench.sdk import runtime
 from mbench.sdk.cuda import CudaDevice
+from mbench_jax.runtime import Runtime
 
 GIB = 2**30
 GPU = CudaDevice(

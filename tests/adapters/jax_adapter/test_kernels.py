@@ -6,9 +6,9 @@ from collections import Counter
 
 import pytest
 from kernels import told_by_profiler
-from mbench_jax.plugin import Jax
 
 from mbench.sdk import traces, xplane
+from mbench_jax.plugin import Jax
 
 pytest.importorskip("jax", reason="JAX is not installed here")
 

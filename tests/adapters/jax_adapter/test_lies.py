@@ -13,6 +13,7 @@ pytest.importorskip("jaxlib", reason="JAX is not installed here")
 import jax
 import jax.numpy as jnp
 import optax
+
 from mbench_jax import images
 from mbench_jax.layers import Net
 from mbench_jax.models import resnet

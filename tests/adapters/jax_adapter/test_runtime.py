@@ -21,6 +21,7 @@ pytest.importorskip("jaxlib", reason="JAX is not installed here")
 
 import jax
 import jax.numpy as jnp
+
 from mbench_jax import optimizer
 
 RESNET = resnet(blocks=(1, 1), widths=(8, 16), stem=8, image_size=32)
