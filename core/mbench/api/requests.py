@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mbench.errors import UsageError
-from mbench.plugins.manager import nearest
 from mbench.spec.arm import Arm
 from mbench.spec.build import build, build_suite
 from mbench.spec.suite import find_suite, suite_names
@@ -48,12 +47,9 @@ def for_run(
         everything = tuple(sorted(plugins.adapters.unique()))
         chosen = tuple(frameworks) or suite.frameworks or everything
         return build_suite(suite, chosen, given, plugins, explicit=explicit), suite
-    adapters, aliases = plugins.adapters, plugins.aliases
     name = Arm(subject).spec.name
-    if name not in adapters.by_name and name not in aliases:
-        known = [*adapters.by_name, *suite_names()]
-        hint = nearest(name, known, aliases) + adapters.suspect
-        raise UsageError(f"unknown framework or suite {name!r}{hint}")
+    if plugins.framework(name) is None:
+        raise plugins.unknown_framework(name, kind="framework or suite", besides=suite_names())
     if frameworks:
         raise UsageError("--frameworks is for suites; to compare there is mbench compare")
     return build((subject,), given, plugins), None

@@ -96,8 +96,7 @@ def command(context: click.Context, /, subjects: tuple[tuple[str, ...], ...], **
     check_writable(options["output"])
     if len(named) > 1:
         context.exit(measure_and_show(context, asked_for(context, tuple(named))))
-    known = plugins(context)
-    if named and (named[0] in known.adapters.by_name or named[0] in known.aliases):
+    if named and plugins(context).framework(named[0]):
         raise UsageError(f"explain takes two or more frameworks, or a RUN, not {named[0]} alone")
     run = stored(context, named[0] if named else None)
     from mbench.explain.analysis import breakdown_of, explain

@@ -47,7 +47,7 @@ def adapter(context: click.Context, name: str, folder: Path | None) -> None:
     Example:
       mbench new adapter fast_net
     """
-    taken = name in plugins(context).adapters.by_name
+    taken = plugins(context).framework(name) is not None
     write("adapter", name, folder, taken=taken, first=f"mbench verify {name} --models lstm-small")
 
 

@@ -58,14 +58,11 @@ class Offers:
     def add(self, name: str, plugin: str, value: Any) -> None:
         self.by_name.setdefault(name, []).append((plugin, value))
 
-    def get(self, name: str, aliases: Iterable[str] = ()) -> Any:
-        """The one value of `name`; raises UsageError where there is none, or more than one.
-
-        `aliases` are offered, too, where they are what is nearest.
-        """
+    def get(self, name: str) -> Any:
+        """The one value of `name`; raises UsageError where there is none, or more than one."""
         offered = self.by_name.get(name, [])
         if not offered:
-            hint = nearest(name, self.by_name, aliases) + self.suspect
+            hint = nearest(name, self.by_name) + self.suspect
             raise UsageError(f"unknown {self.kind} {name!r}{hint}")
         if len(offered) > 1:
             claimants = " and ".join(plugin for plugin, _ in offered)
@@ -216,11 +213,29 @@ class Plugins:
                 self._complain(name, f"has a {FILE} that is none: {error}")
         return {alias: name for alias, name in found.items() if alias not in self.adapters.by_name}
 
+    def framework(self, name: str) -> str | None:
+        """The framework that has this name or alias, in upper or lower case; None if none has."""
+        if name in self.adapters.by_name:
+            return name
+        known = {alias.casefold(): own for alias, own in self.aliases.items()}
+        known |= {own.casefold(): own for own in self.adapters.by_name}
+        return known.get(name.casefold())
+
+    def unknown_framework(
+        self, name: str, *, kind: str = "framework", besides: Iterable[str] = ()
+    ) -> UsageError:
+        """How to install it, or the nearest names, of frameworks and those `besides`."""
+        from mbench.plugins.separate_adapters import install_hint
+
+        near = nearest(name, [*self.adapters.by_name, *besides], self.aliases)
+        message = install_hint(name) or f"unknown {kind} {name!r}{near}"
+        return UsageError(message + self.adapters.suspect)
+
     def adapter(self, name: str) -> Adapter:
         """The one of that name or alias; raises UsageError."""
-        if name not in self.adapters.by_name:
-            name = self.aliases.get(name, name)
-        found: Adapter = self.adapters.get(name, self.aliases)
+        if (own := self.framework(name)) is None:
+            raise self.unknown_framework(name)
+        found: Adapter = self.adapters.get(own)
         return found
 
     def report(self, name: str) -> Report:
