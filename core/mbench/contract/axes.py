@@ -136,12 +136,16 @@ class Axes:
     )
 
 
+if TYPE_CHECKING:
+    AnyCase = Axes | Mapping[str, Any]  # its fields by name
+
+
 @dataclass(frozen=True, kw_only=True)
 class Axis:
     """A row of the table: a field of a case, an option, a key of suites, a column."""
 
     name: str
-    kind: Any
+    kind: object
     """str, int, bool, Sizes or Variables."""
     says: str
     """What it is, for the help."""
@@ -151,7 +155,7 @@ class Axis:
     """and what stands between it and the word before."""
     usual: Any = None
     """The value that is not spoken of: the field's default."""
-    first: Any = None
+    first: str | None = None
     """The value where none is asked for, unless the usual one; None: it is found elsewhere."""
     known: Collection[str] = ()
     """All values that there are, where that is known here."""
@@ -177,11 +181,11 @@ class Axis:
         """The head of a column for people."""
         return self.word[: -len(" {}")] if self.word.endswith(" {}") else self.name
 
-    def of(self, case: Mapping[str, Any] | Axes) -> Any:
+    def of(self, case: AnyCase) -> Any:
         """The value of a case, or of its document."""
         return case[self.name] if isinstance(case, Mapping) else getattr(case, self.name)
 
-    def value(self, case: Mapping[str, Any] | Axes) -> Any:
+    def value(self, case: AnyCase) -> Any:
         """The same as one plain value: sizes and variables as text, as they are typed; None for
         none.
         """
@@ -190,7 +194,7 @@ class Axis:
             return ",".join(f"{name}={value[name]}" for name in sorted(value)) or None
         return value
 
-    def text(self, case: Mapping[str, Any] | Axes) -> str:
+    def text(self, case: AnyCase) -> str:
         """The value in a column for people."""
         value = self.of(case)
         if self.kind == Variables:
@@ -219,12 +223,12 @@ SETTINGS = tuple(axis.name for axis in AXES if axis.setting)
 """The axes in which entries of one comparison may differ."""
 
 
-def key(case: Mapping[str, Any] | Axes, *, less: Collection[str] = ()) -> tuple[Any, ...]:
+def key(case: AnyCase, *, less: Collection[str] = ()) -> tuple[Any, ...]:
     """What tells a case from others, as one value; `less` names axes that do not count."""
     return tuple(axis.value(case) for axis in AXES if axis.name not in less)
 
 
-def name(case: Mapping[str, Any] | Axes, *, less: Collection[str] = ()) -> str:
+def name(case: AnyCase, *, less: Collection[str] = ()) -> str:
     """A case in words, without the axes in `less` and those in which it is as usual.
 
     What stands for several cases has the axes that they share.
@@ -238,16 +242,12 @@ def name(case: Mapping[str, Any] | Axes, *, less: Collection[str] = ()) -> str:
     return said
 
 
-def alike(
-    cases: Collection[Mapping[str, Any] | Axes], *, among: Iterable[Axis] = AXES
-) -> frozenset[str]:
+def alike(cases: Collection[AnyCase], *, among: Iterable[Axis] = AXES) -> frozenset[str]:
     """The axes in which `cases` do not differ."""
     return frozenset(axis.name for axis in among if len({axis.value(case) for case in cases}) < 2)
 
 
-def hushed(
-    cases: Collection[Mapping[str, Any] | Axes], *, among: Iterable[Axis] = AXES
-) -> frozenset[str]:
+def hushed(cases: Collection[AnyCase], *, among: Iterable[Axis] = AXES) -> frozenset[str]:
     """The axes that go without saying for `cases`: all are as usual, or alike in a quiet one."""
     shared = alike(cases, among=among)
     return frozenset(

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    Call = Callable[[Any], object]
+
 __all__ = ["Benchmark"]
 
 
@@ -25,8 +27,9 @@ class Benchmark(Protocol):
 
     batches: int
     """How many batches lie on the device; steps take them in turn."""
-    call: Callable[[Any], Any]
-    """What a step does with its batch; the scenario sets it. The result of the last one is kept."""
+    call: Call
+    """What a step does with its batch, which is as the framework takes it; the scenario sets it.
+    The result of the last one is kept."""
     at: int
     """The number of the last step's batch."""
 
@@ -38,24 +41,24 @@ class Benchmark(Protocol):
     def placed_batches(self) -> Sequence[Any]:
         """The batches: the framework's tensors by name, or as its calls take them."""
 
-    def infer_step(self) -> Callable[[Any], Any]:
+    def infer_step(self) -> Call:
         """A forward pass in evaluation mode, which gives outputs."""
 
-    def train_step(self) -> Callable[[Any], Any]:
+    def train_step(self) -> Call:
         """An optimizer step, which gives the loss."""
 
-    def phase_step(self, *, backward: bool) -> Callable[[Any], Any]:
+    def phase_step(self, *, backward: bool) -> Call:
         """A forward pass in training, which gives the "loss"; if `backward`, a backward pass
         besides, which gives the gradients by all trainable parameters, by their names.
         """
 
-    def gradient_step(self) -> Callable[[Any], Any]:
+    def gradient_step(self) -> Call:
         """Outputs, and gradients along the directions that a batch holds."""
 
-    def update_step(self) -> Callable[[Any], Any]:
+    def update_step(self) -> Call:
         """An update by given gradients. From here on a batch holds these, by parameter."""
 
-    def copy_step(self, *, to_device: bool) -> Callable[[Any], Any]:
+    def copy_step(self, *, to_device: bool) -> Call:
         """Copies of a batch's arrays between NumPy's memory and the device."""
 
     def step(self, at: int) -> None:

@@ -15,7 +15,8 @@ from mbench.contract.compat import CHECKS, hints_of, zipped
 
 __all__ = ["Malformed", "Quantity", "printable", "read_fields"]
 
-Reader = typing.Callable[[typing.Any], typing.Any]
+T = typing.TypeVar("T")
+Reader = typing.Callable[[object], typing.Any]
 
 
 class Malformed(ValueError):
@@ -38,22 +39,22 @@ class _Wrong(Exception):
 
 
 def read_fields(
-    kind: type, body: dict[str, object], *, where: str, lenient: bool = False
-) -> typing.Any:
+    kind: type[T], body: Mapping[str, object], *, where: str, lenient: bool = False
+) -> T:
     """A dataclass from plain JSON data, every field checked against its annotation.
 
     Raises Malformed. What the data has beyond the fields is wrong, or if `lenient`, passed over.
     A type annotated with a function is read by that function, one with a Quantity held against it.
     """
     if not CHECKS:
-        return _trusted(kind, body)
+        return typing.cast("T", _trusted(kind, body))
     try:
-        return _reader(kind, lenient)(body)
+        return typing.cast("T", _reader(typing.cast("type", kind), lenient)(body))
     except _Wrong as wrong:
         raise Malformed(f"{where}{wrong}") from None
 
 
-def _trusted(kind: type, body: dict[str, object]) -> typing.Any:
+def _trusted(kind: type, body: Mapping[str, object]) -> typing.Any:
     """The same, unchecked: what an annotation names is looked up where its class was written."""
     names = vars(sys.modules[kind.__module__])
     values = dict(body)
@@ -95,7 +96,7 @@ def _record(kind: type, lenient: bool) -> Reader:
     none = dataclasses.MISSING
     required = {n for n, f in fields.items() if f.default is none and f.default_factory is none}
 
-    def read(body: typing.Any) -> typing.Any:
+    def read(body: object) -> object:
         if type(body) is not dict:
             raise _Wrong(f" should be {kind.__name__}, not {body!r:.60}")
         unknown = set(body) - set(readers)
@@ -116,11 +117,11 @@ def _record(kind: type, lenient: bool) -> Reader:
 
 
 def _many(kind: type, read: Reader) -> Reader:
-    def read_all(values: typing.Any) -> typing.Any:
-        _list(values)
-        found: list[typing.Any] = []
+    def read_all(values: object) -> object:
+        items = _list(values)
+        found: list[object] = []
         try:
-            for value in values:
+            for value in items:
                 found.append(read(value))  # how many there are says which one is wrong
         except _Wrong as wrong:
             raise _Wrong(f"[{len(found)}]{wrong}") from None
@@ -130,16 +131,17 @@ def _many(kind: type, read: Reader) -> Reader:
 
 
 def _row(readers: list[Reader]) -> Reader:
-    def read(values: typing.Any) -> typing.Any:
-        if len(_list(values)) != len(readers):
+    def read(values: object) -> object:
+        found = _list(values)
+        if len(found) != len(readers):
             raise _Wrong(f" should be {len(readers)} values, not {values!r:.60}")
-        return tuple(reader(value) for reader, value in zipped(readers, values))
+        return tuple(reader(value) for reader, value in zipped(readers, found))
 
     return read
 
 
 def _named(read: Reader) -> Reader:
-    def read_all(values: typing.Any) -> typing.Any:
+    def read_all(values: object) -> object:
         found = {}
         for name, value in _dict(values).items():
             try:
@@ -156,7 +158,7 @@ def _optional(read: Reader) -> Reader:
 
 
 def _one_of(readers: list[Reader], said: str) -> Reader:
-    def read(value: typing.Any) -> typing.Any:
+    def read(value: object) -> object:
         for reader in readers:
             with contextlib.suppress(_Wrong):
                 return reader(value)
@@ -166,7 +168,7 @@ def _one_of(readers: list[Reader], said: str) -> Reader:
 
 
 def _held(read: Reader, quantity: Quantity) -> Reader:
-    def read_one(value: typing.Any) -> typing.Any:
+    def read_one(value: object) -> object:
         found = read(value)
         if not quantity.least <= found < 2**63:
             raise _Wrong(f" should be {quantity.least} or more, below 2**63, not {found!r:.60}")
@@ -176,7 +178,7 @@ def _held(read: Reader, quantity: Quantity) -> Reader:
 
 
 def _exactly(kind: type) -> Reader:
-    def read(value: typing.Any) -> typing.Any:
+    def read(value: object) -> object:
         if type(value) is not kind:
             raise _Wrong(f" should be {kind.__name__}, not {value!r:.60}")
         return value
@@ -184,14 +186,14 @@ def _exactly(kind: type) -> Reader:
     return read
 
 
-def _whole(value: typing.Any) -> int:
+def _whole(value: object) -> int:
     found: int = _int(value)
     if not -(2**63) <= found < 2**63:
         raise _Wrong(" is too large")
     return found
 
 
-def _real(value: typing.Any) -> float:
+def _real(value: object) -> float:
     found = float(_whole(value)) if type(value) is int else float(_float(value))
     if not math.isfinite(found):
         raise _Wrong(f" is not finite: {value!r}")
@@ -203,10 +205,11 @@ def printable(text: str) -> str:
     return text if text.isascii() else text.encode(errors="replace").decode()
 
 
-def _text(value: typing.Any) -> str:
+def _text(value: object) -> str:
     return printable(_str(value))
 
 
 _int, _float, _str, _list, _dict = map(_exactly, (int, float, str, list, dict))
-PLAIN: dict[typing.Any, Reader] = {int: _whole, float: _real, str: _text,
-                                   typing.Any: lambda value: value}  # fmt: skip
+PLAIN: dict[object, Reader] = {
+    int: _whole, float: _real, str: _text, typing.Any: lambda value: value,
+}  # fmt: skip

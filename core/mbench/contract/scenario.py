@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from time import perf_counter_ns
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mbench.contract.compat import Protocol
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from mbench.contract.benchmark import Benchmark
+    from mbench.contract.benchmark import Benchmark, Call
     from mbench.contract.case import Case
     from mbench.contract.metric import Metric
     from mbench.contract.workload import Workload
@@ -70,7 +70,7 @@ class Steps:
         self,
         benchmark: Benchmark,
         work: Work,
-        call: Callable[[Any], Any],
+        call: Call,
         *,
         marks: Sequence[str] = (),
     ) -> None:

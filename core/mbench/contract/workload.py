@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    ProofFields = Mapping[str, Any]  # of a case by name, and of its ProofWork
+
 __all__ = ["MOST_BATCHES", "NO_OPTIMIZER", "Config", "Optimizer", "Size", "Tensor", "Workload",
            "rank_seed"]  # fmt: skip
 
@@ -133,8 +135,8 @@ class Workload:
     """A batch size per device that suits the model where none is asked for."""
     config: Config
     optimizer: Optimizer
-    proof: dict[str, Any]
-    """The fields of a case in which proofs differ: `sizes` that are small while the architecture
+    proof: ProofFields
+    """In which proofs differ from cases: `sizes` that are small while the architecture
     stays whole, and a learning rate; `layers` for a model that would not fit whole."""
     sizes: Mapping[str, Size] = field(default_factory=dict)
     """The fields of `config` that a case may change: "image_size", "sequence_length"."""
@@ -170,7 +172,7 @@ class Workload:
         """
         return {}
 
-    def longer(self, stage: str, **dimensions: Any) -> Workload:
+    def longer(self, stage: str, **dimensions: object) -> Workload:
         """The same model with other `dimensions`, by which `stage` is twice as long."""
         config = dataclasses.replace(self.config, **dimensions)  # type: ignore[type-var]
         return dataclasses.replace(

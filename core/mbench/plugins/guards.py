@@ -6,7 +6,7 @@ import contextlib
 import functools
 import re
 import sys
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from mbench.contract.adapter import Support
 from mbench.contract.precision import PRECISIONS
@@ -14,7 +14,7 @@ from mbench.contract.tier import DEFAULT, TUNED, Tier
 from mbench.errors import MbenchError, PluginFailed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from mbench.contract.adapter import Adapter
     from mbench.contract.case import Case
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["GuardedAdapter", "GuardedDevice", "checked_name", "guard", "guarded"]
 
+P = ParamSpec("P")
 T = TypeVar("T")
 NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
 RUNTIME = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
@@ -44,11 +45,11 @@ def guard(plugin: str, what: str, *, passing: tuple[type[Exception], ...] = ()) 
         raise PluginFailed(plugin, f"{what} {type(error).__name__}: {error}") from error
 
 
-def guarded(plugin: str, what: str, function: Callable[..., T]) -> Callable[..., T]:
+def guarded(plugin: str, what: str, function: Callable[P, T]) -> Callable[P, T]:
     """The function, and its `check` if it has one; what they raise for users is left as it is."""
 
     @functools.wraps(function)
-    def call(*arguments: Any, **named: Any) -> T:
+    def call(*arguments: P.args, **named: P.kwargs) -> T:
         with guard(plugin, what, passing=(MbenchError,)):
             return function(*arguments, **named)
         raise AssertionError("a guard swallows nothing")
@@ -71,13 +72,13 @@ def text(value: object) -> str:
     return value
 
 
-def texts(value: Any) -> tuple[str, ...]:
+def texts(value: Iterable[object]) -> tuple[str, ...]:
     if isinstance(value, (str, bytes)):
         raise TypeError(f"{value!r:.60} is one text, not several")
     return tuple(map(text, value))
 
 
-def requirements(value: Any) -> tuple[str, ...]:
+def requirements(value: Iterable[object]) -> tuple[str, ...]:
     """Such as pip takes; neither its options nor mere paths."""
     from packaging.requirements import InvalidRequirement, Requirement
 
@@ -91,17 +92,17 @@ def requirements(value: Any) -> tuple[str, ...]:
     return found
 
 
-def table(value: Any) -> dict[str, str]:
+def table(value: Mapping[Any, object]) -> dict[str, str]:
     return {text(name): text(line) for name, line in value.items()}
 
 
-def compilers(value: Any) -> dict[str, str]:
+def compilers(value: Mapping[Any, object]) -> dict[str, str]:
     if not (found := table(value)):
         raise TypeError("there is none")
     return found
 
 
-def tiers(value: Any) -> dict[str, Tier]:
+def tiers(value: Mapping[str, object]) -> Mapping[str, object]:
     """Those that an adapter has a say in."""
     for name, tier in value.items():
         if name not in (DEFAULT, TUNED):
@@ -149,14 +150,14 @@ def precision(value: object) -> str:
     return name
 
 
-def variables(value: Any) -> dict[str, str]:
+def variables(value: Mapping[Any, object]) -> dict[str, str]:
     found = table(value)
     if wrong := [name for name in found if not name or "=" in name]:
         raise TypeError(f"{wrong[0]!r} names no variable")
     return found
 
 
-FACTS: Mapping[str, Callable[[Any], Any]] = {
+FACTS: Mapping[str, Callable[[Any], object]] = {
     "name": checked_name, "title": text, "contract": whole, "imports": texts, "runtime": runtime,
     "models": text, "parallel": text, "compilers": compilers, "devices": texts,
     "switches": texts, "tiers": tiers, "tuned_by": texts,
@@ -182,7 +183,7 @@ class GuardedAdapter:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._adapter, name)
 
-    def _ask(self, method: str, read: Callable[[Any], T], *given: Any, **named: Any) -> T:
+    def _ask(self, method: str, read: Callable[[Any], T], *given: object, **named: object) -> T:
         # Of a version that there is not, requirements() says by a ValueError what there is.
         passing = (ValueError,) if method == "requirements" else ()
         with guard(self._plugin, f"{self.name}'s {method}():", passing=passing):
@@ -217,7 +218,7 @@ class GuardedDevice:
         self.name, self.title = checked_name(device.name), text(device.title)
         self.hint, self.sharing = text(device.hint), text(device.sharing)
 
-    def _ask(self, method: str, read: Callable[[Any], T], *given: Any) -> T:
+    def _ask(self, method: str, read: Callable[[Any], T], *given: object) -> T:
         with guard(self._plugin, f"{self.name}'s {method}():", passing=(MbenchError,)):
             return read(getattr(self._device, method)(*given))
         raise AssertionError("a guard swallows nothing")

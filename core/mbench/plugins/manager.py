@@ -8,7 +8,7 @@ import os
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Generic, ParamSpec, TypeVar, cast
 
 import pluggy
 
@@ -34,6 +34,10 @@ GROUP = "mbench"
 OURS = "mbench-dl"
 DISABLE_EXTERNAL = "MBENCH_DISABLE_EXTERNAL_PLUGINS"
 
+P = ParamSpec("P")
+T = TypeVar("T")
+Answer = TypeVar("Answer")
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -47,18 +51,18 @@ class Problem:
 
 
 @dataclass
-class Offers:
+class Offers(Generic[T]):
     """What plugins offer of one kind, by name, each with the plugin that offers it."""
 
     kind: str
     problems: Sequence[Problem] = ()
     """What is wrong with plugins, which may be why a name is unknown."""
-    by_name: dict[str, list[tuple[str, Any]]] = field(default_factory=dict)
+    by_name: dict[str, list[tuple[str, T]]] = field(default_factory=dict)
 
-    def add(self, name: str, plugin: str, value: Any) -> None:
+    def add(self, name: str, plugin: str, value: T) -> None:
         self.by_name.setdefault(name, []).append((plugin, value))
 
-    def get(self, name: str) -> Any:
+    def get(self, name: str) -> T:
         """The one value of `name`; raises UsageError where there is none, or more than one."""
         offered = self.by_name.get(name, [])
         if not offered:
@@ -78,7 +82,7 @@ class Offers:
             return ""
         return f"; plugin {self.problems[0]} (mbench list shows every problem)"
 
-    def unique(self) -> dict[str, Any]:
+    def unique(self) -> dict[str, T]:
         """Every value whose name only one plugin claims."""
         return {name: o[0][1] for name, o in self.by_name.items() if len(o) == 1}
 
@@ -143,10 +147,15 @@ class Plugins:
                     )
 
     def _collect(
-        self, kind: str, hook: str, items: Any, *, refusal: Callable[[Any], str] = lambda value: ""
-    ) -> Offers:
-        """What each plugin answers to `hook`; one that falls short is reported and left out."""
-        offers = Offers(kind, self.problems)
+        self,
+        kind: str,
+        hook: str,
+        items: Callable[[str, Answer], Iterable[tuple[str, T]]],
+        *,
+        refusal: Callable[[T], str] = lambda value: "",
+    ) -> Offers[T]:
+        """What each plugin answers to `hook`; a wrong answer is reported and left out."""
+        offers: Offers[T] = Offers(kind, self.problems)
         for implementation in getattr(self.manager.hook, hook).get_hookimpls():
             plugin = implementation.plugin_name
             with self._complaints(plugin):
@@ -167,39 +176,39 @@ class Plugins:
         return offers
 
     @cached_property
-    def adapters(self) -> Offers:
+    def adapters(self) -> Offers[Adapter]:
         return self._collect("framework", "mbench_adapters", _adapter_items, refusal=_refusal)
 
     @cached_property
-    def workloads(self) -> Offers:
+    def workloads(self) -> Offers[str]:
         return self._collect("model", "mbench_workloads", _table)
 
     @cached_property
-    def scenarios(self) -> Offers:
+    def scenarios(self) -> Offers[str]:
         return self._collect("mode", "mbench_scenarios", _table)
 
     @cached_property
-    def reports(self) -> Offers:
+    def reports(self) -> Offers[Report]:
         return self._collect("format", "mbench_reports", _functions)
 
     @cached_property
-    def layouts(self) -> Offers:
+    def layouts(self) -> Offers[Mapping[str, Report]]:
         return self._collect("layout", "mbench_layouts", _layouts)
 
     @cached_property
-    def exporters(self) -> Offers:
+    def exporters(self) -> Offers[Exporter]:
         return self._collect("exporter", "mbench_exporters", _functions)
 
     @cached_property
-    def launchers(self) -> Offers:
+    def launchers(self) -> Offers[Launcher]:
         return self._collect("launcher", "mbench_launchers", _table)
 
     @cached_property
-    def devices(self) -> Offers:
+    def devices(self) -> Offers[Device]:
         return self._collect("device", "mbench_devices", _device_items)
 
     @cached_property
-    def commands(self) -> Offers:
+    def commands(self) -> Offers[click.Command]:
         return self._collect("command", "mbench_commands", _commands)
 
     @cached_property
@@ -235,24 +244,20 @@ class Plugins:
         """The one of that name or alias; raises UsageError."""
         if (own := self.framework(name)) is None:
             raise self.unknown_framework(name)
-        found: Adapter = self.adapters.get(own)
-        return found
+        return self.adapters.get(own)
 
     def report(self, name: str) -> Report:
-        found: Report = self.reports.get(name)
-        return found
+        return self.reports.get(name)
 
     def exporter(self, name: str) -> Exporter:
-        found: Exporter = self.exporters.get(name)
-        return found
+        return self.exporters.get(name)
 
     def launcher(self, name: str) -> Launcher:
-        found: Launcher = self.launchers.get(name)
-        return found
+        return self.launchers.get(name)
 
     def laid_out(self, layout: str, format_: str) -> Report:
         """The report of a layout in a format; raises UsageError where there is no such thing."""
-        formats: Mapping[str, Report] = self.layouts.get(layout)
+        formats = self.layouts.get(layout)
         if format_ not in formats:
             raise UsageError(
                 f"layout {layout} has no format {format_!r}{nearest(format_, formats)}"
@@ -260,13 +265,13 @@ class Plugins:
         return formats[format_]
 
 
-def _table(_: str, answer: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
+def _table(_: str, answer: Mapping[str, T]) -> Iterable[tuple[str, T]]:
     return answer.items()
 
 
 def _functions(
-    plugin: str, answer: Mapping[str, Callable[..., Any]]
-) -> Iterator[tuple[str, Callable[..., Any]]]:
+    plugin: str, answer: Mapping[str, Callable[P, T]]
+) -> Iterator[tuple[str, Callable[P, T]]]:
     for name, function in answer.items():
         if not callable(function):
             raise TypeError(f"{name!r} is not a function")
@@ -274,8 +279,8 @@ def _functions(
 
 
 def _layouts(
-    plugin: str, answer: Mapping[str, Mapping[str, Callable[..., Any]]]
-) -> Iterator[tuple[str, Mapping[str, Callable[..., Any]]]]:
+    plugin: str, answer: Mapping[str, Mapping[str, Callable[P, T]]]
+) -> Iterator[tuple[str, Mapping[str, Callable[P, T]]]]:
     for name, formats in answer.items():
         yield name, dict(_functions(plugin, formats))
 

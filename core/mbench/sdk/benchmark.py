@@ -19,12 +19,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from types import ModuleType
 
+    from mbench.contract.benchmark import Call
     from mbench.contract.precision import Precision
     from mbench.contract.rank import RankInfo
     from mbench.contract.scenario import Work
     from mbench.contract.tier import Tier
     from mbench.sdk.optimizer import UpdateBase
-    from mbench.sdk.tensors import Native
+    from mbench.sdk.tensors import Native, Tensors
 
 __all__ = ["GRADIENT", "Prepared", "batch_count", "direction_of"]
 
@@ -127,27 +128,27 @@ class Prepared:
 
     # Running: the framework's own.
 
-    def train(self, batch: Mapping[str, Any]) -> Any:
+    def train(self, batch: Tensors) -> Any:
         """Enqueue one optimizer step; gives the loss."""
         raise NotImplementedError(f"{type(self).__name__} must train")
 
-    def apply(self, gradients: Mapping[str, Any]) -> None:
+    def apply(self, gradients: Tensors) -> None:
         """Enqueue one update by given gradients of all trainable parameters, by their names."""
         raise NotImplementedError(f"{type(self).__name__} must update by given gradients")
 
-    def infer(self, batch: Mapping[str, Any]) -> Mapping[str, Any]:
+    def infer(self, batch: Tensors) -> Tensors:
         """Enqueue one forward pass; gives the outputs."""
-        found: Mapping[str, Any] = self.family.forward(self.model, batch)
+        found: Tensors = self.family.forward(self.model, batch)
         return found
 
-    def differentiate(self, batch: Mapping[str, Any]) -> Mapping[str, Any]:
+    def differentiate(self, batch: Tensors) -> Tensors:
         """Enqueue a forward pass in training, and the gradients of its outputs along the batch's
         directions: "direction.0" is that of "output.0". Gives the outputs, and the gradients by all
         other floats of the batch and by all trainable parameters: "gradient.x.0".
         """
         raise NotImplementedError(f"{type(self).__name__} must differentiate")
 
-    def run_phase(self, batch: Mapping[str, Any]) -> Mapping[str, Any]:
+    def run_phase(self, batch: Tensors) -> Tensors:
         """Enqueue a phase of a training step. Gives the "loss", and if it was prepared to go
         `backward`, the gradients by all trainable parameters, by their names.
         """
@@ -168,19 +169,21 @@ class Prepared:
 
     # What follows is the same everywhere.
 
-    call: Callable[[Any], Any]
+    call: Call
     """What a step does with its batch: the scenario sets it."""
     at: int
     """The number of the last step's batch."""
     placed_batches: Sequence[Any]
+    _result: Any
+    """Of the last step."""
 
-    def train_step(self) -> Callable[[Any], Any]:
+    def train_step(self) -> Call:
         """What makes an optimizer step on a batch, and gives its loss."""
         self.prepare_training()
         self.differences += self.update.differences
         return self.train
 
-    def update_step(self) -> Callable[[Any], Any]:
+    def update_step(self) -> Call:
         """What makes an update by the gradients that a batch holds."""
         names = list(self.update.parameters)
         self.placed_batches = [
@@ -190,22 +193,22 @@ class Prepared:
         self.differences += self.update.differences
         return self.apply
 
-    def phase_step(self, *, backward: bool) -> Callable[[Any], Any]:
+    def phase_step(self, *, backward: bool) -> Call:
         """What makes a forward pass in training, or that and a backward pass."""
         self.prepare_phase(backward=backward)
         return self.run_phase
 
-    def gradient_step(self) -> Callable[[Any], Any]:
+    def gradient_step(self) -> Call:
         """What gives outputs, and gradients along the directions that a batch holds."""
         self.prepare_gradients()
         return self.differentiate
 
-    def infer_step(self) -> Callable[[Any], Any]:
+    def infer_step(self) -> Call:
         """What makes a forward pass in evaluation mode, and gives its outputs."""
         self.prepare_inference()
         return self.infer
 
-    def copy_step(self, *, to_device: bool) -> Callable[[Any], Any]:
+    def copy_step(self, *, to_device: bool) -> Call:
         """What copies the arrays of a batch."""
         raise Unsupported("a model has nothing to copy")
 
@@ -240,7 +243,7 @@ class Prepared:
         """The names of what outputs are differentiated by, beside parameters: all floats."""
         return [name for name in self.floats if not name.startswith(DIRECTION)]
 
-    def sample(self) -> dict[str, Any]:
+    def sample(self) -> Tensors:
         """The first sample of the first batch; of what has none, all of it."""
         if not self.work.scenario.separable:
             return self.batch

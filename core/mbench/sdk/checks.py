@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mbench.contract.adapter import Unsupported
 
@@ -28,7 +28,7 @@ def check_capability(precision: Precision, capability: tuple[int, ...]) -> None:
         require(other, "this GPU only emulates bfloat16: use fp16 or amp-fp16")
 
 
-def check_effect(precision: Precision, found: Mapping[str, Any], expected: Any) -> None:
+def check_effect(precision: Precision, found: Mapping[str, object], expected: object) -> None:
     """Raises Unsupported unless the types that were found, by what has them, are as expected."""
     for name, dtype in found.items():
         require(dtype == expected, f"{precision.name} has no effect here: {name} is {dtype}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +12,13 @@ from mbench.sdk.checks import require
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from mbench.contract.benchmark import Call
+    from mbench.sdk.tensors import Native, Tensors
+
+    Upload = Callable[[np.ndarray], Any]
+    Download = Callable[[Any], np.ndarray]
 
 __all__ = ["Copies"]
 
@@ -19,14 +26,14 @@ __all__ = ["Copies"]
 class Copies(Prepared):
     """Each batch lies where it is copied from. There is no model, and nothing is compiled."""
 
-    copy: Callable[[Any], Any]
+    copy: Upload | Download
     to_device: bool
 
     def __init__(
         self,
-        uploader: Callable[[], Callable[[np.ndarray], Any]],
-        downloader: Callable[[], Callable[[Any], np.ndarray]],
-        fetch: Callable[[Any], np.ndarray],
+        uploader: Callable[[], Upload],
+        downloader: Callable[[], Download],
+        fetch: Download,
         **how: Any,
     ) -> None:
         """What makes the copies, see RuntimeBase; `fetch` is Prepared.to_numpy."""
@@ -48,7 +55,7 @@ class Copies(Prepared):
         said = f"{kind.name} has no effect here: NumPy's arrays are copied as they are"
         require(not kind.mixed and not kind.tf32 and kind.parameters != "bfloat16", said)
 
-    def copy_step(self, *, to_device: bool) -> Callable[[Any], Any]:
+    def copy_step(self, *, to_device: bool) -> Call:
         self.to_device = to_device
         self.upload = self.uploader()
         self.copy = self.upload if to_device else self.downloader()
@@ -70,14 +77,14 @@ class Copies(Prepared):
         said = "shares memory with its source: nothing was copied"
         require(written.flags.writeable and unchanged, f"what {self.workload.name} makes {said}")
 
-    def fetched(self, array: Any) -> np.ndarray:
+    def fetched(self, array: object) -> np.ndarray:
         known = isinstance(array, np.ndarray)
         return tensors.to_numpy(array) if known else self.fetch(array)
 
-    def infer(self, batch: Mapping[str, Any]) -> Mapping[str, Any]:
+    def infer(self, batch: Tensors) -> Tensors:
         return {name.replace("x", "output"): self.copy(array) for name, array in batch.items()}
 
-    def natives(self) -> Mapping[str, Any]:
+    def natives(self) -> Mapping[str, Native]:
         return {}
 
     def outputs(self) -> dict[str, np.ndarray]:

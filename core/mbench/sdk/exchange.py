@@ -5,7 +5,7 @@ Shapes: E elements of a rank, R ranks.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from mbench.contract.compat import Protocol
 
@@ -22,7 +22,7 @@ Array = TypeVar("Array")
 class Work(Protocol):
     """A call that is under way."""
 
-    def wait(self) -> Any: ...
+    def wait(self) -> object: ...
 
 
 class Transfers:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from mbench.contract.precision import Precision
     from mbench.contract.workload import Workload
+    from mbench.sdk.tensors import Tensors
 
     T = TypeVar("T")
 
@@ -29,7 +30,7 @@ class UpdateBase:
     def __init__(
         self,
         workload: Workload,
-        parameters: Mapping[str, Any],
+        parameters: Tensors,
         precision: Precision,
         compiler: Any,
         settings: Mapping[str, str] = MappingProxyType({}),
@@ -76,7 +77,7 @@ def decays(workload: Workload, names: Iterable[str]) -> dict[str, float]:
     return {name: 0.0 if name in spared else decay for name in names}
 
 
-def groups(workload: Workload, parameters: Mapping[str, Any]) -> list[tuple[float, list[Any]]]:
+def groups(workload: Workload, parameters: Mapping[str, T]) -> list[tuple[float, list[T]]]:
     """Weight decays with the parameters that they are for: those that decay, then the spared."""
     spared = {tensor.name for tensor in workload.tensors() if not tensor.decay}
     decaying = [value for name, value in parameters.items() if name not in spared]

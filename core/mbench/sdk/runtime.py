@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from types import ModuleType
 
-    import numpy as np
-
     from mbench.contract.case import Case
     from mbench.contract.precision import Precision
     from mbench.contract.rank import RankInfo
@@ -37,6 +35,7 @@ if TYPE_CHECKING:
     from mbench.contract.trace import Traced
     from mbench.contract.workload import Workload
     from mbench.sdk.benchmark import Prepared
+    from mbench.sdk.copies import Download, Upload
     from mbench.sdk.plugin import AdapterBase
     from mbench.sdk.tensors import Native
 
@@ -101,11 +100,11 @@ class RuntimeBase:
             f"{self.adapter.title}'s adapter cannot build a model without allocating it"
         )
 
-    def uploader(self, compiler: Any) -> Callable[[np.ndarray], Any]:
+    def uploader(self, compiler: Any) -> Upload:
         """What enqueues the copy of a NumPy array to the device, and gives its tensor."""
         raise Unsupported(f"{self.adapter.title}'s adapter has no copy to the device")
 
-    def downloader(self, compiler: Any) -> Callable[[Any], np.ndarray]:
+    def downloader(self, compiler: Any) -> Download:
         """What gives a tensor of the device as a NumPy array, copied anew in each call."""
         raise Unsupported(f"{self.adapter.title}'s adapter has no copy from the device")
 

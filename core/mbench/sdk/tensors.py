@@ -12,6 +12,8 @@ from mbench.contract.compat import prod
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    Tensors = Mapping[str, Any]  # of the framework, by name
+
 __all__ = ["Native", "load", "read", "to_numpy", "trainable"]
 
 
@@ -53,7 +55,7 @@ class Native:
         return to_numpy(self.tensor)
 
 
-def to_numpy(tensor: Any) -> np.ndarray:
+def to_numpy(tensor: object) -> np.ndarray:
     """A copy in float32, or in float64 where `tensor` is that; what NumPy takes for an array."""
     array = np.array(tensor)
     return array if array.dtype == np.float64 else array.astype(np.float32, copy=False)
@@ -83,7 +85,7 @@ def read(model: Mapping[str, Native]) -> Iterator[tuple[str, np.ndarray]]:
         yield name, native.read()
 
 
-def trainable(model: Mapping[str, Native]) -> dict[str, Any]:
+def trainable(model: Mapping[str, Native]) -> Tensors:
     """The framework's own tensors that the optimizer updates, by canonical name."""
     return {name: native.tensor for name, native in model.items() if native.trainable}
 

@@ -21,13 +21,15 @@ import gzip
 import json
 import os
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mbench.contract.trace import COPY, GRAPH, KERNEL, SET, DeviceCall, Traced
 from mbench.sdk import xplane
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    from mbench.sdk.xplane import Event
 
 __all__ = ["events", "read"]
 
@@ -71,7 +73,7 @@ def read(folder: str) -> Traced:
     return Traced(calls=merged(calls), other_events=others, unread=unread)
 
 
-def events(folder: str) -> list[dict[str, Any]]:
+def events(folder: str) -> list[Event]:
     """All events of the traces in a folder and below; raises ValueError.
 
     XLA's own format (*.xplane.pb) is read where it is: JSON beside it was made from it.
@@ -88,7 +90,7 @@ def events(folder: str) -> list[dict[str, Any]]:
     return [event for name in traces for event in of_json(name)]
 
 
-def of_json(name: str) -> Iterator[dict[str, Any]]:
+def of_json(name: str) -> Iterator[Event]:
     opened = gzip.open if name.endswith(".gz") else open
     try:
         with opened(name, "rb") as file:
@@ -102,7 +104,7 @@ def of_json(name: str) -> Iterator[dict[str, Any]]:
     return (event for event in found if isinstance(event, dict))
 
 
-def kind_of(event: dict[str, Any], *, on_device: bool) -> tuple[str, str]:
+def kind_of(event: Event, *, on_device: bool) -> tuple[str, str]:
     """The kind of a call of the device, and its details in text; no kind of anything else."""
     kind = CATEGORIES.get(str(event.get("cat", "")).lower(), "")
     if kind or not on_device:
@@ -114,10 +116,10 @@ def kind_of(event: dict[str, Any], *, on_device: bool) -> tuple[str, str]:
     return "", ""
 
 
-def call_of(event: dict[str, Any], kind: str, details: str) -> DeviceCall:
+def call_of(event: Event, kind: str, details: str) -> DeviceCall:
     arguments = event.get("args") or {}
     name = LASTED.sub("", event["name"])
-    size: Any = arguments.get("bytes")
+    size = arguments.get("bytes")
     sized, launched = SIZE.search(details), LAUNCH.search(details)
     if size is None and sized:
         size = sized[1]

@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    Event = dict[str, Any]  # as JSON has it
+    Message = dict[int, list[Any]]  # whole numbers or bytes, by the number of their field
+
 __all__ = ["events"]
 
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
@@ -28,7 +31,7 @@ KEY, VALUE, NAME = 1, 2, 2
 """Of an entry of a table, and of what is in it."""
 
 
-def events(file: str) -> list[dict[str, Any]]:
+def events(file: str) -> list[Event]:
     """A name for each plane's process, and its events with their statistics as arguments; raises
     ValueError for what is no such file.
     """
@@ -42,7 +45,7 @@ def events(file: str) -> list[dict[str, Any]]:
         raise ValueError(f"its trace cannot be read: {name}: {error}") from None
 
 
-def of_plane(pid: int, data: bytes) -> Iterator[dict[str, Any]]:
+def of_plane(pid: int, data: bytes) -> Iterator[Event]:
     plane = fields(data)
     title = text(plane.get(PLANE_NAME, [b""])[0])
     yield {"ph": "M", "name": "process_name", "pid": pid, "args": {"name": title}}
@@ -59,7 +62,7 @@ def of_plane(pid: int, data: bytes) -> Iterator[dict[str, Any]]:
             }  # fmt: skip
 
 
-def value_of(stat: dict[int, list[Any]], words: dict[int, str]) -> Any:
+def value_of(stat: Message, words: dict[int, str]) -> object:
     if STAT_REFERENCE in stat:
         return words.get(stat[STAT_REFERENCE][0], "")
     if STAT_TEXT in stat:
@@ -82,15 +85,15 @@ def text(data: bytes) -> str:
     return data.decode(errors="replace")
 
 
-def fields(data: bytes) -> dict[int, list[Any]]:
+def fields(data: bytes) -> Message:
     """The fields of a message by number, in their order: whole numbers, or bytes."""
-    found: dict[int, list[Any]] = {}
+    found: Message = {}
     at = 0
     while at < len(data):
         tag, at = varint(data, at)
         kind = tag & 7
         if kind == VARINT:
-            value: Any
+            value: int | bytes
             value, at = varint(data, at)
         elif kind in (FIXED64, FIXED32):
             size = 8 if kind == FIXED64 else 4

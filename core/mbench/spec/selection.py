@@ -23,7 +23,7 @@ ZOO = "zoo"
 """All models of mbench's own, as one word."""
 
 
-def select(words: Iterable[str], offers: Offers) -> list[str]:
+def select(words: Iterable[str], offers: Offers[str]) -> list[str]:
     """Every model that a word stands for, once, in the order of the words and of the listing.
 
     A word is a model's or an operator's name; `zoo`; a pattern with * or ?; a family, which is all
@@ -36,7 +36,7 @@ def select(words: Iterable[str], offers: Offers) -> list[str]:
     return list(found)
 
 
-def matching(word: str, offers: Offers) -> list[str]:
+def matching(word: str, offers: Offers[str]) -> list[str]:
     if word in offers.by_name:
         return [word]
     if word.startswith(PREFIX):
@@ -65,7 +65,7 @@ def operator(name: str) -> str:
         raise UsageError(f"{error}; mbench list operators shows them") from None
 
 
-def longer(word: str, offers: Offers) -> list[str]:
+def longer(word: str, offers: Offers[str]) -> list[str]:
     """Forms of a model, which nobody lists; raises UsageError where there is none."""
     model, _, stage = word.partition(LONGER)
     forms = load_workload(offers.get(model), model).lengthened()
@@ -76,7 +76,7 @@ def longer(word: str, offers: Offers) -> list[str]:
     raise UsageError(f"{model} has no stage {stage!r}{nearest(stage, forms)}")
 
 
-def reference_of(model: str, offers: Offers) -> str:
+def reference_of(model: str, offers: Offers[str]) -> str:
     """Where the workload of a model that was selected is found; raises UsageError."""
     if model.startswith(PREFIX):
         return OPERATORS
@@ -92,7 +92,7 @@ def family(name: str, reference: str) -> str:
         return ""
 
 
-def scenario_reference(mode: str, offers: Offers) -> str:
+def scenario_reference(mode: str, offers: Offers[str]) -> str:
     """Where the scenario of a mode is found, as a case has it: empty for mbench's own.
 
     Raises MbenchError where what a plugin registered does not load.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mbench.contract.workload import Size
 from mbench.workloads.images import (
@@ -23,6 +23,8 @@ from mbench.workloads.images import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from mbench.contract.workload import ProofFields
 
 __all__ = ["MODELS", "AlexNetConfig", "AlexNetWorkload"]
 
@@ -51,7 +53,7 @@ class AlexNetWorkload(ImageWorkload):
         default_factory=lambda: {"image_size": Size(standard=224, least=63)}
     )
     # The smallest at which every pixel goes to a classifier input of its own.
-    proof: dict[str, Any] = field(
+    proof: ProofFields = field(
         default_factory=lambda: {
             "batch_size": 4,
             "sizes": {"image_size": 224},

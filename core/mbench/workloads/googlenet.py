@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mbench.workloads.branches import Branch, Conv, Head, Mixed, Pool
 from mbench.workloads.images import NORMED_RATE, Convolution, ImageWorkload, Linear, Norm
@@ -17,6 +17,7 @@ from mbench.workloads.images import NORMED_RATE, Convolution, ImageWorkload, Lin
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from mbench.contract.workload import ProofFields
     from mbench.workloads.branches import Part
 
     Layers = Iterator[Convolution | Norm | Linear]
@@ -122,7 +123,7 @@ class GoogLeNetWorkload(ImageWorkload):
     family: str = "googlenet"
     config: GoogLeNetConfig
     # At 224 pixels the auxiliary heads' regions overlap.
-    proof: dict[str, Any] = field(
+    proof: ProofFields = field(
         default_factory=lambda: {
             "batch_size": 2,
             "sizes": {"image_size": 224},

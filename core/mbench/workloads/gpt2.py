@@ -10,12 +10,14 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mbench.contract.workload import Optimizer, Size, Tensor, Workload
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from mbench.contract.workload import ProofFields
 
 __all__ = ["MODELS", "GPT2Config", "GPT2Workload"]
 
@@ -113,9 +115,7 @@ class GPT2Workload(Workload):
         return 2.0 * length * (per_token + hidden * config.vocabulary)
 
 
-def model(
-    size: str, *, layers: int, hidden: int, heads: int, proof: dict[str, Any]
-) -> GPT2Workload:
+def model(size: str, *, layers: int, hidden: int, heads: int, proof: ProofFields) -> GPT2Workload:
     config = GPT2Config(layers=layers, hidden=hidden, heads=heads)
     return GPT2Workload(
         name=f"gpt2-{size}",
@@ -127,7 +127,7 @@ def model(
     )
 
 
-FEW: dict[str, Any] = {"sizes": {"sequence_length": 32}, "layers": 2}
+FEW: ProofFields = {"sizes": {"sequence_length": 32}, "layers": 2}
 """For the last two, whose parameters, gradients and moments are 25 and 50 GB in float64: their
 proofs are made of the same layers, but of fewer."""
 MODELS = {

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mbench.contract.compat import Protocol, prod, zipped
 from mbench.contract.workload import Config, Optimizer, Size, Tensor, Workload
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     import numpy as np
+
+    from mbench.contract.workload import ProofFields
 
 __all__ = ["BARE_RATE", "NORMED_RATE", "Convolution", "ImageConfig", "ImageWorkload", "Linear",
            "Norm", "Operations", "windows"]  # fmt: skip
@@ -190,7 +192,7 @@ class ImageWorkload(Workload):
     )
     batch_sizes: dict[str, int] = field(default_factory=lambda: {"cpu": 4, "cuda": 128})
     optimizer: Optimizer = RECIPE
-    proof: dict[str, Any] = field(
+    proof: ProofFields = field(
         default_factory=lambda: {
             "batch_size": 4,
             "sizes": {"image_size": 64},

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mbench.contract.compat import zipped
 from mbench.contract.workload import Size
@@ -19,6 +19,7 @@ from mbench.workloads.images import Convolution, ImageWorkload, Linear, Norm
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from mbench.contract.workload import ProofFields
     from mbench.workloads.branches import Part
 
     Layers = Iterator[Convolution | Norm | Linear]
@@ -94,7 +95,7 @@ class InceptionWorkload(ImageWorkload):
     # The auxiliary head's last batch norm sees one pixel a sample: of two samples it leaves only
     # their order, and of three, three steps make rounding 10 times what they make of it with six.
     # At the rate of other models with batch norm, 2**-7, three steps carry it past the tolerance.
-    proof: dict[str, Any] = field(
+    proof: ProofFields = field(
         default_factory=lambda: {
             "batch_size": 6,
             "sizes": {"image_size": 299},

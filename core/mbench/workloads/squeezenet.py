@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mbench.workloads.images import BARE_RATE, Convolution, ImageWorkload, Linear, Norm, windows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from mbench.contract.workload import ProofFields
 
 __all__ = ["MODELS", "Fire", "SqueezeNetConfig", "SqueezeNetWorkload"]
 
@@ -46,7 +48,7 @@ class SqueezeNetConfig:
 class SqueezeNetWorkload(ImageWorkload):
     family: str = "squeezenet"
     config: SqueezeNetConfig
-    proof: dict[str, Any] = field(
+    proof: ProofFields = field(
         default_factory=lambda: {
             "batch_size": 4,
             "sizes": {"image_size": 64},

@@ -43,7 +43,7 @@ class Graph(Net[Array]):
             for name, native in self.natives.items()
         }
 
-    def constant(self, array: Any) -> Array:
+    def constant(self, array: object) -> Array:
         raise NotImplementedError
 
     def norm_tensors(self, name: str, channels: int) -> list[Array]:

@@ -200,7 +200,7 @@ class Net(Generic[Array]):
         margins = (high // 2, wide // 2) if padding is None else (padding, padding)
         return self.convolved(name, x, outputs, (high, wide), margins, stride, groups, bias)
 
-    def normed(self, conv: str, norm: str, x: Array, *shape: Any, **settings: Any) -> Array:
+    def normed(self, conv: str, norm: str, x: Array, *shape: int, **settings: Any) -> Array:
         """A convolution and its batch norm, by their names."""
         return self.norm(norm, self.conv(conv, x, *shape, **settings))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from mbench.contract.compat import prod, zipped
 from mbench.workloads.operators.exchanges import AllGather, AllReduce, Collective
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    Arrays = Mapping[str, Any]
+    Arrays = Mapping[str, np.ndarray]
 
 __all__ = ["MatMulAllGather", "MatMulAllReduce", "OverlapMatMul", "OverlapMul"]
 
@@ -101,7 +101,7 @@ class Sharded(Collective):
     def macs(self) -> int:
         return self.m * self.k * self.n
 
-    def gives(self, x: Arrays) -> Any:
+    def gives(self, x: Arrays) -> np.ndarray:
         return x["a"] @ x["b"]
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from mbench.workloads.operators.operator import Kind, Operand
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    Arrays = Mapping[str, Any]
+    Arrays = Mapping[str, np.ndarray]
 
 __all__ = ["AllGather", "AllReduce", "Broadcast", "Collective", "Exchange", "Reduce",
            "ReduceScatter", "SendReceive"]  # fmt: skip
@@ -44,7 +44,7 @@ class Collective(Kind):
         """
         return None
 
-    def gives(self, x: Arrays) -> Any:
+    def gives(self, x: Arrays) -> np.ndarray:
         """What a rank gives, of its inputs."""
         return x["x"]
 

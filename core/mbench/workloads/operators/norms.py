@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from mbench.contract.workload import Tensor
 from mbench.workloads.operators.operator import Kind, Operand
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    Arrays = Mapping[str, Any]
+    Arrays = Mapping[str, np.ndarray]
 
 __all__ = ["BatchNorm", "CrossEntropy", "LayerNorm", "Softmax", "softmax"]
 
@@ -61,7 +61,7 @@ class BatchNorm(Kind):
         spread = np.sqrt(variance + self.epsilon)[:, None, None]
         return (x["x"] - mean[:, None, None]) / spread, spread
 
-    def forward(self, x: Arrays, *, training: bool) -> Any:
+    def forward(self, x: Arrays, *, training: bool) -> np.ndarray:
         normal, _ = self.normal(x, training=training)
         return normal * x["weight"][:, None, None] + x["bias"][:, None, None]
 
@@ -102,7 +102,7 @@ class LayerNorm(Kind):
         spread = np.sqrt(x["x"].var(-1, keepdims=True) + self.epsilon)
         return (x["x"] - x["x"].mean(-1, keepdims=True)) / spread, spread
 
-    def forward(self, x: Arrays, *, training: bool) -> Any:
+    def forward(self, x: Arrays, *, training: bool) -> np.ndarray:
         normal, _ = self.normal(x)
         return normal * x["weight"] + x["bias"]
 
@@ -115,7 +115,7 @@ class LayerNorm(Kind):
         }
 
 
-def through(direction: np.ndarray, normal: np.ndarray, axes: tuple[int, ...]) -> Any:
+def through(direction: np.ndarray, normal: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
     """A direction through what makes means 0 and variances 1 over `axes`, less the division."""
     mean = direction.mean(axes, keepdims=True)
     along = (direction * normal).mean(axes, keepdims=True)
@@ -129,7 +129,7 @@ class Softmax(Pointwise):
     kind: ClassVar[str] = "softmax"
     says: ClassVar[str] = "Softmax"
 
-    def forward(self, x: Arrays, *, training: bool) -> Any:
+    def forward(self, x: Arrays, *, training: bool) -> np.ndarray:
         return softmax(x["x"])
 
     def backward(self, x: Arrays, direction: np.ndarray) -> dict[str, np.ndarray]:
@@ -137,7 +137,7 @@ class Softmax(Pointwise):
         return {"x": shares * (direction - (direction * shares).sum(axis=-1, keepdims=True))}
 
 
-def softmax(x: np.ndarray) -> Any:
+def softmax(x: np.ndarray) -> np.ndarray:
     """Over the last axis."""
     import numpy as np
 
@@ -165,7 +165,7 @@ class CrossEntropy(Kind):
     def outputs(self) -> tuple[int, ...]:
         return ()
 
-    def forward(self, x: Arrays, *, training: bool) -> Any:
+    def forward(self, x: Arrays, *, training: bool) -> np.ndarray:
         import numpy as np
 
         chosen = softmax(x["x"])[np.arange(self.rows), x["labels"]]

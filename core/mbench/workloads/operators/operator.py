@@ -87,11 +87,11 @@ class Kind:
         """Numbers of its weights that a call needs not read."""
         return 0
 
-    def forward(self, x: Arrays, *, training: bool) -> Any:
+    def forward(self, x: Arrays, *, training: bool) -> np.ndarray:
         """The output by its definition, float64; `x` has inputs and weights by name."""
         raise NotImplementedError(f"{type(self).__name__} must be defined")
 
-    def along(self, x: Arrays, vector: np.ndarray) -> Any:
+    def along(self, x: Arrays, vector: np.ndarray) -> np.ndarray:
         """The output times a vector over its last axis, where that is cheaper than the output."""
         return self.forward(x, training=False) @ vector
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from mbench.workloads.images import windows
 from mbench.workloads.operators.operator import Kind, Operand
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    Arrays = Mapping[str, Any]
+    Arrays = Mapping[str, np.ndarray]
 
 __all__ = [
     "Add",
@@ -53,7 +53,7 @@ class Empty(Pointwise):
     kind: ClassVar[str] = "empty"
     says: ClassVar[str] = "Call that computes nothing"
 
-    def forward(self, x: Arrays, *, training: bool) -> Any:
+    def forward(self, x: Arrays, *, training: bool) -> np.ndarray:
         return x["x"]
 
     def backward(self, x: Arrays, direction: np.ndarray) -> dict[str, np.ndarray]:
@@ -63,7 +63,7 @@ class Empty(Pointwise):
 class Copy(Pointwise):
     """What only copies has no gradients."""
 
-    def forward(self, x: Arrays, *, training: bool) -> Any:
+    def forward(self, x: Arrays, *, training: bool) -> np.ndarray:
         return x["x"]
 
 
@@ -88,7 +88,7 @@ class Relu(Pointwise):
     kind: ClassVar[str] = "relu"
     says: ClassVar[str] = "ReLU"
 
-    def forward(self, x: Arrays, *, training: bool) -> Any:
+    def forward(self, x: Arrays, *, training: bool) -> np.ndarray:
         return x["x"] * (x["x"] > 0)
 
     def backward(self, x: Arrays, direction: np.ndarray) -> dict[str, np.ndarray]:
@@ -102,12 +102,12 @@ class Gelu(Pointwise):
     kind: ClassVar[str] = "gelu"
     says: ClassVar[str] = "GELU"
 
-    def below(self, x: Arrays) -> Any:
+    def below(self, x: Arrays) -> np.ndarray:
         import numpy as np
 
         return (1 + np.vectorize(math.erf)(x["x"] / math.sqrt(2))) / 2
 
-    def forward(self, x: Arrays, *, training: bool) -> Any:
+    def forward(self, x: Arrays, *, training: bool) -> np.ndarray:
         return x["x"] * self.below(x)
 
     def backward(self, x: Arrays, direction: np.ndarray) -> dict[str, np.ndarray]:
@@ -127,7 +127,7 @@ class Add(Pointwise):
     def inputs(self) -> list[Operand]:
         return [Operand("x", self.outputs()), Operand("y", self.outputs())]
 
-    def forward(self, x: Arrays, *, training: bool) -> Any:
+    def forward(self, x: Arrays, *, training: bool) -> np.ndarray:
         return x["x"] + x["y"]
 
     def backward(self, x: Arrays, direction: np.ndarray) -> dict[str, np.ndarray]:
@@ -169,7 +169,7 @@ class MaxPool(Kind):
         )
         return (self.n, self.c, *sides)
 
-    def patches(self, x: Arrays) -> Any:
+    def patches(self, x: Arrays) -> np.ndarray:
         """(n, c, high, wide, kernel by kernel)"""
         import numpy as np
 
@@ -180,7 +180,7 @@ class MaxPool(Kind):
         found = found[:, :, :: self.stride, :: self.stride]
         return found.reshape(*found.shape[:4], -1)
 
-    def forward(self, x: Arrays, *, training: bool) -> Any:
+    def forward(self, x: Arrays, *, training: bool) -> np.ndarray:
         return self.patches(x).max(-1)
 
     def backward(self, x: Arrays, direction: np.ndarray) -> dict[str, np.ndarray]:
@@ -214,7 +214,7 @@ class MeanPool(Kind):
     def outputs(self) -> tuple[int, ...]:
         return (self.n, self.c)
 
-    def forward(self, x: Arrays, *, training: bool) -> Any:
+    def forward(self, x: Arrays, *, training: bool) -> np.ndarray:
         return x["x"].mean((2, 3))
 
     def backward(self, x: Arrays, direction: np.ndarray) -> dict[str, np.ndarray]:

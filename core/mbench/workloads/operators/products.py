@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from mbench.contract.workload import Tensor
 from mbench.workloads.images import windows
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    Arrays = Mapping[str, Any]
+    Arrays = Mapping[str, np.ndarray]
 
 __all__ = ["Attention", "BatchedMatMul", "Conv2d", "Linear", "MatMul"]
 
@@ -45,10 +45,10 @@ class MatMul(Kind):
     def macs(self) -> int:
         return self.m * self.k * self.n
 
-    def forward(self, x: Arrays, *, training: bool) -> Any:
+    def forward(self, x: Arrays, *, training: bool) -> np.ndarray:
         return x["x"] @ x["weight"]
 
-    def along(self, x: Arrays, vector: np.ndarray) -> Any:
+    def along(self, x: Arrays, vector: np.ndarray) -> np.ndarray:
         return x["x"] @ (x["weight"] @ vector)
 
     def backward(self, x: Arrays, direction: np.ndarray) -> dict[str, np.ndarray]:
@@ -77,7 +77,7 @@ class BatchedMatMul(Kind):
     def macs(self) -> int:
         return self.b * self.m * self.k * self.n
 
-    def forward(self, x: Arrays, *, training: bool) -> Any:
+    def forward(self, x: Arrays, *, training: bool) -> np.ndarray:
         return x["x"] @ x["y"]
 
     def backward(self, x: Arrays, direction: np.ndarray) -> dict[str, np.ndarray]:
@@ -115,7 +115,7 @@ class Linear(Kind):
     def macs(self) -> int:
         return self.rows * self.features * self.units
 
-    def forward(self, x: Arrays, *, training: bool) -> Any:
+    def forward(self, x: Arrays, *, training: bool) -> np.ndarray:
         return x["x"] @ x["weight"].T + x["bias"]
 
     def backward(self, x: Arrays, direction: np.ndarray) -> dict[str, np.ndarray]:
@@ -179,7 +179,7 @@ class Conv2d(Kind):
         n, filters, high, wide = self.outputs()
         return n * filters * high * wide * self.c // self.groups * self.kernel**2
 
-    def patches(self, x: Arrays) -> Any:
+    def patches(self, x: Arrays) -> np.ndarray:
         """(n, groups, channels, high, wide, kernel, kernel): the windows of the padded images."""
         import numpy as np
 
@@ -190,12 +190,12 @@ class Conv2d(Kind):
         found = found[:, :, :: self.stride, :: self.stride]
         return found.reshape(self.n, self.groups, -1, *found.shape[2:])
 
-    def grouped(self, array: np.ndarray, *, at: int) -> Any:
+    def grouped(self, array: np.ndarray, *, at: int) -> np.ndarray:
         """The axis `at` as groups and what is in each."""
         shape = array.shape
         return array.reshape(*shape[:at], self.groups, shape[at] // self.groups, *shape[at + 1 :])
 
-    def forward(self, x: Arrays, *, training: bool) -> Any:
+    def forward(self, x: Arrays, *, training: bool) -> np.ndarray:
         import numpy as np
 
         weight = self.grouped(x["weight"], at=0)  # (g, o, c, k, k)
@@ -243,18 +243,18 @@ class Attention(Kind):
     def macs(self) -> int:
         return 2 * self.b * self.heads * self.l**2 * self.width
 
-    def apart(self, array: np.ndarray) -> Any:
+    def apart(self, array: np.ndarray) -> np.ndarray:
         """(b, heads, l, width)"""
         return array.reshape(self.b, self.l, self.heads, self.width).transpose(0, 2, 1, 3)
 
-    def together(self, array: np.ndarray) -> Any:
+    def together(self, array: np.ndarray) -> np.ndarray:
         return array.transpose(0, 2, 1, 3).reshape(self.outputs())
 
-    def chances(self, x: Arrays) -> Any:
+    def chances(self, x: Arrays) -> np.ndarray:
         query, key = self.apart(x["query"]), self.apart(x["key"])
         return softmax(query @ key.transpose(0, 1, 3, 2) / math.sqrt(self.width))
 
-    def forward(self, x: Arrays, *, training: bool) -> Any:
+    def forward(self, x: Arrays, *, training: bool) -> np.ndarray:
         return self.together(self.chances(x) @ self.apart(x["value"]))
 
     def backward(self, x: Arrays, direction: np.ndarray) -> dict[str, np.ndarray]:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from mbench.contract.workload import Tensor
 from mbench.workloads.operators.operator import Kind, Operand
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import numpy as np
 
-    Arrays = Mapping[str, Any]
+    Arrays = Mapping[str, np.ndarray]
 
 __all__ = ["LSTM", "Embedding"]
 
@@ -45,7 +45,7 @@ class Embedding(Kind):
     def untouched(self) -> int:
         return max(0, self.vocabulary - self.rows) * self.features
 
-    def forward(self, x: Arrays, *, training: bool) -> Any:
+    def forward(self, x: Arrays, *, training: bool) -> np.ndarray:
         return x["weight"][x["tokens"]]
 
     def backward(self, x: Arrays, direction: np.ndarray) -> dict[str, np.ndarray]:
@@ -90,7 +90,7 @@ class LSTM(Kind):
     def macs(self) -> int:
         return self.b * self.l * GATES * self.hidden * (self.features + self.hidden)
 
-    def steps(self, x: Arrays) -> list[tuple[Any, ...]]:
+    def steps(self, x: Arrays) -> Sequence[tuple[np.ndarray, ...]]:
         """(input, forget, cell, output gate, state, hidden) after each step."""
         import numpy as np
 
@@ -106,7 +106,7 @@ class LSTM(Kind):
             found.append((entry, forget, cell, out, state, hidden))
         return found
 
-    def forward(self, x: Arrays, *, training: bool) -> Any:
+    def forward(self, x: Arrays, *, training: bool) -> np.ndarray:
         import numpy as np
 
         return np.stack([step[-1] for step in self.steps(x)], axis=1)
