@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mbench.contract.axes import AXES, name
-from mbench.errors import MbenchError
+from mbench.errors import MbenchError, UsageError
 from mbench.plugins.manager import Plugins
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from mbench.measure.verification import CaseProof
+    from mbench.results.gate import Gate
     from mbench.results.summary import Summary
 
 __all__ = ["Interrupted", "Proof", "Proofs", "Result", "Verdict"]
@@ -54,6 +55,24 @@ class Verdict:
     """Process pairs that the interval is built over."""
     equal_work: str
     """proven, shown in fp32, not proven, or not checked."""
+    measured: bool = True
+    """Whether neither of the two fell short."""
+
+    def gate(self, fail_if_slower: float | str) -> str:
+        """Whether `framework` is slower than `baseline` by more than is allowed, as a share or as
+        text: 0.03 or "3%".
+
+        `passed` where the interval excludes such a slowdown; `failed` where all of it lies beyond,
+        or where one of the two was not measured or is not proven to do equal work; `inconclusive`
+        where the measurement is not precise enough to tell. Raises UsageError for what is not a
+        share.
+        """
+        from mbench.results.gate import judge_pair
+
+        return judge_pair(
+            self.low, self.high, allowance=allowance(fail_if_slower), verdict=self.verdict,
+            measured=self.measured, equal_work=self.equal_work,
+        )[0]  # fmt: skip
 
     def __str__(self) -> str:
         return f"{name(self.case, less=ALL - self.case.keys())}: {self.sentence}"
@@ -95,8 +114,23 @@ class Result:
                 high=pair.high,
                 pairs=pair.process_pairs,
                 equal_work=pair.equal_work,
+                measured=pair.ended is None,
             )
             for pair in self.summary.comparisons
+        )
+
+    def gate(self, fail_if_slower: float | str, *, allow_inconclusive: bool = False) -> Gate:
+        """What `mbench compare --fail-if-slower` says of every other framework against the first.
+
+        Its `outcome` is `passed`, `failed` or `inconclusive`, its `exit_code` the command's, and
+        `str()` its line. See `Verdict.gate`.
+        """
+        from mbench.results.gate import gate_of_pairs
+
+        return gate_of_pairs(
+            self.summary.comparisons,
+            fail_if_slower=allowance(fail_if_slower),
+            allow_inconclusive=allow_inconclusive,
         )
 
     @property
@@ -183,6 +217,16 @@ class Proofs:
         from html import escape
 
         return f"<pre>{escape(repr(self))}</pre>"
+
+
+def allowance(given: float | str) -> float:
+    """A slowdown as a share of the speed; raises UsageError."""
+    from mbench.spec.values import share
+
+    try:
+        return share(given, zero=True)
+    except ValueError as error:
+        raise UsageError(f"fail_if_slower: {error}") from None
 
 
 def shown(report: RenderableType) -> str:

@@ -8,6 +8,7 @@ import click
 
 from mbench.cli.explain import following, measure_and_show
 from mbench.cli.formats import output_options
+from mbench.cli.gate import gate_options
 from mbench.cli.measure import dry_run_option, measure, preflight_of
 from mbench.cli.options import (
     CaseCommand,
@@ -40,6 +41,7 @@ INTERRUPTED = 130
 @resume_option
 @dry_run_option
 @results_option
+@gate_options(of="another framework than the first is")
 @output_options
 @click.option(
     "--explain",

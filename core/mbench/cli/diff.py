@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
 from mbench.cli.completion import completer, runs
 from mbench.cli.formats import format_options
-from mbench.cli.options import Value, metric_option, results_option
+from mbench.cli.gate import announce, gate_options
+from mbench.cli.options import metric_option, results_option
 from mbench.cli.output import check_writable, deliver
 from mbench.cli.screen import color_option
-from mbench.console import tell
-from mbench.spec.values import share
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,35 +22,28 @@ __all__ = ["command"]
 @click.command("diff")
 @click.argument("base", shell_complete=completer(runs))
 @click.argument("new", shell_complete=completer(runs))
-@click.option("--threshold", type=Value(partial(share, zero=True), "PERCENT"), default="3%",
-              show_default=True,
-              help="Smaller slowdowns are not regressions.")  # fmt: skip
-@click.option(
-    "--allow-undetermined",
-    is_flag=True,
-    help="Pass even if some cases (not all) are too noisy for the threshold.",
-)
+@gate_options(of="a case is", default="3%")
 @metric_option
 @results_option
 @format_options("table", "markdown", "json", "junit")
 @color_option
 @click.pass_context
 def command(
-    context: click.Context, /, base: str, new: str, threshold: float, allow_undetermined: bool,
-    metric: str, results: Path, format_: str, output: Path | None,
+    context: click.Context, /, base: str, new: str, fail_if_slower: float,
+    allow_inconclusive: bool, metric: str, results: Path, format_: str, output: Path | None,
 ) -> None:  # fmt: skip
     """Say what became slower from run BASE to run NEW, and fail if anything did.
 
-    BASE and NEW are beginnings of runs' names, or paths. A case is faster or slower if the 95 %
-    interval over its processes excludes equality. A regression is a case that is slower by more
-    than the threshold, or that was measured in BASE and failed in NEW; the exit code is then 1.
-    It is also 1 if nothing could be compared, or if a case is too noisy to detect a change of the
-    threshold: the report says how many processes are needed.
+    BASE and NEW are beginnings of runs' names, or paths. The gate fails if the whole 95 % interval
+    of a case lies beyond the allowed slowdown, or if a case that was measured in BASE is missing,
+    failed or not proven equal in NEW: the exit code is 1. It passes, with 0, if every interval
+    excludes such a slowdown. Otherwise it is inconclusive, with 3, and the report says how many
+    processes are needed.
 
     \b
     Examples:
       mbench diff 20260102 20260109
-      mbench diff base/ new/ --threshold 5% --format markdown
+      mbench diff base/ new/ --fail-if-slower 5% --format markdown
       mbench diff base/ new/ --metric latency_p50
       mbench diff base/ new/ --output diff.xml
     """
@@ -63,15 +54,9 @@ def command(
 
     check_writable(output)
     old, now = (analyse(load_run(pick_run(results, name))) for name in (base, new))
-    found = differ(old, now, threshold=threshold, metric=metric)
+    found = differ(
+        old, now, metric=metric,
+        fail_if_slower=fail_if_slower, allow_inconclusive=allow_inconclusive,
+    )  # fmt: skip
     deliver(FORMATS[format_](found), output)
-    if output is not None:
-        tell(f"{headline(found)}")
-    compared = any(case.ratio is not None for case in found.cases)
-    judged = any(case.judged for case in found.cases)
-    if not compared:
-        tell("nothing could be compared")
-    elif not judged:
-        tell("inconclusive: no case is precise enough to detect a change of the threshold")
-    told = judged and (allow_undetermined or not found.undetermined)
-    context.exit(0 if told and not found.regressions else 1)
+    context.exit(announce(found.gate, headline(found), format_=format_, output=output))

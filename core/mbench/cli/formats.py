@@ -63,14 +63,14 @@ def format_options(
     *known: str, usual: str = "table", of: str = "the report", required: bool = False
 ) -> Decorator:
     """The two options, for these formats, or for those that plugins offer."""
-    says = f"Format of {of}" + ("" if known else ": table, json, csv, markdown or html")
+    says = f"Format of {of}" + ("" if known else ": table, json, csv, markdown, html or junit")
     return apply(
         [
             click.option("--format", "format_", type=click.Choice(known) if known else str,
                          default=None, callback=partial(choose, known=known, usual=usual),
                          shell_complete=None if known else completer(formats),
                          help=f"{says}.  [default: by the ending of --output, else {usual}]"),
-            click.option("--output", type=click.Path(path_type=Path, dir_okay=False),
+            click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False),
                          required=required, is_eager=True,  # before --format, which looks at it
                          help="The file to write." if required
                          else "Write the report to a file instead of stdout."),

@@ -87,7 +87,9 @@ def interrupt(_: int, __: FrameType | None) -> None:
 
 
 def main() -> NoReturn:
-    """Exit codes: 0 all measured, 1 something failed, 2 usage, 130 interrupted."""
+    """Exit codes: 0 all measured, 1 something failed, 2 usage, 3 a gate could not see enough, 130
+    interrupted.
+    """
     steady()
     ensure_home()
     signal.signal(signal.SIGTERM, interrupt)

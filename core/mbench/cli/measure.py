@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mbench.cli.defaults import of_files, tell_defaults
+from mbench.cli.gate import announce
 from mbench.cli.options import chosen_exporter, chosen_report, plugins
 from mbench.cli.output import check_writable, emit
 from mbench.console import counted, say, tell
@@ -77,8 +78,12 @@ def measure(context: click.Context, checked: Checked) -> int:
         warn(checked)
         return 0
     store, interrupted = carry_out(checked, execution, progress)
+    allowance = None if interrupted else options.get("fail_if_slower")
     try:
-        emit(store.folder, report, options["output"], exporter)
+        gate = emit(
+            store.folder, report, options["output"], exporter, fail_if_slower=allowance,
+            allow_inconclusive=options.get("allow_inconclusive", False),
+        )  # fmt: skip
     except BaseException:  # Ctrl-C in a report that takes long, or one that cannot be made
         tell(
             f"no report, but what was measured is in {store.folder}: mbench show {store.id} shows "
@@ -93,7 +98,11 @@ def measure(context: click.Context, checked: Checked) -> int:
         return 130
     if options["verbosity"] != "quiet":
         tell(f"raw values in {store.folder}")
-    return 1 if store.failures else 0
+    code = 0
+    if gate is not None:
+        format_ = options["format_"] if options["layout"] is None else ""
+        code = announce(gate, str(gate), format_=format_, output=options["output"])
+    return 1 if store.failures else code
 
 
 def foresee(checked: Checked, execution: Execution) -> None:

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
     from mbench.plugins.report import Exporter, Report
     from mbench.reports.grid import Cell
+    from mbench.results.gate import Gate
     from mbench.results.records import Run
-    from mbench.results.summary import Summary
 
-__all__ = ["check_writable", "deliver", "emit", "print_table", "read", "report_cut"]
+__all__ = ["check_writable", "deliver", "emit", "print_table", "report_cut"]
 
 STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 """What a terminal obeys, and no format of a report holds."""
@@ -45,22 +45,24 @@ def emit(
     exporter: Exporter | None = None,
     *,
     metric: str = "",
-) -> None:
-    """Render the run in `folder` to a file or to stdout, and hand it over where that is asked."""
-    summary = read(folder, metric=metric)
-    deliver(report(summary), output)
-    if exporter is not None:
-        tell(f"logged as {exporter(summary, folder)}")
-
-
-def read(folder: Path, *, metric: str = "") -> Summary:
-    """The result of the run in `folder`; says so where its file is cut off."""
+    fail_if_slower: float | None = None,
+    allow_inconclusive: bool = False,
+) -> Gate | None:
+    """Render the run in `folder` to a file or to stdout, and hand it over where that is asked;
+    returns what the gate says, if there is one. Says so where the run's file is cut off.
+    """
     from mbench.results.run import load_run
     from mbench.results.summary import analyse
 
     run = load_run(folder)
     report_cut(run)
-    return analyse(run, metric)
+    summary = analyse(
+        run, metric, fail_if_slower=fail_if_slower, allow_inconclusive=allow_inconclusive
+    )
+    deliver(report(summary), output)
+    if exporter is not None:
+        tell(f"logged as {exporter(summary, folder)}")
+    return summary.gate
 
 
 def report_cut(run: Run) -> None:

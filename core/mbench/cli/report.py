@@ -17,8 +17,8 @@ __all__ = ["command"]
 
 @click.command("report")
 @click.argument("run", nargs=-1, shell_complete=completer(runs))
-@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), default="report.html",
-              show_default=True, help="The file to write.")  # fmt: skip
+@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False),
+              default="report.html", show_default=True, help="The file to write.")  # fmt: skip
 @click.option("--history", is_flag=True,
               help="Draw trends over all stored runs too; needs the extra analysis.")  # fmt: skip
 @results_option

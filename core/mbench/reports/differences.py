@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from xml.etree import ElementTree
 
 from rich.text import Text
 
-from mbench.console import counted, printable
 from mbench.contract.metric import THROUGHPUT
 from mbench.reports.formats import written
 from mbench.reports.grid import Grid
 from mbench.reports.grid import markdown as markdown_table
+from mbench.reports.junit import Test, tests_of
+from mbench.reports.junit import written as written_tests
 from mbench.reports.terminal import Sentences, paragraphs
 from mbench.reports.text import escape, number
+from mbench.results.gate import FAILED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,20 +25,12 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMATS", "headline"]
 
+SHOWN = ("faster", "slower", "alike")
+
 
 def headline(found: Difference) -> str:
-    """The whole diff in one sentence."""
-    counts = dict.fromkeys(("slower", "faster", "alike", "no difference shown", "undetermined",
-                            "not comparable"), 0)  # fmt: skip
-    for case in found.cases:
-        counts[case.verdict] += 1
-    said = ", ".join(f"{times} {verdict}" for verdict, times in counts.items() if times)
-    count = found.regressions
-    regressions = counted(count, "regression") if count else "no regression"
-    if open_ := found.undetermined:
-        regressions += f" shown, {open_} of {len(found.cases)} undetermined,"
-    limit = f"a regression is slower by more than {number(100 * found.threshold, 3)} %"
-    return f"{regressions} from {found.base} to {found.new}: {said} ({limit})"
+    """The gate's line, with the runs that it is about."""
+    return f"{found.gate} (from {found.base} to {found.new})"
 
 
 def change(case: CaseDifference) -> str:
@@ -60,15 +53,19 @@ def versions(case: CaseDifference) -> str:
 def grid(found: Difference) -> Grid:
     metrics = {case.metric for case in found.cases}
     changed = "change in speed" if metrics <= {THROUGHPUT.name, None} else "change for the better"
-    columns = ("case", "base", "new", changed, "verdict")
-    made = Grid(headline(found), columns)
+    made = Grid(headline(found), ("case", "base", "new", changed, "gate"))
     for case in found.cases:
-        verdict = Text(case.verdict)
-        if case.regression:
-            verdict.append(", ").append("REGRESSION", "failed")
         rates = [f"{number(rate)} {case.unit}" if rate else "-" for rate in (case.base, case.new)]
-        made.rows.append([case.case, *rates, change(case), verdict])
+        made.rows.append([case.case, *rates, change(case), gated(case)])
     return made
+
+
+def gated(case: CaseDifference) -> Text:
+    """What the gate says of a case, and what else is shown."""
+    if case.gate is None:
+        return Text("not judged")
+    said = Text("FAILED", "failed") if case.gate == FAILED else Text(case.gate)
+    return said.append(f", {case.verdict}" if case.verdict in SHOWN else "")
 
 
 def remarks(found: Difference) -> list[str]:
@@ -84,9 +81,7 @@ def remarks(found: Difference) -> list[str]:
 
 
 def table(found: Difference) -> RenderableType:
-    """The headline first and last."""
-    said, last = Sentences(remarks(found)), Sentences([headline(found)])
-    return paragraphs([grid(found), said, last])
+    return paragraphs([grid(found), Sentences(remarks(found))])
 
 
 def markdown(found: Difference) -> str:
@@ -95,35 +90,15 @@ def markdown(found: Difference) -> str:
 
 
 def junit(found: Difference) -> str:
-    """One test case per case: regressions fail, what could not be judged is skipped."""
-    cases = found.cases
-    unjudged = [case for case in cases if not case.judged]
-    suite = ElementTree.Element(
-        "testsuite",
-        name=printable(f"mbench diff {found.base} {found.new}"),
-        tests=str(len(cases)),
-        failures=str(found.regressions),
-        errors="0",
-        skipped=str(len(unjudged)),
-    )
-    for case in cases:
-        test = ElementTree.SubElement(
-            suite, "testcase", classname="mbench.diff", name=printable(case.case)
-        )
-        said = printable(
-            "; ".join(filter(None, (case.verdict, change(case), case.reason, versions(case))))
-        )
-        if case.regression:
-            ElementTree.SubElement(test, "failure", message=said)
-        elif not case.judged:
-            ElementTree.SubElement(test, "skipped", message=said)
-        else:
-            ElementTree.SubElement(test, "system-out").text = said
-    suites = ElementTree.Element("testsuites")
-    suites.append(suite)
-    ElementTree.indent(suites)
-    text = ElementTree.tostring(suites, encoding="unicode")
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'
+    """One test per case: see `mbench.reports.junit.tests_of`. What was not measured in the base is
+    skipped.
+    """
+    said = {case.case: "; ".join(filter(None, (change(case), case.reason, versions(case))))
+            for case in found.cases}  # fmt: skip
+    tests = tests_of(found.gate, [said.get(case.case, "missing") for case in found.gate.cases])
+    tests += [Test(case=case.case, message=said[case.case], tag="skipped")
+              for case in found.cases if case.gate is None]  # fmt: skip
+    return written_tests(f"mbench diff {found.base} {found.new}", "mbench.diff", tests)
 
 
 def json(found: Difference) -> str:

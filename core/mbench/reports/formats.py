@@ -19,6 +19,7 @@ from mbench.reports.cases import (
     operator_table,
 )
 from mbench.reports.headline import summary_lines
+from mbench.reports.junit import junit
 from mbench.reports.remark_text import lines
 from mbench.reports.remarks import remarks
 from mbench.reports.terminal import Sentences, paragraphs
@@ -46,6 +47,7 @@ def table(summary: Summary, /) -> RenderableType:
     shared, cases = brief_table(summary)
     closing = [*summary_lines(summary), f"run {summary.run}, {summary.status}"]
     return paragraphs([
+        Sentences([str(summary.gate)] if summary.gate else []),
         Sentences(verdict_lines(summary)),
         Group(Sentences([shared] if shared else []), cases),
         latency_table(summary),
@@ -59,6 +61,7 @@ def markdown(summary: Summary, /) -> str:
     """For pull requests and pages: the verdicts, tables, then what there is to say."""
     grids = [case_table(summary), latency_table(summary), operator_table(summary)]
     parts = [
+        [escape(str(summary.gate))] if summary.gate else [],
         [f"- {escape(text)}" for text in verdict_lines(summary)],
         *(rows_of(grid.columns, grid.rows) for grid in grids if grid),
         [f"- {escape(text)}" for text in lines(remarks(summary), cases=len(summary.cases))],
@@ -173,5 +176,5 @@ def html(summary: Summary, /) -> str:
 
 
 FORMATS: Mapping[str, Report] = {
-    "table": table, "json": json, "csv": csv, "markdown": markdown, "html": html,
+    "table": table, "json": json, "csv": csv, "markdown": markdown, "html": html, "junit": junit,
 }  # fmt: skip

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from mbench import stats
 from mbench.contract.axes import name
-from mbench.contract.quantities import Count, Number, Share
+from mbench.contract.quantities import Count, Number
 from mbench.errors import MbenchError
 from mbench.results.encoding import plain_record
+from mbench.results.gate import (
+    FAILED,
+    IMPRECISE,
+    INCOMPARABLE,
+    INCONCLUSIVE,
+    SLOWER,
+    UNMEASURED,
+    UNPROVEN,
+    Gate,
+    GatedCase,
+    gate_of,
+    judge,
+)
 from mbench.results.identity import MATCHED, MATCHED_BY_FRAMEWORK, CaseIdentity
 from mbench.results.metrics import check_metric, chosen_metric
 
@@ -27,8 +41,6 @@ Changes = dict[str, tuple[object, object]]
 
 # Another machine is another experiment; a new kernel or driver is a change to be judged.
 CONDITIONS = ("protocol", "cpu", "physical_cores", "usable_cores", "gpu")
-NARROWEST = 0.01
-"""Half-width that is asked of an interval where the threshold is smaller."""
 SETTINGS = ("mbench", "os", "python", "driver", "governor", "transparent_huge_pages", "hostname",
             "variables")  # fmt: skip
 
@@ -70,13 +82,11 @@ class CaseDifference:
     """What the interval shows: `faster`, `slower`, `alike`, ...; `not comparable`."""
     reason: str | None
     """Why there is no ratio, or why nothing could be judged."""
-    regression: bool
-    """It is shown to be slower by more than the threshold, or was measured before and now falls
-    short."""
-    judged: bool
-    """A change of the threshold would have been seen."""
+    gate: str | None
+    """What the gate says of it: see `gate.cases[].outcome`; null where it was not measured in the
+    base."""
     processes: Count | None = None
-    """About how many processes in each run would show one."""
+    """About how many processes in each run would tell a slowdown that is not allowed."""
     changes: list[Change]
     """Versions that changed."""
 
@@ -100,8 +110,8 @@ class Difference:
     """The older run."""
     new: str
     """The newer run."""
-    threshold: Share
-    """A regression is slower by more than this."""
+    gate: Gate
+    """What the gate says of all."""
     intervals: Number
     """Intervals that hold together."""
     changes: list[Change]
@@ -110,22 +120,25 @@ class Difference:
     """Cases of both runs."""
     unmatched: list[Unmatched]
     """All others."""
-    regressions: Number
-    """Number of regressions."""
-    undetermined: Number
-    """Number of cases in which a change of the threshold could not be seen."""
 
     def to_json(self) -> dict[str, Json]:
         return plain_record(self)
 
 
-def differ(base: Summary, new: Summary, *, threshold: float, metric: str = "") -> Difference:
-    """Every case of two runs; `threshold` as a share, 0.03 for 3 %.
+def differ(
+    base: Summary,
+    new: Summary,
+    *,
+    fail_if_slower: float,
+    allow_inconclusive: bool = False,
+    metric: str = "",
+) -> Difference:
+    """Every case of two runs, and the gate; `fail_if_slower` as a share, 0.03 for 3 %.
 
-    A regression is a case that is shown to be worse by more than the threshold, or that was
-    measured before and now falls short. Cases are compared by the metric of that name, or without
-    one by the first of their scenario. Raises MbenchError where no case is in both runs, and
-    UsageError where none has such a metric.
+    Cases are compared by the metric of that name, or without one by the first of their scenario.
+    What was measured in the base fails the gate where it is missing, was not measured or is not
+    proven now. Raises MbenchError where no case is in both runs, and UsageError where none has such
+    a metric.
     """
     check_metric(metric, [case.axes for summary in (base, new) for case in summary.cases])
     pairs, alone = match(base.cases, new.cases)
@@ -137,24 +150,28 @@ def differ(base: Summary, new: Summary, *, threshold: float, metric: str = "") -
     conditions = changes(old, now, CONDITIONS)
     chosen = [(*pair, chosen_metric(pair[1].axes, metric)) for pair in pairs]
     compared = sum(obstacle(*one, conditions=conditions) is None for one in chosen)
-    cases = [
-        contrast(*one, conditions=conditions, threshold=threshold, comparisons=compared)
+    found = [
+        contrast(*one, conditions=conditions, allowance=fail_if_slower, comparisons=compared)
         for one in chosen
+    ]
+    judged = [one for _, one in found if one]
+    judged += [
+        GatedCase(case=heading(case), outcome=FAILED, why=UNMEASURED)
+        for case in alone[0]
+        if case.outcome == "ok"
     ]
     return Difference(
         base=base.run,
         new=new.run,
-        threshold=threshold,
+        gate=gate_of(judged, fail_if_slower=fail_if_slower, allow_inconclusive=allow_inconclusive),
         intervals=compared,
         changes=listed(conditions | changes(old, now, SETTINGS)),
-        cases=cases,
+        cases=[case for case, _ in found],
         unmatched=[
             Unmatched(run=summary.run, case=heading(case))
             for summary, left in zip((base, new), alone, strict=True)
             for case in left
         ],
-        regressions=sum(case.regression for case in cases),
-        undetermined=sum(case.ratio is not None and not case.judged for case in cases),
     )
 
 
@@ -270,13 +287,14 @@ def contrast(
     metric: Metric | None,
     *,
     conditions: Changes,
-    threshold: float,
+    allowance: float,
     comparisons: int,
-) -> CaseDifference:
-    """One case of both runs: its ratio with the interval, a verdict, and what changed."""
+) -> tuple[CaseDifference, GatedCase | None]:
+    """One case of both runs: its ratio with the interval, a verdict, and what changed. The gate
+    does not judge what was not measured in the base.
+    """
     before, now = (case.metrics.get(metric.name) if metric else None for case in (base, new))
     known = now or before
-    lost = base.outcome == "ok" != new.outcome
     found = CaseDifference(
         case=heading(new),
         base=before.value if before else None,
@@ -284,39 +302,46 @@ def contrast(
         unit=known.unit if known else None,
         metric=metric.name if metric else None,
         reason=obstacle(base, new, metric, conditions=conditions),
-        regression=lost,
-        judged=lost,
+        gate=None,
         changes=listed(version_changes(base, new)),
     )
+    if base.outcome != "ok":
+        return found, None
+    if new.outcome != "ok":
+        return gated(found, FAILED, UNMEASURED)
+    if new.equal_work and not new.equal_work.proven:
+        return gated(found, FAILED, UNPROVEN)
     if found.reason is not None or metric is None or before is None or now is None:
-        return found
+        return gated(found, INCONCLUSIVE, INCOMPARABLE)
     rates = [[metric.goodness(value) for value in figure.processes] for figure in (before, now)]
     interval = stats.contrast(*rates, comparisons=comparisons)
-    verdict = stats.verdict(interval)
-    goal = max(threshold, NARROWEST)
-    wide = interval.half_width is None or interval.half_width > goal
-    judged, count, reason = verdict in ("faster", "slower") or not wide, None, None
-    if not judged:
-        count = stats.processes_for(*rates, half_width=goal, comparisons=comparisons)
-        if count is not None:  # the run with more processes may hide that the other has too few
-            count = max(count, 1 + min(map(len, rates)))
-        why = "too few processes" if interval.half_width is None else "too noisy"
-        reason = f"{why} to show a change of the threshold; {enough(count)}"
-    return replace(
+    found = replace(
         found,
         ratio=interval.value,
         low=interval.low,
         high=interval.high,
-        verdict=verdict,
-        reason=reason,
-        judged=judged,
-        processes=count,
-        regression=verdict == "slower" and interval.value < 1 - threshold,
+        verdict=stats.verdict(interval),
     )
+    outcome = judge(interval.low, interval.high, allowance=allowance)
+    if outcome != INCONCLUSIVE:
+        return gated(found, outcome, SLOWER if outcome == FAILED else "")
+    # The end of the interval that lies nearer to what is allowed would have to reach just there.
+    away = abs(math.log(interval.value / (1 - allowance)))
+    count = stats.processes_for(*rates, half_width=math.sinh(away), comparisons=comparisons)
+    if count is not None:  # the run with more processes may hide that the other has too few
+        count = max(count, 1 + min(map(len, rates)))
+    why = "too few processes" if interval.low is None else "too noisy"
+    reason = f"{why} to tell a slowdown of {100 * allowance:.3g} %; {enough(count)}"
+    return gated(replace(found, reason=reason, processes=count), outcome, IMPRECISE)
+
+
+def gated(found: CaseDifference, outcome: str, why: str) -> tuple[CaseDifference, GatedCase]:
+    """The case with what the gate says of it, and the same for the gate."""
+    return replace(found, gate=outcome), GatedCase(case=found.case, outcome=outcome, why=why)
 
 
 def enough(processes: int | None) -> str:
-    """How many processes would show a change of the threshold, in words."""
+    """How many processes would be enough, in words."""
     if processes is None:
-        return "more processes than is practical would; quieten the machine"
+        return "no practical number of processes would: make the machine quieter"
     return f"about {processes} in each run would: --processes {processes}"

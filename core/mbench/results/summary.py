@@ -17,6 +17,7 @@ from mbench.results.case_summary import CaseSummary, analyse_case
 from mbench.results.comparisons import compare, examine
 from mbench.results.encoding import plain_record
 from mbench.results.facts import Tried
+from mbench.results.gate import Gate, gate_of_pairs
 from mbench.results.metrics import MetricSummary, check_metric, described, known_metrics
 from mbench.results.pair_summary import PairSummary
 from mbench.spec.protocol import Protocol
@@ -79,14 +80,22 @@ class Summary:
     """Metrics of the cases by name."""
     comparisons: list[PairSummary]
     """Every ratio."""
+    gate: Gate | None = None
+    """What `--fail-if-slower` says of every other framework against the first; null without it."""
 
     def to_json(self) -> dict[str, Json]:
         """The document of docs/results-schema.md."""
         return plain_record(self)
 
 
-def analyse(run: Run, metric: str = "") -> Summary:
-    """The result of `run`.
+def analyse(
+    run: Run,
+    metric: str = "",
+    *,
+    fail_if_slower: float | None = None,
+    allow_inconclusive: bool = False,
+) -> Summary:
+    """The result of `run`, with a gate where the slowdown that fails it is given, as a share.
 
     Its ratios and verdicts are about the metric of that name, or without one about that which was
     asked for when it was measured. Raises UsageError where no case has such a metric.
@@ -95,6 +104,7 @@ def analyse(run: Run, metric: str = "") -> Summary:
     axes = [case.axes for case in run.cases.values()]
     asked = metric or run.header.protocol.metric
     check_metric(asked, axes)
+    pairs = compare(run, cases, metric=asked)
     return Summary(
         schema=run.header.schema,
         run=run.id,
@@ -119,5 +129,10 @@ def analyse(run: Run, metric: str = "") -> Summary:
         ],
         cases=[analyse_case(case) for case in cases.values()],
         metrics={name: described(one) for name, one in known_metrics(axes).items()},
-        comparisons=compare(run, cases, metric=asked),
+        comparisons=pairs,
+        gate=None
+        if fail_if_slower is None
+        else gate_of_pairs(
+            pairs, fail_if_slower=fail_if_slower, allow_inconclusive=allow_inconclusive
+        ),
     )

@@ -16,8 +16,9 @@ from mbench.errors import UsageError
 from mbench.plugins.manager import Plugins
 from mbench.spec.options import OPTIONS, switches
 
-ON_OUTPUT = {"color", "dry_run", "explain", "format", "help", "layout", "log", "output"}
-"""Options that say where a report goes, which a caller has as a value."""
+ON_OUTPUT = {"allow_inconclusive", "color", "dry_run", "explain", "fail_if_slower", "format",
+             "help", "layout", "log", "output"}  # fmt: skip
+"""Options about what is done with a result, which a caller has as a value."""
 COMMANDS = [(compare.command, mbench.compare), (run.command, mbench.run),
             (verify.command, mbench.verify)]  # fmt: skip
 

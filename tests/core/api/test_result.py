@@ -38,6 +38,19 @@ def test_a_verdict_is_what_reports_say(result):
         verdict.ratio = 1.0
 
 
+def test_a_gate_is_one_call(result, write_run):
+    (verdict,) = result.verdicts
+    assert [verdict.gate(limit) for limit in (0.03, "3%", 0.6)] == ["failed", "failed", "passed"]
+    gate = result.gate(0.03)
+    assert str(gate) == "gate FAILED: 1 of 1 case slower by more than 3 %"
+    assert (gate.outcome, gate.exit_code) == ("failed", 1)
+    unsure = mbench.read(write_run(seconds={"tiny": [[0.1]], "flaky": [[0.8]]}))
+    assert unsure.verdicts[0].gate(0.03) == "inconclusive"
+    assert unsure.gate(0.03).exit_code == 3
+    with pytest.raises(mbench.UsageError, match="fail_if_slower: '3' has no unit: write 3%"):
+        verdict.gate(3)
+
+
 def test_ok_is_what_the_exit_code_says(write_run):
     assert mbench.read(write_run(seconds=SECONDS)).ok
     assert not mbench.read(write_run(seconds=SECONDS, status="interrupted")).ok

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from xml.etree import ElementTree
 
 import psutil
 import pytest
@@ -47,12 +48,28 @@ def test_a_planted_slowness_is_found(surroundings):
         "--no-verify",
         "--format",
         "json",
+        "--fail-if-slower",
+        "3%",
         fault="slow",
     )
     document, _ = documents(result)
+    assert result.returncode == 1
+    assert one_line(result) == "mbench: gate FAILED: 1 of 1 case slower by more than 3 %"
+    assert document["gate"]["outcome"] == "failed"
     (comparison,) = document["comparisons"]
     assert comparison["verdict"] == "slower"
     assert comparison["ratio"] < 0.5
+
+
+def test_a_gate_that_saw_nothing_is_an_error_in_ci(surroundings):
+    gate = ["--fail-if-slower", "3%", "--allow-inconclusive"]
+    result = compare("tiny", "tiny", *ONCE, *gate, "-o", "gate.xml")
+    assert result.returncode == 3
+    said = "gate inconclusive: 0 of 1 case precise enough to see 3 %"
+    assert one_line(result) == f"mbench: {said}"
+    suite = ElementTree.parse("gate.xml").getroot()[0]
+    assert [suite.get(name) for name in ("failures", "errors", "skipped")] == ["0", "1", "0"]
+    assert "2 more process pairs are needed" in suite.find("testcase/error").get("message")
 
 
 def test_a_planted_load_is_told_in_result_and_table(surroundings):

@@ -49,7 +49,7 @@ def offered(line: str) -> list[str]:
         ("mbench compare --compiler b", ["best"]),
         ("mbench compare --batch-size 8,", ["8,max"]),
         ("mbench compare --protocol d", ["dlperf"]),
-        ("mbench compare --format j", ["json"]),
+        ("mbench compare --format j", ["json", "junit"]),
         ("mbench show --layout superbench --format j", ["json", "jsonl"]),
         ("mbench diff --format j", ["json", "junit"]),
         ("mbench show --layout d", ["dlperf"]),

@@ -64,7 +64,7 @@ REPORTS = {
     "dlperf": partial(dlperf.render, format_="table"),
     "nvidia": partial(nvidia.render, format_="table"),
     "superbench": partial(superbench.render, format_="table"),
-    "diff": lambda made: differences.FORMATS["table"](differ(made, made, threshold=0.03)),
+    "diff": lambda made: differences.FORMATS["table"](differ(made, made, fail_if_slower=0.03)),
     "history": history_of,
     "proofs": proofs_of,
 }

@@ -22,25 +22,25 @@ def scaled(factor, rounds=STEADY):
 
 @pytest.fixture
 def diff(summary):
-    def diff(base, new, *, threshold=0.03, **both):
+    def diff(base, new, *, fail_if_slower=0.03, **both):
         base, new = ({**both, **given} for given in (base, new))
-        return differ(summary(**base), summary(**new), threshold=threshold).to_json()
+        return differ(summary(**base), summary(**new), fail_if_slower=fail_if_slower).to_json()
 
     return diff
 
 
 @pytest.mark.parametrize(
-    ("factor", "verdict", "regression"),
-    [(1.0, "alike", False), (1.1, "slower", True), (0.9, "faster", False),
-     (1.025, "slower", False)],
+    ("factor", "verdict", "gate"),
+    [(1.0, "alike", "passed"), (1.1, "slower", "failed"), (0.9, "faster", "passed"),
+     (1.013, "slower", "passed"), (1.03, "slower", "inconclusive")],
 )  # fmt: skip
-def test_verdicts_come_from_the_scatter_of_processes(diff, factor, verdict, regression):
+def test_verdicts_come_from_the_scatter_of_processes(diff, factor, verdict, gate):
     found = diff({"seconds": {"tiny": STEADY}}, {"seconds": {"tiny": scaled(factor)}})
     (case,) = found["cases"]
-    assert (case["verdict"], case["regression"]) == (verdict, regression)
+    assert (case["verdict"], case["gate"]) == (verdict, gate)
     assert case["ratio"] == pytest.approx(1 / factor)
     assert case["low"] < case["ratio"] < case["high"]
-    assert found["regressions"] == regression
+    assert found["gate"]["outcome"] == gate
 
 
 def test_noise_alone_is_no_regression_whatever_its_size(diff):
@@ -50,33 +50,33 @@ def test_noise_alone_is_no_regression_whatever_its_size(diff):
     assert case["verdict"] == "no difference shown"
     assert case["ratio"] < 0.97
     assert case["reason"] == (
-        "too noisy to show a change of the threshold; "
-        "more processes than is practical would; quieten the machine"
+        "too noisy to tell a slowdown of 3 %; about 84 in each run would: --processes 84"
     )
-    assert (found["regressions"], found["undetermined"], case["judged"]) == (0, 1, False)
+    assert found["gate"]["cases"] == [
+        {"case": case["case"], "outcome": "inconclusive", "why": "not precise enough"}
+    ]
 
 
 @pytest.mark.parametrize("made", [4, 5])
-def test_as_many_processes_as_are_told_show_a_change_of_the_threshold(diff, made):
+def test_as_many_processes_as_are_said_tell_a_slowdown(diff, made):
     wavering = [[1.0], [1.03], [0.98], [1.01], [1.02]][:made]
-    found = diff({"seconds": {"tiny": wavering}}, {"seconds": {"tiny": wavering}}, threshold=0.015)
+    run = {"seconds": {"tiny": wavering}}
+    found = diff(run, run, fail_if_slower=0.015)
     (case,) = found["cases"]
-    assert not case["judged"]
+    assert case["gate"] == "inconclusive"
     assert f"would: --processes {case['processes']}" in case["reason"]
     enough = (wavering * 20)[: case["processes"]]
-    again = diff({"seconds": {"tiny": enough}}, {"seconds": {"tiny": enough}}, threshold=0.015)
-    assert again["cases"][0]["judged"]
-    assert again["undetermined"] == 0
+    run = {"seconds": {"tiny": enough}}
+    again = diff(run, run, fail_if_slower=0.015)
+    assert again["gate"]["outcome"] == "passed"
 
 
 def test_two_processes_decide_nothing(diff):
     found = diff({"seconds": {"tiny": [[1.0]] * 2}}, {"seconds": {"tiny": [[2.0]] * 2}})
     (case,) = found["cases"]
     assert case["verdict"] == "undetermined"
-    assert case["reason"].startswith(
-        "too few processes to show a change of the threshold; about 3 "
-    )
-    assert (found["regressions"], found["undetermined"]) == (0, 1)
+    assert case["reason"].startswith("too few processes to tell a slowdown of 3 %; about 3 ")
+    assert found["gate"]["outcome"] == "inconclusive"
 
 
 def test_intervals_widen_with_the_number_of_cases(diff):
@@ -95,7 +95,7 @@ def test_another_machine_is_not_comparable(diff):
         {"seconds": {"tiny": scaled(2)}, "system": {**MACHINE, "cpu": "Xeon"}},
     )
     (case,) = found["cases"]
-    assert (case["verdict"], case["regression"]) == ("not comparable", False)
+    assert (case["verdict"], case["gate"]) == ("not comparable", "inconclusive")
     assert case["reason"] == "other conditions: cpu EPYC -> Xeon"
 
 
@@ -130,21 +130,24 @@ def test_a_new_gpu_is_another_machine_and_a_new_driver_is_not(diff):
     assert newer["changes"] == [{"what": "driver", "base": "1", "new": "2"}]
 
 
-def test_what_was_measured_and_now_falls_short_is_a_regression(diff):
+def test_what_was_measured_and_now_falls_short_fails(diff):
     end = {"tiny": CaseEnded("oom", "too large")}
     seconds = {"seconds": {"tiny": STEADY}}
     (case,) = diff(seconds, {"seconds": {"tiny": []}, "ends": end})["cases"]
-    assert case["regression"]
+    assert case["gate"] == "failed"
     assert case["reason"] == "it is oom now: too large"
     (case,) = diff({"seconds": {"tiny": []}, "ends": end}, seconds)["cases"]
-    assert not case["regression"]
+    assert case["gate"] is None
     assert case["verdict"] == "not comparable"
 
 
-def test_unproven_work_is_not_comparable(diff, proven):
+def test_work_that_is_not_proven_now_fails(diff, proven):
     seconds = {"seconds": {"tiny": STEADY}}
     found = diff(seconds, {**seconds, "proofs": {"tiny": proven.no}})
     assert found["cases"][0]["reason"] == "the new run's work is not proven equal"
+    assert found["gate"]["cases"][0]["why"] == "not proven equal"
+    base = diff({**seconds, "proofs": {"tiny": proven.no}}, seconds)
+    assert base["cases"][0]["gate"] == "inconclusive"
 
 
 def test_a_version_given_by_the_user_is_matched_by_its_framework(diff):
@@ -169,7 +172,7 @@ def test_changed_versions_and_packages_are_listed(summary):
     base, new = (summary(seconds={"tiny": STEADY}) for _ in range(2))
     base = with_case(base, environment=with_packages(numpy="1.26", six="1"))
     new = with_case(new, version="1.3", environment=with_packages(numpy="2.0", six="1", extra="3"))
-    (case,) = differ(base, new, threshold=0.03).cases
+    (case,) = differ(base, new, fail_if_slower=0.03).cases
     assert case.changes == [
         Change(what="version", base="1.2", new="1.3"),
         Change(what="extra", base="none", new="3"),
@@ -179,7 +182,7 @@ def test_changed_versions_and_packages_are_listed(summary):
 
 def test_another_workload_is_not_comparable(summary):
     base, new = (summary(seconds={"tiny": STEADY}) for _ in range(2))
-    (case,) = differ(base, with_case(new, flops_per_sample=1.0), threshold=0.03).cases
+    (case,) = differ(base, with_case(new, flops_per_sample=1.0), fail_if_slower=0.03).cases
     assert case.reason == "the workload changed: other FLOPs per sample"
 
 
@@ -187,6 +190,13 @@ def test_cases_of_one_run_only_are_listed(diff):
     found = diff({"seconds": {"tiny": STEADY}}, {"seconds": {"tiny": STEADY, "flaky": STEADY}})
     (one,) = found["unmatched"]
     assert one["case"].startswith("flaky: tiny-model train, batch 8")
+    assert found["gate"]["outcome"] == "passed"
+
+
+def test_a_case_that_is_missing_fails(diff):
+    found = diff({"seconds": {"tiny": STEADY, "flaky": STEADY}}, {"seconds": {"tiny": STEADY}})
+    assert found["gate"]["outcome"] == "failed"
+    assert found["gate"]["cases"][1]["why"] == "not measured"
 
 
 def test_runs_of_nothing_in_common_are_refused(diff):
@@ -197,5 +207,5 @@ def test_runs_of_nothing_in_common_are_refused(diff):
 def test_another_protocol_is_not_comparable(summary):
     base, new = (summary(seconds={"tiny": STEADY}) for _ in range(2))
     new = replace(new, protocol=PRESETS["dlperf"])
-    (case,) = differ(base, new, threshold=0.03).cases
+    (case,) = differ(base, new, fail_if_slower=0.03).cases
     assert case.reason == "other conditions: protocol adaptive -> dlperf"

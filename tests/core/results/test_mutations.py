@@ -156,7 +156,7 @@ def render_all(summary, whole):
         with suppress(MbenchError):  # it may have no row for such a run
             import_module(f"mbench.reports.compat_formats.{name}").render(summary, format_="csv")
     with suppress(MbenchError):  # no case in common
-        differ(whole, summary, threshold=0.03)
+        differ(whole, summary, fail_if_slower=0.03)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,45 @@
+"""The options of a gate, and the code with which a command ends that has one."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import click
+
+from mbench.cli.options import Value, apply
+from mbench.console import tell
+from mbench.spec.values import share
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mbench.cli.options import Decorator
+    from mbench.results.gate import Gate
+
+__all__ = ["announce", "gate_options"]
+
+BEGINS_WITH_IT = ("table", "markdown")
+"""Formats whose first line is the gate's."""
+
+
+def gate_options(*, of: str, default: str | None = None) -> Decorator:
+    """The two options; `of` says what is slower than what."""
+    return apply(
+        [
+            click.option("--fail-if-slower", type=Value(partial(share, zero=True), "PERCENT"),
+                         default=default, show_default=default is not None,
+                         help=f"Exit with 1 if {of} slower by more than this, and with 3 if that "
+                         "cannot be told."),
+            click.option("--allow-inconclusive", is_flag=True,
+                         help="Let cases that are not precise enough pass, as long as one case "
+                         "passes by itself."),
+        ]
+    )  # fmt: skip
+
+
+def announce(gate: Gate, line: str, *, format_: str, output: Path | None) -> int:
+    """Print the gate's line, unless the report on stdout begins with it; returns the exit code."""
+    if output is not None or format_ not in BEGINS_WITH_IT:
+        tell(line)
+    return gate.exit_code

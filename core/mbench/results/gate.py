@@ -1,0 +1,169 @@
+"""The gate: whether anything became slower than is allowed, or could not be measured so precisely.
+
+One rule for two frameworks of a run, for two runs, and for the Python API.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mbench.console import counted
+from mbench.contract.axes import name
+from mbench.contract.quantities import Share
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from mbench.results.pair_summary import PairSummary
+
+__all__ = ["FAILED", "IMPRECISE", "INCOMPARABLE", "INCONCLUSIVE", "PASSED", "SLOWER", "UNMEASURED",
+           "UNPROVEN", "Gate", "GatedCase", "gate_of", "gate_of_pairs", "judge",
+           "judge_pair"]  # fmt: skip
+
+PASSED, FAILED, INCONCLUSIVE = "passed", "failed", "inconclusive"
+EXIT_CODES = {PASSED: 0, FAILED: 1, INCONCLUSIVE: 3}
+SLOWER, UNMEASURED, UNPROVEN = "slower", "not measured", "not proven equal"
+IMPRECISE, INCOMPARABLE = "not precise enough", "not comparable"
+BY_INTERVAL = ("faster", "slower", "alike", "no difference shown", "undetermined")
+"""Verdicts that rest on the interval alone."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GatedCase:
+    """A case that the gate judges."""
+
+    case: str
+    """The case, in words."""
+    outcome: str
+    """`passed`, `failed` or `inconclusive`."""
+    why: str = ""
+    """`slower`, `not measured`, `not proven equal`, `not precise enough`, `not comparable`; empty
+    where it passed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gate:
+    """What the gate says of all cases; `str()` is its one line."""
+
+    fail_if_slower: Share
+    """The slowdown that is not allowed."""
+    allow_inconclusive: bool
+    """Cases that are not precise enough do not count if at least one case passed."""
+    cases: list[GatedCase]
+    """Every case that is judged."""
+    outcome: str
+    """`passed`, `failed` or `inconclusive`."""
+
+    @property
+    def exit_code(self) -> int:
+        """0, 1 or 3, in the order of `outcome`'s words."""
+        return EXIT_CODES[self.outcome]
+
+    @property
+    def forgives(self) -> bool:
+        """Whether inconclusive cases do not count."""
+        return self.allow_inconclusive and self.outcome != INCONCLUSIVE
+
+    def __str__(self) -> str:
+        limit, total = f"{100 * self.fail_if_slower:.3g} %", counted(len(self.cases), "case")
+        of: dict[str, list[str]] = {outcome: [] for outcome in EXIT_CODES}
+        for case in self.cases:
+            of[case.outcome].append(case.why)
+        if self.outcome == FAILED:
+            said = counts(of[FAILED], total, {SLOWER: f"slower by more than {limit}"})
+            rest = f", {len(of[INCONCLUSIVE])} inconclusive" * bool(of[INCONCLUSIVE])
+            return f"gate FAILED: {said}{rest}"
+        unknown = of[INCONCLUSIVE]
+        if self.outcome == PASSED:
+            rest = f", {len(unknown)} inconclusive, which is allowed" * bool(unknown)
+            return f"gate passed: {len(of[PASSED])} of {total} no more than {limit} slower{rest}"
+        if not self.cases:
+            return "gate inconclusive: there is no case to judge"
+        apart = unknown.count(INCOMPARABLE)
+        if apart == len(unknown):
+            return f"gate inconclusive: {len(self.cases) - apart} of {total} comparable"
+        said = f"{len(of[PASSED])} of {total} precise enough to see {limit}"
+        return f"gate inconclusive: {said}" + f", {apart} not comparable" * bool(apart)
+
+
+def counts(reasons: Sequence[str], total: str, words: dict[str, str]) -> str:
+    """How many of all cases for which reason, the most frequent first."""
+    first, *others = [
+        f"{count}{{}} {words.get(why, why)}" for why, count in Counter(reasons).most_common()
+    ]
+    return ", ".join([first.format(f" of {total}"), *(other.format("") for other in others)])
+
+
+def judge(low: float | None, high: float | None, *, allowance: float) -> str:
+    """What the interval of a ratio, new by old speed, says of a slowdown by more than `allowance`.
+
+    `failed` where the whole interval lies beyond the allowance, `passed` where none of it does,
+    else `inconclusive`, as without an interval.
+    """
+    limit = 1 - allowance
+    if low is None or high is None or low < limit <= high:
+        return INCONCLUSIVE
+    return PASSED if low >= limit else FAILED
+
+
+def judge_pair(
+    low: float | None,
+    high: float | None,
+    *,
+    allowance: float,
+    verdict: str | None,
+    measured: bool,
+    equal_work: str,
+) -> tuple[str, str]:
+    """The outcome for two frameworks of a run, and why: see `GatedCase`.
+
+    A failure must hold together with all other verdicts of the run, as its `verdict` does.
+    """
+    if not measured:
+        return FAILED, UNMEASURED
+    if equal_work == "not proven":
+        return FAILED, UNPROVEN
+    if verdict is None:
+        return INCONCLUSIVE, INCOMPARABLE
+    found = judge(low, high, allowance=allowance) if verdict in BY_INTERVAL else INCONCLUSIVE
+    if found == FAILED and verdict != "slower":
+        found = INCONCLUSIVE
+    return found, {PASSED: "", FAILED: SLOWER, INCONCLUSIVE: IMPRECISE}[found]
+
+
+def gate_of(cases: Iterable[GatedCase], *, fail_if_slower: float, allow_inconclusive: bool) -> Gate:
+    """One failure fails all. Without any, one inconclusive case is enough to be inconclusive,
+    unless that is allowed: but a gate that saw nothing never passes.
+    """
+    found = list(cases)
+    outcomes = {case.outcome for case in found}
+    if FAILED in outcomes:
+        outcome = FAILED
+    elif PASSED in outcomes and (allow_inconclusive or INCONCLUSIVE not in outcomes):
+        outcome = PASSED
+    else:
+        outcome = INCONCLUSIVE
+    return Gate(
+        fail_if_slower=fail_if_slower,
+        allow_inconclusive=allow_inconclusive,
+        cases=found,
+        outcome=outcome,
+    )
+
+
+def gate_of_pairs(
+    pairs: Iterable[PairSummary], *, fail_if_slower: float, allow_inconclusive: bool = False
+) -> Gate:
+    """Of every other framework against the first one."""
+    cases = []
+    for pair in pairs:
+        if pair.against_first:
+            outcome, why = judge_pair(
+                pair.low, pair.high, allowance=fail_if_slower, verdict=pair.verdict,
+                measured=pair.ended is None, equal_work=pair.equal_work,
+            )  # fmt: skip
+            what = f"{pair.framework} against {pair.baseline}: {name(pair.shared)}"
+            cases.append(GatedCase(case=what, outcome=outcome, why=why))
+    return gate_of(cases, fail_if_slower=fail_if_slower, allow_inconclusive=allow_inconclusive)
