@@ -19,7 +19,7 @@ from statistics import fmean, median
 from workers import asked, block, warm_workers
 
 from mbench.contract import wire
-from mbench.machine.system import usable_cores
+from mbench.machine.cores import default_threads
 from mbench.stats import stdev
 
 LEAD_SECONDS = 0.1
@@ -34,7 +34,7 @@ def main() -> None:
     parser.add_argument("--block", type=float, default=0.25, help="seconds")
     parser.add_argument("--image-size", type=int, default=64)
     parser.add_argument("--batch-size", type=int, default=4)
-    parser.add_argument("--threads", type=int, default=usable_cores())
+    parser.add_argument("--threads", type=int, default=default_threads().count)
     arguments = parser.parse_args()
     order = random.Random(0)
     for name in arguments.frameworks.split(","):

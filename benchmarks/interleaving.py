@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from workers import asked, block, warm_workers
 
-from mbench.machine.system import usable_cores
+from mbench.machine.cores import default_threads
 from mbench.stats import pair_of
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--block", type=float, default=0.5, help="seconds")
     parser.add_argument("--load", type=int, default=max(1, (os.cpu_count() or 1) // 2))
-    parser.add_argument("--threads", type=int, default=usable_cores())
+    parser.add_argument("--threads", type=int, default=default_threads().count)
     arguments = parser.parse_args()
     experiment = asked(
         frameworks=(arguments.framework,), wanted={"batch_size": (2,)}, sizes={"image_size": 64},

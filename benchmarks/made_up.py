@@ -23,8 +23,10 @@ PROCESSES = 5
 GATES = Gates(answers=1e-5, drift=0.1, norm=0.02, direction=0.1, statistics=1e-3, growth=0.2)
 SYSTEM = System(
     hostname="made-up", os="made-up", python="3.11", cpu="made-up", physical_cores=2,
-    logical_cores=2, usable_cores=2, governor=None, current_mhz=None, transparent_huge_pages=None,
-    memory_bytes=2**34, load_average=[0.0, 0.0, 0.0], gpus=[], variables={},
+    logical_cores=2, usable_cores=2, default_threads=2,
+    threads_because="all 2 cores of the machine", governor=None, current_mhz=None,
+    transparent_huge_pages=None, memory_bytes=2**34, load_average=[0.0, 0.0, 0.0], gpus=[],
+    variables={},
 )  # fmt: skip
 
 

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING
 
 from workers import asked, block, warm_workers
 
+from mbench.machine.cores import default_threads
 from mbench.machine.kernel import page_faults
-from mbench.machine.system import usable_cores
 from mbench.stats import pair_of, ratio
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def main() -> None:
     parser.add_argument("--block", type=float, default=0.4, help="seconds")
     parser.add_argument("--image-size", type=int, default=64)
     parser.add_argument("--batch-size", type=int, default=4)
-    parser.add_argument("--threads", type=int, default=usable_cores())
+    parser.add_argument("--threads", type=int, default=default_threads().count)
     arguments = parser.parse_args()
     names = arguments.settings.split(",")
     experiment = asked(

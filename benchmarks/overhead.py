@@ -42,7 +42,7 @@ from mbench.contract.tier import TUNED
 from mbench.engine.isolation import thread_variables
 from mbench.environments.locate import find
 from mbench.machine import memory_layout
-from mbench.machine.system import usable_cores
+from mbench.machine.cores import default_threads
 from mbench.plugins.manager import Plugins
 from mbench.spec.framework import parse
 from mbench.stats import Interval, geometric_interval
@@ -67,7 +67,7 @@ def main() -> None:
     parser.add_argument("--builds", type=int, default=4, help="of both loops, in each process")
     parser.add_argument("--rounds", type=int, default=12, help="of each build")
     parser.add_argument("--steps", type=int, default=4, help="per block")
-    parser.add_argument("--threads", type=int, default=usable_cores())
+    parser.add_argument("--threads", type=int, default=default_threads().count)
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="cuda: torch only")
     parser.add_argument("--precision", choices=("fp32", "amp-fp16"), default="fp32")
     parser.add_argument("--batch-size", type=int, default=2)

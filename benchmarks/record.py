@@ -15,7 +15,8 @@ from pathlib import Path
 from mbench.contract.case import Case
 from mbench.engine.launch import launch
 from mbench.environments.locate import find
-from mbench.machine.system import describe_system, usable_cores
+from mbench.machine.cores import default_threads
+from mbench.machine.system import describe_system
 from mbench.measure.warmup import warm_up
 from mbench.plugins.manager import Plugins
 from mbench.spec.framework import parse
@@ -37,7 +38,7 @@ def main() -> None:
     case = Case(
         model=arguments.model, workload=plugins.workloads.get(arguments.model), mode="train",
         batch_size=arguments.batch_size, precision="fp32", compiler=next(iter(adapter.compilers)),
-        device="cpu", threads=usable_cores(),
+        device="cpu", threads=default_threads().count,
         sizes={"image_size": arguments.image_size},
     )  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:

@@ -31,7 +31,7 @@ from mbench.contract.tier import TUNED
 from mbench.engine.isolation import thread_variables
 from mbench.engine.launch import launch
 from mbench.environments.locate import find
-from mbench.machine.system import usable_cores
+from mbench.machine.cores import default_threads
 from mbench.plugins.manager import Plugins
 from mbench.spec.framework import parse
 from mbench.stats import pair_of, ratio
@@ -174,7 +174,7 @@ def main() -> None:
     parser.add_argument("--batch-size", type=int, default=2)
     parser.add_argument("--image-size", type=int, default=64)
     arguments = parser.parse_args()
-    arguments.threads = arguments.threads or max(1, usable_cores() // arguments.ranks)
+    arguments.threads = arguments.threads or max(1, default_threads().count // arguments.ranks)
     order = random.Random(0)
     for text in arguments.frameworks.split(","):
         spec = parse(text)

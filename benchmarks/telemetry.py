@@ -17,9 +17,9 @@ from contextlib import nullcontext
 
 from workers import asked, warm_workers
 
+from mbench.machine.cores import default_threads
 from mbench.machine.kernel import cores_of
 from mbench.machine.sampler import Sampler, family
-from mbench.machine.system import usable_cores
 from mbench.spec.adaptive import Adaptive
 from mbench.stats import ratio
 
@@ -32,7 +32,7 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=5)
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--block", type=float, default=Adaptive().block_seconds, help="seconds")
-    parser.add_argument("--threads", type=int, default=usable_cores())
+    parser.add_argument("--threads", type=int, default=default_threads().count)
     arguments = parser.parse_args()
     experiment = asked(
         frameworks=(arguments.framework,), wanted={"batch_size": (2,)}, sizes={"image_size": 64},

@@ -23,7 +23,7 @@ from pathlib import Path
 
 from workers import asked, fresh_workers
 
-from mbench.machine.system import usable_cores
+from mbench.machine.cores import default_threads
 from mbench.measure.stopping import narrow_enough
 from mbench.stats import Interval, contrast
 
@@ -88,7 +88,7 @@ def main() -> None:
     parser.add_argument("--most", type=int, default=60, help="processes per framework")
     parser.add_argument("--image-size", type=int, default=64)
     parser.add_argument("--batch-size", type=int, default=4)
-    parser.add_argument("--threads", type=int, default=usable_cores())
+    parser.add_argument("--threads", type=int, default=default_threads().count)
     arguments = parser.parse_args()
     ways = {
         "mbench": lambda: by_mbench(arguments, budget=7200),

@@ -22,7 +22,7 @@ from offset import Rates, offset
 from scipy.special import betaincinv
 from workers import asked, block, warm_workers
 
-from mbench.machine.system import usable_cores
+from mbench.machine.cores import default_threads
 from mbench.spec.adaptive import Adaptive
 from mbench.stats import geometric_interval, pair_of, verdict
 
@@ -67,7 +67,7 @@ def main() -> None:
     parser.add_argument("--lead", type=float, default=Adaptive().lead_seconds, help="seconds")
     parser.add_argument("--image-size", type=int, default=64)
     parser.add_argument("--batch-size", type=int, default=1)
-    parser.add_argument("--threads", type=int, default=usable_cores())
+    parser.add_argument("--threads", type=int, default=default_threads().count)
     arguments = parser.parse_args()
     experiment = asked(
         frameworks=(arguments.framework,),

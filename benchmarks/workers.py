@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from mbench.engine.launch import launch
 from mbench.environments.locate import find
-from mbench.machine.system import usable_cores
+from mbench.machine.cores import default_threads
 from mbench.measure.warmup import warm_up
 from mbench.plugins.manager import Plugins
 from mbench.spec.arm import Arm
@@ -100,7 +100,7 @@ def ask_for_case(parser: ArgumentParser, *, image_size: int) -> None:
     parser.add_argument("--model", default="resnet50")
     parser.add_argument("--image-size", type=int, default=image_size)
     parser.add_argument("--batch-size", type=int, default=4)
-    parser.add_argument("--threads", type=int, default=usable_cores())
+    parser.add_argument("--threads", type=int, default=default_threads().count)
 
 
 @contextmanager

@@ -22,7 +22,8 @@ __all__ = ["case", "disturbed", "pair", "proof_of", "summary_of", "with_case", "
 
 SYSTEM = System(
     hostname="node7", os="Linux", python="3.11.7", cpu="made-up", physical_cores=2,
-    logical_cores=2, usable_cores=2, governor=None, current_mhz=None,
+    logical_cores=2, usable_cores=2, default_threads=2,
+    threads_because="all 2 cores of the machine", governor=None, current_mhz=None,
     transparent_huge_pages=None, memory_bytes=2**34, load_average=[0.0, 0.0, 0.0], gpus=[],
     variables={},
 )  # fmt: skip

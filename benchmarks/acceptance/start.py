@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 
 from mbench.engine.launch import launch
 from mbench.environments.locate import find
-from mbench.machine.system import usable_cores
+from mbench.machine.cores import default_threads
 from mbench.plugins.manager import Plugins
 from mbench.spec.arm import Arm
 from mbench.spec.experiment import Experiment, Launch
@@ -32,7 +32,7 @@ def main() -> None:
     experiment = Experiment(
         arms=(Arm(arguments.framework),),
         sweeps=(Sweep(axes={"model": (arguments.model,), "batch_size": (2,)}),),
-        launch=Launch(device=arguments.device, threads=usable_cores()),
+        launch=Launch(device=arguments.device, threads=default_threads().count),
     )
     (comparison,) = plan(experiment, Plugins())
     (entry,) = comparison.entries

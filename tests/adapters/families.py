@@ -19,7 +19,7 @@ import proven
 from mbench.cli.builtin import mbench_workloads
 from mbench.contract.case import Case
 from mbench.environments.environment import Environment
-from mbench.machine.system import usable_cores
+from mbench.machine.cores import default_threads
 from mbench.proofs.prove import prove
 from mbench.results.proof import SHOWN
 from mbench.workloads.find import LONGER
@@ -100,7 +100,7 @@ def made(adapter, model, *, mode, precision, folder, patch):
         precision=precision,
         compiler=next(iter(adapter.compilers)),
         device="cpu",
-        threads=usable_cores(),
+        threads=default_threads().count,
     )
     log = folder / "worker.log"
     proof = prove(adapter, here, case, log=log, timeout=900, report=print, fresh=True)

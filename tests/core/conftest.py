@@ -34,7 +34,8 @@ WriteRun = Callable[..., Path]
 PROVEN = ProofRecord(proven=True, worst=1.2e-7, failures=[], findings=[], notes=[], version="1.2")
 MACHINE = {
     "hostname": "made-up", "os": "Linux", "python": "3.11.7", "cpu": "made-up",
-    "physical_cores": 2, "logical_cores": 2, "usable_cores": 2, "governor": None,
+    "physical_cores": 2, "logical_cores": 2, "usable_cores": 2, "default_threads": 2,
+    "threads_because": "all 2 cores of the machine", "governor": None,
     "current_mhz": None, "transparent_huge_pages": None, "memory_bytes": 2**34,
     "load_average": [0.0, 0.0, 0.0], "gpus": [], "variables": {},
 }  # fmt: skip

@@ -74,7 +74,7 @@ def for_proof(
 
 def quickly(frameworks: Sequence[str], given: Given, plugins: Plugins, *, flag: str) -> Given:
     """In fp64, of the model that takes least unless models are given; raises UsageError."""
-    from mbench.machine.system import usable_cores
+    from mbench.machine.cores import default_threads
     from mbench.proofs.proof_case import quickest
 
     if given.get("precision", ("fp64",)) != ("fp64",):
@@ -87,7 +87,7 @@ def quickly(frameworks: Sequence[str], given: Given, plugins: Plugins, *, flag: 
     of_each = [
         [case.model for case in quickest(
             plugins.adapter(Arm(text).spec.name), plugins.workloads.unique(), device="cpu",
-            mode=modes[0], threads=usable_cores(),
+            mode=modes[0], threads=default_threads().count,
         )]
         for text in frameworks
     ]  # fmt: skip

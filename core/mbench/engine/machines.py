@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mbench.machine.cores import hardware_threads
 from mbench.machine.devices import DeviceGroup, kinds
 from mbench.machine.memory_layout import limitation
 from mbench.machine.records import DeviceSeen, Machine
-from mbench.machine.system import describe_system, hardware_threads
+from mbench.machine.system import describe_system
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

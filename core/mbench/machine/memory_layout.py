@@ -9,7 +9,8 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from mbench.machine.kernel import CPUS, HUGE_PAGES, read
+from mbench.machine.cores import performance_cores, physical_cores
+from mbench.machine.kernel import HUGE_PAGES, read
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -64,12 +65,13 @@ def cores_for(threads: int, usable: Collection[int]) -> set[int]:
     OpenMP's own binding does not achieve this: some frameworks ignore it, and if it binds the first
     thread, other thread pools inherit that single core.
     """
-    together: dict[str, list[int]] = {}
-    for core in sorted(usable):
-        siblings = read(CPUS / f"cpu{core}" / "topology" / "thread_siblings_list")
-        together.setdefault(siblings or str(core), []).append(core)
-    ranked = sorted((at, core) for group in together.values() for at, core in enumerate(group))
-    return {core for _, core in ranked[:threads]}
+    fast = performance_cores(usable)
+    ranked = sorted(
+        (core not in fast, at, core)
+        for group in physical_cores(usable)
+        for at, core in enumerate(group)
+    )
+    return {core for _, _, core in ranked[:threads]}
 
 
 def limitation() -> str:

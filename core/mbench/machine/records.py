@@ -36,6 +36,11 @@ class System:
     """Hardware threads of the machine."""
     usable_cores: Count
     """Physical cores that this process may use."""
+    default_threads: Count
+    """Threads of a framework unless others are asked for: a thread for each usable core of the
+    fastest kind, at most the CPUs of the cgroup's quota."""
+    threads_because: str
+    """What decided that number."""
     governor: str | None
     """Frequency governor of the first core."""
     current_mhz: Megahertz | None

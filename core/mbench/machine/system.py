@@ -9,11 +9,12 @@ from pathlib import Path
 
 import psutil
 
+from mbench.machine import cores
 from mbench.machine.devices import kinds
 from mbench.machine.kernel import HUGE_PAGES, read
 from mbench.machine.records import System
 
-__all__ = ["cpu_model", "describe_system", "hardware_threads", "usable_cores"]
+__all__ = ["cpu_model", "describe_system"]
 
 CPUINFO = Path("/proc/cpuinfo")
 KINDS = {"cpu family": "family", "model": "model"}
@@ -22,22 +23,9 @@ SETS = {"avx2": "AVX2", "avx_vnni": "AVX-VNNI", "avx512f": "AVX-512", "avx512_vn
 """Flags of the kernel, and the makers' names of the instruction sets."""
 
 
-def usable_cores() -> int:
-    """Physical cores that this process may run on."""
-    logical, physical = hardware_threads(), psutil.cpu_count(logical=False)
-    return min(logical, physical or logical)
-
-
-def hardware_threads() -> int:
-    """How many threads of this process can run at once."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 def describe_system(variables: dict[str, str]) -> System:
     """Hardware, kernel, the load before the run began, and `variables` that workers inherit."""
-    frequency = psutil.cpu_freq()
+    frequency, threads = psutil.cpu_freq(), cores.default_threads()
     return System(
         hostname=socket.gethostname(),
         os=platform.platform(),
@@ -45,7 +33,9 @@ def describe_system(variables: dict[str, str]) -> System:
         cpu=cpu_model(),
         physical_cores=psutil.cpu_count(logical=False),
         logical_cores=psutil.cpu_count(),
-        usable_cores=usable_cores(),
+        usable_cores=cores.usable_cores(),
+        default_threads=threads.count,
+        threads_because=threads.because,
         governor=read(Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")),
         current_mhz=frequency.current if frequency else None,
         transparent_huge_pages=read(HUGE_PAGES),

@@ -11,8 +11,8 @@ from mbench.contract.axes import STEADY
 from mbench.contract.device import HOST
 from mbench.engine.machines import machines
 from mbench.errors import UsageError, about
+from mbench.machine.cores import default_threads
 from mbench.machine.devices import kind, usual
-from mbench.machine.system import usable_cores
 from mbench.spec.experiment import AUTO
 from mbench.spec.planning import plan, scale_of
 
@@ -97,8 +97,8 @@ def settle(experiment: Experiment, launchers: Launchers) -> Experiment:
     there = launchers.elsewhere(launch, scales)
     device = usual(there) if launch.device == AUTO else launch.device
     most = max((scale.devices_per_node for scale in scales), default=1)
-    cores = min((one.system.usable_cores for one in there), default=0) or usable_cores()
-    threads = launch.threads or max(1, cores // most)
+    fit = min((one.system.default_threads for one in there), default=0) or default_threads().count
+    threads = launch.threads or max(1, fit // most)
     return replace(experiment, launch=replace(launch, device=device, threads=threads))
 
 

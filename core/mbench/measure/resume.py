@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["first_missing", "is_done", "is_ended", "is_written", "take_up"]
 
-MACHINE = ("hostname", "os", "cpu", "physical_cores", "logical_cores", "usable_cores", "governor",
+MACHINE = ("hostname", "os", "cpu", "physical_cores", "logical_cores", "usable_cores",
+           "default_threads", "governor",
            "transparent_huge_pages", "memory_bytes", "gpus", "variables")  # fmt: skip
 NODE = tuple(key for key in MACHINE if key not in ("hostname", "variables"))
 

@@ -18,8 +18,9 @@ from mbench.contract.reading import read_fields
 from mbench.contract.tier import tier_of
 from mbench.engine.isolation import inherited_variables
 from mbench.environments.locate import available
+from mbench.machine.cores import default_threads
 from mbench.machine.devices import accelerator, usual
-from mbench.machine.system import cpu_model, usable_cores
+from mbench.machine.system import cpu_model
 from mbench.plugins.launcher import package_files
 from mbench.proofs import cache
 from mbench.proofs.proof_case import proof_case, proof_work
@@ -192,7 +193,7 @@ def proof_statuses(plugins: Plugins, models: Sequence[str]) -> dict[tuple[str, s
     experiment = Experiment(
         arms=tuple(map(Arm, adapters)),
         sweeps=(Sweep(axes={"model": tuple(models)}),),
-        launch=Launch(device=usual(), threads=usable_cores()),
+        launch=Launch(device=usual(), threads=default_threads().count),
     )
     environments = {name: once(partial(available, adapter)) for name, adapter in adapters.items()}
     return {

@@ -14,7 +14,7 @@ from mbench.engine.jobs import thread_pool
 from mbench.engine.memory import device_memory_of, worker_limit_bytes
 from mbench.engine.outcome import CaseEnded
 from mbench.errors import MbenchError
-from mbench.machine.system import hardware_threads
+from mbench.machine.cores import hardware_threads
 from mbench.proofs import cache
 from mbench.proofs.observer import ProofRequest, Proving, WorkerPool
 from mbench.proofs.prover import Prover

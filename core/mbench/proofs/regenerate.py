@@ -19,7 +19,7 @@ from mbench.engine.launch import launch
 from mbench.engine.outcome import CaseEnded
 from mbench.environments.locate import find
 from mbench.errors import MbenchError
-from mbench.machine.system import usable_cores
+from mbench.machine.cores import default_threads
 from mbench.plugins.manager import Plugins
 from mbench.proofs.proof_case import proof_case, proof_work
 from mbench.proofs.reference import (
@@ -65,7 +65,7 @@ def main(framework: str, *models: str, workload: str | None = None) -> None:
                 precision="fp64",
                 compiler=next(iter(adapter.compilers)),
                 device="cpu",
-                threads=usable_cores(),
+                threads=default_threads().count,
             )
         )
         if not adapter.supports(case).supported:

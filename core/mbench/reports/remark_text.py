@@ -13,6 +13,7 @@ from mbench.reports.remarks import (
     Doubts,
     Ended,
     FasterThanMemory,
+    FewerThreads,
     Inherited,
     MissingPercentiles,
     OwnWays,
@@ -68,6 +69,8 @@ def words(remark: Remark, *, cases: int = 0) -> Text:
         case Pythons(versions):
             each = ", ".join(f"{label} {version}" for label, version in versions.items())
             return Text(f"Pythons differ: {each}")
+        case FewerThreads(threads, because):
+            return Text(f"{counted(threads, 'thread')}: {because}")
         case Inherited(variables):
             return Text(f"workers inherited {variables_of(variables)}")
         case SearchSummary() as value:

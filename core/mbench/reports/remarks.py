@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from mbench.results.case_summary import CaseSummary, Disturbed, RankTimes
     from mbench.results.summary import Summary
 
-__all__ = ["Disturbances", "Doubts", "Ended", "FasterThanMemory", "Inherited",
+__all__ = ["Disturbances", "Doubts", "Ended", "FasterThanMemory", "FewerThreads",
+           "Inherited",
            "MissingPercentiles", "OwnWays", "Pythons", "Remark", "Scaling", "Severity", "of_kind",
            "remarks"]  # fmt: skip
 
@@ -102,6 +103,15 @@ class OwnWays:
 
 
 @dataclass(frozen=True)
+class FewerThreads:
+    """Cases that have fewer threads than the machine has cores, as nobody asked otherwise."""
+
+    threads: int
+    because: str
+    """What decided that."""
+
+
+@dataclass(frozen=True)
 class Pythons:
     """The version of each framework's Python, where they are of several minor versions."""
 
@@ -117,7 +127,7 @@ class Inherited:
 
 Value: TypeAlias = (
     MissingPercentiles | Ended | Scaling | Doubts | Rounding | Disturbances | FasterThanMemory
-    | OwnWays | Pythons | Inherited | SearchSummary | Counted
+    | OwnWays | FewerThreads | Pythons | Inherited | SearchSummary | Counted
 )  # fmt: skip
 
 
@@ -135,7 +145,7 @@ def remarks(summary: Summary) -> list[Remark]:
     """All of them, in the order in which reports write them."""
     find: Sequence[Callable[[Summary], Iterable[Remark]]] = (
         missing_percentiles, ended, scaling, doubts, rounding, disturbances, faster_than_memory,
-        pythons, own_ways, inherited, searches, published_protocol,
+        fewer_threads, pythons, own_ways, inherited, searches, published_protocol,
     )  # fmt: skip
     return [remark for found in find for remark in found(summary)]
 
@@ -223,6 +233,15 @@ def faster_than_memory(summary: Summary) -> Iterator[Remark]:
     beyond = sum(one.limit == "memory" and (one.roofline or 0.0) > 1 for one in found)
     if beyond:
         yield Remark(Severity.NOTE, (), FasterThanMemory(beyond, len(found)))
+
+
+def fewer_threads(summary: Summary) -> Iterator[Remark]:
+    system = summary.system
+    fewer = system.default_threads < (system.physical_cores or 0)
+    here = [case for case in summary.cases if not case.nodes]
+    if fewer and any(case.axes.threads == system.default_threads for case in here):
+        value = FewerThreads(system.default_threads, system.threads_because)
+        yield Remark(Severity.NOTE, (), value)
 
 
 def pythons(summary: Summary) -> Iterator[Remark]:

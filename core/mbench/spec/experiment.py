@@ -41,7 +41,7 @@ class Launch:
     device: str = AUTO
     """Where the frameworks compute: a kind of device, or `auto`."""
     threads: int | None = None
-    """Threads of each process. None: the physical cores, divided by the devices of a node."""
+    """Threads of each process. None: the machine's default, divided by the devices of a node."""
     provision: bool = field(
         default=True,
         metadata=asked("provision", switch, "Build a framework's environment where there is none."),

@@ -56,7 +56,8 @@ READERS: Mapping[str, values.Reader] = {
     "threads": values.whole,
 }  # fmt: skip
 DEFAULTS = {
-    "batch_size": "what suits model and device", "device": AUTO, "threads": "the physical cores",
+    "batch_size": "what suits model and device", "device": AUTO,
+    "threads": "the cores that may be used",
 }  # fmt: skip
 SHORT: Mapping[str, tuple[Option, ...]] = {
     "model": (

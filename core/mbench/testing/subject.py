@@ -12,7 +12,7 @@ import pytest
 from mbench.contract import wire
 from mbench.engine.launch import launch
 from mbench.engine.outcome import CaseEnded
-from mbench.machine.system import usable_cores
+from mbench.machine.cores import default_threads
 from mbench.proofs.proof_case import quickest
 
 if TYPE_CHECKING:
@@ -47,7 +47,11 @@ class Subject:
 
     def quickest(self, mode: str) -> list[Case]:
         return quickest(
-            self.adapter, self.workloads, mode=mode, device=self.device, threads=usable_cores()
+            self.adapter,
+            self.workloads,
+            mode=mode,
+            device=self.device,
+            threads=default_threads().count,
         )
 
     def case(self, **changes: Any) -> Case:

@@ -18,7 +18,7 @@ from mbench_openvino.layers import Net, ops
 from mbench_openvino.runtime import Runtime
 
 from mbench.contract.adapter import Unsupported
-from mbench.machine.system import usable_cores
+from mbench.machine.cores import usable_cores
 from mbench.proofs.tolerances import TIMED
 
 RESNET = resnet(blocks=(1, 1), widths=(8, 16), stem=8, image_size=32)

@@ -11,7 +11,7 @@ import pytest
 from mbench.cli.builtin import mbench_workloads
 from mbench.contract.case import Case
 from mbench.environments.environment import Environment
-from mbench.machine.system import usable_cores
+from mbench.machine.cores import default_threads
 from mbench.proofs.prove import prove
 from mbench_pytorch.plugin import PyTorch
 
@@ -42,7 +42,7 @@ def proof_of(tmp_path, monkeypatch):
         )  # fmt: skip
         case = Case(
             model=MODEL, workload=mbench_workloads()[MODEL], mode="train", batch_size=1,
-            precision="amp-fp16", compiler="eager", device="cpu", threads=usable_cores(),
+            precision="amp-fp16", compiler="eager", device="cpu", threads=default_threads().count,
         )  # fmt: skip
         log = tmp_path / "worker.log"
         return prove(adapter, here, case, log=log, timeout=900, report=print, fresh=True)

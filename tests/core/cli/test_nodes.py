@@ -37,7 +37,7 @@ AGENT = """
 import runpy, socket, sys, time
 name = sys.argv.pop()
 socket.gethostname = lambda: name
-from mbench.machine import kernel, pace, system
+from mbench.machine import cores, kernel, pace, system
 {more}
 runpy.run_module("mbench.engine.agent", run_name="__main__")
 """
@@ -46,7 +46,7 @@ real, rate = kernel.core_seconds, {"a": 0.0, "b": 0.7}[name]
 kernel.core_seconds = lambda cores: (real(cores)[0], rate * time.perf_counter())
 """
 CORES = """
-system.usable_cores = system.hardware_threads = lambda: {"a": 6, "b": 4}[name]
+cores.usable_cores = cores.hardware_threads = lambda: {"a": 6, "b": 4}[name]
 """
 
 

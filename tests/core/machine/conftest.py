@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mbench.contract.device import DeviceSample
-from mbench.machine import kernel, limits
+from mbench.machine import cores, kernel, limits
 from mbench.machine.records import Sample
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (kernel, "CPUINFO", "cpuinfo"),
         (kernel, "CPUS", "cpus"),
         (kernel, "POWERCAP", "powercap"),
+        (cores, "HYBRID", "devices"),
         (limits, "SELF", "cgroup"),
         (limits, "MOUNT", "groups"),
     ):

@@ -14,7 +14,7 @@ from cases import make_case
 
 from mbench.engine.launch import launch
 from mbench.engine.outcome import CaseEnded
-from mbench.machine import memory_layout
+from mbench.machine import kernel, memory_layout
 from mbench.machine.memory_layout import (
     ADDR_NO_RANDOMIZE,
     cores_for,
@@ -97,7 +97,7 @@ def test_what_is_started_within_has_a_core_for_each_thread():
     ("threads", "cores"), [(1, {0}), (2, {0, 1}), (3, {0, 1, 4}), (9, {0, 1, 4, 5})]
 )
 def test_hardware_threads_of_a_core_are_shared_last(monkeypatch, tmp_path, threads, cores):
-    monkeypatch.setattr(memory_layout, "CPUS", tmp_path)
+    monkeypatch.setattr(kernel, "CPUS", tmp_path)
     for core in (0, 1, 4, 5):
         file = tmp_path / f"cpu{core}" / "topology" / "thread_siblings_list"
         file.parent.mkdir(parents=True)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import asdict
 
-import psutil
 import pytest
 from fake_nvml import FakeGpu, FakeNvml
 
@@ -24,16 +22,6 @@ def test_the_description_is_strict_json_and_names_the_machine():
     assert described.usable_cores <= described.logical_cores
     assert len(described.load_average) == 3
     assert described.variables == {"OMP_PROC_BIND": "true"}
-
-
-@pytest.mark.parametrize(
-    ("affinity", "physical", "cores"),
-    [({0}, 8, 1), ({0, 1, 2, 3}, 2, 2), ({0, 1}, 8, 2), ({0, 1, 2}, None, 3)],
-)
-def test_usable_cores_are_physical_and_allowed(monkeypatch, affinity, physical, cores):
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: affinity, raising=False)
-    monkeypatch.setattr(psutil, "cpu_count", lambda logical=True: 16 if logical else physical)
-    assert system.usable_cores() == cores
 
 
 @pytest.mark.parametrize(

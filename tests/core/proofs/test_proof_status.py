@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from mbench.machine import system
+from mbench.machine.cores import default_threads
 from mbench.proofs.cache import ProofStatus, proof_statuses
 
 VERIFY = [
@@ -47,5 +47,5 @@ def test_a_proof_shows_in_its_own_framework_only(plugins, verified):
 
 def test_a_proof_of_another_kind_is_none(plugins, verified):
     verified("--mode", "inference")
-    verified("--threads", str(system.usable_cores() + 1))
+    verified("--threads", str(default_threads().count + 1))
     assert proof_statuses(plugins, ["tiny-model"])["tiny-model", "tiny"].word == "not proven yet"

@@ -13,6 +13,7 @@ from mbench.reports.remark_text import lines
 from mbench.reports.remarks import (
     Disturbances,
     Ended,
+    FewerThreads,
     MissingPercentiles,
     Remark,
     Scaling,
@@ -163,3 +164,12 @@ def test_where_nothing_was_compared_the_last_lines_are_of_cases(summary, full):
     assert [*map(str, summary_lines(made))] == ["tiny: 80 samples/s (80 .. 80)"]
     many = replace(full, comparisons=[], cases=full.cases * 2)
     assert [*map(str, summary_lines(many))] == ["6 cases: 4 ok, 2 oom"]
+
+
+def test_what_restricts_the_default_number_of_threads_is_said(full):
+    assert said(full, FewerThreads) == []
+    because = "the cgroup's quota of 2 CPUs, of 16 cores"
+    system = replace(full.system, physical_cores=16, default_threads=2, threads_because=because)
+    made = replace(full, system=system)
+    assert said(with_case(made, 0, threads=2), FewerThreads) == [f"2 threads: {because}"]
+    assert said(with_case(made, 0, threads=4), FewerThreads) == []

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from mbench.console import counted
 from mbench.contract.check import Check, ok, warn
 from mbench.machine import kernel, limits
+from mbench.machine.cores import default_threads
 from mbench.machine.disturbances import OTHER_CORES
 from mbench.machine.doctor import speed
 
@@ -29,6 +30,7 @@ def examine() -> Iterator[Check]:
     yield from load(cores)
     yield from speed.examine(cores)
     yield limit(cores)
+    yield by_default()
     yield threads()
 
 
@@ -90,10 +92,17 @@ def limit(cores: list[int]) -> Check:
     if granted >= len(cores):
         return ok("CPU limit", found)
     hint = (
-        "all threads stop for the rest of a period once its quota is used up: lift the limit "
+        "mbench starts no more threads than that, but all of them stop for the rest of a period "
+        "once its quota is used up: lift the limit "
         "(docker run without --cpus; --cpuset-cpus gives whole cores)"
     )
     return warn("CPU limit", found, hint)
+
+
+def by_default() -> Check:
+    """The number of threads that frameworks get, and what decides it."""
+    found = default_threads()
+    return ok("threads", f"{found.count} by default: {found.because}")
 
 
 def threads() -> Check:

@@ -119,8 +119,9 @@ def disturbed(summary: Summary) -> Section | None:
 
 SYSTEM = {
     "hostname": "host", "os": "system", "cpu": "processor", "physical_cores": "physical cores",
-    "logical_cores": "logical cores", "usable_cores": "usable cores", "governor": "governor",
-    "current_mhz": "clock, MHz", "memory_bytes": "memory, GiB",
+    "logical_cores": "logical cores", "usable_cores": "usable cores",
+    "default_threads": "threads by default", "threads_because": "decided by",
+    "governor": "governor", "current_mhz": "clock, MHz", "memory_bytes": "memory, GiB",
     "transparent_huge_pages": "transparent huge pages", "load_average": "load before the run",
     "python": "Python of mbench", "variables": "variables that tune workers",
 }  # fmt: skip
