@@ -33,9 +33,9 @@ __all__ = ["command"]
 def command(context: click.Context, what: str, results: Path) -> None:
     """List frameworks, models, operators, modes or runs; without a word, frameworks and families.
 
-    `mbench list models` shows the size of each model and its status in every framework: proven, if
-    `mbench verify` has proven it here with default settings; not proven yet; or unsupported, and
-    why.
+    `mbench list models` shows the size of each model and its status in every framework: proven or
+    shown in fp32, if `mbench verify` has done so here with default settings; - if not yet; no if it
+    is unsupported, and why.
 
     \b
     Examples:
@@ -163,20 +163,28 @@ def load(name: str, reference: str) -> Workload | str:
 
 
 def stand(found: Plugins, rows: list[list[str]]) -> list[str]:
-    """Add to each model's row how it stands in every framework; the reasons of what is not."""
-    from mbench.proofs.cache import proof_statuses
+    """Add to each model's row how it stands in every framework; returns how many are proven in
+    each, and why others are unsupported.
+    """
+    from mbench.proofs.cache import NOT_YET, UNSUPPORTED, proof_statuses
 
+    cells = {NOT_YET: "-", UNSUPPORTED: "no"}
+    proven = dict.fromkeys(sorted(found.adapters.unique()), 0)
     stands = proof_statuses(found, [row[0] for row in rows])
     lacking: dict[str, tuple[str, list[str]]] = {}  # reasons that differ in the model's name only
     for row in rows:
         model = row[0]
-        for framework in sorted(found.adapters.unique()):
+        for framework in proven:
             standing = stands.get((model, framework))
-            row.append(standing.word if standing else "")
+            word = standing.word if standing else UNSUPPORTED
+            row.append(cells.get(word, word))
+            proven[framework] += word not in cells
             if standing and standing.reason:
                 why = f"{framework} unsupported: {standing.reason}"
                 lacking.setdefault(why.replace(model, "*"), (why, []))[1].append(model)
-    return [f"{why} ({few(names)})" for why, names in sorted(lacking.values())]
+    counts = ", ".join(f"{framework} {count}" for framework, count in proven.items())
+    summary = f"models proven here of {len(rows)}: {counts}; mbench verify FRAMEWORK proves more"
+    return [summary, *(f"{why} ({few(names)})" for why, names in sorted(lacking.values()))]
 
 
 def few(names: Sequence[str], *, most: int = 4) -> str:

@@ -1,13 +1,15 @@
-"""`mbench new`: a package that works, for a framework or a model of one's own."""
+"""`mbench new`: a package that works, for a framework or a model of one's own, and fingerprints."""
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import click
 
+from mbench.cli.completion import arms, completer, models
 from mbench.cli.options import plugins
-from mbench.console import say
+from mbench.console import say, tell
 from mbench.errors import UsageError
 
 __all__ = ["command"]
@@ -30,6 +32,7 @@ def command() -> None:
     Examples:
       mbench new adapter fast_net
       mbench new model tiny_mixer --folder src/tiny-mixer
+      mbench new fingerprint tiny_mixer
     """
 
 
@@ -48,7 +51,7 @@ def adapter(context: click.Context, name: str, folder: Path | None) -> None:
       mbench new adapter fast_net
     """
     taken = plugins(context).framework(name) is not None
-    write("adapter", name, folder, taken=taken, first=f"mbench verify {name} --models lstm-small")
+    write("adapter", name, folder, taken=taken)
 
 
 @command.command("model")
@@ -58,18 +61,47 @@ def adapter(context: click.Context, name: str, folder: Path | None) -> None:
 def model(context: click.Context, name: str, folder: Path | None) -> None:
     """Write a package that adds a model for one framework or for several.
 
-    It holds a perceptron that classifies images: its neutral facts, and its file for one framework.
+    It holds a model with two layers that classifies images: the facts that all frameworks share,
+    and its file for PyTorch.
 
     \b
     Example:
       mbench new model tiny_mixer
     """
     taken = name in plugins(context).workloads.by_name
-    write("model", name, folder, taken=taken, first="mbench list models")
+    write("model", name, folder, taken=taken)
 
 
-def write(kind: str, name: str, folder: Path | None, *, taken: bool, first: str) -> None:
-    """Write it, and say what was written and what to type first. Raises UsageError."""
+@command.command("fingerprint")
+@click.argument("names", nargs=-1, required=True, metavar="MODEL...",
+                shell_complete=completer(models))  # fmt: skip
+@click.option("--framework", metavar="FRAMEWORK", shell_complete=arms(),
+              help="The framework that runs the reference implementation.  [default: the first one "
+              "that the model's package has a file for]")  # fmt: skip
+@click.pass_context
+def fingerprint(context: click.Context, names: tuple[str, ...], framework: str | None) -> None:
+    """Write the right answers of models, which proofs compare with.
+
+    The reference implementation runs in float64 on the CPU. The fingerprint goes into the folder
+    references beside the module that defines the model. Write it again when the model changes.
+
+    \b
+    Examples:
+      mbench new fingerprint tiny_mixer
+      mbench new fingerprint resnet50 resnet50+layer3 --framework torch
+    """
+    from mbench.proofs.fingerprint import write_fingerprint
+
+    for name in names:
+        path = write_fingerprint(name, framework, plugins(context), report=tell)
+        say(f"{name}: {path}, {path.stat().st_size / 1024:.1f} KiB")
+
+
+def write(kind: str, name: str, folder: Path | None, *, taken: bool) -> None:
+    """Write it, and say what was written and what to type next, which its README shows first.
+
+    Raises UsageError.
+    """
     from mbench.cli.scaffold import scaffold
 
     if taken:
@@ -81,7 +113,10 @@ def write(kind: str, name: str, folder: Path | None, *, taken: bool, first: str)
         raise UsageError(f"{folder} cannot be written: {error.strerror}") from None
     for file in files:
         say(str(file))
-    say("try it:")
-    say(f"  pip install -e {folder}")
-    say(f"  {first}")
-    say(f"{folder / 'README.md'} has the rest")
+    say("Try it:")
+    readme = folder / "README.md"
+    shown = readme.read_text(encoding="utf-8").partition("```console\n")[2].partition("```")[0]
+    for step in shown.splitlines():
+        here = step.replace("install -e .", f"install -e {shlex.quote(str(folder))}")
+        say(f"  {here.removeprefix('$ ')}")
+    say(f"{readme} says how to make it yours")

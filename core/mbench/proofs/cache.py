@@ -44,11 +44,21 @@ if TYPE_CHECKING:
     from mbench.results.proof import ProofRecord
     from mbench.spec.planning import Entry
 
-__all__ = ["ProofStatus", "folder", "key", "proof_statuses", "recall", "remember"]
+__all__ = [
+    "NOT_YET",
+    "UNSUPPORTED",
+    "ProofStatus",
+    "folder",
+    "key",
+    "proof_statuses",
+    "recall",
+    "remember",
+]
 
 
 PROVING = ("contract", "proofs", "scenarios", "sdk", "worker", "workloads")
 """The packages of mbench on which a proof's outcome depends."""
+NOT_YET, UNSUPPORTED = "not proven yet", "unsupported"
 
 
 def folder() -> Path:
@@ -174,8 +184,8 @@ def remember(name: str, proof: Proof) -> None:
 
 @dataclass(frozen=True)
 class ProofStatus:
-    """`word` is "proven", "shown in fp32", "not proven yet" or "unsupported"; `reason` says why the
-    last.
+    """`word` is "proven", "shown in fp32", NOT_YET or UNSUPPORTED; for the last, `reason`
+    says why.
     """
 
     word: str
@@ -205,9 +215,9 @@ def proof_statuses(plugins: Plugins, models: Sequence[str]) -> dict[tuple[str, s
 
 def proof_status(entry: Entry, environments: Callable[[], Sequence[Environment]]) -> ProofStatus:
     if not entry.support.supported:
-        return ProofStatus("unsupported", entry.support.reason)
+        return ProofStatus(UNSUPPORTED, entry.support.reason)
     case, work = proof_case(entry.case), proof_work(entry.case)
     for environment in environments():
         if known := cache.recall(cache.key(entry.adapter, environment, case, work)):
             return ProofStatus(known.grade)
-    return ProofStatus("not proven yet")
+    return ProofStatus(NOT_YET)

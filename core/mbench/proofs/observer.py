@@ -26,6 +26,7 @@ from mbench.proofs.reference import (
     Reference,
     batch_of,
     find,
+    how_to_write,
 )
 from mbench.results.proof import PROVEN, SHOWN
 from mbench.scenarios.find import resolve, scenario_of
@@ -113,9 +114,9 @@ class Observer:
         if self.scenario.proof == RULE:
             raise CaseEnded("unsupported", f"{limitation}, in which updates are proven")
         if len(self.known.outputs) < len(DRAWN):
-            hint = f"python -m mbench.proofs.regenerate FRAMEWORK {self.workload.name}"
             reason = (
-                f"{limitation}, and its reference has too few outputs to prove it otherwise: {hint}"
+                f"{limitation}, and its fingerprint has too few outputs to prove it otherwise; "
+                f"write it again with: {how_to_write(self.workload)}"
             )
             raise CaseEnded("unsupported", reason)
         if self.scenario.proof in (LOSS, GRADIENTS):

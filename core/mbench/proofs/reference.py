@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from mbench.contract.wire import Observation
 
 __all__ = ["DRAWN", "KEPT", "MOST_ROUNDED", "PLAIN_RATE", "SEEDS", "STEPS", "Computed", "Reference",
-           "Trajectory", "batch_of", "find", "folder_of", "load", "rounding", "save"]  # fmt: skip
+           "Trajectory", "batch_of", "find", "folder_of", "how_to_write", "load", "rounding",
+           "save"]  # fmt: skip
 
 STEPS = 3
 PLAIN_RATE = 2.0**10
@@ -191,9 +192,9 @@ def find(case: Case, workload: Workload, *, drawn: bool) -> Reference | Computed
 
 def load(path: Path, workload: Workload) -> Reference:
     """Read a fingerprint and check that it is whole and this workload's; raises MbenchError."""
-    hint = "reinstall mbench, or regenerate it with python -m mbench.proofs.regenerate"
+    hint = f"write it with: {how_to_write(workload)}"
     if not path.exists():
-        raise MbenchError(f"{workload.name} has no fingerprint {path}: {hint}")
+        raise MbenchError(f"{workload.name} has no fingerprint {path}; {hint}")
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
@@ -223,9 +224,15 @@ def load(path: Path, workload: Workload) -> Reference:
     except Exception as error:  # damaged archives raise whatever zipfile, zlib and NumPy know
         said = " ".join(str(error).split())
         raise MbenchError(
-            f"{path} is not a fingerprint of {workload.name} ({said}): {hint}"
+            f"{path} is not a fingerprint of {workload.name} ({said}); {hint}"
         ) from None
     return reference
+
+
+def how_to_write(workload: Workload) -> str:
+    """The command that writes the fingerprint of `workload`."""
+    which = "" if workload.model_files else " --framework FRAMEWORK"
+    return f"mbench new fingerprint {workload.name}{which}"
 
 
 def read_drawn(arrays: Mapping[str, np.ndarray]) -> dict[int, dict[str, np.ndarray]]:

@@ -57,16 +57,19 @@ def test_a_strangers_model_is_listed_fingerprinted_and_proven(run):
     header = listed.stdout.splitlines()[0].split()
     said = dict(zip(header, re.split(r"\s{2,}", row), strict=True))
     assert said["parameters"] == "789,258"
-    assert said["torch"] == "not proven yet"
-    assert said["tf"] == "unsupported"
+    assert said["torch"] == "-"
+    assert said["tf"] == "no"
     assert "not provided: TensorFlow's adapter has no perceptron model" in listed.stdout
 
     proof = ("mbench", "verify", "--models", "perceptron", "--threads", "1")
     missing = run(*proof, "--frameworks", "torch")
     assert missing.returncode == 1
     assert "perceptron has no fingerprint" in missing.stdout
-    written = run("mbench.proofs.regenerate", "torch", "perceptron")
+    command = "mbench new fingerprint perceptron"
+    assert f"write it with: {command}" in " ".join(missing.stdout.split())
+    written = run(*command.split())
     assert written.returncode == 0, written.stderr
+    assert "references/perceptron.npz" in written.stdout
     result = run(*proof, "--frameworks", "torch,tf", "--format", "json")
     assert result.returncode == 1
     ours, others = json.loads(result.stdout)["proofs"]

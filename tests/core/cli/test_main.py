@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -242,7 +243,10 @@ def test_lists(command):
     assert err == ""
     assert "resnet50" in out
     assert "Tiny" in out
-    assert "25,557,032" in command("list", "models")[1]
+    listed = command("list", "models")[1]
+    assert "25,557,032" in listed
+    assert "not proven yet" not in listed, "one word for each of 43 models says nothing"
+    assert re.search(r"models proven here of \d+: .*tiny \d+.*; mbench verify FRAMEWORK", listed)
     for what, there, absent in (
         ("frameworks", "Tiny", "resnet50"),
         ("models", "resnet50", "Tiny "),

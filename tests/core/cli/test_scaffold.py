@@ -40,12 +40,41 @@ def test_what_is_written_is_said_and_what_to_type_next(new, tmp_path):
     assert result.exit_code == 0, result.output
     assert (tmp_path / "mbench-fast_net" / "mbench_fast_net" / "__init__.py").exists()
     assert "mbench-fast_net/pyproject.toml" in result.output
-    assert "pip install -e mbench-fast_net" in result.output
+    assert steps(result.output) == [
+        "pip install -e mbench-fast_net",
+        "mbench verify fast_net --models lstm-small",
+        "mbench run fast_net --models lstm-small",
+    ]
     result = new("model", "mixer", "--folder", "here/mixer")
     assert result.exit_code == 0, result.output
     assert "MIXER = MixerWorkload(" in (
         (tmp_path / "here/mixer/mbench_mixer/workload.py").read_text()
     )
+    assert steps(result.output) == [
+        "pip install -e here/mixer",
+        "mbench new fingerprint mixer",
+        "mbench verify torch --models mixer",
+        "mbench compare torch torch:inductor --models mixer",
+    ]
+    assert "a model with two layers" in (tmp_path / "here/mixer/README.md").read_text()
+
+
+def steps(output):
+    return [line.strip() for line in output.splitlines() if line.startswith("  ")]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("tiny-modle",), "unknown model 'tiny-modle'; did you mean tiny-model"),
+        (("resnet50",), "resnet50 comes with no implementation of its own: give --framework"),
+        (("tiny-model", "--framework", "tinny"), "unknown framework 'tinny'"),
+        (("gpt2-small", "--framework", "tiny"), "gpt2-small in Tiny: "),
+    ],
+)
+def test_a_fingerprint_that_cannot_be_written(new, words, said):
+    with pytest.raises(UsageError, match=said):
+        new("fingerprint", *words)
 
 
 @pytest.mark.parametrize("name", ["Fast", "fast-net", "1st", "", "class", "../up"])

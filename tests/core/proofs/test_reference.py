@@ -15,6 +15,7 @@ from mbench.cli.builtin import mbench_workloads
 from mbench.contract.sketch import sketch
 from mbench.contract.workload import Tensor
 from mbench.errors import MbenchError
+from mbench.proofs.fingerprint import check_rounding
 from mbench.proofs.reference import (
     MOST_ROUNDED,
     PLAIN_RATE,
@@ -25,7 +26,6 @@ from mbench.proofs.reference import (
     scales,
     trajectory,
 )
-from mbench.proofs.regenerate import check_rounding
 from mbench.proofs.tolerances import EXACT
 from mbench.workloads.find import find_workload
 
@@ -54,7 +54,7 @@ def refused(path, workload):
         load(path, workload)
     assert str(path) in str(caught.value)
     assert workload.name in str(caught.value)
-    assert "mbench.proofs.regenerate" in str(caught.value)
+    assert "mbench new fingerprint " in str(caught.value)
     assert "\n" not in str(caught.value)
     return str(caught.value)
 

@@ -110,6 +110,6 @@ def test_a_fingerprint_of_two_sets_does_not_do(tmp_path, monkeypatch):
         return replace(found, outputs={seed: found.outputs[seed] for seed in SEEDS})
 
     monkeypatch.setattr("mbench.proofs.reference.load", of_two)
-    with pytest.raises(CaseEnded, match="regenerate FRAMEWORK tiny-model") as caught:
+    with pytest.raises(CaseEnded, match="mbench new fingerprint tiny-model") as caught:
         proof(Single(), tmp_path, mode="inference")
     assert caught.value.outcome == "unsupported"

@@ -1,4 +1,4 @@
-"""A perceptron of two layers that classifies images. Shapes: B batch, C channels, H W pixels."""
+"""A model with two layers that classifies images. Shapes: B batch, C channels, H W pixels."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class PerceptronWorkload(ImageWorkload):
 
 PERCEPTRON = PerceptronWorkload(
     name="perceptron",
-    title="Perceptron of two layers",
+    title="Perceptron",
     family="perceptron",
     config=PerceptronConfig(),
     proof={"batch_size": 8, "sizes": {"image_size": 32}, "learning_rate": 2.0**-7},

@@ -1,6 +1,4 @@
-"""Writes the fingerprints anew from the reference implementation in float64.
-
-Usage: python -m mbench.proofs.regenerate FRAMEWORK[@PYTHON] [MODEL ...]
+"""Writes the fingerprint of a model from its reference implementation in float64.
 
 The reference implementations are those that workloads name; whichever framework runs them, all
 others must agree with the result to 1e-9, so a wrong fingerprint cannot pass unnoticed.
@@ -8,7 +6,6 @@ others must agree with the result to 1e-9, so a wrong fingerprint cannot pass un
 
 from __future__ import annotations
 
-import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,9 +15,8 @@ from mbench.contract.case import Case
 from mbench.engine.launch import launch
 from mbench.engine.outcome import CaseEnded
 from mbench.environments.locate import find
-from mbench.errors import MbenchError
+from mbench.errors import MbenchError, UsageError
 from mbench.machine.cores import default_threads
-from mbench.plugins.manager import Plugins
 from mbench.proofs.proof_case import proof_case, proof_work
 from mbench.proofs.reference import (
     DRAWN,
@@ -34,59 +30,72 @@ from mbench.proofs.reference import (
     trajectory,
 )
 from mbench.scenarios.find import in_mode, resolve
-from mbench.spec.framework import parse
+from mbench.spec.framework import named, parse
 from mbench.spec.selection import load_workload, reference_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable
 
     from mbench.contract.workload import Workload
     from mbench.plugins.launcher import Worker
+    from mbench.plugins.manager import Plugins
 
-__all__ = ["main"]
+__all__ = ["write_fingerprint"]
 
 
-def main(framework: str, *models: str, workload: str | None = None) -> None:
-    """Write the fingerprint of each model, of all and their longer forms if none is named.
+def write_fingerprint(
+    model: str,
+    framework: str | None,
+    plugins: Plugins,
+    *,
+    workload: str | None = None,
+    report: Callable[[str], None],
+) -> Path:
+    """Write the fingerprint of `model`, or of one of its longer forms, as `framework` computes it.
 
-    `workload`, "module:attribute", is that of a model which no plugin has registered.
+    Without `framework`, that is the first for which the model comes with an implementation.
+    `workload`, "module:attribute", is that of a model which no plugin has registered. `report`
+    hears of an environment that is built. Raises MbenchError.
     """
-    plugins = Plugins()
+    workload = workload or reference_of(model, plugins.workloads)
+    framework = framework or next(iter(load_workload(workload, model).model_files), None)
+    if framework is None:
+        raise UsageError(
+            f"{model} comes with no implementation of its own: give --framework", option="framework"
+        )
     spec = parse(framework)
     adapter = plugins.adapter(spec.name)
-    environment = find(spec, adapter, accelerator="cpu", provision=True, report=print)
-    for model in models or everything(plugins):
-        case = proof_case(
-            Case(
-                model=model,
-                workload=workload or reference_of(model, plugins.workloads),
-                mode="inference",
-                batch_size=1,
-                precision="fp64",
-                compiler=next(iter(adapter.compilers)),
-                device="cpu",
-                threads=default_threads().count,
-            )
+    spec = named(spec, adapter.name)
+    case = proof_case(
+        Case(
+            model=model,
+            workload=workload,
+            mode="inference",
+            batch_size=1,
+            precision="fp64",
+            compiler=next(iter(adapter.compilers)),
+            device="cpu",
+            threads=default_threads().count,
         )
-        if not adapter.supports(case).supported:
-            print(f"{model}: not provided by {adapter.title}")
-            continue
-        with tempfile.TemporaryDirectory() as folder:
+    )
+    if not (answer := adapter.supports(case)).supported:
+        raise UsageError(f"{model} in {adapter.title}: {answer.reason}")
+    environment = find(spec, adapter, accelerator="cpu", provision=True, report=report)
+    path = folder_of(case.workload) / f"{model}.npz"
+    with tempfile.TemporaryDirectory() as folder:
+        try:
             log = Path(folder, "log")
             worker, info = launch(adapter, environment, case, log=log, timeout=3600)
             try:
-                path = folder_of(case.workload) / f"{model}.npz"
-                made = {"framework": spec.name, "version": info.version}
+                made = {"framework": adapter.name, "version": info.version}
                 save(path, fingerprint(worker, case, made))
             finally:
                 worker.close()
-        print(f"{path}: {path.stat().st_size / 1024:.1f} KiB")
-
-
-def everything(plugins: Plugins) -> Iterator[str]:
-    for model, reference in plugins.workloads.unique().items():
-        yield model
-        yield from (form.name for form in load_workload(reference, model).lengthened().values())
+        except CaseEnded as error:
+            raise MbenchError(f"{model} in {adapter.title}: {error}") from None
+        except OSError as error:
+            raise MbenchError(f"cannot write {path}: {error.strerror}") from None
+    return path
 
 
 def fingerprint(worker: Worker, case: Case, made: dict[str, str]) -> Reference:
@@ -131,13 +140,3 @@ def check_rounding(found: Reference, workload: Workload) -> None:
                 f" {shares.max():.1g} of it, and at most {MOST_ROUNDED:.0e} may be;"
                 f" its proof needs a larger learning rate"
             )
-
-
-if __name__ == "__main__":
-    if len(sys.argv) < 2 or sys.argv[1].startswith("-"):
-        print(__doc__)
-        sys.exit(0 if sys.argv[1:] in (["-h"], ["--help"]) else 2)
-    try:
-        main(*sys.argv[1:])
-    except (MbenchError, CaseEnded) as error:
-        sys.exit(f"mbench: {error}")
