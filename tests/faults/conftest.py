@@ -73,7 +73,7 @@ def mbench(monkeypatch, capfd):
     def mbench(*arguments):
         monkeypatch.setattr(sys, "argv", ["mbench", *map(str, arguments)])
         with pytest.raises(SystemExit) as end:
-            main.main()
+            main()
         return end.value.code, *capfd.readouterr()
 
     yield mbench

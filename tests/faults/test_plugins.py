@@ -29,16 +29,16 @@ def mbench_adapters():
 AT_WORK = {
     "supports_exits": ("def supports(self, case): raise SystemExit(0)", "SystemExit: 0"),
     "supports_divides": ("def supports(self, case): return 1 / 0", "ZeroDivisionError"),
-    "supports_so": ("def supports(self, case): return True", "TypeError: True is no Support"),
-    "python_none": ("def python(self, version): return None", "TypeError: None is no text"),
+    "supports_so": ("def supports(self, case): return True", "TypeError: True is not a Support"),
+    "python_none": ("def python(self, version): return None", "TypeError: None is not a single line of text"),
     "python_odd": ("def python(self, version): return 'new'", "InvalidSpecifier"),
     "variables_own": (
         "def variables(self, **_): raise type('Enough', (BaseException,), {})('it is')",
         "Enough: it is",
     ),
     "variables_close": ("def variables(self, **_): raise GeneratorExit", "GeneratorExit"),
-    "variables_ints": ("def variables(self, **_): return {'A': 1}", "TypeError: 1 is no text"),
-    "variables_nul": ("def variables(self, **_): return {'A': chr(0)}", "is no text in one line"),
+    "variables_ints": ("def variables(self, **_): return {'A': 1}", "TypeError: 1 is not a single line of text"),
+    "variables_nul": ("def variables(self, **_): return {'A': chr(0)}", "is not a single line of text"),
     "variables_name": ("def variables(self, **_): return {'A=B': ''}", "'A=B' names no variable"),
     "needs_raise": (
         "imports = ('no_such_module',)\n    def requirements(self, *_): raise KeyError('torch')",
@@ -50,7 +50,7 @@ AT_WORK = {
     ),
     "needs_option": (
         "imports = ('no_such_module',)\n    def requirements(self, *_): return ['-r/etc/passwd']",
-        "'-r/etc/passwd' is no requirement",
+        "'-r/etc/passwd' is not a requirement",
     ),
     "runtime_gone": (
         "runtime = 'no_such_module:Runtime'",
@@ -73,12 +73,12 @@ AT_ONCE = {
     ),
     "imports": (FRAMEWORK.format(name="a", body="imports = None"), "Broken.imports: "),
     "compilers": (FRAMEWORK.format(name="b", body="compilers = {}"), "Broken.compilers: there is"),
-    "runtime": (FRAMEWORK.format(name="c", body="runtime = 7"), "Broken.runtime: 7 is no text"),
+    "runtime": (FRAMEWORK.format(name="c", body="runtime = 7"), "Broken.runtime: 7 is not a single line of text"),
     "titles": (FRAMEWORK.format(name="d", body="tuned_by = 'OMP_'"), "one text, not several"),
     "path": (FRAMEWORK.format(name="../../evil", body=""), "'../../evil' is no name"),
     "escape": (FRAMEWORK.format(name="\x1b]0;evil\x07", body=""), r"'\x1b]0;evil\x07' is no name"),
     "letters": (FRAMEWORK.format(name="tоrch", body=""), "'tоrch' is no name"),  # noqa: RUF001
-    "report": ("@hookimpl\ndef mbench_reports(): return {'x': 7}", "'x' is no function"),
+    "report": ("@hookimpl\ndef mbench_reports(): return {'x': 7}", "'x' is not a function"),
 }
 """Plugins that fall short when they are asked what they offer."""
 

@@ -212,20 +212,21 @@ def children() -> set[psutil.Process]:
     return found
 
 
-def keeping() -> list[psutil.Process]:
-    """Agents and workers of these tests, wherever they are: namespaces hide no process."""
+def keeping(*, agents: bool = True) -> list[psutil.Process]:
+    """Workers of these tests, and their agents, wherever they are: namespaces hide no process."""
     found = []
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error):
             words = process.cmdline()
-            ours = "mbench.engine.agent" in words or any("bootstrap.py" in word for word in words)
+            agent = "mbench.engine.agent" in words
+            ours = agents if agent else any("bootstrap.py" in word for word in words)
             if ours and process.status() != psutil.STATUS_ZOMBIE and on_a_host(process.pid):
                 found.append(process)
     return found
 
 
 def workers() -> list[psutil.Process]:
-    return [process for process in keeping() if "mbench.engine.agent" not in process.cmdline()]
+    return keeping(agents=False)
 
 
 def on_a_host(pid: int) -> bool:
