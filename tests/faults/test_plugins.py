@@ -73,7 +73,7 @@ AT_ONCE = {
     ),
     "imports": (FRAMEWORK.format(name="a", body="imports = None"), "Broken.imports: "),
     "compilers": (FRAMEWORK.format(name="b", body="compilers = {}"), "Broken.compilers: there is"),
-    "runtime": (FRAMEWORK.format(name="c", body="runtime = 7"), "Broken.runtime: 7 is not a single line of text"),
+    "runtime": (FRAMEWORK.format(name="c", body="runtime = 7"), "Broken.runtime: 7 is not"),
     "titles": (FRAMEWORK.format(name="d", body="tuned_by = 'OMP_'"), "one text, not several"),
     "path": (FRAMEWORK.format(name="../../evil", body=""), "'../../evil' is no name"),
     "escape": (FRAMEWORK.format(name="\x1b]0;evil\x07", body=""), r"'\x1b]0;evil\x07' is no name"),
