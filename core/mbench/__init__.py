@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mbench.api.experiment import Experiment
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from mbench.errors import MbenchError, UsageError
 else:
 
-    def __getattr__(name: str) -> Any:
+    def __getattr__(name: str) -> object:
         """Import what is public when it is first asked for: `import mbench` stays quick."""
         if name in __all__:
             for place in ("errors", "api.result", "api.experiment", "api.functions"):

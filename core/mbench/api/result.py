@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mbench.contract.axes import AXES, name
 from mbench.errors import MbenchError, UsageError
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from mbench.measure.verification import CaseProof
+    from mbench.results.encoding import Json
     from mbench.results.gate import Gate
     from mbench.results.summary import Summary
 
@@ -42,7 +43,7 @@ class Verdict:
 
     framework: str
     baseline: str
-    case: Mapping[str, Any] = field(repr=False)
+    case: Mapping[str, object] = field(repr=False)
     """The axes that both share."""
     verdict: str | None
     """A word: faster, slower, alike, ...; None: not compared."""
@@ -86,7 +87,7 @@ class Result:
     folder: Path
 
     @cached_property
-    def document(self) -> dict[str, Any]:
+    def document(self) -> dict[str, Json]:
         """The summary as plain data, which docs/results-schema.md describes."""
         return self.summary.to_json()
 
@@ -169,7 +170,7 @@ class Proof:
     """How the proof of one case ended."""
 
     framework: str
-    case: Mapping[str, Any] = field(repr=False)
+    case: Mapping[str, object] = field(repr=False)
     """The axes that proofs have."""
     proven: bool
     outcome: str
@@ -184,7 +185,7 @@ class Proofs:
     results: Sequence[CaseProof]
 
     @cached_property
-    def document(self) -> dict[str, Any]:
+    def document(self) -> dict[str, Json]:
         """The same as plain data, which docs/results-schema.md describes."""
         return {"schema": 1, "proofs": [result.to_dict() for result in self.results]}
 

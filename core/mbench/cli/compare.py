@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
 from mbench.cli.explain import following, measure_and_show
@@ -51,7 +49,7 @@ INTERRUPTED = 130
 )
 @screen_options
 @click.pass_context
-def command(context: click.Context, /, **_: Any) -> None:
+def command(context: click.Context, /, **_: object) -> None:
     """Measure frameworks against each other.
 
     Comma lists multiply into comparisons. Within one, every framework has its own process, all

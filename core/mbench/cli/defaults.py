@@ -6,7 +6,7 @@ import shlex
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
@@ -43,7 +43,7 @@ class File:
     name: str
     text: str
     within: str
-    keys: dict[str, Any]
+    keys: dict[str, object]
 
     def wrong(self, message: str, key: str, table: str = "") -> UsageError:
         from mbench.spec.suite import line_of
@@ -60,7 +60,7 @@ def load_defaults(context: click.Context) -> None:
     if file is None:
         return
     known = options_of_commands(context)
-    defaults: dict[str, dict[str, Any]] = {}
+    defaults: dict[str, dict[str, object]] = {}
     for command, key, value, table in spread(file, known):
         option = known[command][key]
         raw = raw_of(option, value)
@@ -111,7 +111,7 @@ def options_of_commands(context: click.Context) -> dict[str, Options]:
     return found
 
 
-def spread(file: File, known: dict[str, Options]) -> Iterator[tuple[str, str, Any, str]]:
+def spread(file: File, known: dict[str, Options]) -> Iterator[tuple[str, str, object, str]]:
     """Each command, key and value, and the table it stands in; keys of all commands first."""
     every = sorted({key for options in known.values() for key in options})
     for key, value in file.keys.items():
@@ -133,7 +133,7 @@ def spread(file: File, known: dict[str, Options]) -> Iterator[tuple[str, str, An
             yield command, key, value, command
 
 
-def raw_of(option: click.Option, value: Any) -> Any:
+def raw_of(option: click.Option, value: object) -> object:
     """The value for click to read; None for what a flag cannot be."""
     if option.is_flag:
         return value if isinstance(value, bool) else None
@@ -143,7 +143,7 @@ def raw_of(option: click.Option, value: Any) -> Any:
     return items if option.multiple else ",".join(items)
 
 
-def flag_value(option: click.Option, raw: Any) -> Any:
+def flag_value(option: click.Option, raw: object) -> object:
     """The one of a set of flags that share a name, or the value itself."""
     shares = option.is_flag and raw is True and isinstance(option.flag_value, str)
     return option.flag_value if shares else raw

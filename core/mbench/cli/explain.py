@@ -73,7 +73,7 @@ class Breakdown(NamedTuple):
 )
 @screen_options
 @click.pass_context
-def command(context: click.Context, /, subjects: tuple[tuple[str, ...], ...], **_: Any) -> None:
+def command(context: click.Context, /, subjects: tuple[tuple[str, ...], ...], **_: object) -> None:
     """Show where the difference between two frameworks' steps comes from.
 
     The step is broken down into the operators of the model. Each is proven and timed separately, in

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,8 +14,7 @@ from mbench.cli.output import check_writable, emit
 from mbench.console import counted, say, tell
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
+    from mbench.cli.options import Decorator
     from mbench.engine.launchers import Launchers
     from mbench.measure.preflight import Checked
     from mbench.measure.run import Execution
@@ -26,7 +25,7 @@ __all__ = ["dry_run_option", "execution_of", "foresee", "launchers_of", "measure
 LAUNCHERS = "mbench.launchers"
 """Where a command's context keeps what it opened."""
 
-dry_run_option: Callable[[Callable[..., Any]], Callable[..., Any]] = click.option(
+dry_run_option: Decorator = click.option(
     "--dry-run", is_flag=True,
     help="Print the cases and how long they may take; measure nothing.",
 )  # fmt: skip

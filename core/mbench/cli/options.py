@@ -64,10 +64,11 @@ __all__ = [
 NAMED = "mbench.named"
 """Where a command's context keeps the frameworks that are arguments."""
 
-Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+Function = Callable[..., object]
+Decorator = Callable[[Function], Function]
 
 
-class Value(click.ParamType[Any]):
+class Value(click.ParamType[object]):
     """What a reader of values reads."""
 
     def __init__(self, read: values.Reader, metavar: str = "") -> None:
@@ -110,7 +111,7 @@ SIZE = Value(values.whole)
 def apply(options: list[Decorator]) -> Decorator:
     """One decorator of several options that keeps their order in the help."""
 
-    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+    def decorate(function: Function) -> Function:
         for option in reversed(options):
             function = option(function)
         return function
@@ -145,7 +146,7 @@ def sizes(
 def group(options: tuple[Option, ...]) -> Decorator:
     """A decorator of several options of experiments."""
 
-    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+    def decorate(function: Function) -> Function:
         for option in reversed(options):
             function = with_parameter(function, of_experiment(option))
         return function
@@ -153,7 +154,7 @@ def group(options: tuple[Option, ...]) -> Decorator:
     return decorate
 
 
-def with_parameter(function: Callable[..., Any], parameter: click.Parameter) -> Callable[..., Any]:
+def with_parameter(function: Function, parameter: click.Parameter) -> Function:
     """As click's own decorators keep parameters for the command that is to come."""
     kept: list[click.Parameter] = vars(function).setdefault("__click_params__", [])
     kept.append(parameter)

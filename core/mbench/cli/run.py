@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import Any
 
 import click
 
@@ -44,7 +43,9 @@ __all__ = ["command"]
 @output_options
 @screen_options
 @click.pass_context
-def command(context: click.Context, /, subject: str, frameworks: tuple[str, ...], **_: Any) -> None:
+def command(
+    context: click.Context, /, subject: str, frameworks: tuple[str, ...], **_: object
+) -> None:
     """Measure one framework, or a suite.
 
     A suite is a TOML file, or one of mbench's own, such as quick, dlperf or nvidia-inference.

@@ -137,7 +137,8 @@ class Axes:
 
 
 if TYPE_CHECKING:
-    AnyCase = Axes | Mapping[str, Any]  # its fields by name
+    AxisValues = Mapping[str, Any]  # by the names of axes
+    AnyCase = Axes | AxisValues
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -51,7 +51,7 @@ if TYPE_CHECKING or sys.version_info >= (3, 9):
 else:
 
     class Annotated:
-        def __class_getitem__(cls, item: tuple[type, Any]) -> type:
+        def __class_getitem__(cls, item: tuple[type, object]) -> type:
             return item[0]
 
 

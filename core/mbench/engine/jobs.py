@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -23,13 +23,13 @@ class Jobs:
 
     def __init__(self, pool: ThreadPoolExecutor) -> None:
         self._pool = pool
-        self._begun: dict[str, Future[Any]] = {}
+        self._begun: dict[str, Future[object]] = {}
 
     def once(self, name: str, job: Callable[[], T]) -> Future[T]:
         """The future of `job`, or of the one that had this name before."""
         if name not in self._begun:
             self._begun[name] = self._pool.submit(job)
-        return self._begun[name]
+        return cast("Future[T]", self._begun[name])
 
 
 @contextmanager

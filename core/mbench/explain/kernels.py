@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mbench.contract.device import HOST
 from mbench.engine.isolation import scratch
@@ -15,6 +15,7 @@ from mbench.measure.environment_pool import EnvironmentPool
 if TYPE_CHECKING:
     from mbench.measure.activity import Listener
     from mbench.measure.preflight import Checked
+    from mbench.results.encoding import Json
     from mbench.results.store import RunWriter
     from mbench.spec.planning import Comparison
 
@@ -30,7 +31,7 @@ class StepKernels:
     reason: str = ""
     """Why there is no evidence; empty where there is."""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Json]:
         return {"label": self.label, "reason": self.reason, **asdict(self.evidence)}
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mbench.explain.kernels import StepKernels
+    from mbench.results.encoding import Json
 
 __all__ = ["CaseState", "Difference", "Explanation", "Interval", "MissingPart", "Pair", "Row"]
 
@@ -35,7 +36,7 @@ class Row:
     other_ms: float
     difference_ms: Interval
 
-    def to_json(self, *, key: str = "") -> dict[str, Any]:
+    def to_json(self, *, key: str = "") -> dict[str, Json]:
         """`key` is what the name is called; without one the row has none."""
         body = asdict(self)
         name, times = body.pop("name"), body.pop("times")
@@ -54,7 +55,7 @@ class Pair:
     framework: str
     sets: int = 0
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Json]:
         return asdict(self)
 
 
@@ -83,7 +84,7 @@ class Difference(Pair):
         """The stages and the rest, which add up to the step."""
         return [*self.stages, *([self.rest] if self.rest else [])]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Json]:
         return {
             "baseline": self.baseline,
             "framework": self.framework,
@@ -137,7 +138,7 @@ class Explanation:
     kernels: Sequence[StepKernels] = ()
     """Of each framework, where they were asked for."""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Json]:
         return {
             **{name: getattr(self, name) for name in ("schema", "run", "status", "comparison")},
             "cases": [asdict(case) for case in self.cases],

@@ -11,7 +11,7 @@ import psutil
 from mbench.contract.device import DeviceSample
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from types import ModuleType
 
     Processes: TypeAlias = dict[int, int | None]
@@ -52,7 +52,7 @@ class Gpu:
 
         Memory and processes are those of an instance, clocks and power those of the whole GPU.
         """
-        function: Callable[..., Any] | None = getattr(self.nvml, f"nvmlDevice{name}", None)
+        function = getattr(self.nvml, f"nvmlDevice{name}", None)
         if function is None:
             return None
         handle = self.part if self.part is not None and name in OF_PARTS else self.handle

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mbench.contract.reading import Malformed
 from mbench.contract.tier import BEST
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from mbench.environments.environment import Environment
-    from mbench.measure.measurement import Measurement
     from mbench.measure.run_context import RunContext
     from mbench.spec.planning import Comparison, Entry
     from mbench.spec.protocol import Protocol
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["announce", "environments_for", "execute", "measurement_of"]
 
 
-MEASUREMENTS: Mapping[type[Protocol], type[Measurement[Any]]] = {
+MEASUREMENTS: Mapping[type[Protocol], type[Interleaved | Sequential]] = {
     Adaptive: Interleaved,
     Counted: Sequential,
 }
@@ -136,6 +135,6 @@ def environment_for(entry: Entry, bench: RunContext) -> Environment:
     return environment
 
 
-def measurement_of(protocol: Protocol) -> type[Measurement[Any]]:
+def measurement_of(protocol: Protocol) -> type[Interleaved | Sequential]:
     """The measurement of `protocol`."""
     return next(found for kind, found in MEASUREMENTS.items() if isinstance(protocol, kind))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mbench.console import counted
 from mbench.engine.outcome import CaseEnded
@@ -159,7 +159,7 @@ def environment_changes(run: Run, entry: Entry, environments: EnvironmentPool) -
 
 
 def changes(
-    before: Mapping[str, Any], now: Mapping[str, Any], *, leave: Sequence[str] = ()
+    before: Mapping[str, object], now: Mapping[str, object], *, leave: Sequence[str] = ()
 ) -> list[str]:
     """What differs, each as "key was a, is b"."""
     return [

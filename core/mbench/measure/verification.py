@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mbench.engine.isolation import scratch, temporary_folder
 from mbench.engine.outcome import CaseEnded
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from mbench.measure.activity import Listener
     from mbench.measure.preflight import Checked
     from mbench.measure.run_context import RunContext
+    from mbench.results.encoding import Json
     from mbench.results.store import RunWriter
     from mbench.spec.planning import Comparison, Entry
 
@@ -114,7 +115,7 @@ class CaseProof:
         findings = self.proof.findings if self.proof else ()
         return any(found.check == "outputs" and not found.passed for found in findings)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """As in the JSON document of `mbench verify`."""
         result = {
             "framework": self.entry.label,

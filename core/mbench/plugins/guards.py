@@ -92,11 +92,11 @@ def requirements(value: Iterable[object]) -> tuple[str, ...]:
     return found
 
 
-def table(value: Mapping[Any, object]) -> dict[str, str]:
+def table(value: Mapping[str, object]) -> dict[str, str]:
     return {text(name): text(line) for name, line in value.items()}
 
 
-def compilers(value: Mapping[Any, object]) -> dict[str, str]:
+def compilers(value: Mapping[str, object]) -> dict[str, str]:
     if not (found := table(value)):
         raise TypeError("there is none")
     return found
@@ -150,7 +150,7 @@ def precision(value: object) -> str:
     return name
 
 
-def variables(value: Mapping[Any, object]) -> dict[str, str]:
+def variables(value: Mapping[str, object]) -> dict[str, str]:
     found = table(value)
     if wrong := [name for name in found if not name or "=" in name]:
         raise TypeError(f"{wrong[0]!r} names no variable")

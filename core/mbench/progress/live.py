@@ -6,7 +6,7 @@ import io
 import sys
 import time
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol, TextIO
+from typing import TYPE_CHECKING, Protocol, TextIO
 
 from mbench.console import printable, span
 from mbench.measure.activity import BlockBegan, BlockEnded, ComparisonBegan, PhaseBegan
@@ -155,7 +155,7 @@ class Cell:
     """One output of a notebook's cell, by the calls of rich's `Live`."""
 
     def __init__(self) -> None:
-        self.show: Any = import_module("IPython.display")
+        self.show = import_module("IPython.display")
 
     def start(self) -> None:
         self.handle = self.show.display(self.show.HTML(""), display_id=True)

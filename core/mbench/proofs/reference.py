@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -68,7 +68,7 @@ class Reference:
     outputs: Mapping[int, Mapping[str, np.ndarray]]
     plain: Trajectory
     own: Trajectory
-    made: dict[str, Any]
+    made: dict[str, object]
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import json
 import math
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import TYPE_CHECKING, get_type_hints
 
 from mbench.contract.axes import AXES, Axes, Sizes, Variables
 from mbench.errors import MbenchError, UsageError, lacking
@@ -24,12 +24,13 @@ if TYPE_CHECKING:
 
 __all__ = ["files_of", "open_runs"]
 
-TYPES: dict[Any, Any] = {str: "VARCHAR", int: "BIGINT", bool: "BOOLEAN", float | None: "DOUBLE",
-                         list[int]: ["BIGINT"], Sizes: "MAP(VARCHAR, BIGINT)",
-                         Variables: "MAP(VARCHAR, VARCHAR)"}  # fmt: skip
+TYPES: dict[object, object] = {
+    str: "VARCHAR", int: "BIGINT", bool: "BOOLEAN", float | None: "DOUBLE", list[int]: ["BIGINT"],
+    Sizes: "MAP(VARCHAR, BIGINT)", Variables: "MAP(VARCHAR, VARCHAR)",
+}  # fmt: skip
 
 
-def columns(record: type, *names: str) -> dict[str, Any]:
+def columns(record: type, *names: str) -> dict[str, object]:
     """The types in SQL of some fields of a record."""
     hints = get_type_hints(record)
     return {name: TYPES[hints[name]] for name in names}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from mbench.contract import case as contract
 from mbench.contract.adapter import FrameworkInfo
@@ -39,7 +39,7 @@ class Event:
     kind: ClassVar[str]
     """What it is called in the file."""
 
-    def __init_subclass__(cls, **more: Any) -> None:
+    def __init_subclass__(cls, **more: object) -> None:
         super().__init_subclass__(**more)
         cls.kind = re.sub("(?<=[a-z])(?=[A-Z])", "_", cls.__name__).lower()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mbench.contract.axes import AXES
 from mbench.errors import MbenchError, lacking
@@ -79,7 +79,7 @@ def frame(files: Sequence[Path]) -> pd.DataFrame:
     cases = pd.DataFrame.from_records(found.fetchall(), columns=names)
     samples = pd.DataFrame(database.execute(SAMPLES).fetchnumpy())
     row = samples.pop("row").to_numpy()
-    columns: dict[str, Any] = {}
+    columns: dict[str, object] = {}
     for name in names:
         if name == "started":
             columns[name] = pd.to_datetime(cases[name], utc=True, errors="coerce").array.take(row)

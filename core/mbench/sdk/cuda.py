@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 __all__ = ["CudaDevice", "cuda_device"]
 
@@ -36,7 +35,7 @@ def cuda_device() -> CudaDevice | None:
         return None
 
 
-def ask(driver: Any) -> CudaDevice | None:
+def ask(driver: ctypes.CDLL) -> CudaDevice | None:
     """`driver` has the functions of cuda.h, each of which gives 0 if all is well."""
     device, version = ctypes.c_int(), ctypes.c_int()
     major, minor = ctypes.c_int(), ctypes.c_int()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 from mbench.contract.axes import AXES, Axis, Variables
 from mbench.contract.tier import BEST
@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from mbench.contract.adapter import Adapter
+    from mbench.contract.axes import AxisValues
 
 __all__ = ["Arm", "label", "settings", "words"]
 
+T = TypeVar("T")
 COLON = re.compile(r"(?<!:):(?!:)")
 VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
 WORDS = tuple(axis for axis in AXES if axis.setting and axis.kind != Variables)
@@ -67,16 +69,16 @@ def settings(
     arm: Arm,
     adapter: Adapter,
     *,
-    wanted: Mapping[str, Sequence[Any]],
+    wanted: Mapping[str, Sequence[str]],
     others: Collection[Adapter],
     sizes: Collection[str],
-) -> dict[str, Any]:
+) -> AxisValues:
     """What an arm sets, by axis; raises UsageError with a hint for what it cannot set.
 
     `wanted` are the values of axes that are for all, `others` may have the compiler that is asked
     for, and `sizes` are those of the models.
     """
-    found: dict[str, Any] = {}
+    found: dict[str, str | int] = {}
     variables: dict[str, str] = {}
     for word in arm.words:
         name, equals, value = word.partition("=")
@@ -105,7 +107,7 @@ def settings(
     return {**found, "variables": dict(sorted(variables.items()))} if variables else found
 
 
-def once(arm: Arm, into: dict[str, Any], name: str, value: Any) -> None:
+def once(arm: Arm, into: dict[str, T], name: str, value: T) -> None:
     if into.setdefault(name, value) != value:
         raise UsageError(f"{arm.text} sets {name} to {into[name]} and to {value}; give one of them")
 
@@ -125,7 +127,7 @@ def values(axis: Axis, adapter: Adapter) -> Collection[str]:
     return [value for value in known if value != BEST]
 
 
-def read(arm: Arm, axis: Axis, text: str, adapter: Adapter) -> Any:
+def read(arm: Arm, axis: Axis, text: str, adapter: Adapter) -> str | int:
     if known := values(axis, adapter):
         if text not in known:
             raise UsageError(f"{arm.text}: unknown {axis.name} {text!r}{nearest(text, known)}")
@@ -179,7 +181,7 @@ def spelled(axis: Axis, value: str, adapter: Adapter) -> str:
     return value if axis_of(value, adapter) is axis else f"{axis.name}={value}"
 
 
-def label(spec: FrameworkSpec, settings: Mapping[str, Any], adapter: Adapter) -> str:
+def label(spec: FrameworkSpec, settings: AxisValues, adapter: Adapter) -> str:
     """The one name of an entry: its framework with the settings, in the order of the axes."""
     said = [spec.text]
     for axis in WORDS:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mbench.errors import UsageError, about
 from mbench.scenarios.find import find_scenarios
@@ -13,6 +13,7 @@ from mbench.workloads.find import OPERATORS
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from mbench.contract.axes import AxisValues
     from mbench.contract.workload import Workload
 
 __all__ = ["FAMILIES", "operator_counts", "operators_of"]
@@ -33,8 +34,8 @@ def operator_counts(workload: Workload, *, batch_size: int, training: bool) -> C
 
 
 def operators_of(
-    swept: Sequence[Mapping[str, Any]], workloads: Mapping[str, Workload], *, device: str
-) -> list[tuple[dict[str, Any], dict[str, int]]]:
+    swept: Sequence[AxisValues], workloads: Mapping[str, Workload], *, device: str
+) -> list[tuple[AxisValues, dict[str, int]]]:
     """The values by axis of a comparison for each operator of the models in `swept`, with how often
     each of these models has it.
 
@@ -46,7 +47,7 @@ def operators_of(
             "the operators of a step depend on its batch size: give it in numbers",
             option="--batch-size",
         )
-    found: dict[tuple[Any, ...], tuple[dict[str, Any], dict[str, int]]] = {}
+    found: dict[tuple[object, ...], tuple[AxisValues, dict[str, int]]] = {}
     for asked in swept:
         model, batch_size = asked["model"], asked["batch_size"]
         training = find_scenarios(asked["mode"], asked["scenario"])[0].training

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import MISSING, Field, fields, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import MISSING, fields, replace
+from typing import TYPE_CHECKING
 
 from mbench.contract.axes import AXES, MACHINE, Sizes, Variables
 from mbench.machine import devices
@@ -180,9 +180,9 @@ PROTOCOL: tuple[Option, ...] = (
 
 
 def of_fields(kind: type[Launch] | type[Checks]) -> Iterator[Option]:
-    by_name: dict[str, Field[Any]] = {field.name: field for field in fields(kind)}
+    defaults = {field.name: field.default for field in fields(kind)}
     for name, option in asked_fields(kind).items():
-        default = by_name[name].default
+        default = defaults[name]
         if option.default or default is MISSING or default is None or option.one_way:
             yield option
         elif isinstance(default, bool):

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from mbench.contract.adapter import Adapter
+    from mbench.contract.axes import AxisValues
     from mbench.contract.scale import Scale
     from mbench.contract.workload import Workload
     from mbench.plugins.manager import Plugins
@@ -148,7 +149,7 @@ def plan_sweep(sweep: Sweep, experiment: Experiment, plugins: Plugins) -> list[C
     workloads = {model: load_workload(reference, model) for model, reference in references.items()}
     for size in sweep.sizes:
         _check_size(size, workloads)
-    swept: list[dict[str, Any]] = [
+    swept: list[AxisValues] = [
         {
             **asked, "workload": references[asked["model"]],
             "scenario": scenarios[asked["mode"]], "device": launch.device,
@@ -217,7 +218,7 @@ def products(
     workloads: Mapping[str, Workload],
     *,
     device: str,
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[AxisValues]:
     """What each comparison is asked to be, by axis."""
     others = {axis: values for axis, values in wanted.items() if axis != "batch_size"}
     for picked in itertools.product(*others.values()):
@@ -232,9 +233,7 @@ def products(
             yield {**asked, "batch_size": batch_size}
 
 
-def told(
-    given: Mapping[str, Any], swept: Sequence[Mapping[str, Any]], adapter: Adapter
-) -> dict[str, Any]:
+def told(given: AxisValues, swept: Sequence[AxisValues], adapter: Adapter) -> AxisValues:
     """Those of an arm's settings that change anything."""
 
     def changes(axis: str) -> bool:
@@ -247,12 +246,12 @@ def told(
     return {axis: value for axis, value in given.items() if changes(axis)}
 
 
-def is_own(asked: Mapping[str, Any]) -> bool:
+def is_own(asked: AxisValues) -> bool:
     """Whether no compiler is asked for but that of the tier."""
     return bool(asked["compiler"] == DEFAULT or asked["tier"] == BEST)
 
 
-def title(asked: Mapping[str, Any], own: Sequence[Mapping[str, Any]]) -> str:
+def title(asked: AxisValues, own: Sequence[AxisValues]) -> str:
     """What all entries of a comparison share, in words."""
     unsaid = MACHINE | ({"compiler"} if is_own(asked) else set())
     shared = dict(asked)
@@ -288,7 +287,7 @@ def values_of(sweep: Sweep, adapters: Sequence[Adapter]) -> dict[str, list[Any]]
     return found
 
 
-def case_of(asked: Mapping[str, Any], adapter: Adapter) -> Case:
+def case_of(asked: AxisValues, adapter: Adapter) -> Case:
     """The case of one framework; what is still to be found has a stand-in."""
     found = dict(asked)
     if asked["batch_size"] == LARGEST:

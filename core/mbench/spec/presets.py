@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mbench.contract.reading import Malformed, read_fields
 from mbench.errors import UsageError
@@ -39,13 +39,13 @@ PRESETS: dict[str, Protocol] = {
 }
 
 
-def written_down(constants: Any) -> Protocol:
+def written_down(constants: object) -> Protocol:
     """The protocol that a run was measured by, from its constants; raises Malformed."""
-    name = constants.get("name") if isinstance(constants, dict) else None
+    known = constants if isinstance(constants, dict) else {}
+    name = known.get("name")
     if not isinstance(name, str) or name not in PRESETS:
         raise Malformed(f"no protocol is called {name!r:.60}")
     try:
-        found: Protocol = read_fields(type(PRESETS[name]), constants, where=name, lenient=True)
+        return read_fields(type(PRESETS[name]), known, where=name, lenient=True)
     except UsageError as error:  # constants that contradict each other
         raise Malformed(f"{name}: {error}") from None
-    return found

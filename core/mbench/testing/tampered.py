@@ -8,7 +8,7 @@ is wrong are the tensors that are loaded into it, or its data.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -51,7 +51,7 @@ def tampered(case: Case, kind: str) -> Case:
     return replace(case, workload=f"{__name__}:{kind}:{case.model}:{case.workload}")
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name.count(":") < 3:
         raise AttributeError(name)
     kind, model, reference = name.split(":", 2)

@@ -6,7 +6,7 @@ Imported before anything of ours; a framework that is given more than before doe
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,12 +19,12 @@ plain = dataclasses.dataclass
 
 def teach() -> None:
     """Let `dataclasses.dataclass` take `kw_only` and `slots`, the latter without effect."""
-    dataclasses.dataclass = dataclass
+    dataclasses.dataclass = dataclass  # type: ignore[assignment]
 
 
 def dataclass(
     kind: type | None = None, *, kw_only: bool = False, slots: bool = False, **settings: bool
-) -> Any:
+) -> type | Callable[[type], type]:
     def make(kind: type) -> type:
         return by_keyword(kind, settings) if kw_only else plain(kind, **settings)
 
@@ -54,7 +54,7 @@ def by_keyword(kind: type, settings: dict[str, bool]) -> type:
     made: type = plain(kind, **settings)
     init: Callable[..., None] = made.__init__  # type: ignore[misc]
 
-    def __init__(self: Any, **values: Any) -> None:  # noqa: N807
+    def __init__(self: object, **values: object) -> None:  # noqa: N807
         lacking = required - set(values)
         if lacking:
             raise TypeError(f"{type(self).__name__} lacks {', '.join(sorted(lacking))}")

@@ -71,7 +71,7 @@ class Session:
 
     def start(self, message: wire.Start) -> FrameworkInfo:
         module, _, name = message.runtime.partition(":")
-        settings: dict[str, Any] = {"device": message.device, "threads": message.threads}
+        settings: dict[str, object] = {"device": message.device, "threads": message.threads}
         make = getattr(importlib.import_module(module), name)
         takes = inspect.signature(make).parameters
         self.rank = message.place.rank

@@ -142,7 +142,7 @@ def places(summary: Summary) -> Section:
 
 
 def said(value: object) -> str:
-    """Any value of a run's file as text."""
+    """A value of a run's file as text."""
     if isinstance(value, list):
         return ", ".join(map(said, value))
     if isinstance(value, Mapping):

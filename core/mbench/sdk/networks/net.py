@@ -20,7 +20,7 @@ class Shaped(Protocol):
     """An array, or a node of a graph; `shape` is a sequence of lengths."""
 
     @property
-    def shape(self) -> Any: ...
+    def shape(self) -> Sequence[int]: ...
 
 
 Array = TypeVar("Array", bound=Shaped)

@@ -11,7 +11,7 @@ import dataclasses
 import math
 import re
 from dataclasses import MISSING, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from mbench.contract.compat import prod, zipped
 from mbench.contract.workload import NO_OPTIMIZER, Size, Tensor, Workload
@@ -222,7 +222,7 @@ def of_text(name: str, kinds: Mapping[str, type[Kind]]) -> Operator:
     fields = read_sizes(sizes, made)
     if fields is None:
         raise ValueError(f"{name!r} should be like {made.usage()}, each a whole number")
-    config: Any = made(**fields)  # type: ignore[arg-type]
+    config: Kind = made(**fields)  # type: ignore[arg-type]
     config.check()
     whole = {
         field.name: getattr(config, field.name)
