@@ -34,7 +34,8 @@ COMPILERS = (
     "torchscript",
     "xla",
 )
-EVERYDAY = ("eager", "engine", "freezing", "graph", "hybrid", "max-autotune", "onednn", "static")
+EVERYDAY = ("eager", "engine", "freezing", "graph", "hybrid", "jit", "max-autotune", "onednn",
+            "static")  # fmt: skip
 """Compilers whose names are words, or a library's that several frameworks share."""
 PHRASES = ("can't allocate memory", "failed to allocate", "oom when", "outofmemory",
            "resourceexhausted", "resource_exhausted", "trying to allocate")  # fmt: skip
