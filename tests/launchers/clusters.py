@@ -86,7 +86,6 @@ def mpi_variables(folder: Path) -> dict[str, str]:
     agent.chmod(0o755)
     network = f"{PREFIX}.0/24"
     return {
-        "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
         "OMPI_MCA_plm_rsh_agent": str(agent), "OMPI_MCA_oob_tcp_if_include": network,
         "OMPI_MCA_btl_tcp_if_include": network,
     }  # fmt: skip

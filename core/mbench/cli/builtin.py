@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from importlib import import_module
 from pkgutil import iter_modules
@@ -58,13 +57,19 @@ class LateLauncher:
     """A launcher over several nodes, whose module is imported when it is opened."""
 
     name: str
-    sign: str = ""
-    """The environment variable by which its cluster is detected."""
     takes_hosts: bool = False
     """Whether the hosts are named by --hosts."""
 
     def detect(self) -> bool:
-        return bool(self.sign and os.environ.get(self.sign))
+        """Whether its cluster is around us."""
+        detected: bool = import_module(f"mbench.engine.{self.name}").detect()
+        return detected
+
+    def check(self, *, nodes: int, hosts: str) -> None:
+        """Raises UsageError for what can be seen to be wrong without starting anything."""
+        module = import_module(f"mbench.engine.{self.name}")
+        if check := getattr(module, "check", None):
+            check(nodes=nodes, hosts=hosts)
 
     def open(self, *, nodes: int, hosts: str, accelerators: int) -> Launcher:
         module = import_module(f"mbench.engine.{self.name}")
@@ -134,9 +139,9 @@ def mbench_launchers() -> Mapping[str, Launcher]:
         return worker
 
     late = (
+        LateLauncher("slurm"),
+        LateLauncher("ray"),
         LateLauncher("mpi", takes_hosts=True),
-        LateLauncher("slurm", sign="SLURM_JOB_ID"),
-        LateLauncher("ray", sign="RAY_ADDRESS"),
     )
     return {"local": local, **{launcher.name: launcher for launcher in late}}
 

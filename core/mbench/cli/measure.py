@@ -36,7 +36,9 @@ def launchers_of(context: click.Context) -> Launchers:
     from mbench.engine.launchers import Launchers
 
     if LAUNCHERS not in context.meta:
-        context.meta[LAUNCHERS] = Launchers(plugins(context))
+        context.meta[LAUNCHERS] = Launchers(
+            plugins(context), dry=bool(context.params.get("dry_run"))
+        )
         context.call_on_close(context.meta[LAUNCHERS].close)
     found: Launchers = context.meta[LAUNCHERS]
     return found

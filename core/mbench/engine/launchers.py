@@ -38,8 +38,11 @@ class Opened(NamedTuple):
 class Launchers:
     """Those of one command, which are opened once; as a context, it closes them at its end."""
 
-    def __init__(self, plugins: Plugins) -> None:
-        self.plugins = plugins
+    def __init__(self, plugins: Plugins, *, dry: bool = False) -> None:
+        """`dry`: start nothing and reach no other machine, but check what can be checked here."""
+        self.plugins, self.dry = plugins, dry
+        self.unasked = ""
+        """The launcher whose machines a dry run did not ask."""
         self.opened: list[Opened] = []
         self.closing = ExitStack()
 
@@ -66,7 +69,7 @@ class Launchers:
         """
         nodes = max((scale.nodes for scale in scales), default=1)
         devices = max((scale.devices_per_node for scale in scales), default=1)
-        if self.name_of(launch, nodes=nodes) == LOCAL:
+        if self.dry or self.name_of(launch, nodes=nodes) == LOCAL:
             return []
         try:
             accelerators = 0 if launch.device == HOST else devices
@@ -98,6 +101,11 @@ class Launchers:
         opens = getattr(launcher, "open", None)
         if opens is None:
             return launcher
+        if self.dry:
+            if check := getattr(launcher, "check", None):
+                check(nodes=nodes, hosts=launch.hosts or "")
+            self.unasked = name
+            return self.plugins.launcher(LOCAL)
         for one in self.opened:
             same = (one.name, one.hosts) == (name, launch.hosts)
             if same and one.nodes >= nodes and one.accelerators >= accelerators:

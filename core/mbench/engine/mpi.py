@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
 import subprocess
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mbench.console import counted, tell
 from mbench.engine.cluster import Cluster
-from mbench.errors import UsageError, reason_of
+from mbench.engine.hosts import JOB_FILES, hosts_in, hosts_of_job
+from mbench.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Mpi", "hosts_in", "open"]
+__all__ = ["Mpi", "check", "detect", "open"]
 
 OURS = "Open MPI"
 ASK_SECONDS = 20.0
@@ -31,27 +33,36 @@ class Mpi:
     def command(self, nodes: int, agent: Sequence[str], named: Sequence[str]) -> Sequence[str]:
         where = ",".join(f"{host}:1" for host in self.hosts[:nodes])
         passed = [word for name in named for word in ("-x", name)]
-        return ["mpirun", "--host", where, "-n", str(nodes), "--map-by", "ppr:1:node",
+        return ["mpirun", *as_root(), "--host", where, "-n", str(nodes), "--map-by", "ppr:1:node",
                 "--bind-to", "none", *passed, *agent]  # fmt: skip
+
+
+ROOT = ("--allow-run-as-root",)
+ALLOWED = "OMPI_ALLOW_RUN_AS_ROOT"
+"""The variable by which a user has allowed it."""
+
+
+def as_root() -> tuple[str, ...]:
+    """The option without which mpirun refuses to run as root; empty where it is not needed."""
+    if os.geteuid() != 0 or ALLOWED in os.environ:
+        return ()
+    say_root()
+    return ROOT
+
+
+@functools.cache
+def say_root() -> None:
+    tell(f"you are root, so mpirun is given {ROOT[0]}")
+
+
+def detect() -> bool:
+    """Whether a batch job without an engine of its own names its hosts."""
+    return any(map(os.environ.get, JOB_FILES))
 
 
 def open(*, nodes: int, hosts: str, accelerators: int) -> Cluster:  # noqa: A001
     """A launcher for `nodes` nodes; raises UsageError if there are fewer."""
-    names = hosts_in(hosts) if hosts else ()
-    if not names:
-        raise UsageError(
-            "--launcher mpi needs the hosts: --hosts a,b or --hosts @FILE", option="--hosts"
-        )
-    if len(names) < nodes:
-        raise UsageError(
-            f"--hosts names {len(names)}, but {nodes} nodes are requested", option="--hosts"
-        )
-    if not shutil.which("mpirun"):
-        raise UsageError(
-            "--launcher mpi needs Open MPI's mpirun, which is not on the PATH: install Open MPI on "
-            "all hosts",
-            option="--launcher",
-        )
+    names = check(nodes=nodes, hosts=hosts)
     try:
         asked = subprocess.run(
             ["mpirun", "--version"], capture_output=True, text=True, timeout=ASK_SECONDS,
@@ -68,23 +79,25 @@ def open(*, nodes: int, hosts: str, accelerators: int) -> Cluster:  # noqa: A001
     return Cluster(Mpi(names), nodes)
 
 
-def hosts_in(text: str) -> tuple[str, ...]:
-    """Of "a,b,c", or of "@FILE" with a host per line as for mpirun; raises UsageError."""
-    if not text.startswith("@"):
-        found = [part.strip() for part in text.split(",")]
-    else:
-        try:
-            lines = Path(text[1:]).read_text().splitlines()
-        except (OSError, UnicodeDecodeError) as error:
-            told = reason_of(error) if isinstance(error, OSError) else str(error)
-            raise UsageError(f"--hosts {text}: {told}", option="--hosts") from None
-        words = [line.partition("#")[0].split() for line in lines]
-        found = [first for first, *_ in filter(None, words)]
-    # A name that begins with a sign would be an option of mpirun; slots do not matter here.
-    wrong = [host for host in found if not host or not host[0].isalnum() or not host.isprintable()]
-    if wrong or not found:
-        raise UsageError(f"--hosts {text}: {(wrong or [''])[0]!r} is not a host", option="--hosts")
-    names = tuple(host.partition(":")[0] if host.count(":") == 1 else host for host in found)
-    if len(set(names)) < len(names):
-        raise UsageError(f"--hosts {text} names a host twice", option="--hosts")
+def check(*, nodes: int, hosts: str) -> Sequence[str]:
+    """The hosts; raises UsageError for what can be seen to be wrong without starting anything."""
+    hosts = hosts or hosts_of_job()
+    names = hosts_in(hosts) if hosts else ()
+    if not names:
+        raise UsageError(
+            "--launcher mpi needs the hosts: --hosts a,b or --hosts @FILE, or a job of PBS, LSF or "
+            "Grid Engine",
+            option="--hosts",
+        )
+    if len(names) < nodes:
+        raise UsageError(
+            f"--hosts {hosts} names {counted(len(names), 'host')}, but {nodes} nodes are requested",
+            option="--hosts",
+        )
+    if not shutil.which("mpirun"):
+        raise UsageError(
+            "--launcher mpi needs Open MPI's mpirun, which is not on the PATH: install Open MPI on "
+            "all hosts",
+            option="--launcher",
+        )
     return names

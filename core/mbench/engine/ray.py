@@ -23,7 +23,7 @@ from mbench.errors import UsageError, lacking
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["Ray", "open"]
+__all__ = ["Ray", "detect", "open"]
 
 
 PLACE_SECONDS = 30.0
@@ -124,6 +124,10 @@ class Ray:
     def command(self, nodes: int, agent: Sequence[str], named: Sequence[str]) -> Sequence[str]:
         return [sys.executable, "-m", MODULE, "keep", str(nodes), str(self.accelerators),
                 ",".join(named), *agent]  # fmt: skip
+
+
+def detect() -> bool:
+    return bool(os.environ.get("RAY_ADDRESS"))
 
 
 def open(*, nodes: int, hosts: str, accelerators: int) -> Cluster:  # noqa: A001

@@ -13,7 +13,7 @@ from mbench.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Slurm", "open"]
+__all__ = ["Slurm", "check", "detect", "open"]
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,18 @@ class Slurm:
                 *agent]  # fmt: skip
 
 
+def detect() -> bool:
+    return bool(os.environ.get("SLURM_JOB_ID"))
+
+
 def open(*, nodes: int, hosts: str, accelerators: int) -> Cluster:  # noqa: A001
     """A launcher for `nodes` nodes; raises UsageError if the job has fewer or there is no job."""
+    check(nodes=nodes, hosts=hosts)
+    return Cluster(Slurm(), nodes)
+
+
+def check(*, nodes: int, hosts: str) -> None:
+    """Raises UsageError for what can be seen to be wrong without starting anything."""
     if not shutil.which("srun"):
         raise UsageError(
             "--launcher slurm needs Slurm's srun, which is not on the PATH", option="--launcher"
@@ -48,4 +58,3 @@ def open(*, nodes: int, hosts: str, accelerators: int) -> Cluster:  # noqa: A001
             f"this Slurm job has {there} nodes, but {nodes} are requested: salloc --nodes={nodes}",
             option="--scale",
         )
-    return Cluster(Slurm(), nodes)

@@ -62,7 +62,12 @@ def check_planned(
 ) -> Checked:
     """The same for comparisons that are planned already."""
     launched = launch(experiment, comparisons, launchers)
-    return replace(launched, warnings=tuple(check(launched)))
+    assumed = (
+        f"--dry-run starts nothing: device, threads and limits are those of this machine, since "
+        f"{launchers.unasked} was not asked for its own"
+    )
+    warnings = [*check(launched), *([assumed] if launchers.unasked else [])]
+    return replace(launched, warnings=tuple(warnings))
 
 
 def prepare(experiment: Experiment, launchers: Launchers) -> Checked:

@@ -35,8 +35,8 @@ class Launch:
     """What starts the processes. None: `local` for one node, else the cluster that is detected."""
     hosts: str | None = field(
         default=None,
-        metadata=asked("hosts", text, "MPI hosts, one per node: A,B; or @FILE, which lists one per "
-                       "line."),
+        metadata=asked("hosts", text, "MPI hosts, one per node: A,B or n[01-08]; or @FILE, which "
+                       "lists one per line.", usual="those of the batch job"),
     )  # fmt: skip
     device: str = AUTO
     """Where the frameworks compute: a kind of device, or `auto`."""

@@ -58,6 +58,7 @@ def hosts(surroundings, monkeypatch):
     mpirun.write_text(MPIRUN)
     mpirun.chmod(0o755)
     monkeypatch.setenv("PATH", str(mpirun.parent), prepend=":")
+    monkeypatch.setenv("OMPI_ALLOW_RUN_AS_ROOT", "1")
 
     def hosts(more=""):
         monkeypatch.setenv("AGENT", AGENT.replace("{more}", more))
@@ -98,10 +99,24 @@ def test_threads_are_those_of_the_machines_that_compute(hosts):
     less += ["--processes", "1", "--rounds", "1", "--format", "json"]
     _, cases = documents(compare("tiny", "tiny", *less))
     assert [case["threads"] for case in cases.values()] == [2, 2]
-    told = compare("tiny", "tiny", *NODES, "--threads", "5", "--dry-run").stderr
+    once = [*NODES, "--processes", "1", "--rounds", "1", "--threads"]
+    told = compare("tiny", "tiny", *once, "5").stderr
     assert "5 threads on b that runs 4 at once wait for each other; give --threads 4" in told
-    quiet = compare("tiny", "tiny", *NODES, "--threads", "4", "--dry-run").stderr
-    assert "wait for each other" not in quiet
+
+
+def test_a_dry_run_starts_nothing(hosts, surroundings):
+    mpirun = surroundings / "bin" / "mpirun"
+    mpirun.write_text(f"#!/bin/sh\necho started >> {surroundings / 'started'}\n")
+    told = compare("tiny", "tiny", *NODES, "--dry-run")
+    assert told.returncode == 0, told.stderr
+    assert "1 comparison, 2 cases" in told.stdout
+    assert "--dry-run starts nothing: device, threads and limits are those of this machine" in (
+        told.stderr
+    )
+    assert not (surroundings / "started").exists()
+    few = [word.replace("2x1", "3x1") for word in NODES]
+    said = one_line(compare("tiny", "tiny", *few, "--dry-run"))
+    assert "--hosts a,b names 2 hosts, but 3 nodes are requested" in said
 
 
 def test_a_device_is_looked_for_where_it_is_to_compute(hosts):

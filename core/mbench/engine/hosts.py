@@ -1,0 +1,90 @@
+"""Hosts as they are given: names, ranges of names, files of MPI, and files of batch systems."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mbench.errors import UsageError, reason_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+__all__ = ["JOB_FILES", "hosts_in", "hosts_of_job"]
+
+JOB_FILES = ("PBS_NODEFILE", "LSB_DJOB_HOSTFILE", "PE_HOSTFILE")
+"""Variables by which PBS, LSF and Grid Engine name a job's file of hosts, some with a line for each
+slot."""
+SLURM_NODES = "SLURM_JOB_NODELIST"
+FORMATS = (
+    "give names with commas between them, ranges like n[01-02], or a file with a host per line"
+)
+COMMA = re.compile(r",(?![^\[\]]*\])")
+"""One that is not within brackets."""
+RANGE = re.compile(r"\[([\d,-]+)\]")
+MOST = 100_000
+"""Hosts of one range: more are a mistyped number."""
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+
+def hosts_of_job(environ: Mapping[str, str] = os.environ) -> str:
+    """The hosts of the surrounding batch job, as for --hosts; empty if there is none."""
+    for name in JOB_FILES:
+        if path := environ.get(name):
+            return f"@{path}"
+    return environ.get(SLURM_NODES, "")
+
+
+def hosts_in(text: str) -> tuple[str, ...]:
+    """Of "a,b", of "n[01-02]", or of "@FILE"; each host once. Raises UsageError.
+
+    A file has a host per line, as for mpirun; what follows the name, such as slots, is ignored.
+    """
+    words = [part.strip() for part in COMMA.split(text)]
+    if text.startswith("@"):
+        lines = [line.partition("#")[0].split() for line in lines_of(text)]
+        words = [part for first, *_ in filter(None, lines) for part in COMMA.split(first)]
+    found = [host for word in words or [""] for host in expanded(word, text)]
+    # A name that begins with a sign would be an option of mpirun.
+    for host in found:
+        if not host or not host[0].isalnum() or not host.isprintable() or set(host) & set("[]=,"):
+            raise UsageError(f"--hosts {text}: {host!r} is not a host; {FORMATS}", option="--hosts")
+    names = (host.partition(":")[0] if host.count(":") == 1 else host for host in found)
+    return tuple({same(name): name for name in reversed([*names])}.values())[::-1]
+
+
+def lines_of(text: str) -> list[str]:
+    """Of the file that "@FILE" names; raises UsageError."""
+    try:
+        return Path(text[1:]).expanduser().read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        said = reason_of(error) if isinstance(error, OSError) else "not a text file in UTF-8"
+        raise UsageError(f"--hosts {text}: {said}", option="--hosts") from None
+
+
+def expanded(word: str, text: str) -> Iterator[str]:
+    """The names of "n[01-02,7]", with the zeros that are written; raises UsageError."""
+    plain = RANGE.split(word)  # every second part is the inner part of brackets
+    choices = [[part] for part in plain]
+    for at in range(1, len(plain), 2):
+        choices[at] = []
+        for part in plain[at].split(","):
+            first, _, last = part.partition("-")
+            last = last or first
+            if not first.isdecimal() or not last.isdecimal() or int(last) - int(first) >= MOST:
+                raise UsageError(f"--hosts {text}: {word!r} is not a range of hosts; {FORMATS}",
+                                 option="--hosts")  # fmt: skip
+            width = len(first) if first.startswith("0") or len(first) == len(last) else 0
+            choices[at] += [f"{n:0{width}}" for n in range(int(first), int(last) + 1)]
+    yield from map("".join, product(*choices))
+
+
+def same(host: str) -> str:
+    """Equal for names of one host, as far as is known without asking the network."""
+    host = host.lower()
+    here = socket.gethostname().lower()
+    return "localhost" if host in (*LOOPBACK, here, here.partition(".")[0]) else host
