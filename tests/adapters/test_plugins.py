@@ -154,6 +154,15 @@ def test_a_description_is_complete(name):
         assert adapter.python(version).startswith(">=3.")
 
 
+@pytest.mark.parametrize("name", ADAPTERS)
+def test_what_a_tier_says_holds_under_any_compiler(name):
+    """How steps are executed is said by compiler, so that a named one is not called another."""
+    for tier in ADAPTERS[name].tiers.values():
+        assert set(tier.executes) >= set(tier.compilers)
+        assert not [compiler for compiler in ADAPTERS[name].compilers
+                    if compiler in tier.says.split(", ")]  # fmt: skip
+
+
 def test_what_a_listing_needs_imports_no_framework_and_no_numpy():
     code = (
         "import sys; from mbench.plugins.manager import Plugins; p = Plugins(external=False);"

@@ -8,13 +8,17 @@ __all__ = ["TIERS"]
 
 TIERS = {
     DEFAULT: Tier(
-        says="operations one by one, gradients by a GradManager",
+        says="gradients by a GradManager",
         source='MegEngine Documentation, "Quick Start in 10 Minutes"',
         compilers=("eager",),
+        executes={"eager": "operations one by one"},
     ),
     TUNED: Tier(
-        says="the whole step as a static graph by megengine.jit.trace, built of symbols",
+        says="",
         source='MegEngine User Guide, "Convert Dynamic Graphs to Static Ones (Trace)"',
         compilers=("trace",),
+        executes={
+            "trace": "the whole step as a static graph by megengine.jit.trace, built of symbols"
+        },
     ),
 }

@@ -8,13 +8,15 @@ __all__ = ["TIERS"]
 
 TIERS = {
     DEFAULT: Tier(
-        says="PyNative mode, operations one by one",
+        says="",
         source='MindSpore Tutorials, "Quick Start"',
         compilers=("pynative",),
+        executes={"pynative": "PyNative mode, operations one by one"},
     ),
     TUNED: Tier(
-        says="the whole step as one graph by mindspore.jit",
+        says="",
         source='MindSpore Tutorials, "Accelerating with Static Graphs"',
         compilers=("graph",),
+        executes={"graph": "the whole step as one graph by mindspore.jit"},
     ),
 }

@@ -8,14 +8,16 @@ __all__ = ["TIERS"]
 
 TIERS = {
     DEFAULT: Tier(
-        says="a session with all graph optimizations, run on NumPy arrays",
+        says="a session, run on NumPy arrays",
         source='ONNX Runtime, "Get started with ORT for Python"',
         compilers=("all",),
+        executes={"all": "all graph optimizations"},
     ),
     TUNED: Tier(
-        says="a session with all graph optimizations, inputs and outputs bound to it",
+        says="a session, inputs and outputs bound to it",
         source='ONNX Runtime, "Performance", "I/O Binding"',
         compilers=("all",),
+        executes={"all": "all graph optimizations"},
         settings={"io": "bound"},
     ),
 }

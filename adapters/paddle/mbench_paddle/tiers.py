@@ -8,18 +8,22 @@ __all__ = ["TIERS"]
 
 TIERS = {
     DEFAULT: Tier(
-        says="dygraph, the optimizer as it comes",
+        says="the optimizer with default settings",
         source='PaddlePaddle Guides, "10 Minutes Quick Start"',
         compilers=("eager",),
+        executes={"eager": "dygraph"},
     ),
     TUNED: Tier(
         # Not FLAGS_use_mkldnn: with it, PaddlePaddle 3.3.1 aborts in to_static. The engine has
         # oneDNN without it.
-        says="to_static for training, the inference engine (with oneDNN on the CPU) for inference, "
-        "Momentum by several tensors at a time, cuDNN's search",
+        says="Momentum by several tensors at a time, cuDNN's search",
         source='PaddlePaddle Guides, "Dygraph to static graph" and "Paddle Inference"; '
         'paddle.optimizer, "Momentum"',
         compilers=("engine", "static"),
+        executes={
+            "engine": "the inference engine (with oneDNN on the CPU)",
+            "static": "to_static",
+        },
         settings={"optimizer": "multi_tensor", "cudnn": "search"},
     ),
 }

@@ -8,17 +8,19 @@ __all__ = ["TIERS"]
 
 TIERS = {
     DEFAULT: Tier(
-        says="Keras' own layers and optimizers, in a graph as Model.fit makes it",
+        says="Keras' own layers and optimizers",
         source='TensorFlow Tutorials, "Quickstart for beginners", and Keras, "Model.compile"',
         compilers=("graph",),
         on_cuda=("xla",),  # jit_compile="auto" is XLA but on machines with CPUs only
+        executes={"graph": "in a graph as Model.fit makes it", "xla": "under XLA"},
         settings={"layers": "keras", "optimizer": "keras"},
     ),
     TUNED: Tier(
-        says="the whole step as one tf.function, fused kernels, oneDNN on the CPU",
+        says="fused kernels, oneDNN on the CPU",
         source='TensorFlow Guide, "Better performance with tf.function", and '
         'TensorFlow\'s release notes, "TF_ENABLE_ONEDNN_OPTS"',
         compilers=("graph",),
+        executes={"graph": "the whole step as one tf.function"},
         variables={"TF_ENABLE_ONEDNN_OPTS": "1"},
     ),
 }

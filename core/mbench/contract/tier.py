@@ -26,13 +26,15 @@ class Tier:
     """What an adapter sets in one tier, and where its framework says so."""
 
     says: str
-    """What it is, in one line."""
+    """What it is under any compiler, in one line; empty where `executes` is all there is."""
     source: str
     """Of the framework's documentation: title and section."""
     compilers: Sequence[str]
     """The first of them that can do a case is its compiler, where none is asked for."""
     on_cuda: Sequence[str] = ()
     """The same on CUDA, where that differs."""
+    executes: Mapping[str, str] = field(default_factory=dict)
+    """How it runs a step, by compiler; nothing is said of a compiler that is not here."""
     variables: Mapping[str, str] = field(default_factory=dict)
     """Environment variables of the worker; what the user has set stays as it is."""
     settings: Mapping[str, str] = field(default_factory=dict)
@@ -64,5 +66,5 @@ def tier_of(adapter: HasTiers, name: str) -> Tier | None:
         name = TUNED if TUNED in tiers else DEFAULT
     if name == DEFAULT and DEFAULT not in tiers:
         plain = next(iter(adapter.compilers))
-        return Tier(says="as it comes", source="", compilers=(plain,))
+        return Tier(says="with default settings", source="", compilers=(plain,))
     return tiers.get(name)

@@ -109,7 +109,7 @@ def tiers(value: Mapping[str, object]) -> Mapping[str, object]:
             raise TypeError(f"{name!r:.60} is not a known tier")
         if not isinstance(tier, Tier):
             raise TypeError(f"{tier!r:.60} is not a Tier")
-        texts((tier.says, tier.source, *tier.compilers, *tier.on_cuda))
+        texts((tier.says, tier.source, *tier.compilers, *tier.on_cuda, *tier.executes.values()))
         compilers(dict.fromkeys(tier.compilers, ""))
         table(tier.settings)
         variables(tier.variables)

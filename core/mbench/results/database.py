@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import warnings
@@ -70,7 +71,7 @@ WHERE b.event = 'block' AND b.steps >= 1
 # written but those that are named, whatever is in them.
 SETTINGS = """
 SET autoinstall_known_extensions = false; SET autoload_known_extensions = false;
-SET enable_progress_bar = false; SET TimeZone = 'UTC';
+SET TimeZone = 'UTC';
 SET allowed_paths = getvariable('allowed'); SET enable_external_access = false
 """
 LARGEST_LINE = 2**26
@@ -151,6 +152,8 @@ def open_runs(files: Sequence[Path], *, output: Path | None = None) -> DuckDBPyC
         # Neither a view nor a setting takes parameters, so the names of the files lie in variables.
         database.execute("SET VARIABLE files = $files", {"files": named})
         database.execute("SET VARIABLE allowed = $allowed", {"allowed": named + written})
+        with contextlib.suppress(duckdb.Error):  # in a notebook without ipywidgets, and without bar
+            database.execute("SET enable_progress_bar = false")
         database.execute(SETTINGS)
         database.execute(
             "CREATE TEMP VIEW lines AS SELECT filename, json FROM read_ndjson_objects("

@@ -70,7 +70,7 @@ class Prepared:
         self.training = work.scenario.training
         self.updates = work.scenario.updates
         self.differences = [
-            *told(tier),
+            *told(tier, self.case.compiler),
             *self.precision_differences(precision),
             *compiler.differences,
             *getattr(family, "DIFFERENCES", ()),
@@ -320,11 +320,12 @@ def direction_of(output: str) -> str:
     return output.replace("output", DIRECTION)
 
 
-def told(tier: Tier) -> list[str]:
-    """What a reader should know of a tier that was written down."""
+def told(tier: Tier, compiler: str) -> list[str]:
+    """What a reader should know of a tier that was written down, under one compiler."""
     if not tier.source:
         return []
-    said = f"{tier.says}, as in {tier.source}"
+    parts = (tier.executes.get(compiler, ""), tier.says, f"as in {tier.source}")
+    said = ", ".join(part for part in parts if part)
     return [said, *(f"{name}={os.environ.get(name, '')}" for name in tier.variables)]
 
 

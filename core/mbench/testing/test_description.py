@@ -78,7 +78,8 @@ def test_compilers_have_names_and_a_line_each(adapter: Adapter) -> None:
 def test_tiers_have_a_source_and_compilers_that_there_are(adapter: Adapter) -> None:
     for name, tier in adapter.tiers.items():
         assert name in (DEFAULT, TUNED), name
-        assert tier.says.strip(), name
+        assert tier.says.strip() or tier.executes, name
+        assert set(tier.executes) <= set(adapter.compilers), name
         assert tier.source.strip(), f"{name}: where does the framework say so?"
         for device in adapter.devices:
             assert tier.order(device), name

@@ -90,3 +90,20 @@ def test_what_is_no_run_is_left_out_of_many_and_told(folder, tmp_path):
     (folder / "run.jsonl").unlink()
     with pytest.raises(UsageError, match=r"no run in .* can be read"):
         files_of(results, tell=told.append)
+
+
+def test_a_notebook_without_ipywidgets_is_no_obstacle(folder, monkeypatch):
+    """There DuckDB refuses even to switch its progress bar off."""
+
+    class InNotebook:
+        def __init__(self):
+            self.database = connect()
+
+        def execute(self, query, parameters=None):
+            if "enable_progress_bar" in query:
+                raise duckdb.InvalidInputException("required package 'ipywidgets' is missing")
+            return self.database.execute(query, parameters)
+
+    connect = duckdb.connect
+    monkeypatch.setattr(duckdb, "connect", InNotebook)
+    assert len(mbench.load(folder))

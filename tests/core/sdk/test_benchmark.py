@@ -1,10 +1,11 @@
-"""How many batches lie on the device."""
+"""How many batches lie on the device, and what is said of a tier."""
 
 from __future__ import annotations
 
 import pytest
 
-from mbench.sdk.benchmark import batch_count
+from mbench.contract.tier import Tier
+from mbench.sdk.benchmark import batch_count, told
 
 
 @pytest.mark.parametrize(
@@ -12,3 +13,13 @@ from mbench.sdk.benchmark import batch_count
 )
 def test_large_batches_are_fewer(bytes_each, count):
     assert batch_count(bytes_each) == count
+
+
+@pytest.mark.parametrize(
+    ("compiler", "said"),
+    [("plain", "one by one, channels first, as in Guide"), ("fast", "channels first, as in Guide")],
+)
+def test_a_tier_is_not_said_to_run_as_under_another_compiler(compiler, said):
+    tier = Tier(says="channels first", source="Guide", compilers=("plain",),
+                executes={"plain": "one by one"})  # fmt: skip
+    assert told(tier, compiler) == [said]
