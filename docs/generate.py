@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin, g
 
 import click
 
+from mbench.cli.grouped import WHOLE
 from mbench.cli.main import group
 from mbench.contract.case import Case
 from mbench.contract.reading import Quantity
@@ -51,9 +52,10 @@ COMMANDS = """\
 This page is generated from the commands themselves by `python docs/generate.py`. Commands that
 other plugins add are not on it.
 
-Every option that takes a list takes it with commas: `--models resnet50,bert-base`. Reports go to
-stdout, everything else to stderr. [Getting started](getting-started.md#exit-codes) describes the
-exit codes. The options are also the keywords of the [Python API](python.md).
+`--help` of a command with many options shows the usual ones, `--help-all` those on this page. Every
+option that takes a list takes it with commas: `--models resnet50,bert-base`. Reports go to stdout,
+everything else to stderr. [Getting started](getting-started.md#exit-codes) describes the exit
+codes. The options are also the keywords of the [Python API](python.md).
 """
 
 
@@ -82,6 +84,7 @@ def contexts() -> Iterator[click.Context]:
         max_content_width=WIDTH,
         **group.context_settings,
     )
+    root.meta[WHOLE] = True
     yield from descend(root)
 
 

@@ -37,7 +37,10 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 
-@click.command("calibrate", cls=CaseCommand)
+@click.command("calibrate", cls=CaseCommand, usual=(
+    "models", "mode", "batch_size", "amp", "image_size", "processes", "budget", "device", "threads",
+    "output",
+))  # fmt: skip
 @click.argument("framework", shell_complete=arms())
 @case_options
 @protocol_options

@@ -27,11 +27,11 @@ __all__ = ["command"]
 INTERRUPTED = 130
 
 
-@click.command("compare", cls=CaseCommand)
-@frameworks_options(
-    help="Two or more, the first is the baseline: torch, torch==2.12.0, torch@/path/to/python, "
-    "each with settings: torch:inductor, torch:amp-bf16:threads=1, torch:VARIABLE=value."
-)
+@click.command("compare", cls=CaseCommand, usual=(
+    "models", "mode", "batch_size", "amp", "tier", "fast", "budget", "until", "fail_if_slower",
+    "output",
+))  # fmt: skip
+@frameworks_options(help="The same as the arguments, with commas: torch,tf.")
 @case_options
 @protocol_options
 @launch_options
@@ -39,7 +39,7 @@ INTERRUPTED = 130
 @resume_option
 @dry_run_option
 @results_option
-@gate_options(of="another framework than the first is")
+@gate_options(of="a framework is slower than the first")
 @output_options
 @click.option(
     "--explain",
@@ -52,22 +52,19 @@ INTERRUPTED = 130
 def command(context: click.Context, /, **_: object) -> None:
     """Measure frameworks against each other.
 
-    Comma lists multiply into comparisons. Within one, every framework has its own process, all
-    are warm, and they take turns in shuffled rounds, so that a drift of the machine hits all
-    alike. Several sets of fresh processes make the interval.
+    Each FRAMEWORK is a name, torch; a version, torch==2.12.0; or a Python, torch@/path/to/python;
+    and may have settings, torch:inductor:threads=1 or torch:VARIABLE=value. The first is the
+    baseline. They take turns in fresh processes, so that a drift of the machine hits all alike.
+    Comma lists multiply into comparisons.
 
     \b
     Examples:
       mbench compare torch tf
-      mbench compare torch tf --models resnet50,bert-base --mode train,inference
-      mbench compare torch tf --amp --batch-size 8,16
-      mbench compare torch torch==2.12.0 --image-size 96 --budget 60
-      mbench compare torch torch:inductor torch:amp-bf16
-      mbench compare tf tf:xla tf:TF_ENABLE_ONEDNN_OPTS=0
       mbench compare torch tf --fast
-      mbench compare torch tf --until 2% --budget 1800
-      mbench compare torch tf --compiler best --batch-size max
-      mbench compare torch tf --mode inference --explain
+      mbench compare torch tf --models resnet50,bert-base --mode train,inference
+      mbench compare torch torch:inductor torch:amp-bf16 --until 2% --budget 30m
+      mbench compare torch==2.12.0 torch==2.13.0 --fail-if-slower 3%
+      mbench compare tf tf:TF_ENABLE_ONEDNN_OPTS=0 --mode inference --explain
     """
     from mbench.api.requests import for_comparison
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["load_defaults", "of_files", "tell_defaults"]
 
 OWN, SHARED, WITHIN = "mbench.toml", "pyproject.toml", "tool.mbench"
-NEVER = ("help", "dry-run", "output", "resume")
+NEVER = ("help", "help-all", "dry-run", "output", "resume")
 """Options that belong to one call."""
 SOURCE = "mbench.defaults"
 Options = dict[str, click.Option]

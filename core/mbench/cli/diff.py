@@ -22,7 +22,7 @@ __all__ = ["command"]
 @click.command("diff")
 @click.argument("base", shell_complete=completer(runs))
 @click.argument("new", shell_complete=completer(runs))
-@gate_options(of="a case is", default="3%")
+@gate_options(of="a case is slower", default="3%")
 @metric_option
 @results_option
 @format_options("table", "markdown", "json", "junit")

@@ -55,7 +55,10 @@ class Breakdown(NamedTuple):
     checked: Checked
 
 
-@click.command("explain", cls=CaseCommand)
+@click.command("explain", cls=CaseCommand, usual=(
+    "models", "mode", "batch_size", "amp", "tier", "processes", "budget", "resume", "kernels",
+    "output",
+))  # fmt: skip
 @click.argument("subjects", nargs=-1, type=ARMS, metavar="[RUN|FRAMEWORK FRAMEWORK...]",
                 shell_complete=arms(many=True))  # fmt: skip
 @case_options

@@ -24,13 +24,13 @@ BEGINS_WITH_IT = ("table", "markdown")
 
 
 def gate_options(*, of: str, default: str | None = None) -> Decorator:
-    """The two options; `of` says what is slower than what."""
+    """The two options; `of` says what is slower."""
     return apply(
         [
             click.option("--fail-if-slower", type=Value(partial(share, zero=True), "PERCENT"),
                          default=default, show_default=default is not None,
-                         help=f"Exit with 1 if {of} slower by more than this, and with 3 if that "
-                         "cannot be told."),
+                         help=f"Exit with 1 if {of} by more than this, and with 3 if the "
+                         "measurement is not precise enough to tell."),
             click.option("--allow-inconclusive", is_flag=True,
                          help="Let cases that are not precise enough pass, as long as one case "
                          "passes by itself."),

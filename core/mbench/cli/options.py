@@ -12,6 +12,7 @@ import click
 from click.core import ParameterSource
 
 from mbench.cli.completion import arms, completer, of_option, plugins, runs
+from mbench.cli.grouped import GroupedCommand
 from mbench.errors import UsageError
 from mbench.results.folder import default_folder
 from mbench.spec import values
@@ -61,6 +62,8 @@ __all__ = [
     "resume_option",
 ]
 
+SHORTER = {"batch_size": ("--batch",)}
+"""Other ways to type an option."""
 NAMED = "mbench.named"
 """Where a command's context keeps the frameworks that are arguments."""
 
@@ -129,7 +132,8 @@ def of_experiment(option: Option) -> click.Option:
         return click.Option([option.flag, option.name], multiple=True, metavar=option.shown,
                             callback=sizes, help=says)  # fmt: skip
     kind = DeviceName() if option.choices else Value(option.read, option.shown)
-    return click.Option([option.flag, option.name], type=kind, default=None, help=says,
+    spellings = [option.flag, *SHORTER.get(option.name, ())]
+    return click.Option([*spellings, option.name], type=kind, default=None, help=says,
                         shell_complete=of_option(option.name))  # fmt: skip
 
 
@@ -169,7 +173,7 @@ proof_options = group(tuple(option for option in LAUNCH if option.name != "memor
 check_options = group(CHECKS)
 
 
-class CaseCommand(click.Command):
+class CaseCommand(GroupedCommand):
     """A command with the options of cases, and with the switches that adapters offer."""
 
     def get_params(self, context: click.Context) -> list[click.Parameter]:

@@ -27,7 +27,10 @@ from mbench.cli.screen import screen_options
 __all__ = ["command"]
 
 
-@click.command("run", cls=CaseCommand)
+@click.command("run", cls=CaseCommand, usual=(
+    "frameworks", "models", "mode", "batch_size", "amp", "tier", "fast", "budget", "dry_run",
+    "output",
+))  # fmt: skip
 @click.argument("subject", metavar="FRAMEWORK|SUITE", shell_complete=arms(subjects))
 @click.option(
     "--frameworks", type=ARMS, default=(), shell_complete=arms(many=True),

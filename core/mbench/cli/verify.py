@@ -24,7 +24,10 @@ from mbench.console import tell
 __all__ = ["command"]
 
 
-@click.command("verify", cls=CaseCommand)
+@click.command("verify", cls=CaseCommand, usual=(
+    "models", "mode", "precision", "tier", "compiler", "device", "quick", "fresh", "locate",
+    "output",
+))  # fmt: skip
 @frameworks_options(help="One or more, as in mbench compare.")
 @case_options
 @proof_options

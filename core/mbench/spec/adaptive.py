@@ -54,12 +54,12 @@ class Adaptive(Protocol):
     memory again for less than a fresh process costs, but does not count as a replicate."""
     budget_seconds: float = field(
         default=160.0,
-        metadata=asked("budget", seconds, "Seconds per comparison."),
+        metadata=asked("budget", seconds, "Time per comparison, such as 90s, 5m or 1h."),
     )
     """Of one comparison, starting and warming up included."""
     block_seconds: float = field(
         default=0.25,
-        metadata=asked("block", seconds, "Seconds per block, at least one step."),
+        metadata=asked("block", seconds, "Time per block, at least one step."),
     )
     """Of a block between two synchronisations, at least one step. Short, for a machine's noise is
     as large between adjacent blocks of any length, and more rounds average more of it away

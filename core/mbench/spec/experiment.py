@@ -48,7 +48,7 @@ class Launch:
     )
     timeout_seconds: float = field(
         default=900.0,
-        metadata=asked("timeout", seconds, "Longest wait for a worker's answer, in seconds."),
+        metadata=asked("timeout", seconds, "Longest wait for a worker's answer."),
     )
     """Longest wait for an answer of a worker, unless its steps should take more than half of it."""
     memory_limit_bytes: int | None = field(

@@ -52,7 +52,8 @@ def device(value: object) -> str:
 NAMES = {"model": "models", "sizes": "size"}
 """Of axes whose options are called otherwise."""
 READERS: Mapping[str, values.Reader] = {
-    "batch_size": values.numbers("max"), "device": device, "sizes": values.sizes,
+    "batch_size": values.numbers("max"), "device": device,
+    "mode": values.modes, "sizes": values.sizes,
     "threads": values.whole,
 }  # fmt: skip
 DEFAULTS = {

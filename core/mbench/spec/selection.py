@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import re
 from typing import TYPE_CHECKING
 
 from mbench.errors import MbenchError, UsageError
@@ -21,14 +22,16 @@ __all__ = ["ZOO", "load_workload", "reference_of", "scenario_reference", "select
 
 ZOO = "zoo"
 """All models of mbench's own, as one word."""
+SEPARATORS = re.compile(r"[-_. ]")
 
 
 def select(words: Iterable[str], offers: Offers[str]) -> list[str]:
     """Every model that a word stands for, once, in the order of the words and of the listing.
 
-    A word is a model's or an operator's name; `zoo`; a pattern with * or ?; a family, which is all
-    models of one architecture: "vgg"; or a model with a stage twice as long: "resnet50+layer3", of
-    which the stage may be a pattern. Raises UsageError for a word that stands for nothing.
+    A word is a model's or an operator's name, in which case and separators do not matter; `zoo`; a
+    pattern with * or ?; a family, which is all models of one architecture: "vgg"; or a model with a
+    stage twice as long: "resnet50+layer3", of which the stage may be a pattern. Raises UsageError
+    for a word that stands for nothing.
     """
     found: dict[str, None] = {}
     for word in words:
@@ -54,7 +57,18 @@ def matching(word: str, offers: Offers[str]) -> list[str]:
     if models := [name for name in unique if families[name] == word]:
         return models
     known = [*unique, *{f for f in families.values() if f}, ZOO]
+    if (meant := as_listed(word, known)) != word:
+        return matching(meant, offers)
     raise UsageError(f"unknown model {word!r}{nearest(word, known, listing='mbench list models')}")
+
+
+def as_listed(word: str, known: Iterable[str]) -> str:
+    """The one of the `known` names that differs from `word` in case and separators alone, else
+    `word`: "ResNet50" is resnet50, "bert_base" bert-base.
+    """
+    bare = SEPARATORS.sub("", word.casefold())
+    found = {name for name in known if SEPARATORS.sub("", name.casefold()) == bare}
+    return found.pop() if len(found) == 1 else word
 
 
 def operator(name: str) -> str:
@@ -68,6 +82,7 @@ def operator(name: str) -> str:
 def longer(word: str, offers: Offers[str]) -> list[str]:
     """Forms of a model, which nobody lists; raises UsageError where there is none."""
     model, _, stage = word.partition(LONGER)
+    model = as_listed(model, offers.unique())
     forms = load_workload(offers.get(model), model).lengthened()
     if stages := fnmatch.filter(forms, stage):
         return [f"{model}{LONGER}{found}" for found in stages]

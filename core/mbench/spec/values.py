@@ -9,6 +9,7 @@ import math
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import TypeVar
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "count",
     "frameworks",
     "memory",
+    "modes",
     "names",
     "numbers",
     "seconds",
@@ -31,6 +33,8 @@ __all__ = [
 T = TypeVar("T")
 Reader = Callable[[object], object]
 
+DURATIONS = {"h": 3600, "m": 60, "s": 1}
+TIME = re.compile(r"(\d+(?:\.\d+)?) ?(h|hours?|m|mins?|minutes?|s|secs?|seconds?)(?![a-z])", re.I)
 UNITS = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
 
 
@@ -94,6 +98,14 @@ def names(value: object) -> tuple[str, ...]:
     return tuple(text(item) for item in items(value))
 
 
+def modes(value: object) -> tuple[str, ...]:
+    """Several modes; "both" means those that everybody knows."""
+    found: list[str] = []
+    for name in names(value):
+        found += ["train", "inference"] if name == "both" else [name]
+    return tuple(dict.fromkeys(found))
+
+
 def items(value: object) -> list[object]:
     """The items of a list or of a comma-separated text, of which none is empty."""
     found: list[object] = []
@@ -120,13 +132,18 @@ def frameworks(value: object) -> tuple[str, ...]:
 
 
 def seconds(value: object) -> float:
-    """A finite time above 0."""
-    try:
-        found = float(value) if isinstance(value, str | int | float) else math.nan
-    except ValueError:
-        found = math.nan
-    if not 0 < found < math.inf or isinstance(value, bool):
-        raise ValueError(f"{str(value)!r} is not a number of seconds above 0")
+    """A finite time above 0 in seconds: their number, or text like "90s", "5 min" or "1h30m"."""
+    found = math.nan
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        found = float(value)
+    elif isinstance(value, str):
+        parts = TIME.findall(value)
+        with suppress(ValueError):
+            found = float(value)
+        if math.isnan(found) and parts and not TIME.sub("", value).strip():
+            found = math.fsum(float(count) * DURATIONS[unit[0].lower()] for count, unit in parts)
+    if not 0 < found < math.inf:
+        raise ValueError(f"{str(value)!r} is not a time above 0 like 90, 90s, 5m or 1h")
     return found
 
 
@@ -135,7 +152,8 @@ def share(value: object, *, zero: bool = False) -> float:
     said = f"{100 * value:.10g}%" if isinstance(value, float) else str(value)
     before, sign, rest = said.partition("%")
     if not sign and re.fullmatch(r"\d{1,2}(\.\d+)?", before):
-        raise ValueError(f"{said!r} has no unit: write {said}%")
+        meant = f"{100 * float(before):.10g}%" if 0 < float(before) < 1 else f"{said}%"
+        raise ValueError(f"{said!r} has no unit: write {meant}")
     try:
         found = float(before) / 100 if not isinstance(value, float) else value
     except ValueError:

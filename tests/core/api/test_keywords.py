@@ -17,7 +17,7 @@ from mbench.plugins.manager import Plugins
 from mbench.spec.options import OPTIONS, switches
 
 ON_OUTPUT = {"allow_inconclusive", "color", "dry_run", "explain", "fail_if_slower", "format",
-             "help", "layout", "log", "output"}  # fmt: skip
+             "help", "help_all", "layout", "log", "output"}  # fmt: skip
 """Options about what is done with a result, which a caller has as a value."""
 COMMANDS = [(compare.command, mbench.compare), (run.command, mbench.run),
             (verify.command, mbench.verify)]  # fmt: skip

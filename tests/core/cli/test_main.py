@@ -13,6 +13,7 @@ import click
 import pytest
 
 import mbench
+from mbench.cli.grouped import GROUPS
 from mbench.cli.main import group, main
 
 
@@ -96,9 +97,42 @@ def test_frameworks_are_named_as_arguments_or_as_an_option(command, words):
     assert ": tiny (eager), flaky (eager): at most " in out
 
 
-def test_version(command):
-    code, out, err = command("--version")
+@pytest.mark.parametrize("option", ["--version", "-v"])
+def test_version(command, option):
+    code, out, err = command(option)
     assert (code, out, err) == (0, f"mbench, version {mbench.__version__}\n", "")
+
+
+GROUPED = ["compare", "run", "verify", "explain", "calibrate"]
+
+
+@pytest.mark.parametrize("name", GROUPED)
+def test_the_usual_options_come_first_in_groups_and_all_with_help_all(command, name):
+    def options(text):
+        return re.findall(r"^  (?:-\w, )?(--[a-z-]+)", text, re.MULTILINE)
+
+    _, few, _ = command(name, "--help")
+    code, whole, _ = command(name, "--help-all")
+    assert code == 0
+    assert len(options(few)) == 12, "ten, --help and --help-all"
+    assert set(options(few)) < set(options(whole))
+    found = group.get_command(click.Context(group), name)
+    typed = {max(one.opts, key=len) for one in found.params if isinstance(one, click.Option)}
+    assert typed <= set(options(whole))
+    sections = re.findall(r"^([A-Z][a-z ]+):$", whole, re.MULTILINE)
+    assert [one for one in sections if one in (*GROUPS, "Options")] == [
+        one for one in GROUPS if one in sections
+    ]
+    assert {"What", "Where", "Equal work", "Output", "Expert"} <= set(sections)
+
+
+def test_the_ways_to_type_a_comparison(command):
+    rest = ["--batch", "8", "--budget", "5m", "--models", "Tiny_Model", "--device", "cpu"]
+    code, out, _ = command("compare", "tiny", "flaky", *rest, "--mode", "both", "--dry-run")
+    assert code == 0
+    assert "tiny-model train, batch 8" in out
+    assert "tiny-model inference, batch 8" in out
+    assert "at most 5 min" in out
 
 
 def test_no_arguments_show_the_help(command):
@@ -153,10 +187,10 @@ MISTAKES = [
     ([*COMPARE, "--threads", "0"], "'0' is not a whole number of 1 or more"),
     ([*COMPARE, "--processes", "0"], "'0' is not a whole number of 1 or more"),
     ([*COMPARE, "--rounds", "many"], "'many' is not a whole number of 1 or more"),
-    ([*COMPARE, "--budget", "0"], "'0' is not a number of seconds above 0"),
-    ([*COMPARE, "--budget", "nan"], "'nan' is not a number of seconds above 0"),
-    ([*COMPARE, "--block", "inf"], "'inf' is not a number of seconds above 0"),
-    ([*COMPARE, "--timeout", "-1"], "'-1' is not a number of seconds above 0"),
+    ([*COMPARE, "--budget", "0"], "'0' is not a time above 0 like 90, 90s, 5m or 1h"),
+    ([*COMPARE, "--budget", "nan"], "'nan' is not a time above 0 like 90, 90s, 5m or 1h"),
+    ([*COMPARE, "--block", "inf"], "'inf' is not a time above 0 like 90, 90s, 5m or 1h"),
+    ([*COMPARE, "--timeout", "-1"], "'-1' is not a time above 0 like 90, 90s, 5m or 1h"),
     ([*COMPARE, "--seed", "-1"], "'-1' is not a whole number of 0 or more"),
     ([*COMPARE, "--image-size", "96"], "size image_size fits none of the models tiny-model; they "),
     ([*COMPARE, "--image-size", "x"], "'x' is not a whole number of 1 or more"),

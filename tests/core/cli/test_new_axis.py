@@ -66,8 +66,8 @@ def measured(run, home):
 
 
 def test_it_is_an_option_and_a_key_of_suites_and_it_multiplies(run):
-    assert "--copies NUMBERS" in run("compare", "--help")
-    assert "[default: 1]" in run("compare", "--help").partition("--copies")[2]
+    assert "--copies NUMBERS" in run("compare", "--help-all")
+    assert "[default: 1]" in run("compare", "--help-all").partition("--copies")[2]
     for command in (
         [*COMPARE, "--copies", "1,2"],
         ["run", "suite.toml", "--frameworks", "tiny,flaky"],

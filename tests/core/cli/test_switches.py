@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import click
 
 from mbench.cli import compare
+from mbench.cli.grouped import WHOLE
 from mbench.cli.main import group
 from mbench.spec.options import switches
 
@@ -21,4 +22,6 @@ def test_each_switch_is_an_option_behind_compiler():
     at = names.index("compiler")
     assert names[at + 1 : at + 3] == ["fuse", "go"]
     assert [option.name for option in switches(found)] == ["fuse", "go"]
+    assert "--fuse / --no-fuse" not in compare.command.get_help(context)
+    context.meta[WHOLE] = True
     assert "--fuse / --no-fuse" in compare.command.get_help(context)
