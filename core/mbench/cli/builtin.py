@@ -7,7 +7,8 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
-from mbench import cli, workloads
+from mbench import workloads
+from mbench.cli.late import COMMANDS, LateCommand
 from mbench.errors import MbenchError
 from mbench.machine.cuda import Cuda
 from mbench.plugins.hooks import hookimpl
@@ -31,9 +32,6 @@ FORMATS = ("table", "json", "csv", "markdown", "html", "junit")
 GRIDS = ("table", "json", "csv", "markdown")
 LAYOUTS = {"dlperf": GRIDS, "nvidia": GRIDS, "superbench": (*GRIDS, "jsonl")}
 OUTLETS = ("mlflow",)
-LEADING = ("compare", "run", "verify", "show", "report", "diff", "explain")
-"""Commands that the help lists first; all others follow by name."""
-
 SHARED = ("branches", "find", "given", "images", "operators")
 """Modules of `mbench.workloads` that have no models to measure, or more than can be listed."""
 
@@ -153,8 +151,4 @@ def mbench_devices() -> Sequence[Device]:
 
 @hookimpl
 def mbench_commands() -> Sequence[click.Command]:
-    """Each module of `mbench.cli` that has a command."""
-    modules = [import_module(module.name) for module in iter_modules(cli.__path__, "mbench.cli.")]
-    commands = [module.command for module in modules if hasattr(module, "command")]
-    found = {command.name: command for command in commands}
-    return [found.pop(name) for name in LEADING] + list(found.values())
+    return [LateCommand(name, short_help=says) for name, says in COMMANDS.items()]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 import mbench
+from mbench.cli.late import LateCommand
 from mbench.console import abandon, steady, tell
 from mbench.errors import MbenchError, reason_of
 from mbench.machine import devices
@@ -32,7 +33,16 @@ class PluginGroup(click.Group):
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         found: click.Command | None = plugins_of(context).commands.unique().get(name)
-        return found
+        return found.load() if isinstance(found, LateCommand) else found
+
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        """Of ours, nothing is imported for one line."""
+        commands = plugins_of(context).commands.unique()
+        width = formatter.width - 6 - max(map(len, commands))
+        rows = [(name, command.get_short_help_str(width)) for name, command in commands.items()
+                if not command.hidden]  # fmt: skip
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
 
     def resolve_command(
         self, context: click.Context, arguments: list[str]

@@ -41,7 +41,7 @@ class Counted(Protocol):
     )
     duration_seconds: float | None = field(
         default=None,
-        metadata=asked("duration", seconds, "End an epoch after this many seconds, even if steps "
+        metadata=asked("duration", seconds, "End an epoch after this time, even if steps "
                        "are left."),
     )  # fmt: skip
     """Of one process's counted steps, whichever ends first; None: no limit."""

@@ -7,13 +7,17 @@ import re
 import signal
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 
 import click
 import pytest
 
 import mbench
+from mbench import cli
 from mbench.cli.grouped import GROUPS
+from mbench.cli.late import COMMANDS
 from mbench.cli.main import group, main
 
 
@@ -46,6 +50,28 @@ def commands():
 
     walk(group, ())
     return found
+
+
+def test_every_module_with_a_command_is_listed():
+    modules = [import_module(one.name) for one in iter_modules(cli.__path__, "mbench.cli.")]
+    found = {one.command.name for one in modules if hasattr(one, "command")}
+    assert found == COMMANDS.keys()
+
+
+def test_the_help_imports_no_command_and_no_library_that_takes_long():
+    program = (
+        "import atexit, sys; sys.argv = ['mbench', '--help']; from mbench.cli.main import main; "
+        "atexit.register(lambda: print(*sys.modules, file=sys.stderr)); main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True,
+        env={**os.environ, "MBENCH_DISABLE_EXTERNAL_PLUGINS": "1"},
+    )  # fmt: skip
+    assert "compare    Measure frameworks against each other." in done.stdout
+    loaded = set(done.stderr.split())
+    assert "mbench.cli.main" in loaded
+    late = {f"mbench.cli.{name}" for name in COMMANDS}
+    assert not loaded & {*late, "numpy", "rich", "jinja2", "mbench.reports", "mbench.results.run"}
 
 
 def test_all_commands_are_there():

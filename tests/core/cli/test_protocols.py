@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from mbench.cli import builtin
+from mbench.cli.compare import command
 from mbench.spec.options import EFFORTS
 from mbench.spec.presets import PRESETS
 
@@ -70,7 +70,6 @@ def test_a_budget_too_small_for_a_round_is_refused_with_the_budget_it_takes(tmp_
 
 
 def test_the_help_tells_the_constants_as_they_are():
-    (command,) = [c for c in builtin.mbench_commands() if c.name == "compare"]
     helps = {p.name: p.help for p in command.params}
     ours = PRESETS["adaptive"]
     assert (

@@ -1,0 +1,37 @@
+"""Commands that are imported when they are called: `mbench --help` needs their names alone."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import click
+
+__all__ = ["COMMANDS", "LateCommand"]
+
+COMMANDS = {
+    "compare": "Measure frameworks against each other.",
+    "run": "Measure one framework, or a suite.",
+    "verify": "Prove that frameworks do equal work.",
+    "show": "Show a run that was measured before.",
+    "report": "Write runs as one HTML page.",
+    "diff": "Say what became slower from one run to another.",
+    "explain": "Show where the difference between two frameworks comes from.",
+    "calibrate": "Measure how much identical processes differ here.",
+    "disk": "Measure the disk of a folder with fio.",
+    "doctor": "Check whether this machine is fit for measurements.",
+    "env": "Build, list and remove frameworks' environments.",
+    "export": "Write every measured interval as one row.",
+    "help": "Show the help of mbench, or of a command.",
+    "history": "Show how every case changed from run to run.",
+    "list": "List frameworks, models, operators, suites, runs and more.",
+    "new": "Start a package of your own: an adapter or a model.",
+}
+"""Each module of `mbench.cli` that has a command, in the order of the help, and what that says."""
+
+
+class LateCommand(click.Command):
+    """Stands for the command of a module of `mbench.cli`, by its name and what the help says."""
+
+    def load(self) -> click.Command:
+        command: click.Command = import_module(f"mbench.cli.{self.name}").command
+        return command
