@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__: list[str] = []
 
-FORMATS = ("table", "json", "csv", "markdown", "html", "junit")
+FORMATS = ("table", "details", "json", "csv", "markdown", "html", "junit")
 GRIDS = ("table", "json", "csv", "markdown")
 LAYOUTS = {"dlperf": GRIDS, "nvidia": GRIDS, "superbench": (*GRIDS, "jsonl")}
 OUTLETS = ("mlflow",)

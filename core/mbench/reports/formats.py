@@ -18,10 +18,12 @@ from mbench.reports.cases import (
     models_of,
     operator_table,
 )
-from mbench.reports.headline import summary_lines
+from mbench.reports.headline import headline
 from mbench.reports.junit import junit
+from mbench.reports.overview import overview
 from mbench.reports.remark_text import lines
 from mbench.reports.remarks import remarks
+from mbench.reports.states import states
 from mbench.reports.terminal import Sentences, paragraphs
 from mbench.reports.text import escape, rows_of, spreadsheet
 from mbench.reports.verdicts import verdict_lines
@@ -43,28 +45,33 @@ __all__ = ["FORMATS", "Cells", "csv", "csv_rows", "figures", "json", "markdown",
 
 
 def table(summary: Summary, /) -> RenderableType:
-    """For a terminal: the verdicts first, and in a few words last."""
+    """For a terminal: the answer, one table, whether to believe it, and what to do next."""
+    return overview(summary)
+
+
+def details(summary: Summary, /) -> RenderableType:
+    """The same with every figure, verdict, disturbance and note on how frameworks are set up."""
     shared, cases = brief_table(summary)
-    closing = [*summary_lines(summary), f"run {summary.run}, {summary.status}"]
     return paragraphs([
-        Sentences([str(summary.gate)] if summary.gate else []),
+        overview(summary),
         Sentences(verdict_lines(summary)),
         Group(Sentences([shared] if shared else []), cases),
         latency_table(summary),
-        operator_table(summary),
         Sentences(lines(remarks(summary), cases=len(summary.cases))),
-        Sentences(closing),
     ])  # fmt: skip
 
 
 def markdown(summary: Summary, /) -> str:
-    """For pull requests and pages: the verdicts, tables, then what there is to say."""
+    """For pull requests and pages: the answer, its states, tables, then what there is to say."""
     grids = [case_table(summary), latency_table(summary), operator_table(summary)]
+    found = remarks(summary)
+    known = [f"{one.level}: {one.title}: {one.text}" for one in states(summary, found)]
     parts = [
         [escape(str(summary.gate))] if summary.gate else [],
-        [f"- {escape(text)}" for text in verdict_lines(summary)],
+        [f"**{escape(headline(summary))}**"],
+        [f"- {escape(text)}" for text in [*known, *map(str, verdict_lines(summary))]],
         *(rows_of(grid.columns, grid.rows) for grid in grids if grid),
-        [f"- {escape(text)}" for text in lines(remarks(summary), cases=len(summary.cases))],
+        [f"- {escape(text)}" for text in lines(found, cases=len(summary.cases))],
     ]
     return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
 
@@ -176,5 +183,6 @@ def html(summary: Summary, /) -> str:
 
 
 FORMATS: Mapping[str, Report] = {
-    "table": table, "json": json, "csv": csv, "markdown": markdown, "html": html, "junit": junit,
+    "table": table, "details": details, "json": json, "csv": csv, "markdown": markdown,
+    "html": html, "junit": junit,
 }  # fmt: skip

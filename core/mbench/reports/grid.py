@@ -36,10 +36,12 @@ class Grid:
     rows: list[Any] = field(default_factory=list)
     """Each a sequence of cells, one for each column."""
     numeric: frozenset[str] = frozenset()
+    whole: frozenset[str] = frozenset()
+    """Columns of text that are never folded."""
     spare: Sequence[str] = ()
     """Columns that a narrow terminal is spared, the first one first."""
-    all_in: str = "--format markdown"
-    """What shows them all."""
+    all_in: str | None = "--format markdown"
+    """What shows them all; None: they are left out without a word."""
     notes: list[str] = field(default_factory=list)
 
     def note(self, text: str) -> str:
@@ -79,6 +81,7 @@ class Grid:
             [[styled(cell) for cell in row] for row in self.rows],
             width=options.max_width,
             numeric=numbers,
+            whole=[at for at, column in enumerate(self.columns) if column in self.whole],
             spare=[list(self.columns).index(name) for name in self.spare if name in self.columns],
             all_in=self.all_in,
         )

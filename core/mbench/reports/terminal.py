@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from rich.console import ConsoleOptions, RenderableType, RenderResult
 
-__all__ = ["Screen", "Sentences", "joined", "paragraphs", "table"]
+__all__ = ["GAP", "INDENT", "Screen", "Sentences", "joined", "paragraphs", "table", "wrapped"]
 
 NARROWEST = 40
 UNLIMITED = 100_000
@@ -94,13 +94,16 @@ class Sentences:
     """Lines, each folded with a hanging indent where it is wider than the screen."""
 
     lines: Sequence[str | Text]
+    indent: str = INDENT
+    """That of all lines but the first of each."""
 
     def __rich_console__(self, _: Console, options: ConsoleOptions) -> RenderResult:
         for line in self.lines:
-            yield from wrapped(Text(line) if isinstance(line, str) else line, options.max_width)
+            text = Text(line) if isinstance(line, str) else line
+            yield from wrapped(text, options.max_width, self.indent)
 
 
-def wrapped(text: Text, width: int) -> Iterator[Text]:
+def wrapped(text: Text, width: int, hanging: str = INDENT) -> Iterator[Text]:
     """`text` in lines of at most `width` columns; words that are longer are left to rich."""
     text = text.copy()
     text.plain = BLANK.sub(" ", text.plain)  # one for one, so that styles stay where they are
@@ -109,7 +112,7 @@ def wrapped(text: Text, width: int) -> Iterator[Text]:
     for word in WORD.finditer(text.plain):
         if end and len(indent) + cell_len(text.plain[begin : word.end()]) > width:
             yield Text(indent).append(text[begin:end])
-            begin, indent = word.start(), INDENT
+            begin, indent = word.start(), hanging
         end = word.end()
     yield Text(indent).append(text[begin:end])
 
@@ -133,14 +136,22 @@ def paragraphs(blocks: Iterable[RenderableType | None]) -> Group:
 
 
 class Column:
-    """How wide a column has to be, and would like to be; one of numbers is never folded."""
+    """How wide a column has to be, and would like to be; the cells of numbers are never folded, and
+    one that is `whole` is folded last."""
 
-    def __init__(self, name: str, cells: Sequence[Text], *, number: bool) -> None:
-        self.name, self.cells, self.number = name, cells, number
-        whole = max((cell.cell_len for cell in cells), default=0)
-        self.most = max(cell_len(name), whole, 1)
+    def __init__(
+        self, name: str, cells: Sequence[Text], *, number: bool = False, whole: bool = False
+    ) -> None:
+        self.name, self.cells, self.number, self.whole = name, cells, number, whole
+        longest = max((cell.cell_len for cell in cells), default=0)
+        self.most = max(cell_len(name), longest, 1)
         words = [word for text in (name, *(cell.plain for cell in cells)) for word in text.split()]
-        self.least = max([whole if number else min(self.most, READABLE), *map(cell_len, words)])
+        self.folded = max([longest if number else min(self.most, READABLE), *map(cell_len, words)])
+        self.least = self.most if whole else self.folded
+
+    def fold(self) -> None:
+        """Let it be folded after all."""
+        self.whole, self.least = False, self.folded
 
 
 def table(
@@ -149,35 +160,40 @@ def table(
     *,
     width: int,
     numeric: Collection[int] = (),
+    whole: Collection[int] = (),
     spare: Sequence[int] = (),
-    all_in: str = "",
+    all_in: str | None = "",
 ) -> Iterator[RenderableType]:
     """A table under its header.
 
-    Columns at `numeric` stand to the right and are not folded. Where all do not fit, those at
-    `spare` are left out, the first one first, and a line names them and says that `all_in` has
-    them. Where the others do not fit either, every row becomes lines of its own, a label and
-    a value each, and nothing is left out.
+    Columns at `numeric` stand to the right and are not folded; those at `whole` are folded last.
+    Where all do not fit, those at `spare` are left out, the first one first, and a line names them
+    and says that `all_in` has them, unless it is None. Where the others do not fit either, every
+    row becomes lines of its own, a label and a value each, and nothing is left out.
     """
     known = [
-        Column(name, [row[at] for row in rows], number=at in numeric)
+        Column(name, [row[at] for row in rows], number=at in numeric, whole=at in whole)
         for at, name in enumerate(columns)
     ]
     shown, gone = list(known), [known[at] for at in spare]
     while gone and needed(shown) > width:
         shown.remove(gone.pop(0))
     if needed(shown) > width:
+        for column in shown:
+            column.fold()
+    if needed(shown) > width:
         yield from stacked(known, width)
         return
     made = Table(box=RULE, show_edge=False, pad_edge=False, padding=(0, GAP - 1, 0, 0),
                  header_style="heading")  # fmt: skip
     for column, size in zip(shown, shared(shown, width), strict=True):
-        made.add_column(column.name, width=size, overflow="fold",
+        made.add_column(column.name, width=size, overflow="fold", no_wrap=column.whole,
                         justify="right" if column.number else "left")  # fmt: skip
     for row in zip(*(column.cells for column in shown), strict=True):
         made.add_row(*row)
     yield made
-    if lost := [column.name for column in known if column not in shown]:
+    lost = [column.name for column in known if column not in shown]
+    if lost and all_in is not None:
         where = f"{all_in} or " if all_in else ""
         yield Sentences([f"left out at {width} columns: {', '.join(lost)}; {where}a terminal of "
                          f"{needed(known)} columns has all"])  # fmt: skip

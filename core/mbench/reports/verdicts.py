@@ -1,16 +1,19 @@
-"""What a comparison shows, in words; every report uses the same ones."""
+"""What a comparison shows, in words; every report uses the same ones.
+
+All numbers have one direction: the other framework's, relative to the baseline's.
+"""
 
 from __future__ import annotations
 
-import re
-from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+import math
+from typing import TYPE_CHECKING, TypeAlias
 
 from rich.text import Text
 
 from mbench.console import counted
-from mbench.contract.axes import AXES, alike, name
-from mbench.reports.cases import asked_metrics, axes_of, unspoken
+from mbench.contract.axes import name
+from mbench.contract.tier import BEST, DEFAULT, TUNED
+from mbench.reports.cases import asked_metrics, one_compiler_each, unspoken
 from mbench.reports.terminal import joined
 from mbench.reports.text import digits_of, interval, number, percent
 from mbench.results.proof import EQUAL
@@ -25,18 +28,19 @@ if TYPE_CHECKING:
     from mbench.results.replication import EarlierRatio, RatioOverRuns
     from mbench.results.summary import Summary
 
-    AnyRatio = TypeVar("AnyRatio", PairSummary, RatioInterval, EarlierRatio, RatioOverRuns)
+    AnyRatio: TypeAlias = PairSummary | RatioInterval | EarlierRatio | RatioOverRuns
 
-__all__ = ["cases_of", "disturbed", "equality", "evidence", "fell_short", "figure", "further",
-           "noise_note", "sentence", "setup", "together", "turned", "unproven", "verdict_line",
-           "verdict_lines"]  # fmt: skip
+__all__ = ["bracketed", "called", "cases_of", "changes", "disturbed", "equality", "evidence",
+           "fell_short", "figure", "further", "noise_note", "past", "range_of", "sentence",
+           "setup", "shown", "together", "unproven", "verdict_line", "verdict_lines"]  # fmt: skip
 
 SETUPS = {
-    "default": "as its documentation shows first",
-    "tuned": "as its guide to performance advises",
-    "best": "under the fastest of its compilers",
+    DEFAULT: "default settings",
+    TUNED: "tuned settings",
+    BEST: "tuned settings and each framework's fastest compiler",
 }
-NUMBERED = re.compile(r"#\d+$")
+TWICE = 2.0
+"""From this ratio on it is a number of times, and no longer a percentage."""
 
 
 def cases_of(summary: Summary, pair: PairSummary) -> tuple[CaseSummary, CaseSummary]:
@@ -46,28 +50,14 @@ def cases_of(summary: Summary, pair: PairSummary) -> tuple[CaseSummary, CaseSumm
 
 
 def fell_short(summary: Summary, pair: PairSummary) -> list[CaseSummary]:
-    """Which of its cases did."""
+    """Those of its cases that were not measured."""
     return [case for case in cases_of(summary, pair) if case.outcome != "ok"]
 
 
-def turned(pair: PairSummary) -> PairSummary:
-    """The pair's numbers in the direction of its sentence: of the better to the worse."""
-    if pair.verdict != "slower":
-        return pair
-    calm = pair.undisturbed
-    turned_median = None if pair.median is None else 1 / pair.median
-    return replace(inverse(pair), median=turned_median, undisturbed=calm and inverse(calm))
-
-
-def inverse(numbers: AnyRatio) -> AnyRatio:
-    """A ratio with its interval, the other way round."""
-    low, high = numbers.high, numbers.low
-    return replace(
-        numbers,
-        ratio=numbers.ratio and 1 / numbers.ratio,
-        low=low and 1 / low,
-        high=high and 1 / high,
-    )
+def called(summary: Summary, case: CaseSummary) -> str:
+    """A framework by its title where no label says more than its name, else by its label."""
+    plain = all(one.label == one.framework for one in summary.cases)
+    return case.framework_title if plain else case.label
 
 
 def figure(numbers: AnyRatio, *, most: int = 4) -> str:
@@ -85,103 +75,114 @@ def bracketed(numbers: AnyRatio) -> str:
     return f"{figure(numbers)} ({interval(numbers.low, numbers.high) or 'no interval'})"
 
 
-def sides(summary: Summary, pair: PairSummary) -> tuple[str, str]:
-    """The baseline and the other: by what distinguishes them where settings do, else by their
-    labels.
+def percentage(ratio: float, decimals: int) -> str:
+    """How far a ratio is from 1, without its sign; never 0 of a ratio that is not 1."""
+    off = 100 * abs(ratio - 1)
+    for places in range(decimals, 10):
+        if float(text := f"{off:.{places}f}") or not off:
+            return text
+    return f"{off:.2g}"
 
-    Cases that were given twice have numbers, which say what nothing else does.
+
+def decimals_of(low: float | None, high: float | None) -> int:
+    """Decimals of a percentage that its interval leaves a meaning."""
+    if low is None or high is None or not 0 < low < high:
+        return 0
+    return min(3, max(0, -math.floor(math.log10(50 * (high - low)))))
+
+
+def changes(ratio: float, *, low: float | None = None, high: float | None = None,
+            better: str = "faster", worse: str = "slower") -> str:  # fmt: skip
+    """As in "11 % faster", "53 % slower" or "2.1 times as fast"; no digit that means nothing."""
+    if ratio >= TWICE:
+        kind = "fast" if better == "faster" else "good"
+        return f"{number(ratio, min(3, digits_of(low, high)))} times as {kind}"
+    word = better if ratio >= 1 else worse
+    return f"{percentage(ratio, decimals_of(low, high))} % {word}"
+
+
+def range_of(numbers: AnyRatio, *, better: str = "faster", worse: str = "slower") -> str:
+    """An interval in words, as in "7 to 16 % faster" or "up to 1 % slower or 3 % faster".
+
+    Empty where there is none.
     """
-    baseline, other = cases = cases_of(summary, pair)
-    settings = any(case.label.startswith(f"{case.spec}:") for case in cases)
-    if not settings or any(NUMBERED.search(case.label) for case in cases):
-        return called(baseline), called(other)
-    same = alike(axes_of(cases))
-    return with_settings(baseline, less=same), with_settings(other, less=same)
-
-
-def called(case: CaseSummary) -> str:
-    """Its label with its compiler."""
-    return f"{case.label} ({case.axes.compiler})"
-
-
-def with_settings(case: CaseSummary, *, less: Collection[str]) -> str:
-    """A framework with its values of all axes but those in `less`."""
-    said, manner = case.spec, ""
-    for axis in AXES:
-        if axis.name not in less and (text := axis.text(case.axes)):
-            word = "and" if axis.manner == manner else axis.manner
-            said, manner = f"{said} {word} {axis.word.format(text)}", axis.manner
-    return said
+    low, high, ratio = numbers.low, numbers.high, numbers.ratio
+    if low is None or high is None or ratio is None:
+        return ""
+    places = decimals_of(low, high)
+    if low > 1 and ratio >= TWICE:
+        digits = min(3, digits_of(low, high))
+        return f"{number(low, digits)} to {number(high, digits)} times"
+    ends = [percentage(low, places), percentage(high, places)]
+    if low >= 1:
+        return f"{' to '.join(ends)} % {better}"
+    if high <= 1:
+        return f"{' to '.join(reversed(ends))} % {worse}"
+    return f"up to {ends[0]} % {worse} or {ends[1]} % {better}"
 
 
 def setup(pairs: Collection[PairSummary]) -> str:
-    """How all frameworks ran that were compared; empty where not all of them were set up alike."""
+    """The settings under which all frameworks ran; empty where not all were set up alike."""
     found = {one.setup for one in pairs if one.verdict is not None}
-    return f"each runs {SETUPS[tier]}" if len(found) == 1 and (tier := found.pop()) else ""
+    return SETUPS[tier] if len(found) == 1 and (tier := found.pop()) else ""
 
 
-def sentence(summary: Summary, pair: PairSummary, *, tier: bool = True, ends: bool = False) -> Text:
-    """Which is better, or how large a difference is not ruled out; of the same arithmetic or not.
+def sentence(summary: Summary, pair: PairSummary, *, ends: bool = False) -> Text:
+    """How much faster or slower the other is, or how large a difference is not ruled out.
 
-    With how both were set up if `tier`, and with the interval if `ends`.
+    With the interval if `ends`; of the same arithmetic or not.
     """
-    baseline, other = (case.axes.precision for case in cases_of(summary, pair))
-    manner = SETUPS.get(pair.setup or "") if tier else None
-    said = shown(
-        pair,
-        *sides(summary, pair),
-        metric=asked_metrics(summary).get(pair.metric or ""),
-        manner=f", each {manner}" if manner else "",
-        ends=ends,
-    )
-    if baseline != other:
-        said.append(f" (not the same arithmetic: {other} against {baseline})")
+    baseline, other = cases_of(summary, pair)
+    metric = asked_metrics(summary).get(pair.metric or "")
+    names = called(summary, baseline), called(summary, other)
+    said = shown(pair, *names, metric=metric, ends=ends)
+    kinds = other.axes.precision, baseline.axes.precision
+    if kinds[0] != kinds[1]:
+        said.append(f" (not the same arithmetic: {kinds[0]} against {kinds[1]})")
     return said
 
 
 def shown(
     pair: PairSummary, baseline: str, other: str, *, metric: MetricSummary | None = None,
-    manner: str = "", ends: bool = False,
+    ends: bool = False,
 ) -> Text:  # fmt: skip
-    """`manner` comes after the names that it is about, the interval after its number.
-
-    The `metric` is named where it is another than throughput.
-    """
+    """The metric is named where it is another than throughput."""
     by = f" by {metric.title}" if metric else ""
     better, worse = (metric.faster, metric.slower) if metric else ("faster", "slower")
-    kind = "fast" if better == "faster" else "good"
-    ours, verdict = turned(pair), pair.verdict
-    known = interval(ours.low, ours.high) if ends else ""
-    behind = f" ({known})" if known else ""
-    if verdict in ("faster", "slower"):
-        fast, slow = (other, baseline) if verdict == "faster" else (baseline, other)
-        won = f"{fast} is {figure(ours, most=3)} times{behind} as {kind} as {slow}{by}"
-        return Text.assemble((won, "winner"), manner)
-    said, more = verdict or "not compared", ""
+    known = range_of(pair, better=better, worse=worse)
+    behind = f" (95 % interval: {known})" if known and ends else ""
+    verdict, ratio = pair.verdict, pair.ratio
+    if verdict in ("faster", "slower") and ratio is not None:
+        much = changes(ratio, low=pair.low, high=pair.high, better=better, worse=worse)
+        than = "as" if ratio >= TWICE else "than"
+        return Text.assemble((f"{other} is {much} {than} {baseline}{by}", "winner"), behind)
     if verdict == "alike":
-        said = f"alike within {percent(ALIKE)}"
-    elif verdict == "depends on stalls":
-        more = f", median {median(pair)}, total {figure(pair)}"
-    elif verdict == "undetermined":
-        more = f", {pair.undetermined}"
-    elif verdict and pair.low is not None and pair.high is not None:
-        down, up = percent(1 - pair.low), percent(pair.high - 1)
-        more = f", {other} may be up to {down} {worse} or {up} {better}"
-    style = "inconclusive" if verdict else ""
-    return Text.assemble(f"{other} against {baseline}{by}{manner}: ", (said, style), more, behind)
+        said = f"{other} and {baseline} are alike{by}, within {percent(ALIKE)}"
+        return Text.assemble((said, "inconclusive"), behind)
+    if verdict == "depends on stalls":
+        said = f"{other} against {baseline} depends on stalls{by}"
+        more = f": {figure(pair)} by total time, {median(pair)} by the median round"
+        return Text.assemble((said, "inconclusive"), more, behind)
+    if verdict == "undetermined":
+        said = f"No answer yet on {other} against {baseline}{by}"
+        return Text.assemble((said, "inconclusive"), f": {pair.undetermined}")
+    if verdict is None:
+        return Text.assemble((f"{other} against {baseline}{by}: not compared", "failed"))
+    said = f"No difference shown between {other} and {baseline}{by}"
+    may = f": {other} may be {known}" if known else ""
+    return Text.assemble((said, "inconclusive"), may)
 
 
 def evidence(pair: PairSummary) -> str:
-    """The numbers behind a verdict, in the direction of its sentence; else why there are none."""
+    """The numbers behind a verdict; else why there are none."""
     if pair.verdict is None:
-        return pair.reason or "the run did not get so far"
-    ours = turned(pair)
-    said = f"ratio {figure(ours)}"
-    if ours.low is not None:
-        said += f", 95 % interval {interval(ours.low, ours.high)}"
+        return pair.reason or "the run ended before"
+    said = f"ratio {figure(pair)}"
+    if pair.low is not None:
+        said += f", 95 % interval {interval(pair.low, pair.high)}"
     if pair.process_pairs:
-        if ours.median is not None:
-            said += f", median of rounds {median(ours)}"
+        if pair.median is not None:
+            said += f", median of rounds {median(pair)}"
         said += f", {counted(pair.process_pairs, 'process pair')}"
     if pair.far_off:
         said += f", {pair.far_off} of them far off"
@@ -195,10 +196,10 @@ def further(pair: PairSummary) -> str:
     step = pair.next_step
     if step is None or pair.verdict not in ("no difference shown", "undetermined"):
         return ""
-    what = "a verdict" if step.half_width is None else f"±{percent(step.half_width)}"
+    what = "An answer" if step.half_width is None else f"±{percent(step.half_width)}"
     minutes = step.seconds / 60
     price = f"{number(minutes, 2)} min" if minutes >= 1 else f"{number(step.seconds, 2)} s"
-    return f"{what} would take about {price}: {step.options}"
+    return f"{what} takes about {price} more: {step.options}"
 
 
 def noise_note(pair: PairSummary) -> str:
@@ -208,32 +209,27 @@ def noise_note(pair: PairSummary) -> str:
     return "" if found is None else f"{smallest}: {percent(found)}"
 
 
-def past(pair: PairSummary) -> str:
-    """Whether earlier runs here agree, and what all say together; empty where there are none."""
+def past(pair: PairSummary) -> Text:
+    """Whether earlier runs agree, and what all say together; empty where there are none."""
     if not pair.past:
-        return ""
+        return Text()
     runs = counted(len(pair.past), "earlier run")
     against = [one for one in pair.past if one.contradicts]
-    said = f"as in {runs} here"
+    said = Text(f"agrees with {runs} on this machine")
     if against:
         share = f"{len(against)} of {runs}" if len(pair.past) > 1 else "an earlier run"
-        latest = bracketed(in_direction(pair, against[0]))
-        said = f"CONTRADICTED by {share} here: {latest}, {against[0].run}"
+        said = Text.assemble(("CONTRADICTED", "disturbed"), f" by {share} on this machine: "
+                             f"{bracketed(against[0])} in {against[0].run}")  # fmt: skip
     if overall := pair.over_runs:
-        said += f"; all {overall.runs} runs {bracketed(in_direction(pair, overall))}"
+        said.append(f"; all {overall.runs} runs {bracketed(overall)}")
     return said
-
-
-def in_direction(pair: PairSummary, numbers: AnyRatio) -> AnyRatio:
-    """Another run's ratio in the direction of this one's sentence."""
-    return inverse(numbers) if pair.verdict == "slower" else numbers
 
 
 def disturbed(pair: PairSummary) -> Text:
     """That it was disturbed, and what is left without those rounds; empty where it was not."""
     if not pair.disturbances:
         return Text()
-    calm = turned(pair).undisturbed
+    calm = pair.undisturbed
     left = f", without those rounds {bracketed(calm)}" if calm else ""
     return Text.assemble(("DISTURBED", "disturbed"), left)
 
@@ -243,16 +239,16 @@ def together(summary: Summary) -> str:
     count = sum(pair.low is not None for pair in summary.comparisons)
     if count < 2:
         return ""
-    return f"{count} verdicts, which hold together with 95 % (Holm); each interval by itself"
+    return f"{count} verdicts hold together with 95 % confidence (Holm); each interval alone."
 
 
 def equality(summary: Summary, pair: PairSummary) -> Text:
-    """What is known of the equality of the two cases' work."""
+    """Whether the two cases' work is known to be equal."""
     if pair.equal_work not in EQUAL:
         return Text.assemble("equal work: ", unproven(summary, pair))
     proofs = [case.equal_work for case in cases_of(summary, pair)]
     errors = [proof.worst for proof in proofs if proof and proof.worst is not None]
-    worst = f" (worst {max(errors):.0e})" if errors else ""
+    worst = f" (largest error {max(errors):.0e})" if errors else ""
     return Text.assemble("equal work: ", (pair.equal_work, "proven"), worst)
 
 
@@ -265,43 +261,29 @@ def unproven(summary: Summary, pair: PairSummary) -> Text:
     return said
 
 
-def verdict_line(
-    summary: Summary, pair: PairSummary, *, less: Collection[str] = (), tier: bool = True
-) -> Text:
-    """One comparison in one sentence, without the axes in `less`, with how both are set up if
-    `tier`."""
+def verdict_line(summary: Summary, pair: PairSummary, *, less: Collection[str] = ()) -> Text:
+    """One comparison in one sentence, without the axes in `less`."""
     what = name(pair.shared, less={"compiler", *less})
-    said = sentence(summary, pair, tier=tier)
-    return Text.assemble(f"{what}: ", said, f" ({evidence(pair)})")
+    if not one_compiler_each(summary.cases):
+        baseline, other = (case.axes.compiler for case in cases_of(summary, pair))
+        what += f", {other}" if other == baseline else f", {other} against {baseline}"
+    return Text.assemble(f"{what}: ", sentence(summary, pair), f" ({evidence(pair)})")
 
 
 def verdict_lines(summary: Summary) -> Sequence[Text]:
-    """Every two frameworks' verdict with its proof and what more would take; how all ran; that all
-    hold.
-
-    Those against the first framework come first. Where a case fell short, the pairs that this
-    leaves without a verdict share a line.
+    """Every comparison in full: its verdict, proof, noise and disturbances; those against the
+    first framework come first.
     """
     less = {"compiler", *unspoken(summary.cases)}
     compared = sorted(summary.comparisons, key=lambda pair: not pair.against_first)
-    whole = [pair for pair in compared if not fell_short(summary, pair)]
-    manner = setup(whole) if len(whole) > 1 else ""
     lines = [
         joined([
-            verdict_line(summary, pair, less=less, tier=not manner),
+            verdict_line(summary, pair, less=less),
             equality(summary, pair),
             noise_note(pair),
-            further(pair),
             past(pair),
             disturbed(pair),
         ])
-        for pair in whole
+        for pair in compared
     ]  # fmt: skip
-    lacking: dict[tuple[str, str], list[str]] = {}
-    for pair in compared:
-        if fell_short(summary, pair):
-            pairs = lacking.setdefault((name(pair.shared, less=less), evidence(pair)), [])
-            pairs.append(f"{pair.framework} against {pair.baseline}")
-    for (what, reason), pairs in lacking.items():
-        lines.append(Text(f"{what}: {', '.join(pairs)}: not compared ({reason})"))
-    return [*lines, *(Text(said) for said in (manner, together(summary)) if said)]
+    return [*lines, *(Text(said) for said in [together(summary)] if said)]

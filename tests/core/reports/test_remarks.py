@@ -8,7 +8,6 @@ from screens import on_screen
 from summaries import case, disturbed, summary_of, with_case, with_pair
 
 from mbench.reports.formats import table
-from mbench.reports.headline import summary_lines
 from mbench.reports.remark_text import lines
 from mbench.reports.remarks import (
     Disturbances,
@@ -21,8 +20,7 @@ from mbench.reports.remarks import (
     of_kind,
     remarks,
 )
-from mbench.reports.verdicts import verdict_lines
-from mbench.results.case_summary import INTERRUPTED, RankTimes
+from mbench.results.case_summary import RankTimes
 
 LOAD = "other processes used {:.1f} of 2 cores"
 
@@ -121,49 +119,6 @@ def test_what_labels_do_not_distinguish_is_named_without_empty_brackets():
     one, two = (replace(devices(scale, 100.0), disturbances=[disturbed()])
                 for scale in ("1x1", "1x2"))  # fmt: skip
     assert "()" not in on_screen(table(summary_of(one, two)))
-
-
-def test_a_reason_is_said_once(full):
-    (line,) = [line for line in map(str, verdict_lines(full)) if "too large" in line]
-    assert line.endswith(
-        "tiny==1.26 against tiny, tiny==1.26 against flaky: not compared "
-        "(tiny==1.26 is oom: too large)"
-    )
-
-
-def test_the_last_lines_say_each_comparison_in_the_direction_of_its_sentence(full):
-    made = with_pair(full, 0, disturbances=["tiny: a load"])
-    assert [*map(str, summary_lines(made))] == [
-        "tiny (eager) is 1.5 times (1.481 .. 1.514) as fast as flaky (eager), "
-        "each as its documentation shows first; equal work: proven; DISTURBED",
-        "not compared: tiny==1.26 is oom",
-    ]
-
-
-def test_what_was_interrupted_did_not_fail(full):
-    (at,) = (at for at, case in enumerate(full.cases) if case.outcome == "oom")
-    made = with_case(full, at, outcome="failed", reason=INTERRUPTED)
-    assert str(summary_lines(made)[-1]) == "not compared: tiny==1.26 was interrupted"
-
-
-def test_the_last_lines_count_what_is_many(summary):
-    speeds = {"tiny": [[1.0]] * 3, "flaky": [[2.0], [2.02], [2.0]]}
-    made = summary(seconds=speeds, batch_size=(1, 2, 4, 8, 16, 32))
-    assert [*map(str, summary_lines(made))] == [
-        "flaky against tiny in 6 comparisons: 6 slower; equal work NOT PROVEN in 6"
-    ]
-    few = summary(seconds=speeds, batch_size=(1, 2))
-    assert [line.partition(": ")[0] for line in map(str, summary_lines(few))] == [
-        "tiny-model train, batch 1, fp32, cpu", "tiny-model train, batch 2, fp32, cpu",
-        "each runs as its documentation shows first",
-    ]  # fmt: skip
-
-
-def test_where_nothing_was_compared_the_last_lines_are_of_cases(summary, full):
-    made = summary(seconds={"tiny": [[1.0]] * 3})
-    assert [*map(str, summary_lines(made))] == ["tiny: 80 samples/s (80 .. 80)"]
-    many = replace(full, comparisons=[], cases=full.cases * 2)
-    assert [*map(str, summary_lines(many))] == ["6 cases: 4 ok, 2 oom"]
 
 
 def test_what_restricts_the_default_number_of_threads_is_said(full):

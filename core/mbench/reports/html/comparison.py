@@ -21,7 +21,6 @@ from mbench.reports.verdicts import (
     median,
     noise_note,
     sentence,
-    setup,
     together,
     unproven,
 )
@@ -48,13 +47,12 @@ def badges(summary: Summary) -> list[Badge]:
     if len(comparisons) > MOST_BADGES:
         return []
     found, less = [], shared(summary)
-    once = len(comparisons) > 1 and setup(comparisons)  # the headline says it
     for pair in comparisons:
         details = (evidence(pair), noise_note(pair), further(pair), disturbed(pair))
         found.append(
             Badge(
                 about=subject(summary, pair, less=less),
-                text=str(sentence(summary, pair, tier=not once)),
+                text=str(sentence(summary, pair)),
                 details=[str(text) for text in details if text],
                 proof=str(equality(summary, pair)),
                 proven=pair.equal_work in EQUAL,

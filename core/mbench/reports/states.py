@@ -1,0 +1,166 @@
+"""Whether an answer can be believed: equal work, repeatability, the machine, each in one line."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from mbench.console import counted
+from mbench.machine.disturbances import describe
+from mbench.reports.cases import named_cases
+from mbench.reports.headline import against_first
+from mbench.reports.remarks import Disturbances, Doubts, Ended, of_kind
+from mbench.reports.terminal import joined
+from mbench.reports.verdicts import bracketed, cases_of, fell_short, past
+from mbench.results.case_summary import INTERRUPTED
+from mbench.results.proof import EQUAL
+from mbench.stats import FEWEST
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from mbench.reports.remarks import Remark
+    from mbench.results.pair_summary import PairSummary
+    from mbench.results.summary import Summary
+
+__all__ = ["FAILED", "OK", "WARNING", "State", "states"]
+
+OK, WARNING, FAILED = "ok", "warn", "FAIL"
+MOST = 2
+"""More kinds of disturbances, and more doubtful or failed cases, are counted."""
+
+
+@dataclass(frozen=True)
+class State:
+    """One thing that a reader should know before believing an answer."""
+
+    level: str
+    """`ok`, `warn` or `FAIL`."""
+    title: str
+    """What it is about, in a word or two."""
+    text: Text
+    """What was found, and what to do where it is not well."""
+
+
+def states(summary: Summary, remarks: Sequence[Remark]) -> list[State]:
+    """Those of a run, the most important first."""
+    compared = [pair for pair in against_first(summary) if pair.verdict is not None]
+    found = [*failures(summary, remarks), *equal_work(summary, compared), *doubts(remarks)]
+    if compared:
+        found.append(repeatable(summary, compared))
+    if any(case.processes for case in summary.cases):
+        found.append(machine(compared, remarks))
+    return found
+
+
+def failures(summary: Summary, remarks: Sequence[Remark]) -> Iterator[State]:
+    """What was not measured: the run itself, or single cases."""
+    if summary.cut_off:
+        said = "its file ends in the middle of a line; everything before it is shown"
+        yield State(WARNING, "run", Text(said))
+    if summary.status in ("interrupted", "unfinished"):
+        said = f"{summary.status}; mbench compare --resume {summary.run} measures the rest"
+        yield State(WARNING, "run", Text(said))
+    short = [case for pair in against_first(summary) for case in fell_short(summary, pair)]
+    ended: dict[tuple[str, str], dict[str, None]] = {}
+    for who, case in named_cases(summary):
+        if any(case is one for one in short):
+            ended.setdefault((case.outcome, case.reason), {})[who] = None
+    for remark in of_kind(remarks, Ended):
+        if isinstance(value := remark.value, Ended):
+            ended.setdefault((value.outcome, value.reason), {}).update(
+                dict.fromkeys(remark.subject)
+            )
+    found = [(key, list(cases)) for key, cases in ended.items() if key[1] != INTERRUPTED]
+    for (outcome, reason), cases in found[:MOST]:
+        more = f" and {counted(len(cases) - MOST, 'more case')}" if len(cases) > MOST else ""
+        said = f"{', '.join(cases[:MOST])}{more}: {outcome}: {reason}"
+        yield State(FAILED, "failed", Text(said))
+    if rest := sum(len(cases) for _, cases in found[MOST:]):
+        yield State(FAILED, "failed", Text(f"{counted(rest, 'more case')}: mbench show -v"))
+
+
+def equal_work(summary: Summary, pairs: Sequence[PairSummary]) -> Iterator[State]:
+    """Whether the compared work is known to be equal; of single cases where nothing is compared."""
+    if pairs:
+        grades = Counter(pair.equal_work for pair in pairs)
+        cases = [case for pair in pairs for case in cases_of(summary, pair)]
+    else:
+        cases = [case for case in summary.cases if case.outcome == "ok"]
+        known = [case.equal_work for case in cases]
+        grades = Counter(
+            "not checked" if one is None else one.grade if one.proven else "not proven"
+            for one in known
+        )
+    if not grades:
+        return
+    errors = [one.worst for case in cases if (one := case.equal_work) and one.worst is not None]
+    loud = {grade: grade if grade in EQUAL else grade.upper() for grade in grades}
+    said = [f"{loud[grade]} in {count} of {sum(grades.values())}" if len(grades) > 1
+            else loud[grade] for grade, count in grades.items()]  # fmt: skip
+    if grades.keys() <= set(EQUAL):
+        worst = f", largest error {max(errors):.0e}" if errors else ""
+        yield State(OK, "equal work", Text(", ".join(said) + worst))
+        return
+    failed = {
+        f"{case.label}: {case.equal_work.failures[0]}": None
+        for case in cases
+        if case.equal_work and not case.equal_work.proven
+    }
+    level = FAILED if failed else WARNING
+    hint = [] if failed else ["leave out --no-verify to prove it"]
+    unproven = Text(", ".join(said), "unproven")
+    yield State(level, "equal work", joined([unproven, *list(failed)[:MOST], *hint]))
+
+
+def doubts(remarks: Sequence[Remark]) -> Iterator[State]:
+    """Timed work that contradicts its proof."""
+    found = of_kind(remarks, Doubts)
+    for remark in found[:MOST]:
+        if isinstance(value := remark.value, Doubts):
+            yield State(FAILED, "timed work", Text("; ".join(value.texts)))
+    if len(found) > MOST:
+        more = counted(len(found) - MOST, "case")
+        yield State(FAILED, "timed work", Text(f"{more} more: mbench show -v"))
+
+
+def repeatable(summary: Summary, pairs: Sequence[PairSummary]) -> State:
+    """Over how many processes the answer was found, and whether earlier runs agree with it."""
+    counts = sorted({pair.process_pairs for pair in pairs})
+    least, most = counts[0], counts[-1]
+    if not most:
+        name = summary.protocol.name
+        return State(WARNING, "repeatable", Text(f"not known: {name} has no process pairs"))
+    said = counted(most, "process pair") if least == most else f"{least} to {most} process pairs"
+    if least < FEWEST:
+        return State(WARNING, "repeatable", Text(f"{said} of the {FEWEST} that an answer needs"))
+    before = [pair for pair in pairs if pair.past]
+    against = [pair for pair in before if any(one.contradicts for one in pair.past)]
+    level = WARNING if against else OK
+    if len(pairs) == 1:
+        return State(level, "repeatable", joined([said, past(pairs[0])]))
+    agree = ""
+    if before:
+        agree = f"{len(before) - len(against)} of {len(before)} agree with earlier runs"
+    loud = [Text.assemble(f"{pair.framework}: ", past(pair)) for pair in against[:MOST]]
+    return State(level, "repeatable", joined([f"{said} each", agree, *loud]))
+
+
+def machine(pairs: Sequence[PairSummary], remarks: Sequence[Remark]) -> State:
+    """What disturbed the measurement, the worst first, and what is left without those rounds."""
+    found = [remark.value.found for remark in of_kind(remarks, Disturbances)
+             if isinstance(remark.value, Disturbances)]  # fmt: skip
+    if not found:
+        return State(OK, "machine", Text("quiet"))
+    found.sort(key=lambda alike: -max(one.share for one in alike))
+    said: list[str | Text] = [describe(alike) for alike in found[:MOST]]
+    if len(found) > MOST:
+        said.append(f"{len(found) - MOST} more: mbench show -v")
+    calm = pairs[0].undisturbed if len(pairs) == 1 else None
+    if calm:
+        said.append(f"without those rounds {bracketed(calm)}")
+    said.append("mbench doctor says what to do")
+    return State(WARNING, "machine", Text.assemble(("disturbed", "disturbed"), ": ", joined(said)))

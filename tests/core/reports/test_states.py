@@ -1,0 +1,116 @@
+"""Whether an answer can be believed, in a line for each reason."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from summaries import case, disturbed, pair, summary_of, with_case, with_pair
+
+from mbench.reports.remarks import remarks
+from mbench.reports.states import FAILED, OK, WARNING, states
+from mbench.results.case_summary import INTERRUPTED
+from mbench.results.pair_summary import RatioInterval
+from mbench.results.replication import EarlierRatio
+
+LOAD = disturbed("other programs used {:.1f} of 2 cores", 0.9, share=0.83)
+CALM = RatioInterval(ratio=1.12, low=1.08, high=1.16, process_pairs=5)
+
+
+def found(summary):
+    """Level and text by title, of those with the same title the first."""
+    known = {}
+    for state in states(summary, remarks(summary)):
+        known.setdefault(state.title, (state.level, str(state.text)))
+    return known
+
+
+def two(**given):
+    cases = [case(label=label, device="cpu", processes=5) for label in ("torch", "tf")]
+    return summary_of(*cases, comparisons=[pair(**given)])
+
+
+def test_all_is_well(full):
+    made = with_pair(two(), past=[])
+    assert found(made) == {
+        "equal work": (OK, "proven"),
+        "repeatable": (OK, "5 process pairs"),
+        "machine": (OK, "quiet"),
+    }
+    assert found(full)["equal work"] == (OK, "proven, largest error 1e-07")
+
+
+@pytest.mark.parametrize(
+    ("proofs", "level", "said"),
+    [
+        (("yes", "no"), FAILED, "NOT PROVEN; flaky: updates: change of w off by 0.5"),
+        ((), WARNING, "NOT CHECKED; leave out --no-verify to prove it"),
+        (("shown", "yes"), OK, "shown in fp32, largest error 1e-07"),
+    ],
+)
+def test_work_that_is_not_equal_is_said_with_the_check_that_failed(
+    summary, proven, proofs, level, said
+):
+    known = {
+        label: getattr(proven, name) for label, name in zip(("tiny", "flaky"), proofs, strict=False)
+    }
+    made = summary(seconds={"tiny": [[1.0]], "flaky": [[1.0]]}, proofs=known)
+    assert found(made)["equal work"] == (level, said)
+
+
+def test_too_few_pairs_and_contradicting_runs_are_warnings():
+    few = two(process_pairs=2, low=None, high=None, verdict="undetermined")
+    assert found(few)["repeatable"] == (WARNING, "2 process pairs of the 3 that an answer needs")
+    earlier = EarlierRatio(run="before", started="2026-01-02T12:00:00+00:00", ratio=0.95, low=0.92,
+                           high=0.98, process_pairs=5, contradicts=True)  # fmt: skip
+    level, said = found(two(past=[earlier]))["repeatable"]
+    assert level == WARNING
+    assert said == ("5 process pairs; CONTRADICTED by an earlier run on this machine: "
+                    "0.95 (0.92 .. 0.98) in before")  # fmt: skip
+
+
+def test_a_disturbed_machine_is_said_with_what_is_left_and_what_to_do():
+    made = with_case(two(disturbances=["a load"], undisturbed=CALM), disturbances=[LOAD])
+    assert found(made)["machine"] == (
+        WARNING,
+        "disturbed: other programs used 0.9 of 2 cores in 83 % of the rounds; without those rounds "
+        "1.12 (1.08 .. 1.16); mbench doctor says what to do",
+    )
+
+
+def test_more_than_two_disturbances_are_counted_and_the_worst_comes_first():
+    others = [disturbed(f"cause {at}", kind=str(at), share=at / 10) for at in range(1, 5)]
+    _, said = found(with_case(two(), disturbances=others))["machine"]
+    assert said.startswith("disturbed: cause 4 in 40 % of the rounds; cause 3 in 30 %")
+    assert "; 2 more: mbench show -v; " in said
+
+
+def test_timed_work_that_contradicts_its_proof_fails():
+    made = with_case(two(), 1, doubts=["losses differ by 3 %"])
+    assert found(made)["timed work"] == (FAILED, "losses differ by 3 %")
+
+
+def test_what_failed_is_said_once_with_its_reason(full):
+    assert found(full)["failed"] == (FAILED, "tiny==1.26: oom: too large")
+
+
+def test_what_was_interrupted_did_not_fail(full):
+    (at,) = (at for at, case in enumerate(full.cases) if case.outcome == "oom")
+    made = with_case(full, at, outcome="failed", reason=INTERRUPTED)
+    made = replace(made, status="interrupted")
+    known = found(made)
+    assert "failed" not in known
+    level, said = known["run"]
+    assert level == WARNING
+    assert said == f"interrupted; mbench compare --resume {made.run} measures the rest"
+
+
+def test_several_comparisons_share_a_line():
+    cases = [case(label=label, device="cpu", processes=5) for label in ("torch", "tf", "jax")]
+    pairs = [pair(), pair(cases=(0, 2), framework="jax", process_pairs=3, equal_work="not checked")]
+    known = found(summary_of(*cases, comparisons=pairs))
+    assert known["repeatable"] == (OK, "3 to 5 process pairs each")
+    assert known["equal work"] == (
+        WARNING,
+        "proven in 1 of 2, NOT CHECKED in 1 of 2; leave out --no-verify to prove it",
+    )
