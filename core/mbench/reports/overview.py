@@ -24,7 +24,7 @@ from mbench.reports.cases import (
 from mbench.reports.grid import Grid
 from mbench.reports.headline import against_first, headline
 from mbench.reports.remark_text import lines
-from mbench.reports.remarks import FasterThanMemory, Scaling, of_kind, remarks
+from mbench.reports.remarks import FasterThanMemory, FewerThreads, Scaling, of_kind, remarks
 from mbench.reports.states import FAILED, OK, WARNING, State, states
 from mbench.reports.terminal import GAP, INDENT, Sentences, paragraphs, wrapped
 from mbench.reports.text import interval, number
@@ -54,7 +54,7 @@ WON = {"faster": "winner", "slower": "failed"}
 def overview(summary: Summary) -> RenderableType:
     """The report of a run for a terminal."""
     found = remarks(summary)
-    about = [subject_line(summary), *map(str, lines(of_kind(found, Counted)))]
+    about = [subject_line(summary), *map(str, lines(of_kind(found, Counted, FewerThreads)))]
     grown = lines(of_kind(found, Scaling, FasterThanMemory), cases=len(summary.cases))
     return paragraphs([
         Sentences([str(summary.gate)] if summary.gate else []),

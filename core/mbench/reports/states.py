@@ -49,6 +49,7 @@ def states(summary: Summary, remarks: Sequence[Remark]) -> list[State]:
     """Those of a run, the most important first."""
     compared = [pair for pair in against_first(summary) if pair.verdict is not None]
     found = [*failures(summary, remarks), *equal_work(summary, compared), *doubts(remarks)]
+    found += arithmetic(summary, compared)
     if compared:
         found.append(repeatable(summary, compared))
     if any(case.processes for case in summary.cases):
@@ -127,6 +128,16 @@ def doubts(remarks: Sequence[Remark]) -> Iterator[State]:
         yield State(FAILED, "timed work", Text(f"{more} more: mbench show -v"))
 
 
+def arithmetic(summary: Summary, pairs: Sequence[PairSummary]) -> Iterator[State]:
+    """Cases that are compared with others of another precision."""
+    cases = [cases_of(summary, pair) for pair in pairs]
+    found = [f"{other.label} computes in {other.axes.precision}, {base.label} in "
+             f"{base.axes.precision}" for base, other in cases
+             if base.axes.precision != other.axes.precision]  # fmt: skip
+    if found:
+        yield State(WARNING, "arithmetic", Text("not the same: " + "; ".join(found)))
+
+
 def repeatable(summary: Summary, pairs: Sequence[PairSummary]) -> State:
     """Over how many processes the answer was found, and whether earlier runs agree with it."""
     counts = sorted({pair.process_pairs for pair in pairs})
@@ -141,7 +152,9 @@ def repeatable(summary: Summary, pairs: Sequence[PairSummary]) -> State:
     against = [pair for pair in before if any(one.contradicts for one in pair.past)]
     level = WARNING if against else OK
     if len(pairs) == 1:
-        return State(level, "repeatable", joined([said, past(pairs[0])]))
+        reason = pairs[0].reason or ""
+        why = "" if reason == "all processes measured" else reason
+        return State(level, "repeatable", joined([said, why, past(pairs[0])]))
     agree = ""
     if before:
         agree = f"{len(before) - len(against)} of {len(before)} agree with earlier runs"
