@@ -274,7 +274,12 @@ def chosen_exporter(context: click.Context, name: str | None) -> Exporter | None
 
 
 def chosen_report(context: click.Context, format_: str, layout: str | None) -> Report:
-    """What --format and --layout ask for; raises UsageError where it does not exist."""
+    """What --format and --layout ask for; raises UsageError where it does not exist.
+
+    With --verbose, the table has all its notes.
+    """
     if layout is None:
+        if format_ == "table" and context.params.get("verbosity") == "verbose":
+            format_ = "details"
         return plugins(context).report(format_)
     return plugins(context).laid_out(layout, format_)

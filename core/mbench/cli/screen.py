@@ -33,7 +33,7 @@ screen_options = apply(
         click.option("-q", "--quiet", "verbosity", flag_value="quiet",
                      help="Show the report only, without progress."),
         click.option("-v", "--verbose", "verbosity", flag_value="verbose",
-                     help="Report decisions, their reasons, and where the logs are."),
+                     help="Report decisions, their reasons, where the logs are, and every note."),
     ]
 )  # fmt: skip
 

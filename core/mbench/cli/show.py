@@ -23,17 +23,20 @@ __all__ = ["command"]
 @metric_option
 @results_option
 @output_options
+@click.option("-v", "--verbose", "verbosity", flag_value="verbose",
+              help="Show every figure and note, as --format details does.")  # fmt: skip
 @color_option
 @click.pass_context
 def command(
     context: click.Context, /, run: str | None, metric: str, results: Path, format_: str,
-    layout: str | None, output: Path | None, exporter: str | None,
+    layout: str | None, output: Path | None, exporter: str | None, **_: object,
 ) -> None:  # fmt: skip
     """Show a run: the latest, or the one whose name begins with RUN.
 
     \b
     Examples:
       mbench show
+      mbench show -v
       mbench show 20260102-1504 --format json
       mbench show --metric latency_p50
       mbench show --layout dlperf --format markdown

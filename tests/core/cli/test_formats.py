@@ -75,3 +75,15 @@ def test_a_file_that_is_needed_is_asked_for(write_run):
     run = write_run(seconds={"tiny": [[1.0]]})
     found = CliRunner().invoke(group, ["export", "--results", str(run.parent)])
     assert (found.exit_code, "Missing option '--output'" in found.output) == (2, True)
+
+
+def test_verbose_shows_every_figure_and_note(write_run):
+    folder = write_run(seconds={"tiny": [[1.0]] * 3, "flaky": [[2.0]] * 3})
+    brief, whole, named = (
+        CliRunner().invoke(group, ["show", str(folder), *more]).output
+        for more in ([], ["-v"], ["--format", "details"])
+    )
+    assert whole == named
+    assert whole.startswith(brief.rstrip("\n"))
+    assert "median of rounds" in whole
+    assert "median of rounds" not in brief
