@@ -31,7 +31,7 @@ from liars.table import rows  # noqa: E402
 from mbench.environments.locate import find  # noqa: E402
 from mbench.plugins.manager import Plugins  # noqa: E402
 from mbench.spec.adaptive import Adaptive  # noqa: E402
-from mbench.spec.framework import parse  # noqa: E402
+from mbench.spec.arm import parse  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

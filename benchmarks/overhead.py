@@ -44,7 +44,7 @@ from mbench.environments.locate import find
 from mbench.machine import memory_layout
 from mbench.machine.cores import default_threads
 from mbench.plugins.manager import Plugins
-from mbench.spec.framework import parse
+from mbench.spec.arm import parse
 from mbench.stats import Interval, geometric_interval
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from mbench.machine.cores import default_threads
 from mbench.machine.system import describe_system
 from mbench.measure.warmup import warm_up
 from mbench.plugins.manager import Plugins
-from mbench.spec.framework import parse
+from mbench.spec.arm import parse
 
 
 def main() -> None:

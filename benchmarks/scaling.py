@@ -33,7 +33,7 @@ from mbench.engine.launch import launch
 from mbench.environments.locate import find
 from mbench.machine.cores import default_threads
 from mbench.plugins.manager import Plugins
-from mbench.spec.framework import parse
+from mbench.spec.arm import parse
 from mbench.stats import pair_of, ratio
 
 ROOT = Path(__file__).resolve().parent

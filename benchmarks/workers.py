@@ -13,9 +13,8 @@ from mbench.machine.cores import default_threads
 from mbench.measure.warmup import warm_up
 from mbench.plugins.manager import Plugins
 from mbench.spec.arm import Arm
-from mbench.spec.experiment import Experiment, Launch
+from mbench.spec.experiment import Experiment, Launch, Sweep, Value
 from mbench.spec.planning import plan
-from mbench.spec.sweep import Sweep, Value
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

@@ -25,7 +25,7 @@ from mbench.cli.grouped import WHOLE
 from mbench.cli.main import group
 from mbench.contract.case import Case
 from mbench.contract.reading import Quantity
-from mbench.explain.events import KINDS as EXPLAIN
+from mbench.explain.plan import KINDS as EXPLAIN
 from mbench.plugins.manager import Plugins
 from mbench.results.case_summary import CaseSummary
 from mbench.results.events import EVENTS

@@ -31,8 +31,7 @@ from mbench.plugins.manager import Plugins
 from mbench.progress.live import LiveProgress
 from mbench.spec.adaptive import Adaptive
 from mbench.spec.arm import Arm
-from mbench.spec.experiment import Checks, Experiment, Launch
-from mbench.spec.sweep import Sweep
+from mbench.spec.experiment import Checks, Experiment, Launch, Sweep
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -20,10 +20,9 @@ from mbench.machine.system import describe_system
 from mbench.plugins.manager import Plugins
 from mbench.scenarios.find import resolve
 from mbench.spec.arm import Arm
-from mbench.spec.experiment import Experiment, Launch
+from mbench.spec.experiment import Experiment, Launch, Sweep
 from mbench.spec.planning import plan
 from mbench.spec.selection import select
-from mbench.spec.sweep import Sweep
 
 MATTER = ("mbench", "torch", "jax", "flax", "optax", "transformers", "tensorflow", "mxnet",
           "paddlepaddle", "onnx", "numpy", "nvidia", "triton", "cuda", "cudnn")  # fmt: skip

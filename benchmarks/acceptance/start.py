@@ -17,9 +17,8 @@ from mbench.environments.locate import find
 from mbench.machine.cores import default_threads
 from mbench.plugins.manager import Plugins
 from mbench.spec.arm import Arm
-from mbench.spec.experiment import Experiment, Launch
+from mbench.spec.experiment import Experiment, Launch, Sweep
 from mbench.spec.planning import plan
-from mbench.spec.sweep import Sweep
 
 
 def main() -> None:

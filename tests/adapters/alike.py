@@ -59,7 +59,7 @@ class RuntimesAlike:
             pytest.skip("the adapter has no operators")
         tier = runtime.adapter.tiers[DEFAULT]
         runtime.check_products(case, tier)
-        monkeypatch.setattr("mbench.sdk.products.SINGLE", 1e-9)
+        monkeypatch.setattr("mbench.sdk.checks.SINGLE", 1e-9)
         with pytest.raises(Unsupported, match="not IEEE single precision"):
             runtime.check_products(case, tier)
 

@@ -16,9 +16,8 @@ from pathlib import Path
 import numpy as np
 from ranks import observed
 
-from mbench.contract.case import Case
+from mbench.contract.case import Case, ProofWork
 from mbench.contract.compat import zipped
-from mbench.contract.proof_work import ProofWork
 from mbench.contract.rank import RankInfo
 from mbench.contract.reading import read_fields
 

@@ -22,8 +22,8 @@ from cases import make_case
 from small import BERT, resnet
 
 from mbench.contract.adapter import Unsupported
+from mbench.contract.case import ProofWork
 from mbench.contract.compat import zipped
-from mbench.contract.proof_work import ProofWork
 from mbench.scenarios.find import prepared, resolve, work_of
 from mbench.workloads.operators.operator import PREFIX
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mbench.spec.arm import Arm
-from mbench.spec.experiment import Experiment, Launch
-from mbench.spec.sweep import Sweep, Value
+from mbench.spec.experiment import Experiment, Launch, Sweep, Value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -10,9 +10,8 @@ from megengine.autodiff import GradManager
 from megengine.utils.module_stats import module_stats
 
 from mbench.sdk.benchmark import Prepared
-from mbench.sdk.checks import check_effect, require
+from mbench.sdk.checks import SAMPLE, check_effect, is_unbiased, require
 from mbench.sdk.runtime import RuntimeBase
-from mbench.sdk.variances import SAMPLE, is_unbiased
 from mbench_megengine import layers, parameters
 from mbench_megengine.compiler import COMPILERS, Eager
 from mbench_megengine.optimizer import Update

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from mxnet import autograd, nd
 
-from mbench.sdk.variances import SAMPLE, is_unbiased
+from mbench.sdk.checks import SAMPLE, is_unbiased
 from mbench_mxnet.layers import BatchNorm
 from mbench_mxnet.parameters import Tensor, named, to_numpy
 

@@ -11,7 +11,7 @@ import numpy as np
 from paddle import nn
 
 from mbench.contract.precision import PRECISIONS
-from mbench.sdk.variances import SAMPLE, is_unbiased
+from mbench.sdk.checks import SAMPLE, is_unbiased
 from mbench_paddle.layers import batch_norm, held
 from mbench_paddle.parameters import Tensor, placed
 from mbench_paddle.precision import built

@@ -9,9 +9,8 @@ import tensorflow as tf
 
 from mbench.sdk import tensors
 from mbench.sdk.benchmark import Prepared
-from mbench.sdk.checks import check_effect, require
+from mbench.sdk.checks import SAMPLE, check_effect, is_unbiased, require
 from mbench.sdk.runtime import RuntimeBase
-from mbench.sdk.variances import SAMPLE, is_unbiased
 from mbench_tensorflow1.compiler import COMPILERS, Graph
 from mbench_tensorflow1.optimizer import Update
 from mbench_tensorflow1.parameters import Store

@@ -11,7 +11,7 @@ import click
 from mbench.cli.options import results_option
 from mbench.cli.output import print_table
 from mbench.cli.screen import color_option
-from mbench.contract.check import FAIL, WARN
+from mbench.contract.device import FAIL, WARN
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -81,7 +81,7 @@ def create(
     from mbench.machine.devices import usual
     from mbench.measure.activity import ComparisonBegan, PhaseBegan, phases_of
     from mbench.progress import open_progress
-    from mbench.spec.framework import named, parse
+    from mbench.spec.arm import named, parse
 
     specs = [parse(text) for text in chain(*words)]
     adapters = [plugins(context).adapter(spec.name) for spec in specs]

@@ -8,24 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from mbench.contract.compat import CHECKS, hints_of
 from mbench.contract.precision import PRECISIONS
-from mbench.contract.scale import ALONE
+from mbench.contract.rank import ALONE
 from mbench.contract.tier import DEFAULT, TIERS
 
-__all__ = [
-    "AXES",
-    "MACHINE",
-    "SETTINGS",
-    "STEADINESS",
-    "STEADY",
-    "Axes",
-    "Axis",
-    "Sizes",
-    "Variables",
-    "alike",
-    "hushed",
-    "key",
-    "name",
-]
+__all__ = ["AXES", "MACHINE", "SETTINGS", "STEADINESS", "STEADY", "Axes", "Axis", "Sizes",
+           "Variables", "alike", "hushed", "key", "name"]  # fmt: skip
 
 STEADY = "steady"
 STEADINESS = ("usual", STEADY)

@@ -1,4 +1,4 @@
-"""Where frameworks compute: a kind of device, and one of that kind on this machine."""
+"""Where frameworks compute: a kind of device, one of that kind on this machine, and its checks."""
 
 from __future__ import annotations
 
@@ -11,9 +11,35 @@ from mbench.contract.quantities import Bytes, Celsius, Joules, Megahertz, Number
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from mbench.contract.check import Check
+__all__ = ["FAIL", "HOST", "OK", "WARN", "Accelerator", "Check", "Device", "DeviceSample", "fail",
+           "ok", "warn"]  # fmt: skip
 
-__all__ = ["HOST", "Accelerator", "Device", "DeviceSample"]
+OK, WARN, FAIL = "ok", "warn", "fail"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """A result of `mbench doctor`: what was found, and what to do about it."""
+
+    name: str
+    status: str
+    """OK; WARN: measurements suffer; FAIL: nothing can be measured."""
+    found: str
+    hint: str = ""
+    """What to do; empty if the status is OK."""
+
+
+def ok(name: str, found: str) -> Check:
+    return Check(name=name, status=OK, found=found)
+
+
+def warn(name: str, found: str, hint: str) -> Check:
+    return Check(name=name, status=WARN, found=found, hint=hint)
+
+
+def fail(name: str, found: str, hint: str) -> Check:
+    return Check(name=name, status=FAIL, found=found, hint=hint)
+
 
 HOST = "cpu"
 """The machine itself, on which every run can compute; it is sampled through the kernel."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 from mbench.contract.compat import Annotated
 from mbench.contract.reading import Quantity
 
-__all__ = ["Bytes", "Celsius", "Count", "Flops", "Instant", "Joules", "Megahertz", "Nanoseconds",
-           "Number", "Real", "Seconds", "Share", "Steps", "Watts"]  # fmt: skip
+__all__ = ["Bytes", "BytesPerSecond", "Celsius", "Cores", "Count", "Flops", "FlopsPerSecond",
+           "Instant", "Joules", "Megahertz", "Milliseconds", "Nanoseconds", "Number", "PerSecond",
+           "Real", "Relative", "SamplesPerSecond", "Seconds", "Share", "Steps", "TimeShare",
+           "Watts"]  # fmt: skip
 
 Number = Annotated[int, Quantity("")]
 """A number that counts from 0."""
@@ -24,3 +26,11 @@ Watts = Annotated[float, Quantity("W")]
 Joules = Annotated[float, Quantity("J")]
 Real = Annotated[float, Quantity("", least=-(2**63))]
 Share = Annotated[float, Quantity("share")]
+SamplesPerSecond = Annotated[float, Quantity("samples/s")]
+PerSecond = Annotated[float, Quantity("1/s")]
+BytesPerSecond = Annotated[float, Quantity("bytes/s")]
+FlopsPerSecond = Annotated[float, Quantity("FLOP/s")]
+Milliseconds = Annotated[float, Quantity("ms")]
+Cores = Annotated[float, Quantity("cores")]
+Relative = Annotated[float, Quantity("relative")]
+TimeShare = Annotated[float, Quantity("of the time")]

@@ -1,14 +1,34 @@
-"""Where one process stands among those that work on a case together."""
+"""The processes that work on a case together: how many there are, and which of them one is."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from mbench.contract.scale import Scale
+__all__ = ["ALONE", "SINGLE", "RankInfo", "Scale", "parse_scale", "places_of"]
 
-__all__ = ["SINGLE", "RankInfo", "places_of"]
+WORD = re.compile(r"([1-9][0-9]{0,5})x([1-9][0-9]{0,3})")
+ALONE = "1x1"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scale:
+    """Nodes times the devices of each, as in 2x8; a process for each device."""
+
+    nodes: int
+    devices_per_node: int
+
+    @property
+    def devices(self) -> int:
+        return self.nodes * self.devices_per_node
+
+
+def parse_scale(word: str) -> Scale:
+    """What "2x8" says; raises ValueError."""
+    match = WORD.fullmatch(word)
+    if match is None:
+        raise ValueError(f"{word!r} is not a scale: write nodes x devices, as in 2x8")
+    return Scale(nodes=int(match[1]), devices_per_node=int(match[2]))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from mbench.contract.adapter import FrameworkInfo
-from mbench.contract.case import Case
+from mbench.contract.case import UNCHANGED, Case, ProofWork
 from mbench.contract.outcome import FAILURES
-from mbench.contract.proof_work import UNCHANGED, ProofWork
 from mbench.contract.rank import SINGLE, RankInfo
 from mbench.contract.reading import Malformed, read_fields
 from mbench.contract.trace import Traced
@@ -18,34 +17,10 @@ from mbench.contract.trace import Traced
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = [
-    "Close",
-    "Closed",
-    "Elapsed",
-    "Failure",
-    "FindShapes",
-    "Hello",
-    "Load",
-    "Loaded",
-    "Look",
-    "Memory",
-    "MemoryUsed",
-    "Nudge",
-    "Nudged",
-    "Observation",
-    "Observe",
-    "Prepare",
-    "Prepared",
-    "Profile",
-    "Seen",
-    "ShapesFound",
-    "Start",
-    "StepEvidence",
-    "TimeSteps",
-    "TimeWaits",
-    "decode",
-    "encode",
-]
+__all__ = ["Close", "Closed", "Elapsed", "Failure", "FindShapes", "Hello", "Load", "Loaded",
+           "Look", "Memory", "MemoryUsed", "Nudge", "Nudged", "Observation", "Observe", "Prepare",
+           "Prepared", "Profile", "Seen", "ShapesFound", "Start", "StepEvidence", "TimeSteps",
+           "TimeWaits", "decode", "encode"]  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import TracebackType
 
-    from mbench.contract.scale import Scale
+    from mbench.contract.rank import Scale
     from mbench.machine.records import Machine
     from mbench.plugins.launcher import Launcher
     from mbench.plugins.manager import Plugins

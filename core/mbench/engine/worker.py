@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mbench.contract import wire
-from mbench.contract.proof_work import ProofWork
+from mbench.contract.case import ProofWork
 from mbench.engine.memory import resident_bytes, worker_limit_bytes
 from mbench.plugins.launcher import Worker, pids_here
 from mbench.workloads.find import find_workload

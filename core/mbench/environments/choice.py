@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from mbench.contract.adapter import Adapter
     from mbench.environments.interpreters import Interpreter
-    from mbench.spec.framework import FrameworkSpec
+    from mbench.spec.arm import FrameworkSpec
 
     Wanted = tuple[FrameworkSpec, Adapter]
 

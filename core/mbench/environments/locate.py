@@ -16,7 +16,7 @@ from mbench.environments.choice import choose, is_here, of_one
 from mbench.environments.environment import Environment
 from mbench.errors import EnvironmentUnavailable, UsageError
 from mbench.plugins.adapter_metadata import size
-from mbench.spec.framework import parse
+from mbench.spec.arm import parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -24,19 +24,12 @@ if TYPE_CHECKING:
     from mbench.contract.adapter import Adapter
     from mbench.environments.choice import Choice, Wanted
     from mbench.environments.managed import Record
-    from mbench.spec.framework import FrameworkSpec
+    from mbench.spec.arm import FrameworkSpec
 
 NO_PROVISION = "--no-provision was given"
 
-__all__ = [
-    "NO_PROVISION",
-    "Environment",
-    "available",
-    "describe_location",
-    "describe_locations",
-    "find",
-    "provide",
-]
+__all__ = ["NO_PROVISION", "Environment", "available", "describe_location", "describe_locations",
+           "find", "provide"]  # fmt: skip
 
 
 def find(

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 
 from mbench import stats
 from mbench.errors import MbenchError
-from mbench.explain.events import KINDS, Breakdown
-from mbench.explain.plan import EMPTY, phases, stage_of
+from mbench.explain.plan import EMPTY, KINDS, Breakdown, phases, stage_of
 from mbench.explain.summary import (
     CaseState,
     Difference,

@@ -12,19 +12,42 @@ from mbench.contract.device import HOST
 from mbench.contract.trace import Traced
 from mbench.engine.launch import launch
 from mbench.engine.outcome import CaseEnded
-from mbench.explain.profiled import kernels_of, platform_of
-from mbench.explain.verbose import VARIABLES, parse, versions
+from mbench.explain.verbose import VARIABLES, Kernel, parse, versions
 from mbench.machine.process_end import CUT
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from mbench.contract.adapter import Adapter
     from mbench.contract.case import Case
     from mbench.environments.environment import Environment
-    from mbench.explain.verbose import Kernel
 
-__all__ = ["Evidence", "observe"]
+__all__ = ["Evidence", "kernels_of", "observe", "platform_of"]
+
+
+def platform_of(device: str, details: Mapping[str, str]) -> dict[str, str]:
+    """The device's kind with the version of its platform, as the framework reports it."""
+    return {device.upper(): details.get(device, "")}
+
+
+def kernels_of(traced: Traced, device: str) -> list[Kernel]:
+    """In the order of first calls; raises CaseEnded where the trace has no call on the device."""
+    if not traced.calls:
+        raise CaseEnded(
+            "unsupported",
+            f"its profiler recorded {traced.other_events} events and no call on the {device} "
+            "device: it does not support that, or lacks permission (see its log)",
+        )
+    return [
+        Kernel(
+            library=device.upper(), primitive=call.kind, implementation=call.name, propagation="",
+            algorithm="", layouts=(), shape=call.launch, count=call.count,
+            milliseconds=call.milliseconds, moved_bytes=call.moved_bytes,
+        )
+        for call in traced.calls
+    ]  # fmt: skip
+
 
 WARM_UP = 2
 """Steps in which a framework compiles, chooses kernels, and brings weights into their layouts."""

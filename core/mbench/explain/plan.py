@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from mbench.console import counted
+from mbench.contract.quantities import Count, Number
 from mbench.errors import UsageError, about
-from mbench.explain.events import Breakdown, PartCount
+from mbench.results.events import Event
 from mbench.scenarios.find import in_mode, resolve, scenario_of
 from mbench.spec.adaptive import Adaptive
 from mbench.spec.operators import operator_counts
@@ -22,8 +23,32 @@ if TYPE_CHECKING:
     from mbench.contract.case import Case
     from mbench.spec.protocol import Protocol
 
-__all__ = ["CALLS", "EMPTY", "PROTOCOL", "Part", "Plan", "bare", "check_protocol", "phases",
-           "plan_breakdown", "stage_of"]  # fmt: skip
+__all__ = ["CALLS", "EMPTY", "KINDS", "PROTOCOL", "Breakdown", "Part", "PartCount", "Plan", "bare",
+           "check_protocol", "phases", "plan_breakdown", "stage_of"]  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartCount:
+    """How often a part counts in the whole step."""
+
+    comparison: Number
+    """Number of the part's comparison."""
+    count: Count
+    """For an operator, how often the whole step calls it; else 1."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Breakdown(Event):
+    """Once, before the comparisons of a run of `mbench explain`."""
+
+    whole: Number
+    """Number of the comparison of whole steps."""
+    parts: list[PartCount]
+    """All other comparisons of the run."""
+
+
+KINDS = (Breakdown,)
+
 
 PROTOCOL = "explain"
 """The name of its preset."""

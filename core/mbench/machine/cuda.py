@@ -11,7 +11,7 @@ from mbench.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mbench.contract.check import Check
+    from mbench.contract.device import Check
     from mbench.machine.nvml import Gpu
 
 __all__ = ["Cuda"]

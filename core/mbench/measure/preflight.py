@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from mbench.contract.case import Case
-    from mbench.contract.scale import Scale
+    from mbench.contract.rank import Scale
     from mbench.engine.launchers import Launchers
     from mbench.machine.records import Machine
     from mbench.plugins.launcher import Launcher

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
     from mbench.contract.adapter import Adapter
     from mbench.contract.case import Case
-    from mbench.contract.check import Check
-    from mbench.contract.device import Accelerator, Device
+    from mbench.contract.device import Accelerator, Check, Device
 
 __all__ = ["GuardedAdapter", "GuardedDevice", "checked_name", "guard", "guarded"]
 

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
     from mbench.contract import wire
     from mbench.contract.adapter import FrameworkInfo
-    from mbench.contract.case import Case
-    from mbench.contract.proof_work import ProofWork
+    from mbench.contract.case import Case, ProofWork
     from mbench.contract.rank import RankInfo
 
 __all__ = ["Launcher", "Process", "Program", "Worker", "package_files", "pids_here"]

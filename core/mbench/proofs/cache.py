@@ -28,32 +28,22 @@ from mbench.results.proof import RememberedProof
 from mbench.results.runfile import small_text
 from mbench.scenarios.find import resolve
 from mbench.spec.arm import Arm
-from mbench.spec.experiment import Experiment, Launch
+from mbench.spec.experiment import Experiment, Launch, Sweep
 from mbench.spec.planning import plan
-from mbench.spec.sweep import Sweep
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from mbench.contract.adapter import Adapter
-    from mbench.contract.case import Case
-    from mbench.contract.proof_work import ProofWork
+    from mbench.contract.case import Case, ProofWork
     from mbench.environments.environment import Environment
     from mbench.plugins.manager import Plugins
     from mbench.proofs.judge import Proof
     from mbench.results.proof import ProofRecord
     from mbench.spec.planning import Entry
 
-__all__ = [
-    "NOT_YET",
-    "UNSUPPORTED",
-    "ProofStatus",
-    "folder",
-    "key",
-    "proof_statuses",
-    "recall",
-    "remember",
-]
+__all__ = ["NOT_YET", "UNSUPPORTED", "ProofStatus", "folder", "key", "proof_statuses", "recall",
+           "remember"]  # fmt: skip
 
 
 PROVING = ("contract", "proofs", "scenarios", "sdk", "worker", "workloads")

@@ -30,7 +30,7 @@ from mbench.proofs.reference import (
     trajectory,
 )
 from mbench.scenarios.find import in_mode, resolve
-from mbench.spec.framework import named, parse
+from mbench.spec.arm import named, parse
 from mbench.spec.selection import load_workload, reference_of
 
 if TYPE_CHECKING:

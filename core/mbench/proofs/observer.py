@@ -36,8 +36,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mbench.contract.adapter import Adapter, FrameworkInfo
-    from mbench.contract.case import Case
-    from mbench.contract.proof_work import ProofWork
+    from mbench.contract.case import Case, ProofWork
     from mbench.contract.scenario import Scenario
     from mbench.contract.workload import Workload
     from mbench.environments.environment import Environment

@@ -6,9 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mbench.contract.axes import AXES
-from mbench.contract.case import Case
-from mbench.contract.proof_work import ProofWork
-from mbench.contract.scale import ALONE
+from mbench.contract.case import Case, ProofWork
+from mbench.contract.rank import ALONE
 from mbench.contract.scenario import RANKS
 from mbench.scenarios.find import scenario_of, work_of
 from mbench.workloads.find import find_workload

@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Annotated
 
 from mbench.contract.adapter import FrameworkInfo
 from mbench.contract.case import Case
-from mbench.contract.quantities import Bytes, Count, Flops, Number, Seconds, Share, Steps
+from mbench.contract.quantities import (
+    Bytes,
+    Count,
+    Flops,
+    FlopsPerSecond,
+    Number,
+    Relative,
+    Seconds,
+    Share,
+    Steps,
+)
 from mbench.contract.reading import Quantity
 from mbench.results.calibration import Calibration
 from mbench.results.ceiling import Ceiling, Operator, ceiling, data_sheet, mfu, operator, peak
@@ -29,7 +39,6 @@ from mbench.results.figures import (
 from mbench.results.machine import Energy, Telemetry, device_memory, energy, telemetry
 from mbench.results.metrics import metrics_of
 from mbench.results.proof import ProofRecord
-from mbench.results.units import FlopsPerSecond, Relative
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

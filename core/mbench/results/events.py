@@ -20,8 +20,8 @@ from mbench.contract.quantities import (
     Share,
     Steps,
 )
+from mbench.contract.rank import parse_scale
 from mbench.contract.reading import Malformed
-from mbench.contract.scale import parse_scale
 from mbench.machine.records import Sample, System
 from mbench.results import calibration, evidence
 from mbench.results.facts import EnvironmentRecord, NodeRecord, Tried

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 
 from mbench import stats
 from mbench.contract.metric import THROUGHPUT, CaseFacts, Timed, merged
-from mbench.contract.quantities import Bytes, Steps
+from mbench.contract.quantities import Bytes, BytesPerSecond, Milliseconds, SamplesPerSecond, Steps
 from mbench.results.machine import joules
-from mbench.results.units import BytesPerSecond, Milliseconds, SamplesPerSecond
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

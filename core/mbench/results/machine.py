@@ -9,10 +9,19 @@ from typing import TYPE_CHECKING, Annotated
 
 from mbench import stats
 from mbench.contract.device import HOST
-from mbench.contract.quantities import Bytes, Count, Number
+from mbench.contract.quantities import (
+    Bytes,
+    Celsius,
+    Cores,
+    Count,
+    Joules,
+    Number,
+    PerSecond,
+    TimeShare,
+    Watts,
+)
 from mbench.contract.reading import Quantity
 from mbench.machine.disturbances import WARM_UP, Disturbance, find_disturbances, pace_changes
-from mbench.results.units import Celsius, Cores, Joules, PerSecond, TimeShare, Watts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from mbench.contract.quantities import Number
+from mbench.contract.quantities import Number, Relative
 from mbench.results.replication import EarlierRatio, NextStep, RatioOverRuns
-from mbench.results.units import Relative
 
 __all__ = ["PairSummary", "RatioInterval"]
 

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mbench import stats
-from mbench.contract.quantities import Count, Seconds
-from mbench.results.units import Relative
+from mbench.contract.quantities import Count, Relative, Seconds
 from mbench.spec.adaptive import MORE_SETS
-from mbench.stats.student import quantile
+from mbench.stats.intervals import quantile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

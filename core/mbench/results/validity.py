@@ -16,9 +16,8 @@ from mbench.results.distance import (
     tensor_gaps,
 )
 from mbench.results.figures import rates, speeds
-from mbench.results.frozen_parameters import FEWEST, standstill
 from mbench.results.masks import between_two, unlike_means, unlike_scatter
-from mbench.results.update_norm import BEGUN, unlike_growth
+from mbench.results.update_norm import BEGUN, FEWEST, standstill, unlike_growth
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

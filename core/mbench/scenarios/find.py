@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mbench.contract.adapter import Runtime
-    from mbench.contract.case import Case
-    from mbench.contract.proof_work import ProofWork
+    from mbench.contract.case import Case, ProofWork
     from mbench.contract.scenario import Scenario, Steps, Work
     from mbench.contract.workload import Workload
 

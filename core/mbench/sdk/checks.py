@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from mbench.contract.adapter import Unsupported
 
 if TYPE_CHECKING:
@@ -11,7 +13,8 @@ if TYPE_CHECKING:
 
     from mbench.contract.precision import Precision
 
-__all__ = ["check_capability", "check_effect", "require"]
+__all__ = ["SAMPLE", "SIDE", "check_capability", "check_effect", "check_products", "is_unbiased",
+           "require"]  # fmt: skip
 
 
 def require(found: object, otherwise: str) -> None:
@@ -32,3 +35,48 @@ def check_effect(precision: Precision, found: Mapping[str, object], expected: ob
     """Raises Unsupported unless the types that were found, by what has them, are as expected."""
     for name, dtype in found.items():
         require(dtype == expected, f"{precision.name} has no effect here: {name} is {dtype}")
+
+
+SAMPLE = np.arange(4.0).reshape(1, 1, 2, 2)
+"""(B, C, H, W): one channel of four values, exact in every type."""
+BIASED, UNBIASED = float(SAMPLE.var()), float(SAMPLE.var(ddof=1))
+WITHIN = 1e-2
+"""Of half precision; they are a third apart."""
+
+
+def is_unbiased(kept: float) -> bool:
+    """Whether a batch norm averages the unbiased variance, by the running one after a training step
+    on SAMPLE, before which there was none. Kernels of one framework differ in it, cuDNN's from
+    those for CPU: an adapter asks the one that is used.
+
+    Raises Unsupported where it is neither.
+    """
+    found = [abs(kept - variance) <= WITHIN * variance for variance in (BIASED, UNBIASED)]
+    said = f"batch norm keeps {kept:.4g} here, and {BIASED:.4g} or {UNBIASED:.4g} is a variance"
+    require(any(found), f"{said}: its running statistics cannot be compared")
+    return found[1]
+
+
+SIDE = 512
+"""Of the matrices: the product takes the host some milliseconds in float64."""
+SINGLE, ROUNDED = 2e-6, 5e-6
+"""Relative errors: of float32 products at most, and of TensorFloat-32 ones at least. Of numbers
+around 0 theirs are 3e-7 and 3e-4, as inputs are rounded to 24 and to 11 bits."""
+
+
+def check_products(precision: Precision, a: np.ndarray, b: np.ndarray, product: np.ndarray) -> None:
+    """Raises Unsupported unless `product`, A B, is rounded as `precision` says.
+
+    For float32 parameters and products, where TensorFloat-32 is set apart from IEEE by nothing but
+    what comes out. Drivers' variables and builds override what a framework was told.
+    """
+    found, one, other = (array.astype(np.float64) for array in (product, a, b))
+    due = one @ other
+    error = float(np.linalg.norm(found - due) / np.linalg.norm(due))
+    said = f"{precision.name} has no effect here: products are off by {error:.0e}"
+    if precision.tf32:
+        hint = "see NVIDIA_TF32_OVERRIDE and what the GPU can do"
+        require(error > ROUNDED, f"{said}, which is not TensorFloat-32; {hint}")
+    else:
+        hint = "unset variables that have TF32 in their names"
+        require(error < SINGLE, f"{said}, which is not IEEE single precision; {hint}")

@@ -15,11 +15,10 @@ from mbench.contract.rank import SINGLE
 from mbench.contract.tier import tier_of
 from mbench.scenarios.find import in_mode, scenario_of, work_of
 from mbench.sdk import traces
-from mbench.sdk.checks import require
+from mbench.sdk.checks import SIDE, check_products, require
 from mbench.sdk.compiler import Compiler
 from mbench.sdk.copies import Copies
 from mbench.sdk.cuda import cuda_device
-from mbench.sdk.products import SIDE, check_products
 from mbench.workloads.find import operator_case
 
 if TYPE_CHECKING:

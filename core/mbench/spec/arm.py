@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from mbench.contract.axes import AXES, Axis, Variables
@@ -12,7 +14,6 @@ from mbench.errors import UsageError
 from mbench.machine.devices import names
 from mbench.plugins.manager import nearest
 from mbench.scenarios.find import SCENARIOS
-from mbench.spec.framework import FrameworkSpec, parse
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -20,7 +21,53 @@ if TYPE_CHECKING:
     from mbench.contract.adapter import Adapter
     from mbench.contract.axes import AxisValues
 
-__all__ = ["Arm", "label", "settings", "words"]
+__all__ = ["Arm", "FrameworkSpec", "label", "named", "parse", "settings", "words"]
+
+_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FrameworkSpec:
+    """One framework of a comparison; `text` is its label, as it was given."""
+
+    text: str
+    name: str
+    version: str | None = None
+    python: Path | None = None
+
+
+def named(spec: FrameworkSpec, name: str) -> FrameworkSpec:
+    """The same under the framework's own name."""
+    return replace(spec, name=name, text=name + spec.text[len(spec.name) :])
+
+
+def parse(text: str) -> FrameworkSpec:
+    """Raises UsageError if `text` is none of NAME, NAME==VERSION and NAME@PYTHON."""
+    text = text.strip()
+    name, at, path = text.partition("@")
+    name, equals, version = (name, "", "") if at else text.partition("==")
+    if not _NAME.fullmatch(name) or (at and not path) or (equals and not _is_version(version)):
+        raise UsageError(
+            f"{text!r} names no framework: write NAME, NAME==VERSION or NAME@/path/to/python"
+        )
+    return FrameworkSpec(
+        text=text,
+        name=name,
+        version=version if equals else None,
+        # Made absolute, but never resolved: a virtual environment's python is a symbolic link.
+        python=Path(os.path.abspath(os.path.expanduser(path))) if at else None,
+    )
+
+
+def _is_version(text: str) -> bool:
+    from packaging.version import InvalidVersion, Version
+
+    try:
+        Version(text)
+    except InvalidVersion:
+        return False
+    return True
+
 
 T = TypeVar("T")
 COLON = re.compile(r"(?<!:):(?!:)")

@@ -12,7 +12,7 @@ from mbench.contract.metric import METRICS
 from mbench.errors import UsageError, about
 from mbench.plugins.manager import nearest
 from mbench.spec.arm import Arm
-from mbench.spec.experiment import Checks, Experiment, Launch
+from mbench.spec.experiment import Checks, Experiment, Launch, Sweep
 from mbench.spec.option import asked_fields
 from mbench.spec.options import (
     CASES,
@@ -25,16 +25,15 @@ from mbench.spec.options import (
     switches,
 )
 from mbench.spec.presets import PRESETS
-from mbench.spec.sweep import Sweep
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from mbench.plugins.manager import Plugins
+    from mbench.spec.experiment import Value
     from mbench.spec.option import Given, Option
     from mbench.spec.protocol import Protocol
     from mbench.spec.suite import Suite
-    from mbench.spec.sweep import Value
 
 __all__ = ["build", "build_suite", "checks_of", "launch_of", "protocol_of"]
 

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 from mbench.contract.adapter import Support
 from mbench.contract.axes import AXES, MACHINE, name
 from mbench.contract.case import Case
-from mbench.contract.scale import parse_scale
+from mbench.contract.rank import parse_scale
 from mbench.contract.tier import BEST, TIERS, tier_of
 from mbench.errors import PluginFailed, UsageError, about
 from mbench.plugins.manager import nearest
 from mbench.scenarios.find import resolve, scenario_of
-from mbench.spec.arm import label, settings
+from mbench.spec.arm import label, named, settings
 from mbench.spec.experiment import AUTO
-from mbench.spec.framework import named
 from mbench.spec.operators import operators_of
 from mbench.spec.selection import load_workload, reference_of, scenario_reference, select
 
@@ -27,23 +26,14 @@ if TYPE_CHECKING:
 
     from mbench.contract.adapter import Adapter
     from mbench.contract.axes import AxisValues
-    from mbench.contract.scale import Scale
+    from mbench.contract.rank import Scale
     from mbench.contract.workload import Workload
     from mbench.plugins.manager import Plugins
-    from mbench.spec.experiment import Experiment
-    from mbench.spec.framework import FrameworkSpec
-    from mbench.spec.sweep import Sweep
+    from mbench.spec.arm import FrameworkSpec
+    from mbench.spec.experiment import Experiment, Sweep
 
-__all__ = [
-    "BEST",
-    "LARGEST",
-    "Comparison",
-    "Entry",
-    "OperatorComparison",
-    "plan",
-    "scale_of",
-    "supports",
-]
+__all__ = ["BEST", "LARGEST", "Comparison", "Entry", "OperatorComparison", "plan", "scale_of",
+           "supports"]  # fmt: skip
 
 LARGEST = "max"
 """Instead of a batch size: the largest one that fits every framework of the comparison."""

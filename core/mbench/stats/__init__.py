@@ -1,52 +1,26 @@
 """Intervals, ratios, percentiles and verdicts, computed from raw values when they are read."""
 
 from mbench.contract.metric import PERCENTILES, percentile, steps_for
-from mbench.stats.builds import between_builds
 from mbench.stats.contrasts import contrast, processes_for
 from mbench.stats.intervals import (
     CONFIDENCE,
     FEWEST,
     STOPPED_CONFIDENCE,
     Interval,
+    Scatter,
     geometric_interval,
+    known_scatter,
     mean_interval,
+    noise_within,
     stdev,
 )
-from mbench.stats.pairs import Pair, Ratio, pair_of, pairs_of, ratio
+from mbench.stats.pairs import Pair, Ratio, between_builds, pair_of, pairs_of, ratio
 from mbench.stats.power import detectable, pairs_for
-from mbench.stats.scatter import Scatter, known_scatter, noise_within
 from mbench.stats.trend import slope, trend
 from mbench.stats.verdicts import ALIKE, VERDICTS, together, verdict, verdicts
 
-__all__ = [
-    "ALIKE",
-    "CONFIDENCE",
-    "FEWEST",
-    "PERCENTILES",
-    "STOPPED_CONFIDENCE",
-    "VERDICTS",
-    "Interval",
-    "Pair",
-    "Ratio",
-    "Scatter",
-    "between_builds",
-    "contrast",
-    "detectable",
-    "geometric_interval",
-    "known_scatter",
-    "mean_interval",
-    "noise_within",
-    "pair_of",
-    "pairs_for",
-    "pairs_of",
-    "percentile",
-    "processes_for",
-    "ratio",
-    "slope",
-    "stdev",
-    "steps_for",
-    "together",
-    "trend",
-    "verdict",
-    "verdicts",
-]
+__all__ = ["ALIKE", "CONFIDENCE", "FEWEST", "PERCENTILES", "STOPPED_CONFIDENCE", "VERDICTS",
+           "Interval", "Pair", "Ratio", "Scatter", "between_builds", "contrast", "detectable",
+           "geometric_interval", "known_scatter", "mean_interval", "noise_within", "pair_of",
+           "pairs_for", "pairs_of", "percentile", "processes_for", "ratio", "slope", "stdev",
+           "steps_for", "together", "trend", "verdict", "verdicts"]  # fmt: skip

@@ -6,8 +6,7 @@ import math
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from mbench.stats.intervals import CONFIDENCE, FEWEST, Interval, stdev
-from mbench.stats.student import quantile
+from mbench.stats.intervals import CONFIDENCE, FEWEST, Interval, quantile, stdev
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import median
 from typing import TYPE_CHECKING
 
-from mbench.stats.intervals import CONFIDENCE, RANKED, Interval, geometric_interval, stdev
-from mbench.stats.scatter import NORMAL, Scatter, noise_within
+from mbench.stats.intervals import (
+    CONFIDENCE,
+    NORMAL,
+    RANKED,
+    Interval,
+    Scatter,
+    geometric_interval,
+    noise_within,
+    stdev,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     Rounds = Mapping[int, float]
+    from collections.abc import Mapping
 
-__all__ = ["Pair", "Ratio", "pair_of", "pairs_of", "ratio"]
+__all__ = ["Pair", "Ratio", "between_builds", "pair_of", "pairs_of", "ratio"]
 
 
 @dataclass(frozen=True)
@@ -130,3 +140,32 @@ def ratio(
     """Over all process pairs, which are the replicates; None where there is none."""
     pairs = pairs_of(baseline, other)
     return Ratio(pairs, known) if pairs else None
+
+
+def between_builds(
+    baseline: Mapping[int, Mapping[int, float]],
+    other: Mapping[int, Mapping[int, float]],
+    *,
+    begins: Mapping[int, Sequence[int]],
+) -> float | None:
+    """The standard deviation of the log ratio from build to build of a pair, noise of rounds in it.
+
+    `baseline` and `other` map process -> round -> throughput, `begins` gives the first round of
+    each build but the first. Processes do not count: what differs between them is taken out. None
+    where no pair has two builds.
+    """
+    squares, freedom = 0.0, 0
+    for process in baseline.keys() & other.keys():
+        parts: dict[int, list[int]] = {}
+        for at in sorted(baseline[process].keys() & other[process].keys()):
+            parts.setdefault(bisect_right(begins.get(process, ()), at), []).append(at)
+        logs = []
+        for rounds in parts.values():
+            pair = pair_of(
+                *({at: side[process][at] for at in rounds} for side in (baseline, other))
+            )
+            logs += [math.log(pair.total)] if pair else []
+        if len(logs) > 1:
+            squares += (len(logs) - 1) * stdev(logs) ** 2
+            freedom += len(logs) - 1
+    return math.sqrt(squares / freedom) if freedom else None

@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from mbench.stats.intervals import CONFIDENCE, FEWEST, RANKED
-from mbench.stats.student import noncentral_shift, quantile
+from mbench.stats.intervals import CONFIDENCE, FEWEST, RANKED, noncentral_shift, quantile
 
 if TYPE_CHECKING:
-    from mbench.stats.intervals import Interval
-    from mbench.stats.scatter import Scatter
+    from mbench.stats.intervals import Interval, Scatter
 
 __all__ = ["detectable", "pairs_for"]
 

@@ -6,8 +6,7 @@ import math
 from statistics import fmean, median
 from typing import TYPE_CHECKING
 
-from mbench.stats.intervals import FEWEST, stdev
-from mbench.stats.student import below
+from mbench.stats.intervals import FEWEST, below, stdev
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

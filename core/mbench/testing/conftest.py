@@ -11,7 +11,7 @@ from mbench.environments.locate import find
 from mbench.errors import MbenchError
 from mbench.machine.devices import usual
 from mbench.plugins.manager import Plugins
-from mbench.spec.framework import parse
+from mbench.spec.arm import parse
 from mbench.testing.subject import Subject
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from mbench.contract.adapter import Adapter
     from mbench.plugins.launcher import Worker
-    from mbench.spec.framework import FrameworkSpec
+    from mbench.spec.arm import FrameworkSpec
 
 PLUGINS = pytest.StashKey[Plugins]()
 

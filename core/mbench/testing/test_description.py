@@ -15,7 +15,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 from mbench.contract.tier import DEFAULT, TUNED
-from mbench.spec.framework import parse
+from mbench.spec.arm import parse
 
 if TYPE_CHECKING:
     from mbench.contract.adapter import Adapter

@@ -6,6 +6,7 @@ import gc
 import importlib
 import inspect
 import os
+import resource
 import traceback
 from dataclasses import replace
 from functools import partial
@@ -20,7 +21,6 @@ from mbench.scenarios.find import prepared, resolve, work_of
 from mbench.worker import evidence, perturbation
 from mbench.worker.batch_cycler import BatchCycler
 from mbench.worker.clock import time_steps
-from mbench.worker.limits import limit_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from mbench.contract.adapter import FrameworkInfo, Runtime
     from mbench.contract.trace import Traced
 
-__all__ = ["serve"]
+__all__ = ["limit_memory", "serve"]
 
 WAITS = 100
 OUT_OF_MEMORY = wire.encode(wire.Failure(outcome="oom", reason="MemoryError"))
@@ -223,3 +223,15 @@ def is_out_of_memory(error: Exception, runtime: Runtime | None) -> bool:
         return True
     asked = getattr(runtime, "is_out_of_memory", None)
     return asked is not None and bool(asked(error))
+
+
+def limit_memory(limit_bytes: int) -> None:
+    """Let allocations beyond `limit_bytes` of private memory fail, instead of swapping.
+
+    RLIMIT_DATA counts private writable memory only (Linux 4.7 and newer), so address space that
+    is merely reserved stays free.
+    """
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    if hard != resource.RLIM_INFINITY:
+        limit_bytes = min(limit_bytes, hard)
+    resource.setrlimit(resource.RLIMIT_DATA, (limit_bytes, hard))

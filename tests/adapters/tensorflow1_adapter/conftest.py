@@ -12,7 +12,7 @@ from mbench.cli.builtin import mbench_workloads
 from mbench.engine.isolation import scratch
 from mbench.environments.locate import find
 from mbench.errors import EnvironmentUnavailable
-from mbench.spec.framework import parse
+from mbench.spec.arm import parse
 from mbench.testing.subject import Subject
 
 THOROUGH = "test_a_compiler_takes_each_batch_and_does_the_same_after_loading[xla-train]"

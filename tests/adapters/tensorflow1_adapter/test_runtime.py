@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from cases import make_case
 
-from mbench.contract.proof_work import ProofWork
+from mbench.contract.case import ProofWork
 
 pytest.importorskip("mbench_tensorflow1", reason="TensorFlow 1's adapter is not installed here")
 

@@ -13,9 +13,8 @@ import mbench
 from mbench.api import execution
 from mbench.measure import verification
 from mbench.spec.arm import Arm
-from mbench.spec.experiment import Checks
+from mbench.spec.experiment import Checks, Sweep
 from mbench.spec.presets import PRESETS
-from mbench.spec.sweep import Sweep
 
 QUICK = {"models": "tiny-model", "threads": 1, "processes": 1, "rounds": 1, "block": 0.02,
          "mfu": False, "verify": False, "quiet": True}  # fmt: skip

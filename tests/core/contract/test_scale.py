@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from cases import make_case
 
-from mbench.contract.rank import SINGLE, RankInfo
-from mbench.contract.scale import Scale, parse_scale
+from mbench.contract.rank import SINGLE, RankInfo, Scale, parse_scale
 
 
 def test_a_scale_is_nodes_times_devices():

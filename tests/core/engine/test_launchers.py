@@ -7,7 +7,7 @@ import stat
 
 import pytest
 
-from mbench.contract.scale import parse_scale
+from mbench.contract.rank import parse_scale
 from mbench.engine import mpi
 from mbench.engine import ray as ray_launcher
 from mbench.engine.cluster import Cluster

@@ -24,8 +24,7 @@ from workers import (
 )
 
 from mbench.contract import wire
-from mbench.contract.rank import places_of
-from mbench.contract.scale import Scale
+from mbench.contract.rank import Scale, places_of
 from mbench.engine import local
 from mbench.engine.outcome import CaseEnded
 from mbench.machine.memory_layout import limitation

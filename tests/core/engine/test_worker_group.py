@@ -12,8 +12,7 @@ from cases import make_case
 from workers import PATIENCE, PYTHON, eventually, framework, is_stopped, living
 
 from mbench.contract import wire
-from mbench.contract.rank import RankInfo, places_of
-from mbench.contract.scale import parse_scale
+from mbench.contract.rank import RankInfo, parse_scale, places_of
 from mbench.engine import local, worker_group
 from mbench.engine.outcome import CaseEnded
 from mbench.errors import MbenchError

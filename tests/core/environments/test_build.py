@@ -18,7 +18,7 @@ from toy import ToyAdapter, gated
 from mbench.environments import managed
 from mbench.environments.locate import find
 from mbench.errors import EnvironmentUnavailable
-from mbench.spec.framework import parse
+from mbench.spec.arm import parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -12,7 +12,7 @@ from mbench.environments import managed
 from mbench.environments.choice import choose
 from mbench.environments.locate import find
 from mbench.errors import EnvironmentUnavailable
-from mbench.spec.framework import parse
+from mbench.spec.arm import parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,7 +14,7 @@ from toy import ToyAdapter, installed
 from mbench.environments import managed
 from mbench.environments.locate import available, describe_location, find
 from mbench.errors import EnvironmentUnavailable, UsageError
-from mbench.spec.framework import parse
+from mbench.spec.arm import parse
 
 if TYPE_CHECKING:
     from mbench.environments.environment import Environment

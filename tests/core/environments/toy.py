@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from mbench.contract.adapter import SUPPORTED, Support
 from mbench.environments.locate import find
-from mbench.spec.framework import parse
+from mbench.spec.arm import parse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

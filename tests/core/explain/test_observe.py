@@ -17,8 +17,7 @@ from mbench.contract.trace import DeviceCall, Traced
 from mbench.engine.outcome import CaseEnded
 from mbench.environments.environment import Environment
 from mbench.explain import observe as module
-from mbench.explain.observe import observe
-from mbench.explain.profiled import kernels_of
+from mbench.explain.observe import kernels_of, observe
 from mbench.machine import process_end
 from mbench.plugins.manager import Plugins
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mbench.machine.datasheet import TERA, peak_flops
+from mbench.results.ceiling import TERA, peak_flops
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,7 @@ import pytest
 from mbench_tiny_gpu import Settings
 
 import mbench
-from mbench.contract.check import ok
-from mbench.contract.device import HOST, DeviceSample
+from mbench.contract.device import HOST, DeviceSample, ok
 from mbench.engine.isolation import worker_variables
 from mbench.errors import PluginFailed, UsageError
 from mbench.machine import devices, nvml

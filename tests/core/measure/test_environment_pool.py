@@ -9,7 +9,7 @@ import pytest
 from mbench.engine.outcome import CaseEnded
 from mbench.errors import EnvironmentUnavailable
 from mbench.measure import environment_pool
-from mbench.spec.framework import parse
+from mbench.spec.arm import parse
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import platformdirs
 import pytest
 from cases import make_case
 
-from mbench.contract.proof_work import ProofWork
+from mbench.contract.case import ProofWork
 from mbench.contract.tier import Tier
 from mbench.environments.environment import Environment
 from mbench.proofs import cache

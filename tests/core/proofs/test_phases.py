@@ -9,7 +9,7 @@ import pytest
 from cases import make_case
 
 from mbench.contract.wire import Observe
-from mbench.proofs.phases import judge_phase
+from mbench.proofs.passes import judge_phase
 from mbench.proofs.proof_case import proof_case
 from mbench.proofs.reference import PLAIN_RATE, find
 from mbench.proofs.tolerances import CHANGES, EXACT, TIMED

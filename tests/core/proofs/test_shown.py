@@ -17,7 +17,7 @@ from mbench.proofs.prove import prove
 from mbench.proofs.reference import SEEDS, load
 from mbench.results.proof import PROVEN, SHOWN
 from mbench.sdk.plugin import Lack
-from mbench.spec.framework import parse
+from mbench.spec.arm import parse
 
 NO_FLOAT64 = Lack("it has no float64", precisions=("fp64",))
 

@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 from cases import make_case
 
-from mbench.contract.proof_work import ProofWork
+from mbench.contract.case import ProofWork
 from mbench.scenarios.find import resolve
 from mbench.workloads.bert import BERT_BASE
 from mbench.workloads.resnet import RESNET50

@@ -7,7 +7,7 @@ import pytest
 
 from mbench.contract.adapter import Unsupported
 from mbench.contract.precision import PRECISIONS
-from mbench.sdk.products import SIDE, check_products
+from mbench.sdk.checks import SIDE, check_products
 
 
 def operands():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mbench.contract.adapter import Unsupported
-from mbench.sdk.variances import SAMPLE, is_unbiased
+from mbench.sdk.checks import SAMPLE, is_unbiased
 
 
 def test_it_is_the_biased_or_the_unbiased_one():

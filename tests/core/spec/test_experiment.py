@@ -10,10 +10,9 @@ from mbench.contract.reading import Malformed
 from mbench.errors import UsageError
 from mbench.results.encoding import plain
 from mbench.spec.arm import Arm
-from mbench.spec.experiment import Checks, Experiment, Launch, from_plain
+from mbench.spec.experiment import Checks, Experiment, Launch, Sweep, from_plain
 from mbench.spec.fixed_steps import Counted
 from mbench.spec.presets import PRESETS
-from mbench.spec.sweep import Sweep
 
 EXPERIMENT = Experiment(
     arms=(Arm("torch"), Arm("torch@/a::b/python:inductor:A=1,2")),

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mbench.errors import UsageError
-from mbench.spec.framework import FrameworkSpec, parse
+from mbench.spec.arm import FrameworkSpec, parse
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from mbench_tiny import Tiny
 from support.experiments import asked
 
 from mbench.errors import UsageError
+from mbench.spec.experiment import Sweep
 from mbench.spec.planning import plan, tell_apart, with_mixed
-from mbench.spec.sweep import Sweep
 
 
 class Graphic(Tiny):

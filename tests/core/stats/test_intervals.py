@@ -11,7 +11,7 @@ import scipy.stats
 from laws import SIGMA, measured, normal
 
 from mbench.stats import Interval, Scatter, geometric_interval, known_scatter
-from mbench.stats.signed_rank import ranked_interval
+from mbench.stats.intervals import ranked_interval
 
 
 @pytest.mark.parametrize("count", [3, 5, 9])

@@ -7,7 +7,7 @@ import random
 import pytest
 import scipy.stats
 
-from mbench.stats.signed_rank import _left_out, ranked_interval
+from mbench.stats.intervals import _left_out, ranked_interval
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ MIB = 2**20
 
 
 def run(code: str) -> str:
-    script = f"import mmap, resource\nfrom mbench.worker.limits import *\nMIB = 2**20\n{code}"
+    script = f"import mmap, resource\nfrom mbench.worker.session import *\nMIB = 2**20\n{code}"
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False
     )

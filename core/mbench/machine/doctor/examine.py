@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from typing import TYPE_CHECKING
 
-from mbench.contract.check import Check, fail, ok
+from mbench.contract.device import Check, fail, ok
 from mbench.machine.devices import kinds
 from mbench.machine.doctor import memory, processor
 

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from mbench.console import counted
-from mbench.contract.check import Check, fail, ok, warn
+from mbench.contract.device import Check, fail, ok, warn
 from mbench.machine.nvml import SLOWDOWNS, has_driver, seen_gpus
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import psutil
 
-from mbench.contract.check import Check, fail, ok, warn
+from mbench.contract.device import Check, fail, ok, warn
 from mbench.machine.kernel import HUGE_PAGES, read
 from mbench.machine.memory_layout import limitation
 

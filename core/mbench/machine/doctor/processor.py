@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from mbench.console import counted
-from mbench.contract.check import Check, ok, warn
+from mbench.contract.device import Check, ok, warn
 from mbench.machine import kernel, limits
 from mbench.machine.cores import default_threads
 from mbench.machine.disturbances import OTHER_CORES

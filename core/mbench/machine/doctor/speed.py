@@ -7,7 +7,7 @@ import time
 from statistics import quantiles
 from typing import TYPE_CHECKING
 
-from mbench.contract.check import Check, ok, warn
+from mbench.contract.device import Check, ok, warn
 from mbench.machine.pace import MEMORY_UNEVEN, UNEVEN, loop_nanoseconds, memory_pace
 
 if TYPE_CHECKING:
