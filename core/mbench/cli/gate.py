@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["announce", "gate_options"]
 
-BEGINS_WITH_IT = ("table", "markdown")
+BEGINS_WITH_IT = ("table", "details", "markdown")
 """Formats whose first line is the gate's."""
 
 

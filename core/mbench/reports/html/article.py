@@ -47,8 +47,9 @@ def article(summary: Summary, count: int, more: Sequence[Section] = ()) -> Artic
 
 
 def about(summary: Summary) -> list[str]:
-    """What all cases share, the machine and the day."""
-    cases, system, words = summary.cases, summary.system, []
+    """What the gate says, what all cases share, the machine and the day."""
+    cases, system = summary.cases, summary.system
+    words = [str(summary.gate)] if summary.gate else []
     if cases:
         differ = {axis.name for axis in AXES} - alike(axes_of(cases))
         words.append(named(cases[0], less={"compiler", *differ, *unspoken(cases)}))

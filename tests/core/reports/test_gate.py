@@ -1,0 +1,60 @@
+"""The gate of a run in every report: its line comes first where people read."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+import pytest
+from screens import on_screen
+
+from mbench.engine.outcome import CaseEnded
+from mbench.reports.formats import FORMATS
+from mbench.results.run import load_run
+from mbench.results.summary import analyse
+
+SECONDS = {
+    "tiny": [[0.1] * 3, [0.101] * 3, [0.1] * 3],
+    "flaky": [[0.2] * 3, [0.201] * 3, [0.2] * 3],
+}
+LINE = "gate FAILED: 1 of 1 case slower by more than 3 %"
+
+
+@pytest.fixture
+def gated(write_run):
+    def gated(**made):
+        return analyse(load_run(write_run(**made)), fail_if_slower=0.03)
+
+    return gated
+
+
+@pytest.mark.parametrize("format_", ["table", "details", "markdown"])
+def test_the_line_is_the_first_and_is_there_once(gated, format_):
+    text = on_screen(FORMATS[format_](gated(seconds=SECONDS)))
+    assert text.startswith(f"{LINE}\n")
+    assert text.count("gate ") == 1
+
+
+def test_the_page_and_the_document_have_it(gated):
+    summary = gated(seconds=SECONDS)
+    assert LINE in FORMATS["html"](summary)
+    assert summary.to_json()["gate"]["outcome"] == "failed"
+
+
+def test_junit_has_a_test_for_each_framework_against_the_first(gated):
+    made = {**SECONDS, "tiny==1.1": [], "tiny==1.2": SECONDS["tiny"]}
+    summary = gated(seconds=made, ends={"tiny==1.1": CaseEnded("crashed", "gone")})
+    suite = ElementTree.fromstring(FORMATS["junit"](summary).partition("\n")[2])[0]
+    assert [suite.get(name) for name in ("tests", "failures", "errors")] == ["3", "2", "0"]
+    slower, gone, same = suite
+    assert slower.get("name").startswith("flaky against tiny: tiny-model train, batch 8")
+    assert slower[0].get("message").startswith("failed; slower; ")
+    assert gone[0].get("message").startswith("failed; not measured; ")
+    assert "gone" in gone[0].get("message")
+    assert same[0].text.startswith("passed; ")
+
+
+def test_without_a_gate_junit_has_a_test_for_each_case(summary):
+    made = summary(seconds={**SECONDS, "flaky": []}, ends={"flaky": CaseEnded("oom", "too large")})
+    suite = ElementTree.fromstring(FORMATS["junit"](made).partition("\n")[2])[0]
+    assert [suite.get(name) for name in ("tests", "failures", "errors")] == ["2", "1", "0"]
+    assert suite.find("testcase/failure").get("message") == "oom: too large"
