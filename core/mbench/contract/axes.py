@@ -62,6 +62,7 @@ class Axes:
             "says": "Nodes x devices per node, as in 1x1,1x8,2x8. Each device has a process and a "
             "batch of its own; in training, all share one model.",
             "word": "on {} devices",
+            "plain": "on 1 device",
         },
     )
     precision: str = field(
@@ -111,6 +112,7 @@ class Axes:
         metadata={
             "says": "Gradient clipping, in workloads that have it.",
             "word": "without clipping",
+            "plain": "with clipping",
         },
     )
     dropout: bool = field(
@@ -118,6 +120,7 @@ class Axes:
         metadata={
             "says": "Dropout, in workloads that have it.",
             "word": "without dropout",
+            "plain": "with dropout",
             "asked": False,
         },
     )
@@ -143,6 +146,8 @@ class Axis:
     """and what stands between it and the word before."""
     usual: Any = None
     """The value that is not spoken of: the field's default."""
+    plain: str = ""
+    """How that is spoken of beside others, if not like any other value."""
     first: str | None = None
     """The value where none is asked for, unless the usual one; None: it is found elsewhere."""
     known: Collection[str] = ()
@@ -216,17 +221,21 @@ def key(case: AnyCase, *, less: Collection[str] = ()) -> tuple[Any, ...]:
     return tuple(axis.value(case) for axis in AXES if axis.name not in less)
 
 
-def name(case: AnyCase, *, less: Collection[str] = ()) -> str:
+def name(case: AnyCase, *, less: Collection[str] = (), beside: bool = False) -> str:
     """A case in words, without the axes in `less` and those in which it is as usual.
 
-    What stands for several cases has the axes that they share.
+    What stands for several cases has the axes that they share. `beside` others, which differ in all
+    axes but those in `less`, it is said to be as usual, too.
     """
     said = ""
     for axis in AXES:
-        if isinstance(case, Mapping) and axis.name not in case:
+        if axis.name in less or (isinstance(case, Mapping) and axis.name not in case):
             continue
-        if axis.name not in less and (axis.usual is None or axis.of(case) != axis.usual):
-            said += (axis.after if said else "") + axis.word.format(axis.text(case))
+        usual = axis.usual is not None and axis.of(case) == axis.usual
+        if usual and not (beside and (axis.plain or axis.text(case))):
+            continue
+        word = (usual and axis.plain) or axis.word.format(axis.text(case))
+        said += (axis.after if said else "") + word
     return said
 
 

@@ -51,7 +51,7 @@ def named_cases(summary: Summary) -> list[tuple[str, CaseSummary]]:
     labels, same = [case.label for case in summary.cases], alike(axes_of(summary.cases))
     found = []
     for case in summary.cases:
-        what = name(case.axes, less=same) if labels.count(case.label) > 1 else ""
+        what = name(case.axes, less=same, beside=True) if labels.count(case.label) > 1 else ""
         found.append((f"{case.label} ({what})" if what else case.label, case))
     return found
 

@@ -69,6 +69,20 @@ def test_what_is_unusual_is_said():
     )
 
 
+@pytest.mark.parametrize(
+    ("axis", "value", "said"),
+    [
+        ("scale", "1x2", ("on 1 device", "on 1x2 devices")),
+        ("tier", "tuned", ("tier default", "tier tuned")),
+        ("clip", False, ("with clipping", "without clipping")),
+        ("sizes", {"image_size": 96}, ("", "image size 96")),
+    ],
+)
+def test_what_is_usual_is_said_beside_a_case_that_is_not(axis, value, said):
+    cases = (CASE, but(**{axis: value}))
+    assert tuple(name(case, less=alike(cases), beside=True) for case in cases) == said
+
+
 def test_threads_and_what_is_usual_go_without_saying():
     usual = {"sizes", "scale", "tier", "variables", "steadiness", "dropout"}
     assert hushed([CASE, but(batch_size=1)]) == {*usual, "threads", "clip"}
