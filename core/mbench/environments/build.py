@@ -78,6 +78,12 @@ def create(
     except (OSError, PipFailed, interpreters.DoesNotRun, _BuildFailed) as error:
         found_nothing = isinstance(error, PipFailed) and error.found_nothing
         hint = adapter.index_hint(accelerator) if found_nothing else ""
+        if isinstance(error, OSError) and not log.is_file():  # it had not begun
+            raise EnvironmentUnavailable(
+                f"{name} could not be built: cannot write {managed.root()}: {error.strerror}. "
+                f"{managed.ELSEWHERE}",
+                outcome="failed",
+            ) from error
         raise EnvironmentUnavailable(
             f"{name} could not be built: {error}{hint and f'; {hint}'}. Fix that and try again, "
             f"or name a Python that has {adapter.title} as {adapter.name}@/path/to/python. All "

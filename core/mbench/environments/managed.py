@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 __all__ = [
+    "ELSEWHERE",
     "BrokenRecord",
     "Entry",
     "Record",
@@ -50,6 +51,11 @@ __all__ = [
 ]
 
 
+ELSEWHERE = (
+    "MBENCH_ENVIRONMENTS names a folder of yours for environments, XDG_CACHE_HOME one for all that "
+    "mbench keeps"
+)
+"""Where the usual folder is not the user's."""
 _NAME = re.compile(r"(?P<key>[\w.-]+-py\d+\.\d+-[0-9a-f]{12})(\.tmp-.+)?")
 
 
@@ -116,10 +122,13 @@ def entries() -> list[Entry]:
 
 def names() -> list[str]:
     """Of all `entries`."""
-    if not root().is_dir():
-        return []
-    # Only our names: the user chose the folder, which may hold other files.
-    found = sorted(path.name for path in root().iterdir() if path.is_dir())
+    try:
+        if not root().is_dir():
+            return []
+        # Only our names: the user chose the folder, which may hold other files.
+        found = sorted(path.name for path in root().iterdir() if path.is_dir())
+    except OSError as error:
+        raise MbenchError(f"cannot read {root()}: {error.strerror}. {ELSEWHERE}") from None
     return [name for name in found if _NAME.fullmatch(name)]
 
 
@@ -260,7 +269,8 @@ def locked(file: Path, *, busy: Callable[[], None]) -> Iterator[None]:
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         descriptor = os.open(file, flags, 0o666)
     except OSError as error:  # the folder is not writable
-        raise MbenchError(f"cannot lock {file.stem}: {error.strerror}: {error.filename}") from None
+        said = f"cannot lock {file.stem}: {error.strerror}: {error.filename}. {ELSEWHERE}"
+        raise MbenchError(said) from None
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

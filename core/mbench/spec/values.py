@@ -152,7 +152,11 @@ def share(value: object, *, zero: bool = False) -> float:
     said = f"{100 * value:.10g}%" if isinstance(value, float) else str(value)
     before, sign, rest = said.partition("%")
     if not sign and re.fullmatch(r"\d{1,2}(\.\d+)?", before):
-        meant = f"{100 * float(before):.10g}%" if 0 < float(before) < 1 else f"{said}%"
+        meant, percent = f"{said}%", f"{100 * float(before):.10g}%"
+        if 0 < float(before) < 0.1:
+            meant = f"{percent} ({said}% is hardly reachable)"
+        elif 0 < float(before) < 1:
+            meant = f"{percent} or {said}%"
         raise ValueError(f"{said!r} has no unit: write {meant}")
     try:
         found = float(before) / 100 if not isinstance(value, float) else value

@@ -194,3 +194,20 @@ def test_what_is_broken_is_built_anew(loss: str) -> None:
     again = provide()
     assert again.digest == environment.digest
     assert again.python.exists()
+
+
+@pytest.mark.parametrize("variable", ["MBENCH_ENVIRONMENTS", "XDG_CACHE_HOME"])
+def test_a_folder_that_is_not_the_users_is_answered_with_where_else(
+    variable: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor does the message name a log that was never written."""
+    (tmp_path / "file").touch()
+    monkeypatch.delenv("MBENCH_ENVIRONMENTS", raising=False)
+    monkeypatch.setenv(variable, str(tmp_path / "file" / "below"))
+    with pytest.raises(EnvironmentUnavailable) as caught:
+        provide()
+    assert "toy-py" in str(caught.value)
+    assert "cannot write " in str(caught.value)
+    assert "MBENCH_ENVIRONMENTS names a folder of yours" in str(caught.value)
+    assert "XDG_CACHE_HOME" in str(caught.value)
+    assert ".log" not in str(caught.value)

@@ -164,3 +164,14 @@ def test_not_while_it_is_built(folder: Path) -> None:
         managed.remove(NAME)
     assert folder.exists()
     assert os.listdir(folder)
+
+
+def test_a_folder_that_cannot_be_read_is_answered_with_where_else(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(self: Path) -> None:
+        raise PermissionError(13, "Permission denied", str(self))
+
+    monkeypatch.setattr(Path, "is_dir", refuse)
+    with pytest.raises(MbenchError, match=f"cannot read {root}.*MBENCH_ENVIRONMENTS names"):
+        managed.entries()
