@@ -186,14 +186,15 @@ def clock_changes(kind: str, whose: str, rounds: Rounds, read: Read) -> Iterator
 
 
 PACES = {
-    "pace": (UNEVEN, "the speed of the cores, by an empty loop"),
-    "memory-pace": (MEMORY_UNEVEN, "the speed of memory, by a copy"),
+    "pace": (UNEVEN, "core speed"),
+    "memory-pace": (MEMORY_UNEVEN, "memory speed"),
 }
 """By kind: the factor by which it may be off the usual one, and its name."""
 
 
 def pace_changes(kind: str, paces: Mapping[Turn, float], *, usual: float) -> list[Disturbance]:
-    """Rounds before which the core, or memory, was slower or faster than its `usual` pace.
+    """Rounds before which the core, by an empty loop, or memory, by a copy, was slower or faster
+    than its `usual` pace.
 
     No counter of a virtual machine shows how much neighbours use of the core's other hardware
     thread, or of memory bandwidth.
@@ -203,7 +204,7 @@ def pace_changes(kind: str, paces: Mapping[Turn, float], *, usual: float) -> lis
     hit = {at: times for at, times in off.items() if times > limit}
     if not hit:
         return []
-    says = f"{whose} before each turn, was up to {{:.1f}} times off the usual one"
+    says = f"{whose} was up to {{:.1f}} times off its usual value"
     found = disturbance(kind, hit, len(paces), says, max(hit.values()))
     return [found] if found.share >= LEAST_ROUNDS else []
 
