@@ -98,9 +98,7 @@ def test_memorys_pace_is_judged_by_its_own_scatter(document, paces, device, foun
     )  # fmt: skip
     (case,) = made["cases"]
     assert [(one["kind"], one["share"]) for one in case["disturbances"]] == found
-    assert all(
-        "memory speed was up to" in one["text"] for one in case["disturbances"]
-    )
+    assert all("memory speed was up to" in one["text"] for one in case["disturbances"])
     assert case["telemetry"]["memory_pace_nanoseconds"] == {
         "median": 300, "lowest": 300, "highest": max(paces),
     }  # fmt: skip
