@@ -55,6 +55,8 @@ class LateLauncher:
     """A launcher over several nodes, whose module is imported when it is opened."""
 
     name: str
+    says: str
+    """Where it starts processes, in a line for `mbench list launchers`."""
     takes_hosts: bool = False
     """Whether the hosts are named by --hosts."""
 
@@ -133,13 +135,16 @@ def mbench_exporters() -> Mapping[str, Exporter]:
 @hookimpl
 def mbench_launchers() -> Mapping[str, Launcher]:
     def local(program: Program, places: Sequence[RankInfo], /) -> Worker:
+        """on this machine; the default for one node"""
         worker: Worker = import_module("mbench.engine.local").start(program, places)
         return worker
 
     late = (
-        LateLauncher("slurm"),
-        LateLauncher("ray"),
-        LateLauncher("mpi", takes_hosts=True),
+        LateLauncher("slurm", "on the nodes of a job of Slurm, by srun"),
+        LateLauncher("ray", "on the nodes of a Ray cluster, which RAY_ADDRESS names"),
+        LateLauncher(
+            "mpi", "on the hosts of --hosts or of a batch job, by mpirun", takes_hosts=True
+        ),
     )
     return {"local": local, **{launcher.name: launcher for launcher in late}}
 

@@ -24,14 +24,18 @@ __all__ = ["command"]
 @click.command("list")
 @click.argument(
     "what",
-    type=click.Choice(["all", "frameworks", "models", "operators", "modes", "runs"]),
+    type=click.Choice(
+        ["all", "frameworks", "models", "operators", "modes", "suites", "launchers", "runs"]
+    ),
     default="all",
 )
 @results_option
 @color_option
 @click.pass_context
 def command(context: click.Context, what: str, results: Path) -> None:
-    """List frameworks, models, operators, modes or runs; without a word, frameworks and families.
+    """List frameworks, models, operators, modes, suites, launchers or runs.
+
+    Without a word: frameworks and families of models.
 
     `mbench list models` shows the size of each model and its status in every framework: proven or
     shown in fp32, if `mbench verify` has done so here with default settings; - if not yet; no if it
@@ -42,6 +46,7 @@ def command(context: click.Context, what: str, results: Path) -> None:
       mbench list
       mbench list models
       mbench list operators
+      mbench list suites
       mbench list runs --results elsewhere
     """
     found = plugins(context)
@@ -63,6 +68,11 @@ def command(context: click.Context, what: str, results: Path) -> None:
     if what == "modes":
         rows, broken = modes(found)
         show("modes", ("mode", "a step is"), rows, notes=broken)
+    if what == "suites":
+        show("suites", ("suite", "what it measures"), suites(), notes=["mbench run SUITE runs one"])
+    if what == "launchers":
+        show("launchers", ("launcher", "where it starts processes"), launchers(found),
+             notes=["--launcher NAME selects one"])  # fmt: skip
     if what == "runs":
         rows, broken = runs(results)
         show(f"runs in {results}", ("run", "state", "frameworks", "comparisons"), rows,
@@ -142,6 +152,22 @@ def modes(found: Plugins) -> tuple[list[list[str]], list[str]]:
         except MbenchError as error:
             broken.append(f"{name}: {error}")
     return rows, broken
+
+
+def suites() -> list[list[str]]:
+    """Name and title of those that come with mbench."""
+    from mbench.spec.suite import find_suite, suite_names
+
+    known = ((name, find_suite(name)) for name in suite_names())
+    return [[name, suite.title] for name, suite in known if suite is not None]
+
+
+def launchers(found: Plugins) -> list[list[str]]:
+    """Name, and what the launcher says of itself: its attribute `says`, or its docstring."""
+    return [
+        [name, getattr(launcher, "says", "") or (launcher.__doc__ or "").partition("\n")[0]]
+        for name, launcher in sorted(found.launchers.unique().items())
+    ]
 
 
 def operators() -> list[list[str]]:

@@ -309,6 +309,8 @@ def test_lists(command):
     assert re.search(r"models proven here of \d+: .*tiny \d+.*; mbench verify FRAMEWORK", listed)
     for what, there, absent in (
         ("frameworks", "Tiny", "resnet50"),
+        ("suites", "nvidia-inference", "Tiny"),
+        ("launchers", "by mpirun", "resnet50"),
         ("models", "resnet50", "Tiny "),
     ):
         code, out, _ = command("list", what)
