@@ -204,7 +204,7 @@ def pace_changes(kind: str, paces: Mapping[Turn, float], *, usual: float) -> lis
     hit = {at: times for at, times in off.items() if times > limit}
     if not hit:
         return []
-    says = f"{whose} was up to {{:.1f}} times off its usual value"
+    says = f"{whose} was {{:.1f}} times off its usual value"
     found = disturbance(kind, hit, len(paces), says, max(hit.values()))
     return [found] if found.share >= LEAST_ROUNDS else []
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mbench.console import counted
 from mbench.contract.axes import alike
 from mbench.reports.cases import (
     asked_metrics,
@@ -13,7 +14,7 @@ from mbench.reports.cases import (
     one_compiler_each,
     unspoken,
 )
-from mbench.reports.text import percent
+from mbench.reports.text import interval, number, percent
 from mbench.reports.verdicts import called, cases_of, changes, sentence
 from mbench.stats import ALIKE
 
@@ -52,8 +53,13 @@ def headline(summary: Summary) -> str:
     if pairs:
         brief = len(pairs) > MOST_PAIRS
         return "; ".join(of_several(summary, who, of, brief=brief) for who, of in pairs.items())
+    if len(summary.cases) == 1 and (speed := summary.cases[0].throughput):
+        ends = interval(speed.low, speed.high)
+        said = f"{called(summary, summary.cases[0])}: {number(speed.value)} {speed.unit}"
+        return f"{said} (95 % interval: {ends})" if ends else said
     alone = dict.fromkeys(called(summary, case) for case in summary.cases)
-    return f"{' and '.join(alone)} alone" if alone else "Nothing was measured"
+    many = f", {counted(len(summary.cases), 'case')}" if len(summary.cases) > len(alone) else ""
+    return f"{' and '.join(alone)} alone{many}" if alone else "Nothing was measured"
 
 
 def labels(summary: Summary, pair: PairSummary) -> Labels:

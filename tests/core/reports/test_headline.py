@@ -28,7 +28,10 @@ SECONDS = {"tiny": [[1.0], [1.01], [1.0]], "flaky": [[2.0], [2.01], [2.02]]}
          "flaky is 50.1 % slower than tiny; tiny==1 and tiny==2 against tiny: not compared"),
         ({"seconds": SECONDS, "batch_size": (1, 2, 3)},
          "Flaky is slower than Tiny in all 3 (50.1 %)"),
-        ({"seconds": {"tiny": [[1.0]]}}, "Tiny alone"),
+        ({"seconds": {"tiny": [[1.0]]}}, "Tiny: 80 samples/s"),
+        ({"seconds": {"tiny": [[1.0], [1.01], [1.02]]}},
+         "Tiny: 79.21 samples/s (95 % interval: 77.29 .. 81.18)"),
+        ({"seconds": {"tiny": [[1.0]]}, "batch_size": (1, 2)}, "Tiny alone, 2 cases"),
     ],
 )  # fmt: skip
 def test_headlines(summary, made, said):
