@@ -261,7 +261,8 @@ MISTAKES = [
     (["show"], "no runs in"),
     (["show", "2026"], "no runs in"),
     (["list", "frameworkz"],
-     "'frameworkz' is not one of 'all', 'frameworks', 'models', 'operators', 'modes', 'runs'"),
+     "'frameworkz' is not one of 'all', 'frameworks', 'models', 'operators', 'modes', 'suites', "
+     "'launchers', 'runs'"),
     (["env", "creat"], "creat"),
     (["env", "remove", "nothing"], "nothing"),
     (["env", "create", "tiny@/usr/bin/python3"], "there is nothing to build"),
