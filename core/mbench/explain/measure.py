@@ -33,21 +33,23 @@ __all__ = ["measure_breakdown"]
 Launch: TypeAlias = "Callable[[ExitStack], Launched]"
 
 
-def measure_breakdown(plan: Plan, comparisons: Sequence[Comparison], bench: RunContext, /) -> None:
+def measure_breakdown(
+    plan: Plan, comparisons: Sequence[Comparison], context: RunContext, /
+) -> None:
     """Measure `comparisons`, which are those of `plan` as a run that is resumed has them."""
-    if bench.earlier is None or not bench.earlier.comparisons:
-        bench.store.append(plan.event)
-    missing = announce(comparisons, bench)
+    if context.earlier is None or not context.earlier.comparisons:
+        context.store.append(plan.event)
+    missing = announce(comparisons, context)
     if not missing:
         return
-    bench = replace(
-        bench, device_memory=device_memory_of(missing[0].entries[0].case, bench.launcher)
+    context = replace(
+        context, device_memory=device_memory_of(missing[0].entries[0].case, context.launcher)
     )
-    protocol = bench.protocol
+    protocol = context.protocol
     assert isinstance(protocol, Adaptive)  # see check_protocol
-    bench.listener.hear(RunPlanned(tuple(seconds_of_parts(protocol, len(missing)))))
-    found = environments_for([entry for each in missing for entry in each.entries], bench)
-    parts = [SharedProcesses(each, by_label(each, found), bench) for each in missing]
+    context.listener.hear(RunPlanned(tuple(seconds_of_parts(protocol, len(missing)))))
+    found = environments_for([entry for each in missing for entry in each.entries], context)
+    parts = [SharedProcesses(each, by_label(each, found), context) for each in missing]
     processes, seconds = measure_sets(parts, protocol)
     reason = (
         "all processes measured"
@@ -60,7 +62,7 @@ def measure_breakdown(plan: Plan, comparisons: Sequence[Comparison], bench: RunC
             reason=reason if part.entries else "no case left to measure",
             set_seconds=seconds,
         )
-        bench.store.append(end)
+        context.store.append(end)
 
 
 def seconds_of_parts(protocol: Adaptive, parts: int) -> list[float]:

@@ -71,7 +71,7 @@ class CompilerSearch:
         entry: Entry,
         environment: Environment,
         cases: Mapping[str, Case],
-        bench: RunContext,
+        context: RunContext,
         *,
         constants: Adaptive,
         limit_bytes: int | None,
@@ -81,7 +81,7 @@ class CompilerSearch:
         self.entry = entry
         self.environment = environment
         self.candidates = {name: Candidate(case) for name, case in cases.items()}
-        self.bench = bench
+        self.context = context
         self.constants = constants
         self.limit_bytes = limit_bytes
         self.log = log
@@ -100,7 +100,7 @@ class CompilerSearch:
             if number and (len(self.left) < 2 or spent + longest > seconds):
                 break
             text = f"trying compilers {', '.join(self.left)}: process {number + 1} of {REPETITIONS}"
-            self.bench.listener.hear(PhaseBegan(self.entry.label, text))
+            self.context.listener.hear(PhaseBegan(self.entry.label, text))
             self.measure_repetition(number)
             self.drop()
             longest = max(longest, time.monotonic() - begin - spent)
@@ -117,7 +117,7 @@ class CompilerSearch:
             for at in range(ROUNDS):
                 for runner in next_order(runners, last=last, chance=self.random):
                     last = runner
-                    with self.guard(runner.name, runner), self.bench.listener.quiet():
+                    with self.guard(runner.name, runner), self.context.listener.quiet():
                         self.time_slice(runner, number, at)
                 runners = [runner for runner in runners if runner.name in self.left]
             for runner in runners:
@@ -136,13 +136,13 @@ class CompilerSearch:
             self.environment,
             case,
             log=self.log(),
-            timeout=self.bench.launch.timeout_seconds,
+            timeout=self.context.launch.timeout_seconds,
             memory_limit_bytes=self.limit_bytes,
-            launcher=self.bench.launcher,
+            launcher=self.context.launcher,
         )
         stack.callback(worker.close)
         watched = watch(
-            pids_here(worker), limit_bytes=self.limit_bytes, memory=self.bench.device_memory
+            pids_here(worker), limit_bytes=self.limit_bytes, memory=self.context.device_memory
         )
         try:
             with watched:

@@ -40,42 +40,42 @@ MEASUREMENTS: Mapping[type[Protocol], type[Interleaved | Sequential]] = {
 """What measures by each kind of protocol."""
 
 
-def execute(comparisons: Sequence[Comparison], bench: RunContext) -> None:
+def execute(comparisons: Sequence[Comparison], context: RunContext) -> None:
     """Measure every comparison. An interruption leaves a readable run behind."""
-    missing = announce(comparisons, bench)
-    seconds = tuple(bench.expected.get(comparison.number) for comparison in missing)
-    bench.listener.hear(RunPlanned(seconds))
+    missing = announce(comparisons, context)
+    seconds = tuple(context.expected.get(comparison.number) for comparison in missing)
+    context.listener.hear(RunPlanned(seconds))
     for comparison in missing:
-        measure(comparison, bench)
+        measure(comparison, context)
 
 
-def announce(comparisons: Sequence[Comparison], bench: RunContext) -> list[Comparison]:
+def announce(comparisons: Sequence[Comparison], context: RunContext) -> list[Comparison]:
     """Record every comparison, with its cases if they are known; returns those that are still to
     be measured.
     """
-    earlier = bench.earlier
+    earlier = context.earlier
     for comparison in comparisons:
         number = comparison.number
         if earlier is None or number not in earlier.comparisons:
-            bench.store.append(events.Comparison(comparison=number, title=comparison.title))
+            context.store.append(events.Comparison(comparison=number, title=comparison.title))
             if isinstance(comparison, OperatorComparison):
                 counts = dict(comparison.counts)
-                bench.store.append(events.OperatorCounts(comparison=number, counts=counts))
+                context.store.append(events.OperatorCounts(comparison=number, counts=counts))
         if comparison.settled and (earlier is None or not is_written(earlier, comparison)):
-            write_cases(comparison, bench)
+            write_cases(comparison, context)
     return [c for c in comparisons if earlier is None or not is_done(earlier, c)]
 
 
-def measure(comparison: Comparison, bench: RunContext) -> None:
+def measure(comparison: Comparison, context: RunContext) -> None:
     """One comparison, after a search for what it leaves open."""
-    bench = replace(
-        bench, device_memory=device_memory_of(comparison.entries[0].case, bench.launcher)
+    context = replace(
+        context, device_memory=device_memory_of(comparison.entries[0].case, context.launcher)
     )
     labels = tuple(entry.label for entry in comparison.entries)
-    bench.listener.hear(ComparisonBegan(comparison.title, labels))
+    context.listener.hear(ComparisonBegan(comparison.title, labels))
     ended: Mapping[str, CaseEnded] = {}
     if not comparison.settled:
-        search = Search(comparison, bench)
+        search = Search(comparison, context)
         open_one, comparison = comparison, search.settle()
         ended = search.ended
         any_lost = any(end.outcome != "unsupported" for end in ended.values())
@@ -83,16 +83,16 @@ def measure(comparison: Comparison, bench: RunContext) -> None:
         same = open_one.best_compiler and comparison.entries == open_one.entries
         if beside and same and not any_lost:
             reason = "every framework's best compiler is its default"
-            bench.store.append(events.ComparisonEnd(comparison=comparison.number, reason=reason))
+            context.store.append(events.ComparisonEnd(comparison=comparison.number, reason=reason))
             return
-        write_cases(comparison, bench)
-    found = environments_for(comparison.entries, bench, ended=ended)
+        write_cases(comparison, context)
+    found = environments_for(comparison.entries, context, ended=ended)
     environments = {e.label: found[e.number] for e in comparison.entries if e.number in found}
-    measurement_of(bench.protocol)(comparison, environments, bench).run()
+    measurement_of(context.protocol)(comparison, environments, context).run()
 
 
 def environments_for(
-    entries: Sequence[Entry], bench: RunContext, *, ended: Mapping[str, CaseEnded] | None = None
+    entries: Sequence[Entry], context: RunContext, *, ended: Mapping[str, CaseEnded] | None = None
 ) -> dict[int, Environment]:
     """The environments of the entries that can be measured and whose work is proven, by number.
 
@@ -102,36 +102,36 @@ def environments_for(
 
     def drop(entry: Entry, end: CaseEnded) -> None:
         found.pop(entry.number, None)
-        bench.store.append(facts.outcome(entry, end))
-        bench.listener.hear(CaseStopped(entry.label, end))
+        context.store.append(facts.outcome(entry, end))
+        context.listener.hear(CaseStopped(entry.label, end))
 
     for entry in entries:
-        if bench.earlier is not None and is_ended(bench.earlier, entry):
+        if context.earlier is not None and is_ended(context.earlier, entry):
             continue
         try:
             if ended and entry.label in ended:
                 raise ended[entry.label]
-            found[entry.number] = environment_for(entry, bench)
+            found[entry.number] = environment_for(entry, context)
         except (CaseEnded, MbenchError, Malformed) as error:
             drop(entry, CaseEnded.of(error))
-    if bench.verify:
+    if context.verify:
         known = [(entry, found[entry.number]) for entry in entries if entry.number in found]
-        for entry, end in prove(known, bench):
+        for entry, end in prove(known, context):
             drop(entry, end)
     return found
 
 
-def write_cases(comparison: Comparison, bench: RunContext) -> None:
+def write_cases(comparison: Comparison, context: RunContext) -> None:
     for case in facts.cases(comparison):
-        bench.store.append(case)
+        context.store.append(case)
 
 
-def environment_for(entry: Entry, bench: RunContext) -> Environment:
+def environment_for(entry: Entry, context: RunContext) -> Environment:
     """The environment of a case, recorded; raises CaseEnded if it cannot be measured."""
     if not entry.support.supported:
         raise CaseEnded(entry.lack, entry.support.reason)
-    environment = bench.environments.environment_for(entry)
-    bench.store.append(facts.environment(entry, environment))
+    environment = context.environments.environment_for(entry)
+    context.store.append(facts.environment(entry, environment))
     return environment
 
 

@@ -70,20 +70,20 @@ class Measurement(ABC, Generic[Constants]):
         self,
         comparison: Comparison,
         environments: Mapping[str, Environment],
-        bench: RunContext,
+        context: RunContext,
     ) -> None:
         """`environments` by label; entries without one take no part."""
         self.comparison = comparison
         self.environments = environments
-        self.protocol = cast("Constants", bench.protocol)  # its kind chose this class
-        self.launcher = bench.launcher
-        self.limits = bench.launch
-        self.store = bench.store
-        self.listener = bench.listener
-        self.sampler = bench.sampler
-        self.ceilings = bench.ceilings
-        self.device_memory = bench.device_memory
-        self.earlier = bench.earlier
+        self.protocol = cast("Constants", context.protocol)  # its kind chose this class
+        self.launcher = context.launcher
+        self.limits = context.launch
+        self.store = context.store
+        self.listener = context.listener
+        self.sampler = context.sampler
+        self.ceilings = context.ceilings
+        self.device_memory = context.device_memory
+        self.earlier = context.earlier
         self.entries = [e for e in comparison.entries if e.label in environments]
         self.workers: dict[int, Worker] = {}
         self.calibrated: dict[int, list[float]] = {}

@@ -53,9 +53,9 @@ class Interleaved(Measurement[Adaptive]):
     """All cases of a comparison side by side, one running at a time."""
 
     def __init__(
-        self, comparison: Comparison, environments: Mapping[str, Environment], bench: RunContext
+        self, comparison: Comparison, environments: Mapping[str, Environment], context: RunContext
     ) -> None:
-        super().__init__(comparison, environments, bench)
+        super().__init__(comparison, environments, context)
         self.random = random.Random(f"{self.protocol.seed}/{comparison.number}")
         self.last: Runner | None = None
         """The one of the latest time slice."""

@@ -58,7 +58,7 @@ def conduct(
     )  # fmt: skip
     store, comparisons, earlier = open_run(checked, execution, environments)
     expected = foreseen(checked, execution.results)
-    bench = RunContext(
+    context = RunContext(
         protocol=experiment.protocol,
         launch=experiment.launch,
         launcher=checked.launcher,
@@ -77,7 +77,7 @@ def conduct(
     interrupted = False
     try:
         with scratch():
-            measure(comparisons, bench)
+            measure(comparisons, context)
         for found in past_ratios(store.run):
             store.append(found)
         store.end("complete")

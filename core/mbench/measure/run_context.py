@@ -27,7 +27,7 @@ __all__ = ["Measure", "RunContext"]
 class Measure(Protocol):
     """Measures the comparisons of a run."""
 
-    def __call__(self, comparisons: Sequence[Comparison], bench: RunContext, /) -> None:
+    def __call__(self, comparisons: Sequence[Comparison], context: RunContext, /) -> None:
         """Whatever interrupts it leaves a readable run behind."""
 
 

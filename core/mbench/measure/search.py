@@ -128,14 +128,14 @@ class Search:
     def __init__(
         self,
         comparison: Comparison,
-        bench: RunContext,
+        context: RunContext,
     ) -> None:
         self.comparison = comparison
-        self.bench = bench
-        self.environments = bench.environments
-        self.protocol = bench.protocol
-        self.store = bench.store
-        self.listener = bench.listener
+        self.context = context
+        self.environments = context.environments
+        self.protocol = context.protocol
+        self.store = context.store
+        self.listener = context.listener
         self.ended: dict[str, CaseEnded] = {}
         """By label: cases that failed and will not be measured."""
         self.logs = 0
@@ -188,7 +188,7 @@ class Search:
             entry,
             self.environments.environment_for(entry),
             runnable,
-            self.bench,
+            self.context,
             constants=constants,
             limit_bytes=self.limit_bytes(len(runnable)),
             log=lambda: self.log(entry),
@@ -227,10 +227,10 @@ class Search:
                 environment,
                 replace(entry.case, batch_size=size),
                 log=self.log(entry),
-                timeout=self.bench.launch.timeout_seconds,
-                launcher=self.bench.launcher,
+                timeout=self.context.launch.timeout_seconds,
+                launcher=self.context.launcher,
                 limit_bytes=limit_bytes,
-                device_memory=self.bench.device_memory,
+                device_memory=self.context.device_memory,
             )
             self.listener.hear(PhaseBegan(entry.label, f"tried batch {describe(trial)}"))
             tried.append(trial)
@@ -241,14 +241,14 @@ class Search:
 
     def limit_bytes(self, candidates: int) -> int | None:
         """Workers that run side by side share the memory."""
-        asked = self.bench.launch.memory_limit_bytes
+        asked = self.context.launch.memory_limit_bytes
         together = len(self.comparison.entries) if self.protocol.side_by_side else 1
         workers = max(together, candidates)
         if self.comparison.entries[0].case.device == "cpu":
             return worker_limit_bytes(asked, workers=workers)
         return (
-            self.bench.device_memory.limit_bytes(asked, workers=workers)
-            if self.bench.device_memory
+            self.context.device_memory.limit_bytes(asked, workers=workers)
+            if self.context.device_memory
             else asked
         )
 
@@ -260,7 +260,7 @@ class Search:
     def found_before(self, entry: Entry, what: str) -> events.Search | None:
         """The result of the same run before it was interrupted."""
         at = (self.comparison.number, entry.label, what)
-        for one in self.bench.earlier.searches if self.bench.earlier else ():
+        for one in self.context.earlier.searches if self.context.earlier else ():
             if (one.comparison, one.label, one.what) == at:
                 return one
         return None

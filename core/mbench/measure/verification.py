@@ -44,25 +44,25 @@ __all__ = ["CaseProof", "Verification", "prove", "verify"]
 
 
 def prove(
-    entries: Sequence[tuple[Entry, Environment]], bench: RunContext
+    entries: Sequence[tuple[Entry, Environment]], context: RunContext
 ) -> Iterator[tuple[Entry, CaseEnded]]:
     """Write down the proof of each entry, and then of the operators that show the machine's
     ceiling. Gives the entries that are not measured, and why.
     """
     equal = {entry.number: (entry, environment) for entry, environment in entries}
-    log = partial(proof_log, bench.store)
-    with Verifier(bench.launcher, timeout=bench.launch.timeout_seconds) as verifier:
-        for entry, found in proofs(verifier, entries, listener=bench.listener, log=log):
+    log = partial(proof_log, context.store)
+    with Verifier(context.launcher, timeout=context.launch.timeout_seconds) as verifier:
+        for entry, found in proofs(verifier, entries, listener=context.listener, log=log):
             end = found if isinstance(found, CaseEnded) else None
             if isinstance(found, ProofRecord):
-                bench.store.append(events.EqualWork(case=entry.number, **vars(found)))
-                if not found.proven and not bench.allow_unequal:
+                context.store.append(events.EqualWork(case=entry.number, **vars(found)))
+                if not found.proven and not context.allow_unequal:
                     end = CaseEnded("not-equal", found.failures[0])
             if end is not None:
                 del equal[entry.number]
                 yield entry, end
-        if bench.ceilings is not None:
-            bench.ceilings.prove(list(equal.values()), verifier)
+        if context.ceilings is not None:
+            context.ceilings.prove(list(equal.values()), verifier)
 
 
 def proof_log(store: RunWriter, entry: Entry) -> Path:

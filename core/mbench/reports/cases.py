@@ -216,7 +216,7 @@ def operator_table(summary: Summary) -> Grid | None:
             grid.rows.append([
                 case.label,
                 name(case.axes, less=shared),
-                models_of(found.stands),
+                models_of(found.counts),
                 gigabytes(found.flops_per_second or None),
                 gigabytes(found.bytes_per_second),
                 "" if share is None else f"{100 * share:.3g} % of {found.limit}",

@@ -141,7 +141,7 @@ def figures(case: CaseSummary) -> Cells:
         "peak_memory_bytes": case.peak_memory_bytes,
         "device_memory_bytes": case.device_memory_bytes,
         "mfu": case.mfu,
-        "stands": models_of(work.stands) if work else "",
+        "counts": models_of(work.counts) if work else "",
         "bytes_per_sample": work.bytes_per_sample if work else None,
         "flops_per_second": work.flops_per_second if work else None,
         "bytes_per_second": work.bytes_per_second if work else None,

@@ -75,8 +75,8 @@ class Ceiling:
 class Operator:
     """The work of an operator, on all devices together, and its share of the roofline."""
 
-    stands: dict[str, Count]
-    """How often it stands in each model that `--operators` named."""
+    counts: dict[str, Count]
+    """How often a step calls it, by each model that `--operators` named."""
     bytes_per_sample: Bytes
     """What a call must read and write at least."""
     flops_per_second: FlopsPerSecond | None
@@ -203,7 +203,7 @@ def operator(run: Run, case: CaseRecord, samples_per_second: float | None) -> Op
     )
     roof = None if roof is None else roof * case.axes.devices
     return Operator(
-        stands=run.operator_counts.get(case.planned.comparison, {}),
+        counts=run.operator_counts.get(case.planned.comparison, {}),
         bytes_per_sample=moved,
         flops_per_second=None if calls is None else calls * flops,
         bytes_per_second=None if calls is None else calls * moved,

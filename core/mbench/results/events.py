@@ -15,7 +15,6 @@ from mbench.contract.quantities import (
     Instant,
     Nanoseconds,
     Number,
-    Real,
     Seconds,
     Share,
     Steps,
@@ -24,7 +23,13 @@ from mbench.contract.rank import parse_scale
 from mbench.contract.reading import Malformed
 from mbench.machine.records import Sample, System
 from mbench.results import calibration, evidence
-from mbench.results.facts import EnvironmentRecord, NodeRecord, Tried
+from mbench.results.facts import (
+    CeilingRecord,
+    EnvironmentRecord,
+    NodeRecord,
+    PastRatioRecord,
+    Tried,
+)
 from mbench.results.proof import ProofRecord
 from mbench.spec.experiment import Experiment, from_plain
 from mbench.spec.protocol import Protocol
@@ -234,29 +239,8 @@ class Outcome(OfCase):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ceiling(OfCase):
+class Ceiling(CeilingRecord, OfCase):
     """When a case's first worker has done its part: an operator of a size, or why there is none."""
-
-    operator: str = ""
-    """ "matmul"; "sustained", the fastest of them again for seconds; "single", the product in fp32
-    beside that in half precision; or "add". Empty in older files, whose products nobody had proven:
-    they are no ceilings any more."""
-    size: Number
-    """Rows of the square matrices."""
-    amount: Number = 0
-    """FLOPs or bytes of a step."""
-    steps: Number = 0
-    """Steps of a block."""
-    nanoseconds: list[Nanoseconds] = field(default_factory=list)
-    """Duration of each block."""
-    error: Real | None = None
-    """Of what the last step left, relative: of all of it, along a random vector."""
-    reason: str = ""
-    """Why it could not be timed, or is no ceiling."""
-
-    def __post_init__(self) -> None:
-        if not (self.reason or (self.amount and self.steps and self.nanoseconds)):
-            raise Malformed("a ceiling without work, time or reason")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -265,29 +249,10 @@ class Rounding(evidence.Rounding, OfCase):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PastRatio(OfCase):
+class PastRatio(PastRatioRecord, OfCase):
     """When all is measured, for each of the latest runs of this machine that compared the same two
     cases.
     """
-
-    baseline: Number
-    """Number of the case that it is held against."""
-    run: str
-    """The earlier run."""
-    started: str
-    """When that began: ISO 8601, UTC."""
-    ratio: Real
-    """Throughput of the case divided by the baseline's, then."""
-    low: Real
-    """Lower end of its 95 % interval."""
-    high: Real
-    """Upper end."""
-    process_pairs: Count
-    """Pairs that the interval was built over."""
-
-    def __post_init__(self) -> None:
-        if not 1e-6 < self.low <= self.ratio <= self.high < 1e6:
-            raise Malformed(f"no interval of a ratio: {self.ratio} ({self.low} .. {self.high})")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,14 +1,16 @@
-"""What is kept of a case beside its times: where it ran, and what a search tried before it."""
+"""What is kept of a case beside its times: where it ran, what a search tried before it, its
+ceilings, and its ratios in earlier runs.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from mbench.contract.quantities import Bytes, Number, Seconds
+from mbench.contract.quantities import Bytes, Count, Nanoseconds, Number, Real, Seconds
 from mbench.contract.reading import Malformed
 from mbench.machine.records import System
 
-__all__ = ["EnvironmentRecord", "NodeRecord", "Tried"]
+__all__ = ["CeilingRecord", "EnvironmentRecord", "NodeRecord", "PastRatioRecord", "Tried"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,3 +61,52 @@ class Tried:
     def __post_init__(self) -> None:
         if self.outcome == "ok" and self.step_seconds is None:
             raise Malformed(f"{self.value!r:.60} was tried well, without a time")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CeilingRecord:
+    """An operator of a size as it was timed to find a ceiling, or why it could not be."""
+
+    operator: str
+    """ "matmul"; "sustained", the fastest of them again for seconds; "single", the product in fp32
+    beside that in half precision; or "add"."""
+    size: Number
+    """Rows of the square matrices."""
+    amount: Number = 0
+    """FLOPs or bytes of a step."""
+    steps: Number = 0
+    """Steps of a block."""
+    nanoseconds: list[Nanoseconds] = field(default_factory=list)
+    """Duration of each block."""
+    error: Real | None = None
+    """Of what the last step left, relative: of all of it, along a random vector."""
+    reason: str = ""
+    """Why it could not be timed, or is no ceiling."""
+
+    def __post_init__(self) -> None:
+        if not (self.reason or (self.amount and self.steps and self.nanoseconds)):
+            raise Malformed("a ceiling without work, time or reason")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PastRatioRecord:
+    """A ratio of two cases in an earlier run."""
+
+    baseline: Number
+    """Number of the case that it is held against."""
+    run: str
+    """The earlier run."""
+    started: str
+    """When that began: ISO 8601, UTC."""
+    ratio: Real
+    """Throughput of the case divided by the baseline's, then."""
+    low: Real
+    """Lower end of its 95 % interval."""
+    high: Real
+    """Upper end."""
+    process_pairs: Count
+    """Pairs that the interval was built over."""
+
+    def __post_init__(self) -> None:
+        if not 1e-6 < self.low <= self.ratio <= self.high < 1e6:
+            raise Malformed(f"no interval of a ratio: {self.ratio} ({self.low} .. {self.high})")

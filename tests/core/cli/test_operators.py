@@ -100,7 +100,7 @@ def test_the_operators_of_a_model_are_compared_and_counted():
         ("op:linear/2x256x64", "inference"),
     }  # fmt: skip
     for case in document["cases"]:
-        assert case["operator"]["stands"] == {"tiny-model": 1}
+        assert case["operator"]["counts"] == {"tiny-model": 1}
         speed, work = case["throughput"]["value"], case["flops_per_sample"]
         assert case["operator"]["flops_per_second"] == pytest.approx(speed * work)
 

@@ -63,7 +63,7 @@ def test_superbench_names_are_never_shared():
 
 
 OPERATOR = Operator(
-    stands={}, bytes_per_sample=1, flops_per_second=None, bytes_per_second=None,
+    counts={}, bytes_per_sample=1, flops_per_second=None, bytes_per_second=None,
     attainable_per_second=None, limit=None, roofline=None,
 )  # fmt: skip
 BY_NCCL = {

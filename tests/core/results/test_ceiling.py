@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from mbench.results import encoding, events
-
 FLOPS = 3 * 2 * 256 * 64  # of the tiny model's training step, per sample
 RATE = 8 * 10 / 1.0
 
@@ -95,15 +93,3 @@ def test_cases_share_a_ceiling_of_their_framework_and_precision_only(document):
     )["cases"]
     for case in made:
         assert (case["ceiling"] is not None) is (case["label"] == "tiny")
-
-
-def test_products_that_nobody_proved_are_read_and_are_no_ceiling(document):
-    """As files have them that were written before ceilings were proven."""
-    line = (
-        '{"event": "ceiling", "case": 0, "probe": "matmul", "size": 64, "amount": 9, "steps": 1, '
-    )
-    older = encoding.decode(line + '"nanoseconds": [5], "at": 1.0}')
-    assert isinstance(older, events.Ceiling)
-    (case,) = cases(document, [{k: v for k, v in vars(older).items() if k != "case"}])
-    assert case["mfu"] is None
-    assert case["ceiling"]["flops_per_second"] is None

@@ -37,7 +37,7 @@ def made(document, *models, products=None, memory=None, **axes):
 def test_flops_and_bytes_by_time(document):
     (case,) = made(document)["cases"]
     assert case["operator"] == {
-        "stands": {},
+        "counts": {},
         "bytes_per_sample": BYTES,
         "flops_per_second": pytest.approx(FLOPS * RATE),
         "bytes_per_second": pytest.approx(BYTES * RATE),
@@ -99,7 +99,7 @@ def test_numbers_are_as_large_as_the_precision_has_them(document):
 
 def test_every_report_shows_it(summary):
     shown = made(summary, MATMUL, "op:relu/20x40", products=100 * FLOPS, memory=1000 * BYTES)
-    operator = replace(shown.cases[0].operator, stands={"resnet50": 3})
+    operator = replace(shown.cases[0].operator, counts={"resnet50": 3})
     shown = with_case(shown, 0, operator=operator)
     grid = operator_table(shown)
     assert list(grid.columns) == [
@@ -118,7 +118,7 @@ def test_every_report_shows_it(summary):
     cells = dict(zip(header.split(","), first.split(","), strict=True))
     assert float(cells["roofline"]) == pytest.approx(0.4)
     assert float(cells["flops_per_second"]) == pytest.approx(FLOPS * RATE)
-    assert (cells["stands"], cells["limit"]) == ("3 in resnet50", "products")
+    assert (cells["counts"], cells["limit"]) == ("3 in resnet50", "products")
 
 
 def test_models_are_shown_without_it(summary):
