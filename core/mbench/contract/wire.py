@@ -101,14 +101,14 @@ class TimeWaits:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Turn:
+class SelectBatch:
     """Make the next step on the batch of that number; those after it follow in turn."""
 
     batch: int
 
 
 @dataclass(frozen=True, kw_only=True)
-class Turned:
+class BatchSelected:
     """The next step will be on it."""
 
 
@@ -284,8 +284,8 @@ MESSAGES = {
     kind.__name__: kind
     for kind in (
         Hello, Start, FrameworkInfo, Prepare, Prepared, TimeSteps, TimeWaits,
-        Elapsed, Memory, MemoryUsed, Turn, Turned, Load, Loaded, Look, Seen, Nudge, Nudged, Observe,
-        Observation, FindShapes, ShapesFound, Profile, Traced, Close, Closed, Failure,
+        Elapsed, Memory, MemoryUsed, SelectBatch, BatchSelected, Load, Loaded, Look, Seen, Nudge,
+        Nudged, Observe, Observation, FindShapes, ShapesFound, Profile, Traced, Close, Closed, Failure,
     )
 }  # fmt: skip
 

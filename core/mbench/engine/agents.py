@@ -225,8 +225,9 @@ def listening(address: str) -> socket.socket:
     try:
         return socket.create_server((address, 0), family=family, backlog=256)
     except OSError as error:
-        told = reason_of(error)
-        raise MbenchError(f"mbench cannot listen for nodes at {address}: {told}") from None
+        raise MbenchError(
+            f"mbench cannot listen for nodes at {address}: {reason_of(error)}"
+        ) from None
 
 
 def unlike(here: Here) -> str:

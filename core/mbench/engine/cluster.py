@@ -156,9 +156,9 @@ class RemoteWorker(SingleWorker):
 
     def _obeyed(self, what: str) -> str:
         """Its agent's answer once it has done that, which may have been requested before."""
-        told, number = self._requested
+        asked, number = self._requested
         self._requested = ("", 0)
-        if told != what:
+        if asked != what:
             number = self._node.tell(self.key, what)
         limit = OBEY_SECONDS + (KILL_SECONDS if what == "kill" else 0)
         return self._node.done(number, f"{what} its worker", seconds=limit).said

@@ -72,5 +72,5 @@ def paces(worker: Worker, sampler: Sampler) -> Mapping[str, Paces]:
     if not nodes_of(worker):
         return {"": sampler.paces()}
     asked = [(node, node.time_paces()) for node in nodes_of(worker)]
-    told = [(node, node.done(number, "time its paces")) for node, number in asked]
-    return {node.host: done.paces for node, done in told if done.paces is not None}
+    answers = [(node, node.done(number, "time its paces")) for node, number in asked]
+    return {node.host: done.paces for node, done in answers if done.paces is not None}

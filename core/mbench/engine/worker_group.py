@@ -49,10 +49,10 @@ class WorkerGroup(WorkerBase):
         """The description by the first; all must have the same versions."""
         peers = [one.address for one in self.workers]
 
-        def told(worker: SingleWorker) -> wire.Start:
+        def start_of(worker: SingleWorker) -> wire.Start:
             return replace(message, place=replace(worker.place, peers=peers))
 
-        found = self._exchange(told, FrameworkInfo, None)
+        found = self._exchange(start_of, FrameworkInfo, None)
         for worker, info in zip(self.workers, found, strict=True):
             if difference := unlike(found[0], info):
                 self.kill()

@@ -102,8 +102,8 @@ def describe_location(adapter: Adapter, *, accelerator: str) -> str:
         return "this Python"
     if built := [one.minor for one in found if one.interpreter is None]:
         return f"own environment, Python {' or '.join(built)}"
-    told = ("own environment", "built on first use", size(adapter, accelerator))
-    return ", ".join(filter(None, told))
+    parts = ("own environment", "built on first use", size(adapter, accelerator))
+    return ", ".join(filter(None, parts))
 
 
 def describe_locations(frameworks: Iterable[Wanted], *, accelerator: str) -> dict[str, str]:

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
     from mbench.machine.usage import Usage
 
-    Turn = tuple[int, int]
+    TimeSlice = tuple[int, int]
     """A process, and a round of it."""
     Round = Sequence[Usage]
-    Rounds = Mapping[Turn, Round]
+    Rounds = Mapping[TimeSlice, Round]
     Read = Callable[[Usage], float | None]
 
 __all__ = ["WARM_UP", "Disturbance", "describe", "find_disturbances", "pace_changes"]
@@ -143,7 +143,7 @@ def find_disturbances(rounds: Rounds, *, cores: int, spare_cores: int) -> list[D
     return [disturbance for disturbance in found if disturbance.share >= LEAST_ROUNDS]
 
 
-def loads_above(rounds: Rounds, limit: float) -> dict[Turn, float]:
+def loads_above(rounds: Rounds, limit: float) -> dict[TimeSlice, float]:
     """The load of others in each round that it disturbed.
 
     A small constant load is within the error of short blocks. So those rounds of a process that are
@@ -163,7 +163,7 @@ def loads_above(rounds: Rounds, limit: float) -> dict[Turn, float]:
 
 
 def disturbance(
-    kind: str, hit: Collection[Turn], seen: int, says: str, *values: float
+    kind: str, hit: Collection[TimeSlice], seen: int, says: str, *values: float
 ) -> Disturbance:
     """One that occurred in the rounds `hit`, of `seen` in which it could be observed."""
     return Disturbance(kind=kind, share=len(hit) / seen, says=says, values=values,
@@ -192,7 +192,7 @@ PACES = {
 """By kind: the factor by which it may be off the usual one, and its name."""
 
 
-def pace_changes(kind: str, paces: Mapping[Turn, float], *, usual: float) -> list[Disturbance]:
+def pace_changes(kind: str, paces: Mapping[TimeSlice, float], *, usual: float) -> list[Disturbance]:
     """Rounds before which the core, by an empty loop, or memory, by a copy, was slower or faster
     than its `usual` pace.
 
@@ -220,7 +220,7 @@ def slowdowns(one: Round) -> set[str] | None:
     return {reason for reasons in seen for reason in reasons} - HARMLESS_SLOWDOWNS if seen else None
 
 
-def known(rounds: Rounds, read: Read) -> dict[Turn, float]:
+def known(rounds: Rounds, read: Read) -> dict[TimeSlice, float]:
     """The largest value of each round's blocks, of the rounds that have one."""
     values = {
         at: [value for block in one if (value := read(block)) is not None]

@@ -116,7 +116,7 @@ class EvidenceCollector:
             self.run(self.until_look())
         if not self.awaited:
             first = (self.looks + 1 - count) % self.batches
-            self.worker.ask(wire.Turn(batch=first), wire.Turned)
+            self.worker.ask(wire.SelectBatch(batch=first), wire.BatchSelected)
 
     def see(self, of_block: events.OfBlock, *, steps: int, lead: int, waited: int) -> None:
         """Record the result of a block's last step; `waited` is the parent's time for the block
@@ -204,9 +204,9 @@ class EvidenceCollector:
             self.store.append(self._held.pop(0))
 
 
-def sketches(told: Mapping[str, Sequence[float]]) -> dict[str, Sketch]:
+def sketches(found: Mapping[str, Sequence[float]]) -> dict[str, Sketch]:
     """In the stored type; sketches of another length could not be read back."""
-    return {name: cast("Sketch", tuple(sketch)) for name, sketch in told.items()}
+    return {name: cast("Sketch", tuple(sketch)) for name, sketch in found.items()}
 
 
 def unlike(one: Mapping[str, Sequence[float]], other: Mapping[str, Sequence[float]]) -> str:

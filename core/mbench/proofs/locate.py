@@ -109,7 +109,7 @@ def located(
         report(f"outputs with one of {len(values)} tensors {what} at a time")
         return {name: error({name: value}) for name, value in values.items()}
 
-    def told(said: str, names: list[str], filled: str, errors: Mapping[str, float]) -> Located:
+    def result(said: str, names: list[str], filled: str, errors: Mapping[str, float]) -> Located:
         finite = {n: e if math.isfinite(e) else None for n, e in errors.items()}
         return Located(said.format(", ".join(names)), names, filled, finite)
 
@@ -120,13 +120,13 @@ def located(
     if found := agreeing(errors):
         any_of = "any of " if len(found) > 1 else ""
         said = f"outputs agree once all numbers of {any_of}{{}} are alike: {IN_ORDER}"
-        return told(said, found, "alike", errors)
+        return result(said, found, "alike", errors)
     if error(even) <= EXACT:
         report(f"outputs with fewer and fewer of {len(even)} tensors alike")
         # Behind a tensor that is alike, an order of outputs is hidden; before it, one of inputs.
         found = min((fewest(error, even, names) for names in (reversed(even), even)), key=len)
         said = f"outputs agree once all numbers of each of {{}} are alike: {IN_ORDER}"
-        return told(said, found, "alike", errors)
+        return result(said, found, "alike", errors)
     zero = {tensor.name: 0.0 for tensor in tensors if tensor.trainable}
     errors = one_at_a_time(zero, "zero")
     if found := agreeing(errors)[:1]:
@@ -134,8 +134,8 @@ def located(
             "outputs agree once {} is zero: look at what is done with it and just before; what "
             "comes after it is right"
         )
-        return told(said, found, "zero", errors)
-    return told("no tensor alone: outputs differ whichever is zero", [], "zero", errors)
+        return result(said, found, "zero", errors)
+    return result("no tensor alone: outputs differ whichever is zero", [], "zero", errors)
 
 
 def fewest(

@@ -314,6 +314,6 @@ def ranks(case: CaseRecord) -> RankTimes | None:
 
 def waiting(processes: Sequence[Process]) -> float | None:
     """What `synchronize` takes where nothing is left to wait for: of processes the median."""
-    told = [p.warm.synchronize_nanoseconds for p in processes]
-    known = [value for value in told if value is not None]
+    waits = [p.warm.synchronize_nanoseconds for p in processes]
+    known = [value for value in waits if value is not None]
     return median(known) / 1e9 if known else None

@@ -179,8 +179,8 @@ def in_pairs(
     found = ratio(*steps, known=known)
     if found is None:
         return None
-    disturbed = {turn for one in (baseline, other) for what in one.disturbances
-                 for turn in what.rounds}  # fmt: skip
+    disturbed = {time_slice for one in (baseline, other) for what in one.disturbances
+                 for time_slice in what.rounds}  # fmt: skip
     begins = {n: [one.round for one in p.builds] for n, p in other.record.processes.items()}
     number = baseline.record.planned.case
     past = [one for (base, _), one in other.record.past.items() if base == number]

@@ -208,13 +208,13 @@ def timed_rounds(case: CaseRecord, *, each: bool) -> dict[int, dict[int, Timed]]
         blocks = [one for one in process.blocks if one.each] if each else timed(process)
         rounds: dict[int, list[Timed]] = {}
         for block in blocks:
-            turn = (block.process, block.round, block.each)
+            time_slice = (block.process, block.round, block.each)
             one = Timed(
                 steps=block.steps,
                 nanoseconds=block.nanoseconds,
                 each=block.each,
                 marks=block.marks,
-                joules=spent.get(turn),
+                joules=spent.get(time_slice),
             )
             rounds.setdefault(block.round, []).append(one)
         if rounds:

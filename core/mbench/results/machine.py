@@ -147,7 +147,7 @@ def rounds_of(watched: Sequence[Watched]) -> dict[tuple[int, int], list[Usage]]:
     rounds: dict[tuple[int, int], list[Usage]] = {}
     for seen in watched:
         if seen.usage is not None:
-            rounds.setdefault(seen.turn, []).append(seen.usage)
+            rounds.setdefault(seen.time_slice, []).append(seen.usage)
     return rounds
 
 
@@ -156,7 +156,7 @@ def paces_of(watched: Iterable[Watched], kind: str) -> Iterator[tuple[tuple[int,
     for seen in watched:
         pace = seen.memory_pace if kind == "memory-pace" else seen.pace
         if pace is not None:
-            yield seen.turn, pace
+            yield seen.time_slice, pace
 
 
 def cores_of(watched: Iterable[Watched]) -> int:
@@ -226,7 +226,7 @@ def telemetry(case: CaseRecord) -> Telemetry | None:
         return None
     swapped = total(blocks, lambda block: block.swapped_bytes)
     return Telemetry(
-        rounds=len({seen.turn for seen in watched if seen.usage is not None}),
+        rounds=len({seen.time_slice for seen in watched if seen.usage is not None}),
         cores=cores_of(watched),
         worker_cores=fmean(block.worker_cores for block in blocks),
         other_cores=load(blocks, lambda block: block.other_cores),
@@ -307,7 +307,7 @@ def blocks_of(case: CaseRecord) -> Iterable[tuple[Block, list[Usage]]]:
     found: dict[tuple[int, int, bool], tuple[Block, list[Usage]]] = {}
     for seen in (seen for process in case.processes.values() for seen in process.watched):
         if seen.usage is not None:
-            _, used = found.setdefault((*seen.turn, seen.block.each), (seen.block, []))
+            _, used = found.setdefault((*seen.time_slice, seen.block.each), (seen.block, []))
             used.append(seen.usage)
     return found.values()
 

@@ -32,7 +32,7 @@ class Watched:
     """None where no time passed between the looks."""
 
     @property
-    def turn(self) -> tuple[int, int]:
+    def time_slice(self) -> tuple[int, int]:
         """Process and round."""
         return self.block.process, self.block.round
 

@@ -70,7 +70,7 @@ class Prepared:
         self.training = work.scenario.training
         self.updates = work.scenario.updates
         self.differences = [
-            *told(tier, self.case.compiler),
+            *described(tier, self.case.compiler),
             *self.precision_differences(precision),
             *compiler.differences,
             *getattr(family, "DIFFERENCES", ()),
@@ -320,7 +320,7 @@ def direction_of(output: str) -> str:
     return output.replace("output", DIRECTION)
 
 
-def told(tier: Tier, compiler: str) -> list[str]:
+def described(tier: Tier, compiler: str) -> list[str]:
     """What a reader should know of a tier that was written down, under one compiler."""
     if not tier.source:
         return []

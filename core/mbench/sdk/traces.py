@@ -109,10 +109,10 @@ def kind_of(event: Event, *, on_device: bool) -> tuple[str, str]:
     kind = CATEGORIES.get(str(event.get("cat", "")).lower(), "")
     if kind or not on_device:
         return kind, ""
-    told = {name.lower(): str(value) for name, value in (event.get("args") or {}).items()}
+    arguments = {name.lower(): str(value) for name, value in (event.get("args") or {}).items()}
     for name, kind in DETAILS.items():
-        if name in told:
-            return kind, told[name]
+        if name in arguments:
+            return kind, arguments[name]
     return "", ""
 
 

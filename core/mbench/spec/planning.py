@@ -47,7 +47,7 @@ ALL = "all"
 class Entry:
     """One arm's part in a comparison; `number` is the case's in the whole run.
 
-    `spec` is where it lives, without its settings: they are in `case`, and told by `label`.
+    `spec` is where it lives, without its settings: they are in `case`, and in `label`.
     """
 
     number: int
@@ -156,7 +156,7 @@ def plan_sweep(sweep: Sweep, experiment: Experiment, plugins: Plugins) -> list[C
         others = plugins.adapters.unique().values()
         own = [settings(arm, adapter, wanted=wanted, others=others, sizes=sizes)
                for arm, adapter in zip(arms, adapters, strict=True)]  # fmt: skip
-    own = [told(given, swept, adapter) for given, adapter in zip(own, adapters, strict=True)]
+    own = [effective(given, swept, adapter) for given, adapter in zip(own, adapters, strict=True)]
     specs = [named(arm.spec, one.name) for arm, one in zip(arms, adapters, strict=True)]
     labels = tell_apart([label(*each) for each in zip(specs, own, adapters, strict=True)])
     comparisons: list[Comparison] = []
@@ -223,7 +223,7 @@ def products(
             yield {**asked, "batch_size": batch_size}
 
 
-def told(given: AxisValues, swept: Sequence[AxisValues], adapter: Adapter) -> AxisValues:
+def effective(given: AxisValues, swept: Sequence[AxisValues], adapter: Adapter) -> AxisValues:
     """Those of an arm's settings that change anything."""
 
     def changes(axis: str) -> bool:

@@ -66,9 +66,9 @@ class Ratio:
     @cached_property
     def within(self) -> Scatter | None:
         """What noise between rounds leaves in a pair; None where fewer than two have several."""
-        told = [pair for pair in self.pairs if pair.rounds > 1]
-        freedom = sum(pair.rounds - 1 for pair in told)
-        return noise_within([pair.error for pair in told], freedom=freedom)
+        repeated = [pair for pair in self.pairs if pair.rounds > 1]
+        freedom = sum(pair.rounds - 1 for pair in repeated)
+        return noise_within([pair.error for pair in repeated], freedom=freedom)
 
     @cached_property
     def median(self) -> float:

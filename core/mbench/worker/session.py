@@ -51,7 +51,7 @@ class Session:
             wire.Load: self.load,
             wire.TimeSteps: self.time_steps,
             wire.TimeWaits: self.time_waits,
-            wire.Turn: self.turn,
+            wire.SelectBatch: self.select_batch,
             wire.Look: evidence.look,
             wire.Nudge: perturbation.nudge,
             wire.Observe: self.observe,
@@ -129,9 +129,9 @@ class Session:
     def time_waits(self, cycler: BatchCycler, message: wire.TimeWaits) -> wire.Elapsed:
         return time_steps(nothing, cycler.synchronize, count=WAITS, each=True)
 
-    def turn(self, cycler: BatchCycler, message: wire.Turn) -> wire.Turned:
+    def select_batch(self, cycler: BatchCycler, message: wire.SelectBatch) -> wire.BatchSelected:
         cycler.next_batch = message.batch % cycler.batches
-        return wire.Turned()
+        return wire.BatchSelected()
 
     def observe(self, cycler: BatchCycler, message: wire.Observe) -> wire.Observation:
         cycler.observed(message.steps)

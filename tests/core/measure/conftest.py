@@ -149,9 +149,9 @@ class FakeWorker(SilentWorker):
             batch = (self.next_batch - 1) % 8
             loss = self.world.losses.get(self.label, LOSS) if self.training else None
             return self.told(wire.Seen(step=self.steps, batch=batch, loss=loss, changes=norm))
-        if isinstance(message, wire.Turn):
+        if isinstance(message, wire.SelectBatch):
             self.next_batch = message.batch
-            return wire.Turned()
+            return wire.BatchSelected()
         if isinstance(message, wire.Nudge):
             self.check_alone()
             self.world.fault(self.label, self.number, "nudge")

@@ -37,7 +37,7 @@ def test_batches_come_in_turn_and_are_other_ones(session):
 def test_the_next_step_is_on_the_batch_that_is_asked_for(session):
     session.answer(wire.Prepare(case=make_case(mode="inference")))
     look(session, 3)
-    assert isinstance(session.answer(wire.Turn(batch=6)), wire.Turned)
+    assert isinstance(session.answer(wire.SelectBatch(batch=6)), wire.BatchSelected)
     assert [look(session, 1).batch for _ in range(4)] == [6, 7, 0, 1]
     assert look(session, 16).step == 23
 

@@ -2,7 +2,7 @@
 
 Names: model-benchmarks/<framework>-<model>/<precision>_<train|inference>_<step_time|throughput>,
 with the suffixes _50, _90, _95, _99, _99.9 for inference, and return_code beside them. Cases that
-would share a name are told apart by SuperBench's own annotation, model-benchmarks:<words>/.
+would share a name are in_label apart by SuperBench's own annotation, model-benchmarks:<words>/.
 Operators that SuperBench measures too bear the names of its micro-benchmarks. Others stand under
 mbench-operators/, so that no number passes for one of SuperBench's that means something else.
 """
@@ -54,7 +54,7 @@ SPREAD = ("op:all_gather", "op:reduce_scatter")
 GEMM = "op:matmul/16384x16384x16384"
 GEMM_FLOPS = {"fp32": "fp32_flops", "tf32": "tf32_tc_flops", "bf16": "bf16_tc_flops"}
 """By precision. Its fp16_tc adds up in half precision, as no framework does; whether a framework's
-fp64 takes tensor cores is not told."""
+fp64 takes tensor cores is not in_label."""
 
 
 @dataclass(frozen=True)
@@ -179,8 +179,8 @@ def annotation(case: CaseSummary, rivals: list[CaseSummary]) -> str:
         words.append(f"devices-{case.devices}")
     same = alike(axes_of(rivals))
     for axis in AXES:
-        told = axis.name in same or axis.name == "variables"  # which a label says
-        if not told and (value := axis.value(case.axes)) is not None:
+        in_label = axis.name in same or axis.name == "variables"  # which a label says
+        if not in_label and (value := axis.value(case.axes)) is not None:
             words.append(f"{axis.name.replace('_', '-')}-{value}")
     at = next(number for number, other in enumerate(rivals) if other is case)
     twins = [o for o in rivals if o.label == case.label and key(o.axes) == key(case.axes)]
