@@ -27,13 +27,13 @@ class Case(Axes):
     seed: int = 0
 
     @property
-    def places(self) -> Scale:
-        """Raises ValueError where the scale is none."""
+    def parsed_scale(self) -> Scale:
+        """Raises ValueError for a scale that is not valid."""
         return parse_scale(self.scale)
 
     @property
     def devices(self) -> int:
-        return self.places.devices
+        return self.parsed_scale.devices
 
     @property
     def samples_per_step(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-__all__ = ["ALONE", "SINGLE", "RankInfo", "Scale", "parse_scale", "places_of"]
+__all__ = ["ALONE", "SINGLE", "RankInfo", "Scale", "parse_scale", "ranks_of"]
 
 WORD = re.compile(r"([1-9][0-9]{0,5})x([1-9][0-9]{0,3})")
 ALONE = "1x1"
@@ -58,7 +58,7 @@ class RankInfo:
 SINGLE = RankInfo()
 
 
-def places_of(scale: Scale) -> list[RankInfo]:
+def ranks_of(scale: Scale) -> list[RankInfo]:
     """Of all processes of a case, by rank: those of one node follow each other."""
     each = scale.devices_per_node
     return [

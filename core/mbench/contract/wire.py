@@ -285,7 +285,8 @@ MESSAGES = {
     for kind in (
         Hello, Start, FrameworkInfo, Prepare, Prepared, TimeSteps, TimeWaits,
         Elapsed, Memory, MemoryUsed, SelectBatch, BatchSelected, Load, Loaded, Look, Seen, Nudge,
-        Nudged, Observe, Observation, FindShapes, ShapesFound, Profile, Traced, Close, Closed, Failure,
+        Nudged, Observe, Observation, FindShapes, ShapesFound, Profile, Traced, Close, Closed,
+        Failure,
     )
 }  # fmt: skip
 

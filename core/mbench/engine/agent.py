@@ -165,7 +165,7 @@ class NodeAgent:
         try:
             reads, writes = own.fileno(), os.dup(own.fileno())
             try:
-                body = WorkerProcess(program, message.place, reads=reads, writes=writes)
+                body = WorkerProcess(program, message.rank_info, reads=reads, writes=writes)
             finally:
                 os.close(writes)
         finally:
@@ -204,12 +204,12 @@ def main() -> int:
             del os.environ[name]
     try:  # workers must not see them
         token = os.environ.pop(handshake.TOKEN)
-        places = handshake.split(os.environ.pop(handshake.PARENT))
+        endpoints = handshake.split(os.environ.pop(handshake.PARENT))
     except KeyError as error:
         return refused(f"{error} is not set; agents are started by mbench, which sets it")
     try:
-        line = handshake.dial(places, token)
-        agent = NodeAgent(line, places, token)
+        line = handshake.dial(endpoints, token)
+        agent = NodeAgent(line, endpoints, token)
         line.send(agent.here(environment))
         line.receive(Accepted, seconds=ACCEPT_SECONDS)
     except (OSError, EOFError, Malformed, handshake.NotOurs) as error:

@@ -99,7 +99,7 @@ class Launch:
     variables: dict[str, str]
     device: str
     steady_threads: int
-    place: RankInfo
+    rank_info: RankInfo
 
 
 @dataclass(frozen=True, kw_only=True)

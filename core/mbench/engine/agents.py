@@ -249,8 +249,8 @@ def unlike(here: Here) -> str:
 
 def give_distinct_names(nodes: Sequence[Node]) -> None:
     """Add addresses to host names that are not unique, and numbers where those are not, either."""
-    places = [(node.here.host, node.here.address) for node in nodes]
-    for node, place in zip(nodes, places, strict=True):
-        said = [node.here.address] if [host for host, _ in places].count(place[0]) > 1 else []
-        said += [f"node {node.number}"] if places.count(place) > 1 else []
+    names = [(node.here.host, node.here.address) for node in nodes]
+    for node, name in zip(nodes, names, strict=True):
+        said = [node.here.address] if [host for host, _ in names].count(name[0]) > 1 else []
+        said += [f"node {node.number}"] if names.count(name) > 1 else []
         node.host = f"{node.here.host} ({', '.join(said)})" if said else node.here.host

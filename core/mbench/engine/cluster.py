@@ -46,9 +46,9 @@ HIDING = "VISIBLE_DEVICES"
 class RemoteWorker(SingleWorker):
     """One process of a node."""
 
-    def __init__(self, program: Program, place: RankInfo, node: Node, agents: Agents) -> None:
+    def __init__(self, program: Program, rank_info: RankInfo, node: Node, agents: Agents) -> None:
         """Request its start; `greet` must follow. Raises MbenchError."""
-        self.log, self.place, self.timeout = program.log, place, program.timeout_seconds
+        self.log, self.rank_info, self.timeout = program.log, rank_info, program.timeout_seconds
         self.address, self.processes = "", (Process(pid=0, host=node.host),)
         self._node, self._agents = node, agents
         self._over = False
@@ -62,7 +62,7 @@ class RemoteWorker(SingleWorker):
         around = {n: value for n, value in program.around.items() if not n.endswith(HIDING)}
         node.send(
             Launch(
-                key=self.key, python=str(program.python), modules=digests, place=place,
+                key=self.key, python=str(program.python), modules=digests, rank_info=rank_info,
                 variables={**around, **program.variables}, device=program.device,
                 steady_threads=program.steady_threads,
             )
@@ -92,7 +92,7 @@ class RemoteWorker(SingleWorker):
                 raise CaseEnded("timeout", f"it did not start within {seconds:g} s", log=self.log)
             time.sleep(TICK_SECONDS)
         self.processes = (Process(pid=launched.pid, host=self._node.host),)
-        if self.place.ranks > 1:
+        if self.rank_info.ranks > 1:
             self.address = f"{self._node.here.address}:{launched.port}"
 
     @property
@@ -129,7 +129,7 @@ class RemoteWorker(SingleWorker):
 
     def _end(self, outcome: str, reason: str) -> CaseEnded:
         """Of several processes the caller adds which one it was; of one, the host is added."""
-        alone = self.place.ranks == 1
+        alone = self.rank_info.ranks == 1
         return super()._end(outcome, f"on {self._node.host}: {reason}" if alone else reason)
 
     def _gone(self) -> CaseEnded:
@@ -190,7 +190,7 @@ class RemoteWorker(SingleWorker):
                 self._channel.close()
 
     def allowed_bytes(self) -> int:
-        free = int(self._node.free_bytes * SHARE) // self.place.local_ranks
+        free = int(self._node.free_bytes * SHARE) // self.rank_info.local_ranks
         return free if self.memory_limit_bytes is None else min(free, self.memory_limit_bytes)
 
 
@@ -205,18 +205,18 @@ class Cluster:
         self.name = engine.name
         atexit.register(self.close)
 
-    def __call__(self, program: Program, places: Sequence[RankInfo], /) -> Worker:
-        """A process at each place; raises CaseEnded or MbenchError."""
-        needed = 1 + places[-1].rank // places[-1].local_ranks
+    def __call__(self, program: Program, ranks: Sequence[RankInfo], /) -> Worker:
+        """A process for each rank; raises CaseEnded or MbenchError."""
+        needed = 1 + ranks[-1].rank // ranks[-1].local_ranks
         if needed > self.agents.count:
             raise MbenchError(f"{needed} nodes are needed, but there are {self.agents.count}")
         nodes = self.agents.nodes()
-        allow_open_files(len(places), each=OF_REMOTE)
+        allow_open_files(len(ranks), each=OF_REMOTE)
         workers: list[SingleWorker] = []
         try:
-            for place in places:
-                node = nodes[place.rank // place.local_ranks]
-                workers.append(RemoteWorker(program.of(place), place, node, self.agents))
+            for rank_info in ranks:
+                node = nodes[rank_info.rank // rank_info.local_ranks]
+                workers.append(RemoteWorker(program.of(rank_info), rank_info, node, self.agents))
             for worker in workers:
                 with named(worker):
                     worker.greet()

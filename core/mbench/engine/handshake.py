@@ -76,26 +76,26 @@ def answered(line: Connection, token: str, *, key: int, seconds: float = HANDSHA
 
 
 def dial(
-    places: Sequence[tuple[str, int]], token: str, *, key: int = 0, seconds: float = DIAL_SECONDS
+    endpoints: Sequence[tuple[str, int]], token: str, *, key: int = 0, seconds: float = DIAL_SECONDS
 ) -> Connection:
-    """A connection to the parent, which listens at one of `places`; raises NotOurs or OSError.
+    """A connection to the parent, which listens at one of `endpoints`; raises NotOurs or OSError.
 
     A network may need a moment to come up, and one of the addresses may be another machine's here.
     """
     deadline = time.monotonic() + seconds
     while True:
         seen: list[Exception] = []
-        for place in places:
+        for endpoint in endpoints:
             try:
-                line = Connection(socket.create_connection(place, timeout=CONNECT_SECONDS))
+                line = Connection(socket.create_connection(endpoint, timeout=CONNECT_SECONDS))
             except OSError as error:
-                seen.append(OSError(f"{join(place)}: {error.strerror or error}"))
+                seen.append(OSError(f"{join(endpoint)}: {error.strerror or error}"))
                 continue
             try:
                 answered(line, token, key=key)
             except (NotOurs, OSError) as error:
                 line.close()
-                seen.append(NotOurs(f"{join(place)}: {error}"))
+                seen.append(NotOurs(f"{join(endpoint)}: {error}"))
                 continue
             return line
         if time.monotonic() > deadline or any(isinstance(each, NotOurs) for each in seen):
@@ -121,8 +121,8 @@ def local(address: str) -> bool:
     return address.startswith(("127.", "169.254.", "fe80:")) or address == "::1"
 
 
-def join(place: tuple[str, int]) -> str:
-    return f"{place[0]}:{place[1]}"
+def join(endpoint: tuple[str, int]) -> str:
+    return f"{endpoint[0]}:{endpoint[1]}"
 
 
 def split(text: str) -> list[tuple[str, int]]:

@@ -41,26 +41,26 @@ __all__ = [
 ]
 
 
-def cores_of(place: RankInfo, usable: Collection[int]) -> set[int]:
-    """The cores of one of `place.local_ranks` processes: adjacent, and the same number for each.
+def cores_of(rank_info: RankInfo, usable: Collection[int]) -> set[int]:
+    """The cores of one of `local_ranks` processes: adjacent, and the same number for each.
 
     If there are fewer cores than processes, some share one.
     """
     cores = sorted(usable)
-    each = len(cores) // place.local_ranks
+    each = len(cores) // rank_info.local_ranks
     if not each:
-        return {cores[place.local_rank % len(cores)]}
-    return set(cores[place.local_rank * each : (place.local_rank + 1) * each])
+        return {cores[rank_info.local_rank % len(cores)]}
+    return set(cores[rank_info.local_rank * each : (rank_info.local_rank + 1) * each])
 
 
 @contextmanager
-def own_cores(place: RankInfo) -> Iterator[None]:
+def own_cores(rank_info: RankInfo) -> Iterator[None]:
     """Processes started within it by this thread have own cores if others share the machine."""
-    if place.local_ranks == 1 or not hasattr(os, "sched_setaffinity"):
+    if rank_info.local_ranks == 1 or not hasattr(os, "sched_setaffinity"):
         yield
         return
     usable = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, cores_of(place, usable))
+    os.sched_setaffinity(0, cores_of(rank_info, usable))
     try:
         yield
     finally:

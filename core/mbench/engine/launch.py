@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mbench.contract import wire
 from mbench.contract.axes import STEADY
-from mbench.contract.rank import places_of
+from mbench.contract.rank import ranks_of
 from mbench.engine import local
 from mbench.engine.isolation import inherited_variables, worker_variables
 from mbench.engine.memory import allocator_bytes
@@ -61,7 +61,7 @@ def launch(
             around=inherited_variables([adapter]),
             timeout_seconds=timeout,
         )
-        worker = launcher(program, places_of(case.places))
+        worker = launcher(program, ranks_of(case.parsed_scale))
     except (CaseEnded, MbenchError) as error:
         raise with_hint(CaseEnded.of(error), environment) from None
     share = None

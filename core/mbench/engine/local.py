@@ -48,7 +48,7 @@ class WorkerProcess:
     However our own process ends, this one ends, too, with its children.
     """
 
-    def __init__(self, program: Program, place: RankInfo, *, reads: int, writes: int) -> None:
+    def __init__(self, program: Program, rank_info: RankInfo, *, reads: int, writes: int) -> None:
         """Start it with its ends of the pipes; raises CaseEnded."""
         self.log, self.device = program.log, program.device
         self._tree = ProcessTree()
@@ -63,7 +63,7 @@ class WorkerProcess:
                 # gradients has threads of its own, which on one core would alternate with the
                 # computation in small pieces (JAX: 1.1 s a step instead of 0.8 s).
                 if threads:
-                    stack.enter_context(own_cores(place))
+                    stack.enter_context(own_cores(rank_info))
                     stack.enter_context(steadily(threads))
                 self.process = subprocess.Popen(
                     program.command(str(os.getpid()), str(reads), str(writes)),
@@ -75,7 +75,7 @@ class WorkerProcess:
                         **os.environ,
                         **isolation.scratch_variables(),
                         **program.variables,
-                        **own_device(program.device, place),
+                        **own_device(program.device, rank_info),
                         VARIABLE: self._tree.mark,
                     },
                 )
@@ -146,11 +146,11 @@ class WorkerProcess:
         return "oom" if speaks_of_memory(said) else "crashed", reason
 
 
-def own_device(device: str, place: RankInfo) -> Mapping[str, str]:
+def own_device(device: str, rank_info: RankInfo) -> Mapping[str, str]:
     """The variables that let one of several processes see only its own device."""
-    if device == HOST or place.ranks == 1:
+    if device == HOST or rank_info.ranks == 1:
         return {}
-    return kind(device).visible(place.local_rank)
+    return kind(device).visible(rank_info.local_rank)
 
 
 LOOPBACK = "127.0.0.1"
@@ -161,15 +161,15 @@ LOWEST_PORT = 10240
 PORTS_TRIED = 32
 
 
-def start(program: Program, places: Sequence[RankInfo], /) -> Worker:
+def start(program: Program, ranks: Sequence[RankInfo], /) -> Worker:
     """The launcher "local": all processes run on this machine; raises CaseEnded."""
-    if places[-1].local_ranks != len(places):
+    if ranks[-1].local_ranks != len(ranks):
         raise MbenchError("the launcher local starts processes on this machine only")
-    allow_open_files(len(places), each=OF_LOCAL)
+    allow_open_files(len(ranks), each=OF_LOCAL)
     workers: list[SingleWorker] = []
     try:
-        for place in places:
-            workers.append(LocalWorker(program.of(place), place))
+        for rank_info in ranks:
+            workers.append(LocalWorker(program.of(rank_info), rank_info))
         for worker in workers:
             worker.greet()
     except BaseException:  # Ctrl-C too must leave no process
@@ -182,16 +182,16 @@ def start(program: Program, places: Sequence[RankInfo], /) -> Worker:
 class LocalWorker(SingleWorker):
     """One process behind a pipe each way."""
 
-    def __init__(self, program: Program, place: RankInfo) -> None:
+    def __init__(self, program: Program, rank_info: RankInfo) -> None:
         """Start `program`; `greet` must follow. Raises CaseEnded."""
         self.log = program.log
-        self.place = place
-        self.address = f"{LOOPBACK}:{free_port()}" if place.ranks > 1 else ""
+        self.rank_info = rank_info
+        self.address = f"{LOOPBACK}:{free_port()}" if rank_info.ranks > 1 else ""
         self.timeout = program.timeout_seconds
         worker_reads, requests = os.pipe()
         replies, worker_writes = os.pipe()
         try:
-            self._body = WorkerProcess(program, place, reads=worker_reads, writes=worker_writes)
+            self._body = WorkerProcess(program, rank_info, reads=worker_reads, writes=worker_writes)
         except BaseException:  # Ctrl-C too must leave no pipe open
             os.close(requests)
             os.close(replies)

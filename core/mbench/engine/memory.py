@@ -186,8 +186,8 @@ def device_memory_of(case: Case, launcher: Launcher) -> DeviceMemory | None:
     """
     if case.device == HOST:
         return None
-    ranks = case.places.devices_per_node
-    there = dict(islice(machines(launcher).items(), case.places.nodes))
+    ranks = case.parsed_scale.devices_per_node
+    there = dict(islice(machines(launcher).items(), case.parsed_scale.nodes))
     seen = [found for machine in there.values() if (found := machine.device(case.device))]
     free = [count for found in seen for count in found.free_bytes[:ranks]]
     if not free:

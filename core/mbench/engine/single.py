@@ -30,7 +30,7 @@ T = TypeVar("T")
 class SingleWorker(WorkerBase):
     """One process behind a channel; subclasses say where it runs."""
 
-    place: RankInfo
+    rank_info: RankInfo
     address: str
     """Where its framework may listen for others, "address:port"."""
     _channel: Channel
@@ -76,7 +76,7 @@ class SingleWorker(WorkerBase):
         return [self.ask(message, answer, timeout=timeout)]
 
     def start(self, message: wire.Start) -> FrameworkInfo:
-        return self.ask(replace(message, place=self.place), FrameworkInfo)
+        return self.ask(replace(message, place=self.rank_info), FrameworkInfo)
 
     def run(
         self, count: int, *, each: bool = False, lead: int = 0, timeout: float | None = None

@@ -50,7 +50,7 @@ class WorkerGroup(WorkerBase):
         peers = [one.address for one in self.workers]
 
         def start_of(worker: SingleWorker) -> wire.Start:
-            return replace(message, place=replace(worker.place, peers=peers))
+            return replace(message, place=replace(worker.rank_info, peers=peers))
 
         found = self._exchange(start_of, FrameworkInfo, None)
         for worker, info in zip(self.workers, found, strict=True):
@@ -206,16 +206,16 @@ def named(worker: SingleWorker) -> Iterator[None]:
 
 def of(worker: SingleWorker, end: CaseEnded) -> CaseEnded:
     """The same, with its rank."""
-    if worker.place.ranks == 1:
+    if worker.rank_info.ranks == 1:
         return end
-    who = f"rank {worker.place.rank} of {worker.place.ranks}"
+    who = f"rank {worker.rank_info.rank} of {worker.rank_info.ranks}"
     return CaseEnded(end.outcome, f"{title(worker, who)}: {end.reason}", log=end.log)
 
 
 def title(worker: SingleWorker, who: str = "") -> str:
     """Its rank, and its machine if that is another."""
     host = worker.processes[0].host
-    return (who or f"rank {worker.place.rank}") + (f" on {host}" if host else "")
+    return (who or f"rank {worker.rank_info.rank}") + (f" on {host}" if host else "")
 
 
 def unlike(one: FrameworkInfo, other: FrameworkInfo) -> str:

@@ -92,7 +92,7 @@ class Measurement(ABC, Generic[Constants]):
         """Of the first worker's device."""
         self.case = comparison.entries[0].case
         """The same for all entries but for the framework."""
-        ranks = self.case.places.devices_per_node
+        ranks = self.case.parsed_scale.devices_per_node
         self.sampler.gpu = accelerator(self.case.device, ranks=ranks)
 
     @property

@@ -80,7 +80,7 @@ def launch(
     experiment: Experiment, comparisons: tuple[Comparison, ...], launchers: Launchers
 ) -> Checked:
     """With the launcher of these comparisons, on machines that have the device."""
-    scales = [entry.case.places for one in comparisons for entry in one.entries]
+    scales = [entry.case.parsed_scale for one in comparisons for entry in one.entries]
     nodes = max(scale.nodes for scale in scales)
     devices = max(scale.devices_per_node for scale in scales)
     device = experiment.launch.device
@@ -167,7 +167,7 @@ def check_steadiness(checked: Checked, there: Mapping[str, Machine]) -> None:
 def crowd(checked: Checked, there: Mapping[str, Machine]) -> str:
     """A warning of more threads than can run at once; empty where there are not."""
     each, devices = max(
-        ((case.threads, case.places.devices_per_node) for case in checked.cases),
+        ((case.threads, case.parsed_scale.devices_per_node) for case in checked.cases),
         key=lambda two: prod(two),
     )
     host, most = min(((host, one.threads) for host, one in there.items()), key=lambda two: two[1])

@@ -49,11 +49,11 @@ class Program:
     timeout_seconds: float
     """Longest wait for an answer, unless a question sets its own."""
 
-    def of(self, place: RankInfo) -> Program:
+    def of(self, rank_info: RankInfo) -> Program:
         """For one of several processes, each of which has its own log."""
-        if place.ranks == 1:
+        if rank_info.ranks == 1:
             return self
-        log = self.log.with_stem(f"{self.log.stem}-rank{place.rank}")
+        log = self.log.with_stem(f"{self.log.stem}-rank{rank_info.rank}")
         return replace(self, log=log)
 
     def command(self, *arguments: str) -> list[str]:
@@ -147,8 +147,8 @@ class Launcher(Protocol):
     launcher with a `close()`, or raises UsageError if so many nodes are not available.
     """
 
-    def __call__(self, program: Program, places: Sequence[RankInfo], /) -> Worker:
-        """A process at each place, all of which have said hello; raises CaseEnded."""
+    def __call__(self, program: Program, ranks: Sequence[RankInfo], /) -> Worker:
+        """A process for each rank, all of which have said hello; raises CaseEnded."""
 
 
 def pids_here(worker: Worker) -> list[int]:

@@ -69,7 +69,7 @@ class Prover(Observer):
         several processes.
         """
         each = FRAMEWORK_BYTES + TIMES_PARAMETERS * 8 * self.workload.parameter_count()
-        return each * (self.scaled or self.timed).places.devices_per_node
+        return each * (self.scaled or self.timed).parsed_scale.devices_per_node
 
     def begin(self, jobs: Jobs) -> None:
         """Start all jobs that do not depend on a result."""

@@ -191,7 +191,7 @@ def disturbances_on(
         return found
     cores, host = cores_of(watched), watched[0].host
     needed = case.axes.threads if case.axes.device == "cpu" else 1
-    needed *= case.axes.places.devices_per_node
+    needed *= case.axes.parsed_scale.devices_per_node
     system = case.nodes[host].system if host in case.nodes else run.header.system
     spare = max(0, min(system.usable_cores, cores) - needed)
     return found + find_disturbances(rounds, cores=cores, spare_cores=spare)
@@ -272,7 +272,7 @@ def device_memory(case: CaseRecord) -> int | None:
 
 def spent(case: CaseRecord) -> Iterator[tuple[Block, list[Usage], float]]:
     """Each block during which all devices that compute were metered, and their joules."""
-    on_cpu, nodes = case.axes.device == "cpu", case.axes.places.nodes
+    on_cpu, nodes = case.axes.device == "cpu", case.axes.parsed_scale.nodes
     for block, found in blocks_of(case):
         known = [one.joules if on_cpu else one.gpu_joules for one in found]
         if len(found) == nodes and all(known):

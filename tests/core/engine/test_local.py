@@ -24,7 +24,7 @@ from workers import (
 )
 
 from mbench.contract import wire
-from mbench.contract.rank import Scale, places_of
+from mbench.contract.rank import Scale, ranks_of
 from mbench.engine import local
 from mbench.engine.outcome import CaseEnded
 from mbench.machine.memory_layout import limitation
@@ -132,13 +132,13 @@ def test_each_of_several_sees_a_device_of_its_own(tmp_path, monkeypatch):
         python=PYTHON, modules=["mbench_tiny"], variables={}, log=tmp_path / "log",
         timeout_seconds=PATIENCE, device="oven",
     )  # fmt: skip
-    worker = local.start(program, places_of(Scale(nodes=1, devices_per_node=2)))
+    worker = local.start(program, ranks_of(Scale(nodes=1, devices_per_node=2)))
     try:
         seen = [psutil.Process(one.pid).environ()["ONLY"] for one in worker.processes]
         assert seen == ["0", "1"]
     finally:
         worker.kill()
-    alone = local.start(program, places_of(Scale(nodes=1, devices_per_node=1)))
+    alone = local.start(program, ranks_of(Scale(nodes=1, devices_per_node=1)))
     assert "ONLY" not in psutil.Process(alone.processes[0].pid).environ()
     alone.kill()
 
@@ -151,7 +151,7 @@ def test_ranks_have_cores_of_their_own_only_where_they_are_steady(tmp_path, thre
         python=PYTHON, modules=["mbench_tiny"], variables={}, log=tmp_path / "log",
         timeout_seconds=PATIENCE, device="cpu", steady_threads=threads,
     )  # fmt: skip
-    worker = local.start(program, places_of(Scale(nodes=1, devices_per_node=2)))
+    worker = local.start(program, ranks_of(Scale(nodes=1, devices_per_node=2)))
     usable = os.sched_getaffinity(0)
     try:
         one, other = (os.sched_getaffinity(process.pid) for process in worker.processes)

@@ -12,7 +12,7 @@ from cases import make_case
 from workers import PATIENCE, PYTHON, eventually, framework, is_stopped, living
 
 from mbench.contract import wire
-from mbench.contract.rank import RankInfo, parse_scale, places_of
+from mbench.contract.rank import RankInfo, parse_scale, ranks_of
 from mbench.engine import local, worker_group
 from mbench.engine.outcome import CaseEnded
 from mbench.errors import MbenchError
@@ -31,7 +31,7 @@ def start(tmp_path):
             python=PYTHON, modules=["mbench_tiny", "rogues"], variables=variables,
             log=tmp_path / "logs" / "case.log", timeout_seconds=timeout,
         )  # fmt: skip
-        worker = local.start(program, places_of(parse_scale(scale)))
+        worker = local.start(program, ranks_of(parse_scale(scale)))
         started.append(worker)
         return worker
 
@@ -151,11 +151,11 @@ def test_places_elsewhere_are_not_for_this_launcher(tmp_path):
     program = Program(python=PYTHON, modules=[], variables={}, log=tmp_path / "log",
                       timeout_seconds=1.0)  # fmt: skip
     with pytest.raises(MbenchError, match="processes on this machine only"):
-        local.start(program, places_of(parse_scale("2x2")))
+        local.start(program, ranks_of(parse_scale("2x2")))
 
 
 def test_ranks_of_a_node_follow_each_other():
-    assert places_of(parse_scale("2x2")) == [
+    assert ranks_of(parse_scale("2x2")) == [
         RankInfo(rank=0, ranks=4, local_rank=0, local_ranks=2),
         RankInfo(rank=1, ranks=4, local_rank=1, local_ranks=2),
         RankInfo(rank=2, ranks=4, local_rank=0, local_ranks=2),
