@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import inspect
 import re
+import threading
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +14,7 @@ from typing import TYPE_CHECKING
 from mbench.api.execution import Execution, measure_here, prove
 from mbench.api.requests import for_comparison, for_proof, for_run
 from mbench.api.result import Interrupted, Proofs
-from mbench.errors import UsageError
+from mbench.errors import MbenchError, UsageError
 from mbench.plugins.manager import Plugins
 from mbench.progress import open_progress
 from mbench.results.folder import default_folder, ensure_home
@@ -29,6 +31,9 @@ if TYPE_CHECKING:
     from mbench.spec.suite import Suite
 
 __all__ = ["Call", "in_python"]
+
+LEAVE_SECONDS = 30.0
+"""Longest wait, after Ctrl-C, until another thread has written down what it measured."""
 
 READERS: Mapping[str, values.Reader] = {
     "frameworks": values.frameworks, "subject": values.text, "results": values.text,
@@ -131,10 +136,20 @@ def usual(parameter: inspect.Parameter) -> tuple[object, type]:
 
 @contextmanager
 def in_python() -> Iterator[None]:
-    """Errors name keywords in place of the command line's options."""
+    """Errors name keywords in place of the command line's options. Raises MbenchError where Python
+    is about to end, which starts no threads any more.
+    """
+    if not threading.main_thread().is_alive():
+        raise MbenchError("the main thread has ended: let it wait for this one (Thread.join)")
+    over = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        # Python 3.12 and older do not wait for a thread whose join was interrupted.
+        atexit.register(over.wait, LEAVE_SECONDS)
     try:
         yield
     except UsageError as error:
         said = re.sub(r"(?<!\w)--no-([a-z][a-z-]*)", r"--\1=False", str(error))
         said = re.sub(r"(?<!\w)--([a-z][a-z-]*)", lambda flag: flag[1].replace("-", "_"), said)
         raise UsageError(said, option=error.option) from None
+    finally:
+        over.set()

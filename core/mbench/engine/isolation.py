@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import resource
 import shutil
@@ -16,6 +15,7 @@ from mbench.contract.device import HOST
 from mbench.contract.tier import tier_of
 from mbench.errors import MbenchError
 from mbench.machine.devices import kind
+from mbench.machine.locks import lock
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -156,9 +156,9 @@ class TemporaryFolder:
         self.path = Path(tempfile.mkdtemp(prefix=FOLDER_PREFIX))
         new = self.path / f"{OWNER}.new"
         self._lock = os.open(new, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-        with contextlib.suppress(OSError):  # a file system without locks: nothing is swept there
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            new.rename(self.path / OWNER)  # it is not visible before it is locked
+        with contextlib.suppress(OSError):
+            if lock(self._lock):  # nothing is swept on a file system without locks
+                new.rename(self.path / OWNER)  # it is not visible before it is locked
 
     def close(self) -> None:
         """May be called more than once."""
@@ -174,17 +174,16 @@ def sweep(parent: Path) -> None:
         try:
             if owner.parent.is_symlink() or owner.parent.stat().st_uid != os.geteuid():
                 continue
-            lock = os.open(owner, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+            opened = os.open(owner, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
         except OSError:  # another user's, or it is being removed
             continue
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            pass
-        else:
-            shutil.rmtree(owner.parent, ignore_errors=True)
+            if lock(opened):
+                shutil.rmtree(owner.parent, ignore_errors=True)
+        except BlockingIOError:
+            pass  # its owner lives
         finally:
-            os.close(lock)
+            os.close(opened)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -27,6 +28,7 @@ class Jobs:
 
     def once(self, name: str, job: Callable[[], T]) -> Future[T]:
         """The future of `job`, or of the one that had this name before."""
+        look()  # Python starts no threads any more after Ctrl-C in the main one
         if name not in self._begun:
             self._begun[name] = self._pool.submit(job)
         return cast("Future[T]", self._begun[name])
@@ -38,8 +40,9 @@ def thread_pool(most: int) -> Iterator[Jobs]:
 
     Ctrl-C reaches the main thread only; a worker that a job waits for ends with the job.
     """
+    look()
     over = threading.Event()
-    pool = ThreadPoolExecutor(most, initializer=_enter, initargs=(over,))
+    pool = ThreadPoolExecutor(most, initializer=_enter, initargs=(over, _serves_main()))
     try:
         yield Jobs(pool)
     finally:
@@ -48,13 +51,34 @@ def thread_pool(most: int) -> Iterator[Jobs]:
 
 
 def look() -> None:
-    """Raises KeyboardInterrupt in a job whose block has ended."""
-    if _thread.__dict__.get("over", _NEVER).is_set():
+    """Raises KeyboardInterrupt in a job whose block has ended, and after Ctrl-C in the main thread
+    where another one measures: only the main thread is told of it.
+    """
+    if _thread.__dict__.get("over", _NEVER).is_set() or (not _serves_main() and _main_gives_up()):
         raise KeyboardInterrupt
+
+
+def _serves_main() -> bool:
+    """Whether the main thread measures: this is it, or one of its jobs."""
+    here = threading.current_thread() is threading.main_thread()
+    return bool(_thread.__dict__.get("serves_main", here))
+
+
+def _main_gives_up() -> bool:
+    """Whether Ctrl-C has ended the main thread, or it is handling that now, as where it leaves the
+    block of a thread pool.
+    """
+    main = threading.main_thread()
+    if not main.is_alive():
+        return getattr(sys, "last_type", None) is KeyboardInterrupt
+    handled: object = sys._current_exceptions().get(main.ident or 0)
+    if isinstance(handled, tuple):  # until Python 3.11
+        handled = handled[1]
+    return isinstance(handled, KeyboardInterrupt)
 
 
 _NEVER = threading.Event()
 
 
-def _enter(over: threading.Event) -> None:
-    _thread.over = over
+def _enter(over: threading.Event, serves_main: bool) -> None:
+    _thread.over, _thread.serves_main = over, serves_main

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 from mbench.contract import wire
 from mbench.contract.adapter import FrameworkInfo
 from mbench.contract.reading import Malformed
+from mbench.engine.jobs import look
 from mbench.engine.outcome import CaseEnded
 from mbench.engine.worker import WorkerBase
 
@@ -55,6 +56,8 @@ class SingleWorker(WorkerBase):
         if self.over:  # in answer to an earlier question
             raise CaseEnded("failed", "its worker has already ended", log=self.log)
         self._leaving = isinstance(message, wire.Close)
+        if not self._leaving:
+            look()  # answers to short questions come before `meanwhile` is called
         limit = self.timeout if timeout is None else timeout
         with self._answering(limit):
             self._channel.send(message, seconds=limit)

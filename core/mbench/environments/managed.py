@@ -4,25 +4,27 @@ torch-py3.11-0123456789ab/       a complete environment, with its environment.js
                                  by all that use it
 torch-py3.11-0123456789ab.log    pip's output when it was built
 torch-py3.11-0123456789ab.lock   held by the process that builds or removes it
+torch-py3.11-0123456789ab.held   the same on a file system without locks: names that process
 torch-py3.11-0123456789ab.tmp-*  being built, or left behind by a build that was killed
 """
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import json
 import os
 import re
 import shutil
 import sysconfig
+import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mbench.contract.reading import read_fields
 from mbench.errors import MbenchError, UsageError
+from mbench.machine.locks import lock, lock_file_alone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -56,6 +58,8 @@ ELSEWHERE = (
     "mbench keeps"
 )
 """Where the usual folder is not the user's."""
+TICK_SECONDS = 0.2
+
 _NAME = re.compile(r"(?P<key>[\w.-]+-py\d+\.\d+-[0-9a-f]{12})(\.tmp-.+)?")
 
 
@@ -238,7 +242,7 @@ class Use:
         self._descriptor: int | None = None
         with contextlib.suppress(OSError):  # it does not exist: the environment is broken
             self._descriptor = os.open(record, os.O_RDONLY | os.O_CLOEXEC)
-            fcntl.flock(self._descriptor, fcntl.LOCK_SH)
+            lock(self._descriptor, shared=True)
 
     def release(self) -> None:
         """May be called more than once."""
@@ -256,7 +260,7 @@ def unused(record: Path, *, busy: Callable[[], None]) -> Iterator[None]:
         with contextlib.suppress(FileNotFoundError):
             file = stack.enter_context(record.open("rb+"))
             try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                lock(file.fileno())
             except BlockingIOError:
                 busy()
         yield
@@ -272,12 +276,23 @@ def locked(file: Path, *, busy: Callable[[], None]) -> Iterator[None]:
         said = f"cannot lock {file.stem}: {error.strerror}: {error.filename}. {ELSEWHERE}"
         raise MbenchError(said) from None
     try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            busy()
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
+        if _awaited(descriptor, busy):
+            yield
+        else:
+            with lock_file_alone(file.with_suffix(".held"), doing=f"at work on {file.stem}"):
+                yield
     finally:
         # The file stays: if it were deleted, others that wait for it would lock another file.
         os.close(descriptor)
+
+
+def _awaited(descriptor: int, busy: Callable[[], None]) -> bool:
+    """Lock it, once others do not hold it; False where there are no locks."""
+    try:
+        return lock(descriptor)
+    except BlockingIOError:
+        busy()
+    while True:  # a wait for the lock itself could not be interrupted on some file systems
+        time.sleep(TICK_SECONDS)
+        with contextlib.suppress(BlockingIOError):
+            return lock(descriptor)

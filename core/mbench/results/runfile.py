@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import os
 import stat
 from typing import TYPE_CHECKING
 
+from mbench.console import tell
 from mbench.contract.reading import Malformed
 from mbench.errors import MbenchError
+from mbench.machine.locks import lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,14 +36,14 @@ class RunFile:
         flags = os.O_CREAT | os.O_EXCL if new else os.O_NONBLOCK
         self._descriptor = os.open(path, os.O_RDWR | os.O_APPEND | flags, 0o666)
         try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if not lock(self._descriptor):
+                tell(f"{path.parent}: the file system has no locks, so nothing keeps a second "
+                     "mbench from writing this run")  # fmt: skip
         except BlockingIOError:
             self.close()
             raise MbenchError(
                 f"{path.parent} is still being measured; wait for its end, or end that mbench"
             ) from None
-        except OSError:
-            pass  # a file system without locks
 
     def append(self, line: str, *, spare: int = SPARE_BYTES) -> None:
         """Raises Malformed for what no reader would take, OSError where it cannot be written, and

@@ -47,7 +47,8 @@ class RunWriter:
             self._file = RunFile(self.folder / EVENTS_FILE, new=True)
         except OSError as error:
             raise MbenchError(
-                f"cannot write results to {folder} ({error.strerror}); name another with --results"
+                f"cannot write results to {folder} ({error.strerror}); name another with --results "
+                "or MBENCH_RESULTS"
             ) from None
         self.system = system
         self.failures = 0
