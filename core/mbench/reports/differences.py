@@ -34,13 +34,20 @@ def headline(found: Difference) -> str:
 
 
 def change(case: CaseDifference) -> str:
-    """The change in speed with its interval, in percent of the base."""
-    if case.ratio is None:
+    """The change in speed, in percent of the base."""
+    return "-" if case.ratio is None else f"{in_percent(case.ratio)} %"
+
+
+def interval(case: CaseDifference) -> str:
+    """Of the change."""
+    if case.low is None or case.high is None:
         return "-"
-    said = f"{100 * (case.ratio - 1):+.1f} %"
-    if case.low is not None and case.high is not None:
-        said += f" ({100 * (case.low - 1):+.1f} .. {100 * (case.high - 1):+.1f})"
-    return said
+    return f"{in_percent(case.low)} .. {in_percent(case.high)} %"
+
+
+def in_percent(ratio: float) -> str:
+    """A ratio as a change, of which nothing rounds to -0.0."""
+    return f"{round(100 * (ratio - 1), 1) + 0.0:+.1f}"
 
 
 def versions(case: CaseDifference) -> str:
@@ -52,11 +59,16 @@ def versions(case: CaseDifference) -> str:
 
 def grid(found: Difference) -> Grid:
     metrics = {case.metric for case in found.cases}
+    units = {case.unit for case in found.cases if case.unit}
+    unit = f" {units.pop()}" if len(units) == 1 else ""
     changed = "change in speed" if metrics <= {THROUGHPUT.name, None} else "change for the better"
-    made = Grid(headline(found), ("case", "base", "new", changed, "gate"))
+    columns = ("case", f"base{unit}", f"new{unit}", changed, "95 % interval", "gate")
+    made = Grid(headline(found), columns, numeric=frozenset(columns[1:4]),
+                whole=frozenset(columns[4:5]))  # fmt: skip
     for case in found.cases:
-        rates = [f"{number(rate)} {case.unit}" if rate else "-" for rate in (case.base, case.new)]
-        made.rows.append([case.case, *rates, change(case), gated(case)])
+        figures = [number(figure) + (f" {case.unit}" if figure and not unit else "") or "-"
+                   for figure in (case.base, case.new)]  # fmt: skip
+        made.rows.append([case.short, *figures, change(case), interval(case), gated(case)])
     return made
 
 
@@ -72,11 +84,12 @@ def remarks(found: Difference) -> list[str]:
     """How to read the intervals, what changed for all and for each, what is in one run only."""
     count = found.intervals
     together = f"; all {count} hold together with 95 %" if count > 1 else ""
-    said = [f"The intervals are of 95 % over processes{together}."] if count else []
+    said = [f"All cases: {found.shared}."] if len(found.cases) > 1 else [f"{found.shared}."]
+    said += [f"The intervals are of 95 % over processes{together}."] if count else []
     said += [f"{c.what}: {c.base} -> {c.new}" for c in found.changes]
     for case in found.cases:
         for text in filter(None, (case.reason, versions(case))):
-            said.append(f"{case.case}: {text}")
+            said.append(f"{case.short}: {text}")
     return said + [f"only in {one.run}: {one.case}" for one in found.unmatched]
 
 
@@ -93,8 +106,9 @@ def junit(found: Difference) -> str:
     """One test per case: see `mbench.reports.junit.tests_of`. What was not measured in the base is
     skipped.
     """
-    said = {case.case: "; ".join(filter(None, (change(case), case.reason, versions(case))))
-            for case in found.cases}  # fmt: skip
+    said = {case.case: "; ".join(filter(None, (
+        f"{change(case)} ({interval(case)})", case.reason, versions(case),
+    ))) for case in found.cases}  # fmt: skip
     tests = tests_of(found.gate, [said.get(case.case, "missing") for case in found.gate.cases])
     tests += [Test(case=case.case, message=said[case.case], tag="skipped")
               for case in found.cases if case.gate is None]  # fmt: skip

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from mbench import stats
-from mbench.contract.axes import name
+from mbench.contract.axes import AXES, alike, name
 from mbench.contract.quantities import Count, Number
 from mbench.errors import MbenchError
 from mbench.results.encoding import plain_record
@@ -63,6 +63,8 @@ class CaseDifference:
 
     case: str
     """The case, in words."""
+    short: str
+    """The same without what all cases share."""
     base: float | None
     """Its figure in the base; null where it has none."""
     new: float | None
@@ -116,6 +118,8 @@ class Difference:
     """Intervals that hold together."""
     changes: list[Change]
     """What changed of the machine and of mbench."""
+    shared: str
+    """What all cases of both runs share, in words."""
     cases: list[CaseDifference]
     """Cases of both runs."""
     unmatched: list[Unmatched]
@@ -150,10 +154,14 @@ def differ(
     conditions = changes(old, now, CONDITIONS)
     chosen = [(*pair, chosen_metric(pair[1].axes, metric)) for pair in pairs]
     compared = sum(obstacle(*one, conditions=conditions) is None for one in chosen)
+    shared = alike([case.axes for _, case in pairs])
     found = [
-        contrast(*one, conditions=conditions, allowance=fail_if_slower, comparisons=compared)
+        contrast(
+            *one, conditions=conditions, allowance=fail_if_slower, comparisons=compared,
+            shared=shared,
+        )
         for one in chosen
-    ]
+    ]  # fmt: skip
     judged = [one for _, one in found if one]
     judged += [
         GatedCase(case=heading(case), outcome=FAILED, why=UNMEASURED)
@@ -166,6 +174,7 @@ def differ(
         gate=gate_of(judged, fail_if_slower=fail_if_slower, allow_inconclusive=allow_inconclusive),
         intervals=compared,
         changes=listed(conditions | changes(old, now, SETTINGS)),
+        shared=name(pairs[0][1].axes, less={axis.name for axis in AXES} - shared),
         cases=[case for case, _ in found],
         unmatched=[
             Unmatched(run=summary.run, case=heading(case))
@@ -181,8 +190,9 @@ def titles(summary: Summary) -> str:
     return "; ".join(names[:3]) + more
 
 
-def heading(case: CaseSummary) -> str:
-    return f"{case.label}: {name(case.axes)}"
+def heading(case: CaseSummary, *, less: Collection[str] = ()) -> str:
+    """The case in words, without the axes in `less`."""
+    return ": ".join(filter(None, [case.label, name(case.axes, less=less)]))
 
 
 def match(
@@ -289,6 +299,7 @@ def contrast(
     conditions: Changes,
     allowance: float,
     comparisons: int,
+    shared: Collection[str],
 ) -> tuple[CaseDifference, GatedCase | None]:
     """One case of both runs: its ratio with the interval, a verdict, and what changed. The gate
     does not judge what was not measured in the base.
@@ -297,6 +308,7 @@ def contrast(
     known = now or before
     found = CaseDifference(
         case=heading(new),
+        short=heading(new, less=shared),
         base=before.value if before else None,
         new=now.value if now else None,
         unit=known.unit if known else None,

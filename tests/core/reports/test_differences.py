@@ -122,7 +122,7 @@ def test_json_is_the_document(diff, runs):
 def test_markdown_is_for_a_pull_request(diff, runs):
     shown = diff(*runs, "--format", "markdown").stdout
     assert "| FAILED, slower |" in shown
-    assert "-50.0 % (" in shown
+    assert "| -50.0 % | -5" in shown
     assert "<script" not in shown
 
 
