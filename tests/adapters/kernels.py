@@ -13,10 +13,10 @@ import pytest
 from cases import make_case
 
 from mbench.contract import wire
-from mbench.contract.trace import Traced
+from mbench.contract.adapter import Traced
 from mbench.engine.launch import launch
 from mbench.environments.environment import Environment
-from mbench.explain.observe import observe
+from mbench.explain.kernels import observe
 from mbench.sdk import traces
 
 __all__ = ["CONVOLUTIONS", "count", "evidence", "told_by_profiler", "x86_only"]

@@ -22,7 +22,7 @@ from mbench.contract.workload import Workload
 from mbench.plugins import hooks
 from mbench.proofs import tolerances
 from mbench.proofs.judge import CHECKS
-from mbench.results import update_norm
+from mbench.results import changes
 from mbench.spec.arm import Arm
 
 CORE = Path(mbench.__file__).parent
@@ -111,7 +111,7 @@ def test_the_gates_are_the_documented_ones(pages):
     }
     others |= {"`dropout`": tolerances.DROPOUT, "growth of updates": tolerances.GROWTH}
     others["updates of each tensor, with dropout and AdamW"] = tolerances.DROPPED_TENSOR
-    others["tensors of a part that stands still"] = update_norm.FEWEST
+    others["tensors of a part that stands still"] = changes.FEWEST
     others["`rule`, parameters in half precision"] = tolerances.RULE["bf16"]
     assert found == {**timed, **others}
     single, half = tolerances.CHANGES["fp32"], tolerances.CHANGES["amp-bf16"]

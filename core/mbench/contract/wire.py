@@ -7,12 +7,11 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from mbench.contract.adapter import FrameworkInfo
+from mbench.contract.adapter import FrameworkInfo, Traced
 from mbench.contract.case import UNCHANGED, Case, ProofWork
 from mbench.contract.outcome import FAILURES
 from mbench.contract.rank import SINGLE, RankInfo
 from mbench.contract.reading import Malformed, read_fields
-from mbench.contract.trace import Traced
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -2,24 +2,143 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+import shutil
+from contextlib import closing
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from mbench.contract import wire
+from mbench.contract.adapter import Traced
 from mbench.contract.device import HOST
 from mbench.engine.isolation import scratch
+from mbench.engine.launch import launch
 from mbench.engine.outcome import CaseEnded
-from mbench.explain.observe import Evidence, observe
+from mbench.explain.verbose import VARIABLES, Kernel, parse, versions
+from mbench.machine.process_end import CUT
 from mbench.measure.activity import PhaseBegan
 from mbench.measure.environment_pool import EnvironmentPool
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from mbench.contract.adapter import Adapter
+    from mbench.contract.case import Case
+    from mbench.environments.environment import Environment
     from mbench.measure.activity import Listener
     from mbench.measure.preflight import Checked
     from mbench.results.encoding import Json
     from mbench.results.store import RunWriter
     from mbench.spec.planning import Comparison
 
-__all__ = ["StepKernels", "list_kernels"]
+__all__ = ["Evidence", "StepKernels", "kernels_of", "list_kernels", "observe", "platform_of"]
+
+
+def platform_of(device: str, details: Mapping[str, str]) -> dict[str, str]:
+    """The device's kind with the version of its platform, as the framework reports it."""
+    return {device.upper(): details.get(device, "")}
+
+
+def kernels_of(traced: Traced, device: str) -> list[Kernel]:
+    """In the order of first calls; raises CaseEnded where the trace has no call on the device."""
+    if not traced.calls:
+        raise CaseEnded(
+            "unsupported",
+            f"its profiler recorded {traced.other_events} events and no call on the {device} "
+            "device: it does not support that, or lacks permission (see its log)",
+        )
+    return [
+        Kernel(
+            library=device.upper(), primitive=call.kind, implementation=call.name, propagation="",
+            algorithm="", layouts=(), shape=call.launch, count=call.count,
+            milliseconds=call.milliseconds, moved_bytes=call.moved_bytes,
+        )
+        for call in traced.calls
+    ]  # fmt: skip
+
+
+WARM_UP = 2
+"""Steps in which a framework compiles, chooses kernels, and brings weights into their layouts."""
+TRACE = ".trace"
+"""Suffix of the folder beside the log in which a profiler leaves its trace."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """Which kernels one step calls. This is not a timing: observing slows a step down."""
+
+    libraries: dict[str, str] = field(default_factory=dict)
+    """The libraries that logged anything since the process began, with their versions; of a
+    profiler the device's kind, with the version of its platform."""
+    profiled: bool
+    """Whether the framework's profiler was asked instead of libraries."""
+    kernels: list[Kernel] = field(default_factory=list)
+    """In the order of first calls."""
+    unread: int = 0
+    """Calls that were reported in an unknown format."""
+
+
+def observe(
+    adapter: Adapter, environment: Environment, case: Case, *, log: Path, timeout: float
+) -> Evidence:
+    """The kernels that a step of `case` calls after its warm-up; raises CaseEnded.
+
+    On the CPU libraries log them, on a device the framework's profiler records them. A new process
+    is started on this machine, and ended. Its output goes to `log`, the profiler's trace into a
+    folder beside it. No answer may take longer than `timeout` seconds.
+    """
+    if case.devices > 1:
+        raise CaseEnded("unsupported", "kernels are observed in one process: give --scale 1x1")
+    observed = from_libraries if case.device == HOST else from_profiler
+    return observed(adapter, environment, case, log=log, timeout=timeout)
+
+
+def from_libraries(
+    adapter: Adapter, environment: Environment, case: Case, *, log: Path, timeout: float
+) -> Evidence:
+    verbose = replace(case, variables={**case.variables, **VARIABLES})
+    start = size_of(log)
+    worker, _ = launch(adapter, environment, verbose, log=log, timeout=timeout)
+    with closing(worker):
+        worker.prepare(case)
+        worker.run(WARM_UP)
+        begin = size_of(log)
+        worker.run(1)
+        with log.open("rb") as file:
+            file.seek(start)
+            whole = file.read()
+    if CUT.encode() in whole:
+        raise CaseEnded("failed", "its libraries wrote more than a log holds", log=log)
+    parsed = parse(whole[begin - start :].decode(errors="replace"))
+    return Evidence(
+        libraries=versions(whole.decode(errors="replace")),
+        profiled=False,
+        kernels=parsed.kernels,
+        unread=parsed.unread,
+    )
+
+
+def from_profiler(
+    adapter: Adapter, environment: Environment, case: Case, *, log: Path, timeout: float
+) -> Evidence:
+    folder = log.with_suffix(TRACE)
+    shutil.rmtree(folder, ignore_errors=True)  # of an earlier process
+    folder.mkdir(parents=True)
+    worker, info = launch(adapter, environment, case, log=log, timeout=timeout)
+    with closing(worker):
+        worker.prepare(case)
+        worker.run(WARM_UP)
+        traced = worker.ask(wire.Profile(folder=str(folder.absolute())), Traced)
+    return Evidence(
+        libraries=platform_of(case.device, info.details),
+        profiled=True,
+        kernels=kernels_of(traced, case.device),
+        unread=traced.unread,
+    )
+
+
+def size_of(log: Path) -> int:
+    return log.stat().st_size if log.exists() else 0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ import math
 import re
 from typing import TYPE_CHECKING
 
-from mbench.contract.trace import KERNEL
+from mbench.contract.adapter import KERNEL
 from mbench.reports.grid import Grid
 from mbench.reports.text import number
 

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mbench.explain.summary import Difference
-from mbench.explain.tables import all_tables, tables
-from mbench.explain.text import ending, headline, notes
+from mbench.explain.text import all_tables, ending, headline, notes, tables
 from mbench.reports import html
 from mbench.reports.grid import shown
 from mbench.reports.html.parts import Bar, Figure, Section

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mbench.explain.tables import all_tables
-from mbench.explain.text import ending, headline, notes
+from mbench.explain.text import all_tables, ending, headline, notes
 from mbench.reports import grid as grids
 from mbench.reports.formats import written
 from mbench.reports.terminal import Sentences, paragraphs

@@ -15,7 +15,7 @@ from mbench.contract.scenario import RANKS
 from mbench.measure.facts import draws_masks
 from mbench.proofs.exchange import wrong_rank
 from mbench.results import events
-from mbench.results.distance import SMALLEST, direction_gap, norm_gap, tensor_gaps
+from mbench.results.changes import SMALLEST, direction_gap, norm_gap, tensor_gaps
 from mbench.results.validity import doubts, fewness
 from mbench.scenarios.find import resolve, scenario_of, updates
 

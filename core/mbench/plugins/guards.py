@@ -156,7 +156,7 @@ def variables(value: Mapping[str, object]) -> dict[str, str]:
     return found
 
 
-FACTS: Mapping[str, Callable[[Any], object]] = {
+FACTS: Mapping[str, Callable[..., object]] = {
     "name": checked_name, "title": text, "contract": whole, "imports": texts, "runtime": runtime,
     "models": text, "parallel": text, "compilers": compilers, "devices": texts,
     "switches": texts, "tiers": tiers, "tuned_by": texts,
@@ -182,7 +182,7 @@ class GuardedAdapter:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._adapter, name)
 
-    def _ask(self, method: str, read: Callable[[Any], T], *given: object, **named: object) -> T:
+    def _ask(self, method: str, read: Callable[..., T], *given: object, **named: object) -> T:
         # Of a version that there is not, requirements() says by a ValueError what there is.
         passing = (ValueError,) if method == "requirements" else ()
         with guard(self._plugin, f"{self.name}'s {method}():", passing=passing):
@@ -217,7 +217,7 @@ class GuardedDevice:
         self.name, self.title = checked_name(device.name), text(device.title)
         self.hint, self.sharing = text(device.hint), text(device.sharing)
 
-    def _ask(self, method: str, read: Callable[[Any], T], *given: object) -> T:
+    def _ask(self, method: str, read: Callable[..., T], *given: object) -> T:
         with guard(self._plugin, f"{self.name}'s {method}():", passing=(MbenchError,)):
             return read(getattr(self._device, method)(*given))
         raise AssertionError("a guard swallows nothing")

@@ -156,7 +156,7 @@ STATISTICS = {
 
 GROWTH = 2e-1
 """Of the norm of all changes against what the other case's later steps made of its first ones, see
-results/update_norm.py. Seen of ResNet-18: 2 % from 16 to 64 steps. AdamW's first steps are larger
+results/changes.py. Seen of ResNet-18: 2 % from 16 to 64 steps. AdamW's first steps are larger
 by 5 %, since they know less of how gradients scatter. A step of two that is skipped is 5e-1. Not of
 bf16, where what is rounded away at first comes later."""
 

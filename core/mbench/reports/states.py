@@ -31,6 +31,7 @@ __all__ = ["FAILED", "OK", "WARNING", "State", "states"]
 OK, WARNING, FAILED = "ok", "warn", "FAIL"
 MOST = 2
 """More kinds of disturbances, and more doubtful or failed cases, are counted."""
+REST = ": mbench show -v"
 
 
 @dataclass(frozen=True)
@@ -45,19 +46,25 @@ class State:
     """What was found, and what to do where it is not well."""
 
 
-def states(summary: Summary, remarks: Sequence[Remark]) -> list[State]:
-    """Those of a run, the most important first."""
+def states(
+    summary: Summary, remarks: Sequence[Remark], *, most: int = MOST, rest: str = REST
+) -> list[State]:
+    """Those of a run, the most important first.
+
+    More than `most` failures, doubts and disturbances are counted, and `rest` says where they are.
+    """
     compared = [pair for pair in against_first(summary) if pair.verdict is not None]
-    found = [*failures(summary, remarks), *equal_work(summary, compared), *doubts(remarks)]
+    found = [*failures(summary, remarks, most, rest), *equal_work(summary, compared, most),
+             *doubts(remarks, most, rest)]  # fmt: skip
     found += arithmetic(summary, compared)
     if compared:
         found.append(repeatable(summary, compared))
     if any(case.processes for case in summary.cases):
-        found.append(machine(compared, remarks))
+        found.append(machine(compared, remarks, most, rest))
     return found
 
 
-def failures(summary: Summary, remarks: Sequence[Remark]) -> Iterator[State]:
+def failures(summary: Summary, remarks: Sequence[Remark], most: int, rest: str) -> Iterator[State]:
     """What was not measured: the run itself, or single cases."""
     if summary.cut_off:
         said = "its file ends in the middle of a line; everything before it is shown"
@@ -76,15 +83,15 @@ def failures(summary: Summary, remarks: Sequence[Remark]) -> Iterator[State]:
                 dict.fromkeys(remark.subject)
             )
     found = [(key, list(cases)) for key, cases in ended.items() if key[1] != INTERRUPTED]
-    for (outcome, reason), cases in found[:MOST]:
-        more = f" and {counted(len(cases) - MOST, 'more case')}" if len(cases) > MOST else ""
-        said = f"{', '.join(cases[:MOST])}{more}: {outcome}: {reason}"
+    for (outcome, reason), cases in found[:most]:
+        more = f" and {counted(len(cases) - most, 'more case')}" if len(cases) > most else ""
+        said = f"{', '.join(cases[:most])}{more}: {outcome}: {reason}"
         yield State(FAILED, "failed", Text(said))
-    if rest := sum(len(cases) for _, cases in found[MOST:]):
-        yield State(FAILED, "failed", Text(f"{counted(rest, 'more case')}: mbench show -v"))
+    if others := sum(len(cases) for _, cases in found[most:]):
+        yield State(FAILED, "failed", Text(f"{counted(others, 'more case')}{rest}"))
 
 
-def equal_work(summary: Summary, pairs: Sequence[PairSummary]) -> Iterator[State]:
+def equal_work(summary: Summary, pairs: Sequence[PairSummary], most: int) -> Iterator[State]:
     """Whether the compared work is known to be equal; of single cases where nothing is compared."""
     if pairs:
         grades = Counter(pair.equal_work for pair in pairs)
@@ -114,18 +121,18 @@ def equal_work(summary: Summary, pairs: Sequence[PairSummary]) -> Iterator[State
     level = FAILED if failed else WARNING
     hint = [] if failed else ["leave out --no-verify to prove it"]
     unproven = Text(", ".join(said), "unproven")
-    yield State(level, "equal work", joined([unproven, *list(failed)[:MOST], *hint]))
+    yield State(level, "equal work", joined([unproven, *list(failed)[:most], *hint]))
 
 
-def doubts(remarks: Sequence[Remark]) -> Iterator[State]:
+def doubts(remarks: Sequence[Remark], most: int, rest: str) -> Iterator[State]:
     """Timed work that contradicts its proof."""
     found = of_kind(remarks, Doubts)
-    for remark in found[:MOST]:
+    for remark in found[:most]:
         if isinstance(value := remark.value, Doubts):
             yield State(FAILED, "timed work", Text("; ".join(value.texts)))
-    if len(found) > MOST:
-        more = counted(len(found) - MOST, "case")
-        yield State(FAILED, "timed work", Text(f"{more} more: mbench show -v"))
+    if len(found) > most:
+        more = counted(len(found) - most, "case")
+        yield State(FAILED, "timed work", Text(f"{more} more{rest}"))
 
 
 def arithmetic(summary: Summary, pairs: Sequence[PairSummary]) -> Iterator[State]:
@@ -162,16 +169,16 @@ def repeatable(summary: Summary, pairs: Sequence[PairSummary]) -> State:
     return State(level, "repeatable", joined([f"{said} each", agree, *loud]))
 
 
-def machine(pairs: Sequence[PairSummary], remarks: Sequence[Remark]) -> State:
+def machine(pairs: Sequence[PairSummary], remarks: Sequence[Remark], most: int, rest: str) -> State:
     """What disturbed the measurement, the worst first, and what is left without those rounds."""
     found = [remark.value.found for remark in of_kind(remarks, Disturbances)
              if isinstance(remark.value, Disturbances)]  # fmt: skip
     if not found:
         return State(OK, "machine", Text("quiet"))
     found.sort(key=lambda alike: -max(one.share for one in alike))
-    said: list[str | Text] = [describe(alike) for alike in found[:MOST]]
-    if len(found) > MOST:
-        said.append(f"{len(found) - MOST} more: mbench show -v")
+    said: list[str | Text] = [describe(alike) for alike in found[:most]]
+    if len(found) > most:
+        said.append(f"{len(found) - most} more{rest}")
     calm = pairs[0].undisturbed if len(pairs) == 1 else None
     if calm:
         said.append(f"without those rounds {bracketed(calm)}")

@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING
 
 from mbench.results import clocks
 from mbench.results.ceiling import mfu, peak
-from mbench.results.distance import (
+from mbench.results.changes import (
+    BEGUN,
+    FEWEST,
     SMALLEST,
     direction_gap,
     distance,
     norm_gap,
+    standstill,
     tensor_gaps,
+    unlike_growth,
 )
 from mbench.results.figures import rates, speeds
 from mbench.results.masks import between_two, unlike_means, unlike_scatter
-from mbench.results.update_norm import BEGUN, FEWEST, standstill, unlike_growth
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from types import ModuleType
 
+    from mbench.contract.adapter import Traced
     from mbench.contract.case import Case
     from mbench.contract.precision import Precision
     from mbench.contract.rank import RankInfo
     from mbench.contract.scenario import Work
     from mbench.contract.tier import Tier
-    from mbench.contract.trace import Traced
     from mbench.contract.workload import Workload
     from mbench.sdk.benchmark import Prepared
     from mbench.sdk.copies import Download, Upload

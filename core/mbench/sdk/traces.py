@@ -23,7 +23,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from mbench.contract.trace import COPY, GRAPH, KERNEL, SET, DeviceCall, Traced
+from mbench.contract.adapter import COPY, GRAPH, KERNEL, SET, DeviceCall, Traced
 from mbench.sdk import xplane
 
 if TYPE_CHECKING:

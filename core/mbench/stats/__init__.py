@@ -14,8 +14,16 @@ from mbench.stats.intervals import (
     noise_within,
     stdev,
 )
-from mbench.stats.pairs import Pair, Ratio, between_builds, pair_of, pairs_of, ratio
-from mbench.stats.power import detectable, pairs_for
+from mbench.stats.pairs import (
+    Pair,
+    Ratio,
+    between_builds,
+    detectable,
+    pair_of,
+    pairs_for,
+    pairs_of,
+    ratio,
+)
 from mbench.stats.trend import slope, trend
 from mbench.stats.verdicts import ALIKE, VERDICTS, together, verdict, verdicts
 

@@ -11,7 +11,7 @@ import traceback
 from dataclasses import replace
 from functools import partial
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mbench.contract import wire
 from mbench.contract.adapter import Unsupported
@@ -25,8 +25,7 @@ from mbench.worker.clock import time_steps
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from mbench.contract.adapter import FrameworkInfo, Runtime
-    from mbench.contract.trace import Traced
+    from mbench.contract.adapter import FrameworkInfo, Runtime, Traced
 
 __all__ = ["limit_memory", "serve"]
 
@@ -41,13 +40,13 @@ class Session:
         self.runtime: Runtime | None = None
         self.cycler: BatchCycler | None = None
         self.rank = 0
-        self.at_any_time: Mapping[type, Callable[[Any], object]] = {
+        self.at_any_time: Mapping[type, Callable[..., object]] = {
             wire.Start: self.start,
             wire.FindShapes: self.find_shapes,
             wire.Prepare: self.prepare,
             wire.Close: self.close,
         }
-        self.once_prepared: Mapping[type, Callable[[BatchCycler, Any], object]] = {
+        self.once_prepared: Mapping[type, Callable[..., object]] = {
             wire.Load: self.load,
             wire.TimeSteps: self.time_steps,
             wire.TimeWaits: self.time_waits,

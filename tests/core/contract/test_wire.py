@@ -11,10 +11,9 @@ import pytest
 from cases import make_case
 
 from mbench.contract import wire
-from mbench.contract.adapter import FrameworkInfo
+from mbench.contract.adapter import DeviceCall, FrameworkInfo, Traced
 from mbench.contract.rank import RankInfo
 from mbench.contract.reading import Malformed
-from mbench.contract.trace import DeviceCall, Traced
 from mbench.contract.wire import decode, encode
 
 CASE = make_case(sizes={"image_size": 96})

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mbench.explain.kernels import StepKernels
+from mbench.explain.kernels import Evidence, StepKernels
 from mbench.explain.kernels_report import LONGEST, of_kernels, short
-from mbench.explain.observe import Evidence
 from mbench.explain.verbose import Kernel
 
 FUNCTOR = "at::native::CUDAFunctor_add<{0}>"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mbench.results.update_norm import FEWEST, standstill
+from mbench.results.changes import FEWEST, standstill
 
 MOVED, STILL = (1e-9, 0.0), (0.0, 0.0)
 NAMES = [

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from mbench.contract.trace import Traced
+from mbench.contract.adapter import Traced
 from mbench.sdk import traces
 
 SGEMM = "void cutlass::Kernel2<cutlass_80_simt_sgemm_128x64_nn>(cutlass_80::Params)"

@@ -13,10 +13,9 @@ from cases import make_case
 from mbench_tiny import TINY
 
 from mbench.contract import wire
-from mbench.contract.adapter import FrameworkInfo, Unsupported
+from mbench.contract.adapter import FrameworkInfo, Traced, Unsupported
 from mbench.contract.rank import SINGLE, RankInfo
 from mbench.contract.reading import Malformed
-from mbench.contract.trace import Traced
 from mbench.worker.session import Session, failure, reply_to
 
 CASE = make_case(seed=5)

@@ -12,12 +12,11 @@ from cases import make_case
 from fakes import SilentWorker
 
 from mbench.contract import wire
-from mbench.contract.adapter import FrameworkInfo
-from mbench.contract.trace import DeviceCall, Traced
+from mbench.contract.adapter import DeviceCall, FrameworkInfo, Traced
 from mbench.engine.outcome import CaseEnded
 from mbench.environments.environment import Environment
-from mbench.explain import observe as module
-from mbench.explain.observe import kernels_of, observe
+from mbench.explain import kernels as module
+from mbench.explain.kernels import kernels_of, observe
 from mbench.machine import process_end
 from mbench.plugins.manager import Plugins
 
