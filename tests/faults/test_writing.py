@@ -43,7 +43,9 @@ def test_a_run_goes_on_after_its_last_whole_line(store, lost):
     os.truncate(path, path.stat().st_size - lost)
     run = load_run(path)
     assert run.cut_off == (lost > 1)
-    RunWriter.reopen(RunFile(path), run, arguments=["mbench"]).end("complete")
+    RunWriter.reopen(RunFile(path), run, arguments=["mbench"], protocol=run.protocol).end(
+        "complete"
+    )
     again = load_run(path)
     assert (again.status, again.cut_off) == ("complete", False)
     assert len(again.cases[0].processes[0].blocks) == (0 if lost > 1 else 1)

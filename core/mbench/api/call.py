@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mbench.api.execution import Execution, measure_here, prove
-from mbench.api.requests import for_comparison, for_proof, for_run
+from mbench.api.requests import for_comparison, for_proof, for_resumption, for_run
 from mbench.api.result import Interrupted, Proofs
 from mbench.errors import MbenchError, UsageError
 from mbench.plugins.manager import Plugins
@@ -100,6 +100,9 @@ class Call:
         return next((word for word in ("quiet", "verbose") if word in self.besides), None)
 
     def compare(self) -> Result:
+        run, results = self.execution.resume, self.execution.results
+        if run is not None and not self.frameworks:
+            return self.measured(for_resumption(run, results, self.given, explicit=self.given))
         return self.measured(for_comparison(self.frameworks, self.given, self.plugins))
 
     def run(self) -> Result:

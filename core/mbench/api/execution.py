@@ -53,7 +53,7 @@ def measure_here(
     """
     with Launchers(plugins) as launchers:
         with locating or nullcontext():
-            checked = preflight(experiment, launchers)
+            checked = preflight(experiment, launchers, continued=execution.resume is not None)
         store, interrupted = carry_out(checked, execution, open_progress(verbosity=verbosity))
     result = Result(analyse(load_run(store.folder)), store.folder)
     if interrupted:

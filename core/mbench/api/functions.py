@@ -32,7 +32,7 @@ Folder = str | PathLike[str]
 
 
 def compare(
-    frameworks: Texts,
+    frameworks: Texts = (),
     *,
     models: Texts | None = None,
     operators: Texts | None = None,
@@ -85,6 +85,7 @@ def compare(
     """Measure two frameworks or more against each other, as `mbench compare` does.
 
     Keywords are the command's options: `compare(["torch", "tf"], models="resnet50", until=0.02)`.
+    `compare(resume=run)` continues a run, and `processes`, `until` and `budget` add more to it.
     Raises UsageError for what does not exist, and Interrupted, which holds what was measured, on
     Ctrl-C. A case that fails raises nothing: see `Result.ok`.
     """

@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mbench.errors import UsageError
+from mbench.results.run import load_run, pick_run
+from mbench.spec.adaptive import Adaptive
 from mbench.spec.arm import Arm
-from mbench.spec.build import build, build_suite
+from mbench.spec.build import build, build_suite, replaced
+from mbench.spec.experiment import FREE, GROWING, Launch
+from mbench.spec.option import asked_fields
+from mbench.spec.options import CONSTANTS
 from mbench.spec.suite import find_suite, suite_names
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
+    from pathlib import Path
 
     from mbench.plugins.manager import Plugins
     from mbench.spec.experiment import Experiment
     from mbench.spec.option import Given
     from mbench.spec.suite import Suite
 
-__all__ = ["for_comparison", "for_proof", "for_run"]
+__all__ = ["for_comparison", "for_proof", "for_resumption", "for_run"]
+
+ADDING = {name for name, field in CONSTANTS.items() if field in GROWING}
+"""Options that give a run more than it asked for."""
+OPTION_FIELDS = {option.name: field for field, option in asked_fields(Launch).items()}
+FREE_OPTIONS = {name for name, field in OPTION_FIELDS.items() if field in FREE}
+"""Options that change no figure."""
 
 
 def for_comparison(frameworks: Sequence[str], given: Given, plugins: Plugins) -> Experiment:
@@ -28,6 +41,32 @@ def for_comparison(frameworks: Sequence[str], given: Given, plugins: Plugins) ->
             "there is mbench run"
         )
     return build(frameworks, given, plugins)
+
+
+def for_resumption(
+    run: str, results: Path, given: Given, *, explicit: Collection[str]
+) -> Experiment:
+    """What a run asked for, with what `given` adds to it; raises UsageError for anything else.
+
+    Only `explicit` options count.
+    """
+    experiment = load_run(pick_run(results, run)).header.experiment
+    added = {name: given[name] for name in given if name in explicit}
+    if other := added.keys() - ADDING - FREE_OPTIONS:
+        flags = ", ".join(f"--{name.replace('_', '-')}" for name in sorted(other))
+        raise UsageError(
+            f"--resume without frameworks continues what {run} asked for: leave out {flags}"
+        )
+    constants = {CONSTANTS[name]: added[name] for name in added if name in ADDING}
+    if constants and not isinstance(experiment.protocol, Adaptive):
+        raise UsageError(f"{run} was measured by {experiment.protocol.name}, which has a fixed "
+                         "number of steps: nothing can be added to it")  # fmt: skip
+    launch = {OPTION_FIELDS[name]: added[name] for name in added if name in FREE_OPTIONS}
+    return replace(
+        experiment,
+        protocol=replaced(experiment.protocol, constants),
+        launch=replaced(experiment.launch, launch),
+    )
 
 
 def for_run(

@@ -12,6 +12,7 @@ from mbench.cli.options import (
     CaseCommand,
     case_options,
     check_options,
+    explicit,
     frameworks_options,
     given_of,
     launch_options,
@@ -62,14 +63,20 @@ def command(context: click.Context, /, **_: object) -> None:
       mbench compare torch tf
       mbench compare torch tf --fast
       mbench compare torch tf --models resnet50,bert-base --mode train,inference
+      mbench compare --resume 20260102-1504 --until 2%
       mbench compare torch torch:inductor torch:amp-bf16 --until 2% --budget 30m
       mbench compare torch==2.12.0 torch==2.13.0 --fail-if-slower 3%
       mbench compare tf tf:TF_ENABLE_ONEDNN_OPTS=0 --mode inference --explain
     """
-    from mbench.api.requests import for_comparison
+    from mbench.api.requests import for_comparison, for_resumption
 
-    frameworks = context.params["frameworks"]
-    experiment = for_comparison(frameworks, given_of(context), plugins(context))
+    frameworks, resume = context.params["frameworks"], context.params["resume"]
+    given = given_of(context)
+    if resume is not None and not frameworks:
+        results = context.params["results"]
+        experiment = for_resumption(resume, results, given, explicit=explicit(context))
+    else:
+        experiment = for_comparison(frameworks, given, plugins(context))
     checked = preflight_of(context, experiment)
     breakdown = following(context, checked) if context.params["explain"] else None
     code = measure(context, checked)

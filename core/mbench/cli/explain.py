@@ -176,7 +176,7 @@ def stored(context: click.Context, name: str | None) -> Run:
     from mbench.explain.analysis import load
     from mbench.results.run import pick_run
 
-    run = load(pick_run(context.params["results"], name))
+    run = load(pick_run(context.params["results"], name, explained=True))
     report_cut(run)
     return run
 

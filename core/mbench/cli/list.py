@@ -9,7 +9,7 @@ import click
 from mbench.cli.options import plugins, results_option
 from mbench.cli.output import print_table
 from mbench.cli.screen import color_option
-from mbench.console import say, tell
+from mbench.console import counted, say, tell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -224,14 +224,19 @@ def runs(folder: Path) -> tuple[list[list[str]], list[str]]:
     from mbench.errors import MbenchError
     from mbench.results.run import find_runs, load_run
 
-    rows, broken = [], []
+    rows, broken, empty = [], [], 0
     for path in find_runs(folder):
         try:
             run = load_run(path)
+            if not run.has_measured:
+                empty += 1
+                continue
             labels = dict.fromkeys(case.planned.label for case in run.cases.values())
             titles = dict.fromkeys(c.title for c in run.comparisons.values())
             rows.append([run.id, run.status, ", ".join(labels), "; ".join(titles)])
         except MbenchError as error:
             rows.append([path.name, "unreadable", "", ""])
             broken.append(str(error))
+    if empty:
+        broken.append(f"{counted(empty, 'run')} without a measured round left out")
     return rows, broken

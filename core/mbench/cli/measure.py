@@ -49,7 +49,8 @@ def preflight_of(context: click.Context, experiment: Experiment) -> Checked:
     from mbench.measure.preflight import preflight
 
     tell_defaults(context)
-    return preflight(experiment, launchers_of(context))
+    continued = context.params.get("resume") is not None
+    return preflight(experiment, launchers_of(context), continued=continued)
 
 
 def execution_of(context: click.Context) -> Execution:
@@ -133,5 +134,6 @@ def foresee(checked: Checked, execution: Execution) -> None:
     lacking = sum(not entry.support.supported for entry in entries)
     said = f"{counted(len(checked.comparisons), 'comparison')}, {counted(len(entries), 'case')}"
     said += f", {lacking} of them unsupported" if lacking else ""
-    said += f": {checked.experiment.protocol.in_all(total)}" if total is not None else ""
+    protocol = next(iter(checked.further.values()), checked.experiment.protocol)
+    said += f": {protocol.in_all(total)}" if total is not None else ""
     say(f"{said}; environments, proofs and searches not included")

@@ -259,7 +259,8 @@ metric_option = click.option(
 
 resume_option = click.option(
     "--resume", default=None, metavar="RUN", shell_complete=completer(runs),
-    help="Measure the rest of RUN, which the same command began.",
+    help="Continue RUN: measure its rest, or the processes that it lacks. --processes, --until and "
+    "--budget add more to it.",
 )  # fmt: skip
 
 

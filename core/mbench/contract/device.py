@@ -22,9 +22,11 @@ class Check:
     """A result of `mbench doctor`: what was found, and what to do about it."""
 
     name: str
+    """What was looked at."""
     status: str
-    """OK; WARN: measurements suffer; FAIL: nothing can be measured."""
+    """"ok"; "warn": measurements suffer; "fail": nothing can be measured."""
     found: str
+    """What was found, in words."""
     hint: str = ""
     """What to do; empty if the status is OK."""
 

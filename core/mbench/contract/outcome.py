@@ -12,6 +12,7 @@ OUTCOMES = {
     "crashed": "the worker's process ended by itself",
     "failed": "the framework or its environment raised an error",
     "not-equal": "the work is not that of the reference, so it was not compared",
+    "not-measured": "the run was interrupted before its first round",
 }
 FAILURES = ("unsupported", "oom", "failed")
 """Those that a worker tells of itself; the parent sees the others."""

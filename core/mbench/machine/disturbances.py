@@ -32,6 +32,11 @@ OTHER_CORES = 0.1
 """Cores that others may use besides spare ones; also how many may be stolen."""
 SPARE_SHARE = 0.5
 """Share of the spare cores that others may use."""
+DISTORTING_CORES = 0.5
+"""Likewise, from which on a ratio may be distorted: frameworks whose threads wait for the slowest
+lose half of the speed, others a fraction."""
+DISTORTING_PACE = 1.5
+"""Times that a core is off its usual pace from which on a ratio may be distorted."""
 THROTTLED = 0.01
 """Share of the time for which a cgroup's limit may stop the worker."""
 MEMORY_STALLED = 0.01
@@ -56,6 +61,8 @@ class Disturbance:
     values: tuple[float, ...] = ()
     rounds: frozenset[tuple[int, int]] = frozenset()
     """The disturbed ones, by process and round; empty if it is not about single rounds."""
+    distorting: frozenset[tuple[int, int]] = frozenset()
+    """Those in which it is so strong that it may have made another one the faster."""
     host: str = ""
     """The machine; empty for the one that ran mbench."""
 
@@ -115,7 +122,9 @@ def find_disturbances(rounds: Rounds, *, cores: int, spare_cores: int) -> list[D
     limit, there = OTHER_CORES + SPARE_SHARE * spare_cores, counted(cores, "core")
     if loads := loads_above(rounds, limit):
         says = f"other processes used {{:.1f}} of {there}"
-        found.append(disturbance("other-load", loads, len(rounds), says, fmean(loads.values())))
+        most = DISTORTING_CORES + SPARE_SHARE * spare_cores
+        one = disturbance("other-load", loads, len(rounds), says, fmean(loads.values()))
+        found.append(replace(one, distorting=above(loads, most)))
     for kind, limit, read, says in (
         ("stolen-cpu", OTHER_CORES, lambda block: block.stolen_cores,
          f"the hypervisor took {{:.1f}} of {there}"),
@@ -129,7 +138,10 @@ def find_disturbances(rounds: Rounds, *, cores: int, spare_cores: int) -> list[D
         seen = known(rounds, read)
         levels = {at: level for at, level in seen.items() if level > limit}
         if levels:
-            found.append(disturbance(kind, levels, len(seen), says, fmean(levels.values())))
+            one = disturbance(kind, levels, len(seen), says, fmean(levels.values()))
+            if kind == "stolen-cpu":
+                one = replace(one, distorting=above(levels, DISTORTING_CORES))
+            found.append(one)
     found += clock_changes("cpu-clock", "processor", rounds, lambda block: block.mhz)
     found += clock_changes("gpu-clock", "GPU", rounds, unforced_mhz)
     guests = known(rounds, lambda block: block.gpu_others)
@@ -143,6 +155,11 @@ def find_disturbances(rounds: Rounds, *, cores: int, spare_cores: int) -> list[D
     return [disturbance for disturbance in found if disturbance.share >= LEAST_ROUNDS]
 
 
+def above(levels: Mapping[TimeSlice, float], limit: float) -> frozenset[TimeSlice]:
+    """The rounds whose level is above `limit`."""
+    return frozenset(at for at, level in levels.items() if level > limit)
+
+
 def loads_above(rounds: Rounds, limit: float) -> dict[TimeSlice, float]:
     """The load of others in each round that it disturbed.
 
@@ -151,15 +168,15 @@ def loads_above(rounds: Rounds, limit: float) -> dict[TimeSlice, float]:
     their sum is above the limit.
     """
     loads = {at: max(block.other_cores for block in one) for at, one in rounds.items()}
-    above = {at: load for at, load in loads.items() if load > limit}
+    found = {at: load for at, load in loads.items() if load > limit}
     for process in {process for process, _ in rounds}:
-        quiet = [at for at in rounds if at[0] == process and at not in above]
+        quiet = [at for at in rounds if at[0] == process and at not in found]
         blocks = [block for at in quiet for block in rounds[at]]
         seconds = sum(block.seconds for block in blocks)
         others = sum(block.other_seconds for block in blocks) - SLACK_SECONDS
         if others > limit * seconds:
-            above |= dict.fromkeys(quiet, others / seconds)
-    return above
+            found |= dict.fromkeys(quiet, others / seconds)
+    return found
 
 
 def disturbance(
@@ -206,6 +223,8 @@ def pace_changes(kind: str, paces: Mapping[TimeSlice, float], *, usual: float) -
         return []
     says = f"{whose} was {{:.1f}} times off its usual value"
     found = disturbance(kind, hit, len(paces), says, max(hit.values()))
+    if kind == "pace":
+        found = replace(found, distorting=above(hit, DISTORTING_PACE))
     return [found] if found.share >= LEAST_ROUNDS else []
 
 

@@ -52,6 +52,8 @@ class MeasuringBegan:
 
     processes: int | None
     budget_seconds: float | None
+    fewest: int = 1
+    """Processes that are made in any case, whatever the budget."""
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,8 @@ def estimate(
 def foreseen(checked: Checked, results: Path) -> list[Foreseen]:
     """`results` is the folder of earlier runs, which are read only where the plan is not enough."""
     protocol = checked.experiment.protocol
-    found = [Foreseen(one, *estimate(one, protocol, step_seconds={}))
+    found = [Foreseen(one, *estimate(one, checked.further.get(one.number, protocol),
+                                     step_seconds={}))
              for one in checked.comparisons]  # fmt: skip
     if all(one.seconds is not None for one in found):
         return found

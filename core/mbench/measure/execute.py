@@ -63,13 +63,18 @@ def announce(comparisons: Sequence[Comparison], context: RunContext) -> list[Com
                 context.store.append(events.OperatorCounts(comparison=number, counts=counts))
         if comparison.settled and (earlier is None or not is_written(earlier, comparison)):
             write_cases(comparison, context)
-    return [c for c in comparisons if earlier is None or not is_done(earlier, c)]
+    return [
+        c for c in comparisons
+        if earlier is None or not is_done(earlier, c) or c.number in context.further
+    ]  # fmt: skip
 
 
 def measure(comparison: Comparison, context: RunContext) -> None:
     """One comparison, after a search for what it leaves open."""
     context = replace(
-        context, device_memory=device_memory_of(comparison.entries[0].case, context.launcher)
+        context,
+        protocol=context.further.get(comparison.number, context.protocol),
+        device_memory=device_memory_of(comparison.entries[0].case, context.launcher),
     )
     labels = tuple(entry.label for entry in comparison.entries)
     context.listener.hear(ComparisonBegan(comparison.title, labels))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from math import prod
 from typing import TYPE_CHECKING
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from mbench.engine.launchers import Launchers
     from mbench.machine.records import Machine
     from mbench.plugins.launcher import Launcher
+    from mbench.spec.adaptive import Adaptive
     from mbench.spec.experiment import Experiment
     from mbench.spec.planning import Comparison
 
@@ -41,6 +42,8 @@ class Checked:
     """Starts the workers."""
     warnings: tuple[str, ...] = ()
     """What may be regretted, a line each."""
+    further: Mapping[int, Adaptive] = field(default_factory=dict)
+    """The protocol of comparisons that get further sets, in a run that is resumed, by number."""
 
     @property
     def device(self) -> str:
@@ -51,22 +54,27 @@ class Checked:
         return [entry.case for comparison in self.comparisons for entry in comparison.entries]
 
 
-def preflight(experiment: Experiment, launchers: Launchers) -> Checked:
-    """Raises UsageError for what does not exist, and for what cannot be measured here."""
+def preflight(experiment: Experiment, launchers: Launchers, *, continued: bool = False) -> Checked:
+    """Raises UsageError for what does not exist, and for what cannot be measured here.
+
+    A run that is `continued` has measured a part, so that its budget is not for all processes.
+    """
     experiment = settle(experiment, launchers)
-    return check_planned(experiment, tuple(plan(experiment, launchers.plugins)), launchers)
+    comparisons = tuple(plan(experiment, launchers.plugins))
+    return check_planned(experiment, comparisons, launchers, continued=continued)
 
 
 def check_planned(
-    experiment: Experiment, comparisons: tuple[Comparison, ...], launchers: Launchers
-) -> Checked:
+    experiment: Experiment, comparisons: tuple[Comparison, ...], launchers: Launchers, *,
+    continued: bool = False,
+) -> Checked:  # fmt: skip
     """The same for comparisons that are planned already."""
     launched = launch(experiment, comparisons, launchers)
     assumed = (
         f"--dry-run starts nothing: device, threads and limits are those of this machine, since "
         f"{launchers.unasked} was not asked for its own"
     )
-    warnings = [*check(launched), *([assumed] if launchers.unasked else [])]
+    warnings = [*check(launched, continued=continued), *([assumed] if launchers.unasked else [])]
     return replace(launched, warnings=tuple(warnings))
 
 
@@ -114,7 +122,7 @@ def scales_of(experiment: Experiment) -> Iterator[Scale]:
                 yield scale_of(str(word))
 
 
-def check(checked: Checked) -> list[str]:
+def check(checked: Checked, *, continued: bool = False) -> list[str]:
     """What may be regretted, a line each; raises UsageError for what cannot be.
 
     What machines have is asked of those on which workers are to run.
@@ -124,7 +132,8 @@ def check(checked: Checked) -> list[str]:
     check_steadiness(checked, there)
     most = max(len(comparison.entries) for comparison in checked.comparisons)
     check_sharing(checked.device, most, there, side_by_side=protocol.side_by_side)
-    return [*filter(None, (protocol.doubt(most), crowd(checked, there)))]
+    doubt = "" if continued else protocol.doubt(most)
+    return [*filter(None, (doubt, crowd(checked, there)))]
 
 
 def check_device(device: str, there: Mapping[str, Machine]) -> None:

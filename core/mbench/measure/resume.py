@@ -1,4 +1,4 @@
-"""Takes up a run that was interrupted: what it lacks, and whether it is still the same run."""
+"""Continues a run: what it lacks, and whether it is still the same run."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ def take_up(
     system: System,
     environments: EnvironmentPool,
     there: Mapping[str, Machine],
-) -> list[Comparison]:
-    """The comparisons with what `run` had found for them already.
+) -> Checked:
+    """`checked` with what `run` had found for its comparisons already.
 
     Raises UsageError with all differences where it would not be the same run: another experiment,
     another machine, or another where processes are started, other versions.
@@ -91,11 +91,11 @@ def take_up(
             f"{counted(len(run.comparisons), 'comparison')} then, {len(comparisons)} now"
         )
     if not differences:  # environments are looked for where all else is the same
-        missing = [c for c in settled if not is_done(run, c)]
+        missing = [c for c in settled if not is_done(run, c) or c.number in checked.further]
         for entry in {e.spec.text: e for c in missing for e in c.entries}.values():
             differences += environment_changes(run, entry, environments)
     refuse(run, differences)
-    return settled
+    return replace(checked, comparisons=tuple(settled))
 
 
 def refuse(run: Run, differences: Sequence[str]) -> None:

@@ -24,7 +24,7 @@ from mbench.measure.activity import (
 )
 from mbench.measure.measurement import Measurement, Runner
 from mbench.measure.resume import first_missing
-from mbench.measure.stopping import reason_to_stop, too_small, widths, worthwhile_rounds
+from mbench.measure.stopping import exceeded, reason_to_stop, too_small, widths, worthwhile_rounds
 from mbench.measure.warmup import warm_up
 from mbench.results import events
 from mbench.results.figures import rates
@@ -56,6 +56,7 @@ class Interleaved(Measurement[Adaptive]):
         self, comparison: Comparison, environments: Mapping[str, Environment], context: RunContext
     ) -> None:
         super().__init__(comparison, environments, context)
+        self.look = context.look
         self.random = random.Random(f"{self.protocol.seed}/{comparison.number}")
         self.last: Runner | None = None
         """The one of the latest time slice."""
@@ -66,6 +67,8 @@ class Interleaved(Measurement[Adaptive]):
         """Of the last repetition, had it had the fewest rounds."""
         self.cut_short = False
         self.first = first_missing(self.earlier, self.entries)
+        self.before = self.first if comparison.number in context.further else 0
+        """Sets that the budget is not of."""
         if self.earlier is not None:
             for entry in self.entries:
                 if case := self.earlier.cases.get(entry.number):
@@ -82,15 +85,23 @@ class Interleaved(Measurement[Adaptive]):
         goal = self.protocol.half_width_goal
         self.listener.hear(
             MeasuringBegan(
-                self.protocol.processes if goal is None else None, self.protocol.budget_seconds
+                self.protocol.processes if goal is None else None,
+                self.protocol.budget_seconds,
+                self.protocol.fewest_processes,
             )
         )
         process = self.first
         while not (reason := self.enough(process)):
             self.measure_repetition(process, deadline=self.begin + self.protocol.budget_seconds)
             process += 1
-        if self.cut_short and not reason.startswith("budget"):
-            reason += f", rounds cut short by the budget of {self.protocol.budget_seconds:g} s"
+        if self.before and self.protocol.half_width_goal is None:
+            asked = self.store.run.protocol.processes
+            if process < asked:
+                reason = reason.replace("all processes", f"{process} of {asked} processes", 1)
+        reason = exceeded(
+            self.protocol, reason,
+            elapsed_seconds=time.monotonic() - self.begin, cut_short=self.cut_short,
+        )  # fmt: skip
         self.store.append(
             events.ComparisonEnd(
                 comparison=self.comparison.number,
@@ -119,6 +130,7 @@ class Interleaved(Measurement[Adaptive]):
         """Start, warm up and time one fresh worker per entry; they end with the repetition."""
         begin = time.monotonic()
         self.listener.hear(ProcessBegan(process + 1))
+        self.look()
 
         with ExitStack() as stack:
             runners = self.start_all(process, stack)
@@ -131,7 +143,7 @@ class Interleaved(Measurement[Adaptive]):
             per_round = self.round_seconds(runners)
             rounds = self.protocol.rounds_for(
                 share_seconds=self.protocol.share_seconds(
-                    measured=process, elapsed_seconds=begin - self.begin
+                    measured=process, elapsed_seconds=begin - self.begin, before=self.before
                 ),
                 setup_seconds=setup,
                 round_seconds=per_round,
@@ -193,7 +205,11 @@ class Interleaved(Measurement[Adaptive]):
         return runners
 
     def warm(self, run: Callable[[int], int]) -> Warmup:
-        return warm_up(run, shortest_seconds=WARMUP_BLOCKS * self.protocol.block_seconds)
+        return warm_up(
+            run,
+            shortest_seconds=WARMUP_BLOCKS * self.protocol.block_seconds,
+            longest_seconds=self.protocol.longest_warmup_seconds,
+        )
 
     def wake_device(self, runners: list[Runner]) -> None:
         """An untimed time slice of each: a device that was idle while others started begins with a

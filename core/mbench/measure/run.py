@@ -15,22 +15,22 @@ from mbench.measure.ceiling import Ceilings
 from mbench.measure.environment_pool import EnvironmentPool
 from mbench.measure.estimate import foreseen
 from mbench.measure.execute import execute
+from mbench.measure.further import further, session
 from mbench.measure.resume import is_done, take_up
 from mbench.measure.run_context import Measure, RunContext
+from mbench.measure.surroundings import Surroundings
 from mbench.results.previous_runs import past_ratios
 from mbench.results.run import file_of, load_run, pick_run
 from mbench.results.runfile import RunFile
 from mbench.results.store import RunWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
     from mbench.machine.records import System
     from mbench.measure.activity import Listener
     from mbench.measure.preflight import Checked
     from mbench.results.records import Run
-    from mbench.spec.planning import Comparison
 
 __all__ = ["Execution", "conduct", "rest_of"]
 
@@ -56,10 +56,11 @@ def conduct(
         comparisons=checked.comparisons, accelerator=checked.device,
         provision=experiment.launch.provision, listener=listener,
     )  # fmt: skip
-    store, comparisons, earlier = open_run(checked, execution, environments)
+    checked, store, earlier = open_run(checked, execution, environments)
     expected = foreseen(checked, execution.results)
+    around = Surroundings(checked, store, listener)
     context = RunContext(
-        protocol=experiment.protocol,
+        protocol=store.run.protocol,
         launch=experiment.launch,
         launcher=checked.launcher,
         environments=environments,
@@ -71,13 +72,17 @@ def conduct(
         ceilings=Ceilings(store, listener) if experiment.checks.mfu else None,
         expected={each.comparison.number: each.seconds for each in expected},
         earlier=earlier,
+        look=around.look,
+        further=checked.further,
     )
     store.heard = lambda event: listener.hear(Stored(event))
     listener.hear(Decision(f"run {store.id}, raw values and logs in {store.folder}"))
     interrupted = False
     try:
         with scratch():
-            measure(comparisons, context)
+            around.before()
+            measure(checked.comparisons, context)
+        around.after()
         for found in past_ratios(store.run):
             store.append(found)
         store.end("complete")
@@ -97,26 +102,27 @@ def conduct(
 
 def open_run(
     checked: Checked, execution: Execution, environments: EnvironmentPool
-) -> tuple[RunWriter, Sequence[Comparison], Run | None]:
-    """A new run, or the one that is resumed with what it had found; raises UsageError."""
+) -> tuple[Checked, RunWriter, Run | None]:
+    """A new run, or the one that is continued, with what it had found; raises UsageError."""
     system, arguments = system_of(checked), list(execution.command)
     if execution.resume is None:
         store = RunWriter(
             execution.results, experiment=checked.experiment, system=system, arguments=arguments
         )
-        return store, checked.comparisons, None
+        return checked, store, None
     folder = pick_run(execution.results, execution.resume)
     try:
         file = RunFile(file_of(folder))
     except OSError as error:
         raise MbenchError(f"cannot resume {folder}: {error.strerror}") from None
     try:  # read once it is locked: until then another may write it
-        comparisons, earlier = found_before(checked, folder, system, environments)
-        store = RunWriter.reopen(file, earlier, arguments=arguments)
+        checked, earlier = found_before(checked, folder, system, environments)
+        protocol = session(earlier, checked)
+        store = RunWriter.reopen(file, earlier, arguments=arguments, protocol=protocol)
     except BaseException:  # Ctrl-C too must leave no lock
         file.close()
         raise
-    return store, comparisons, earlier
+    return checked, store, earlier
 
 
 def rest_of(checked: Checked, execution: Execution, listener: Listener) -> Checked:
@@ -127,17 +133,20 @@ def rest_of(checked: Checked, execution: Execution, listener: Listener) -> Check
         listener=listener,
     )  # fmt: skip
     folder = pick_run(execution.results, execution.resume)
-    comparisons, earlier = found_before(checked, folder, system_of(checked), environments)
-    left = tuple(one for one in comparisons if not is_done(earlier, one))
+    checked, earlier = found_before(checked, folder, system_of(checked), environments)
+    left = tuple(one for one in checked.comparisons
+                 if not is_done(earlier, one) or one.number in checked.further)  # fmt: skip
     return replace(checked, comparisons=left)
 
 
 def found_before(
     checked: Checked, folder: Path, system: System, environments: EnvironmentPool
-) -> tuple[list[Comparison], Run]:
-    """All comparisons with what the run that is resumed had found for them, and that run."""
-    earlier = load_run(folder)
-    there = machines(checked.launcher)
+) -> tuple[Checked, Run]:
+    """`checked` with what the run that is resumed had found and is to be given further, and that
+    run.
+    """
+    earlier, there = load_run(folder), machines(checked.launcher)
+    checked = replace(checked, further=further(earlier, checked))
     return take_up(earlier, checked, system=system, environments=environments, there=there), earlier
 
 

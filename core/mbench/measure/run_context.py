@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from mbench.spec.experiment import Launch
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from mbench.engine.memory import DeviceMemory
     from mbench.machine.sampler import Sampler
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from mbench.results.records import Run
     from mbench.results.store import RunWriter
     from mbench.spec import protocol
+    from mbench.spec.adaptive import Adaptive
     from mbench.spec.planning import Comparison
 
 __all__ = ["Measure", "RunContext"]
@@ -29,6 +30,10 @@ class Measure(Protocol):
 
     def __call__(self, comparisons: Sequence[Comparison], context: RunContext, /) -> None:
         """Whatever interrupts it leaves a readable run behind."""
+
+
+def nothing() -> None:
+    """Where nobody wants to know."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,4 +56,8 @@ class RunContext:
     device_memory: DeviceMemory | None = None
     """The memory of the device, as it was before a comparison; None on the CPU."""
     earlier: Run | None = None
-    """The same run before it was interrupted: what it holds is not measured again."""
+    """The same run before it is continued: what it holds is not measured again."""
+    look: Callable[[], None] = nothing
+    """Notes what else measures on this machine, while no worker is timed."""
+    further: Mapping[int, Adaptive] = field(default_factory=dict)
+    """The protocol of comparisons that had ended and get further sets, by number."""

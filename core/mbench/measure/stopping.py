@@ -8,7 +8,7 @@ from statistics import fmean, harmonic_mean, variance
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from mbench.console import counted
+from mbench.console import counted, span
 from mbench.spec.adaptive import MORE_SETS
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Rates",
+    "exceeded",
     "narrow_enough",
     "reason_to_stop",
     "too_small",
@@ -28,6 +29,13 @@ __all__ = [
 ]
 
 
+COMPLETE = ("all processes measured", "as narrow as requested")
+"""How the reason begins where nothing was left out."""
+LEEWAY = 1.05
+"""Times its budget that a comparison may take before its reason says so."""
+LONGEST = 3
+"""Times its budget that the first round of a comparison may take whose sets are made in any case:
+beyond, the budget was meant for something else."""
 Rates = dict[int, dict[int, dict[int, float]]]
 """case -> process -> round -> samples per second, as measured so far."""
 
@@ -120,9 +128,27 @@ def reason_to_stop(
             return f"as narrow as requested{reached}"
     if measured >= most:
         return f"all processes measured{reached}"
-    if measured and elapsed_seconds + least_seconds > protocol.budget_seconds:
+    over = elapsed_seconds + least_seconds - protocol.budget_seconds
+    if not measured or measured < protocol.fewest_processes or over <= 0:
+        return ""
+    if elapsed_seconds >= protocol.budget_seconds:
         return f"budget of {protocol.budget_seconds:g} s spent{reached}"
-    return ""
+    return (
+        f"another set of processes, about {span(least_seconds)}, did not fit into the "
+        f"{protocol.budget_seconds:g} s{reached}"
+    )
+
+
+def exceeded(protocol: Adaptive, reason: str, *, elapsed_seconds: float, cut_short: bool) -> str:
+    """`reason`, and what the budget did to a comparison that made all its sets nevertheless."""
+    if not reason.startswith(COMPLETE):
+        return reason
+    if elapsed_seconds > LEEWAY * protocol.budget_seconds:
+        took = f"took {elapsed_seconds:.0f} s, longer than the {protocol.budget_seconds:g} s"
+        return f"{reason}, which {took} planned"
+    if cut_short:
+        return f"{reason}, rounds cut short by the budget of {protocol.budget_seconds:g} s"
+    return reason
 
 
 def too_small(
@@ -133,7 +159,8 @@ def too_small(
     `warm` of the `workers` of the first repetition are warm after `elapsed_seconds`; a block of
     each takes `round_seconds` in all.
     """
-    if not warm or elapsed_seconds + round_seconds <= protocol.budget_seconds:
+    most = protocol.budget_seconds * (LONGEST if protocol.fewest_processes > 1 else 1)
+    if not warm or elapsed_seconds + round_seconds <= most:
         return ""
     share = workers / warm
     rounds = protocol.rounds or protocol.fewest_rounds

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Warmup", "is_steady", "warm_up"]
 
-LONGEST_SECONDS = 60.0
 BLOCK_SECONDS = 0.1
 LARGEST_GROWTH = 10
 """Of the steps of a block over those of the block before: one that was short by chance must not
@@ -98,14 +97,16 @@ def gets_faster(durations: list[float]) -> bool:
     return -median(slopes) * (count - 1) > DRIFT_TOLERANCE * median(means)
 
 
-def warm_up(run: Callable[[int], int], *, shortest_seconds: float = 1.0) -> Warmup:
+def warm_up(
+    run: Callable[[int], int], *, shortest_seconds: float = 1.0, longest_seconds: float = 60.0
+) -> Warmup:
     """Warm up by `run`, which runs that many steps and returns their nanoseconds."""
     first = run(1)
     blocks: list[tuple[int, int]] = []
     count = 1
     while not is_steady(blocks, shortest_seconds=shortest_seconds):
-        if sum(elapsed for _, elapsed in blocks) >= LONGEST_SECONDS * 1e9 and len(blocks) >= 2:
-            reason = f"not steady after {LONGEST_SECONDS:g} s"
+        if sum(elapsed for _, elapsed in blocks) >= longest_seconds * 1e9 and len(blocks) >= 2:
+            reason = f"not steady after {longest_seconds:g} s"
             return Warmup(first_step_nanoseconds=first, blocks=blocks, reason=reason)
         elapsed = run(count)
         blocks.append((count, elapsed))

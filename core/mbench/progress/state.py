@@ -55,8 +55,17 @@ class ProgressState:
     """None: precision decides."""
     budget_seconds: float | None = None
     """Of the comparison."""
+    fewest: int = 1
+    """Processes that are made in any case."""
     began_measuring: float | None = None
-    first_process: int = 1
+    began_process: float = 0.0
+    began_rounds: float | None = None
+    """Of the present processes; None while they are set up."""
+    began_round: float = 0.0
+    rounds: tuple[int, int] = (0, 0)
+    """Of the present processes: those that have ended, and all."""
+    sets: list[tuple[float, float]] = field(default_factory=list)
+    """Of the comparison's processes that have ended: seconds, and those of their rounds."""
     took: list[float] = field(default_factory=list)
     """Seconds of each comparison that has ended."""
 
@@ -71,16 +80,15 @@ class ProgressState:
                 self.begin_comparison(activity)
             case MeasuringBegan():
                 self.processes, self.budget_seconds = activity.processes, activity.budget_seconds
-                self.began_measuring = self.clock()
+                self.fewest, self.began_measuring = activity.fewest, self.clock()
             case ProcessBegan():
-                if not self.process:  # a run that is resumed has measured those before
-                    self.first_process = activity.number
-                self.process = activity.number
+                self.begin_process(activity.number)
             case PhaseBegan():
                 self.enter(activity.label, activity.text, over=activity.over)
             case BlockBegan(unit="round"):
                 text = f"measuring, round {activity.done + 1} of {activity.of}"
                 self.enter(activity.label, text, timed=True)
+                self.begin_round(activity.done, activity.of)
             case BlockBegan():
                 text = f"measuring, {activity.done} of {activity.of} {activity.unit}s"
                 self.enter(activity.label, text, timed=True)
@@ -105,8 +113,22 @@ class ProgressState:
             self.took.append(now - self.began_comparison)
         self.number, self.title = self.number + 1, began.title
         self.began_comparison, self.began_measuring = now, None
-        self.process, self.processes, self.budget_seconds = 0, None, None
+        self.process, self.processes, self.budget_seconds, self.sets = 0, None, None, []
         self.rows = {label: Row(since=now) for label in began.labels}
+
+    def begin_process(self, number: int) -> None:
+        now = self.clock()
+        if self.process:
+            rounds = 0.0 if self.began_rounds is None else now - self.began_rounds
+            self.sets.append((now - self.began_process, rounds))
+        self.process, self.began_process, self.began_rounds = number, now, None
+
+    def begin_round(self, done: int, of: int) -> None:
+        if self.began_rounds is None or done != self.rounds[0]:
+            self.began_round = self.clock()
+        if self.began_rounds is None:
+            self.began_rounds = self.began_round
+        self.rounds = (done, of)
 
     def position(self) -> str:
         """Which comparison and which process this is."""
@@ -128,9 +150,7 @@ class ProgressState:
     def left(self) -> float | None:
         """Seconds left, approximately; None where that is unknown.
 
-        This comparison takes its budget or plan, less what was used of it, and no more than the
-        remaining processes take at the pace of those before. Later ones take their plan, corrected
-        by how long earlier ones took.
+        Later comparisons take their plan, corrected by how long earlier ones took.
         """
         here = self.left_here()
         if here is None:
@@ -142,14 +162,47 @@ class ProgressState:
         return here + self.correction() * sum(known)
 
     def left_here(self) -> float | None:
+        """Of this comparison: what its present processes take, and as many others as it will have.
+
+        Processes that have begun are measured to their end, whatever is left of the budget.
+        """
         at = self.number - 1
         planned = self.planned[at] if 0 <= at < len(self.planned) else None
         total = self.budget_seconds or planned
-        bounds = [] if total is None else [max(0.0, total - self.measured())]
-        if self.processes and (made := self.process - self.first_process) > 0:
-            each = self.measured() / (made + 0.5)  # the present one is half done, on average
-            bounds.append(max(0.0, each * (self.processes - self.process + 0.5)))
-        return min(bounds, default=None)
+        unspent = None if total is None else total - self.measured()
+        present = self.left_of_processes()
+        if present is None:  # nothing is known of them yet
+            return None if unspent is None else max(0.0, unspent)
+        if self.processes is None:
+            return max(present, unspent or 0.0)
+        each = self.seconds_of_processes(present)
+        others = self.processes - self.process
+        if unspent is not None:
+            fitting = int(max(0.0, unspent - present) / each) if each else others
+            others = min(others, max(fitting, self.fewest - self.process, 0))
+        return present + others * each
+
+    def left_of_processes(self) -> float | None:
+        """Seconds that the present processes still take; None while those are the first and
+        nothing is known of their rounds.
+        """
+        now = self.clock()
+        done, of = self.rounds
+        if self.process and self.began_rounds is not None and done:
+            each = (self.began_round - self.began_rounds) / done
+            return max(0.0, (of - done) * each - (now - self.began_round))
+        if not self.sets:
+            return None
+        seconds, rounds = (sum(values) / len(self.sets) for values in zip(*self.sets, strict=True))
+        return max(seconds - (now - self.began_process), rounds)
+
+    def seconds_of_processes(self, present: float) -> float:
+        """Seconds of each set of processes: the mean of those that ended, else what the present
+        ones are going to have taken.
+        """
+        if self.sets:
+            return sum(seconds for seconds, _ in self.sets) / len(self.sets)
+        return self.clock() - self.began_process + present
 
     def correction(self) -> float:
         """How many times their plan comparisons have taken, proofs included."""

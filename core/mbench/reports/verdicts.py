@@ -199,7 +199,7 @@ def further(pair: PairSummary) -> str:
     what = "An answer" if step.half_width is None else f"±{percent(step.half_width)}"
     minutes = step.seconds / 60
     price = f"{number(minutes, 2)} min" if minutes >= 1 else f"{number(step.seconds, 2)} s"
-    return f"{what} takes about {price} more: {step.options}"
+    return f"{what} takes about {price} more: {step.command}"
 
 
 def noise_note(pair: PairSummary) -> str:

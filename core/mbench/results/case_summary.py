@@ -205,12 +205,12 @@ class CaseSummary:
 def analyse_case(examined: Examined) -> CaseSummary:
     """One case: what it is, how it ended, its figures where there are any."""
     run, case = examined.run, examined.record
-    planned, protocol, ended = case.planned, run.header.protocol, case.outcome
+    planned, protocol, ended = case.planned, run.protocol, case.outcome
     processes = list(case.processes.values())
     first = processes[0].warm if processes else None
     measured = any(process.blocks for process in processes)
     whole = run.end is not None and run.end.status == "complete"
-    unmeasured = "no rounds" if whole else INTERRUPTED
+    unmeasured = ("failed", "no rounds") if whole else ("not-measured", INTERRUPTED)
     metrics, lacking = figures_of(examined)
     speed, highest = throughput(case, level=level(protocol)), peak(run, case)
     return CaseSummary(
@@ -224,8 +224,8 @@ def analyse_case(examined: Examined) -> CaseSummary:
         devices=case.axes.devices,
         global_batch_size=case.axes.samples_per_step,
         standard=planned.standard,
-        outcome=ended.outcome if ended else "ok" if measured else "failed",
-        reason=ended.reason if ended else "" if measured else unmeasured,
+        outcome=ended.outcome if ended else "ok" if measured else unmeasured[0],
+        reason=ended.reason if ended else "" if measured else unmeasured[1],
         log=ended.log if ended else None,
         throughput=speed,
         step_time_ms=step_times(case, by_epoch=protocol.percentiles_by_epoch),
@@ -281,7 +281,7 @@ def analyse_case(examined: Examined) -> CaseSummary:
 
 def figures_of(examined: Examined) -> tuple[dict[str, Figure], dict[str, str]]:
     """The metrics of a case by name, and why some have no value."""
-    confidence = level(examined.run.header.protocol)
+    confidence = level(examined.run.protocol)
     found, lacking = {}, {}
     for metric in metrics_of(examined.record.axes):
         steps = examined.steps(metric)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from mbench import stats
 from mbench.contract.axes import AXES, alike
 from mbench.contract.metric import THROUGHPUT, Metric
+from mbench.machine.disturbances import describe
 from mbench.results.figures import TimedSteps, facts_of, level, ratio, timed_rounds
 from mbench.results.machine import disturbances
 from mbench.results.metrics import chosen_metric
@@ -109,7 +110,7 @@ def compare(
             found.append(
                 pair_up(run, baseline, other, metric=shown, against_first=baseline is together[0])
             )
-    return judge(found, run.header.protocol)
+    return judge(found, run)
 
 
 def pair_up(
@@ -147,8 +148,8 @@ def pair_up(
         summary = replace(summary, reason=f"{records[0].axes.mode} has no such metric")
     elif lacking := next(lacking_of(metric, pair), ""):
         summary = replace(summary, reason=lacking)
-    elif not run.header.protocol.claims_interval:
-        summary = one_after_the_other(summary, metric, pair, run.header.protocol)
+    elif not run.protocol.claims_interval:
+        summary = one_after_the_other(summary, metric, pair, run.protocol)
     elif found := in_pairs(summary, metric, baseline, other):
         return Compared(comparison, *found)
     else:
@@ -173,7 +174,7 @@ def in_pairs(
     """
     records = (baseline.record, other.record)
     by_throughput = metric.name == THROUGHPUT.name
-    protocol, steps = baseline.run.header.protocol, (baseline.steps(metric), other.steps(metric))
+    protocol, steps = baseline.run.protocol, (baseline.steps(metric), other.steps(metric))
     calibrated = [one.calibration.ratios for one in records if one.calibration]
     known = stats.known_scatter(calibrated) if by_throughput else None
     found = ratio(*steps, known=known)
@@ -181,17 +182,37 @@ def in_pairs(
         return None
     disturbed = {time_slice for one in (baseline, other) for what in one.disturbances
                  for time_slice in what.rounds}  # fmt: skip
+    distorted, why = distortion(*steps, (*baseline.disturbances, *other.disturbances))
     begins = {n: [one.round for one in p.builds] for n, p in other.record.processes.items()}
     number = baseline.record.planned.case
     past = [one for (base, _), one in other.record.past.items() if base == number]
     more = replace(
         summary,
+        distorted=distorted,
+        undetermined=f"every round was disturbed: {why}" if distorted == 1 else None,
         undisturbed=undisturbed(*steps, less=disturbed, known=known, protocol=protocol)
         if disturbed
         else None,
         between_builds=stats.between_builds(*(one.by_round for one in steps), begins=begins),
     )
     return more, found, past if by_throughput else []
+
+
+def distortion(
+    baseline: TimedSteps, other: TimedSteps, found: Sequence[Disturbance]
+) -> tuple[float, str]:
+    """In which share of the rounds of both something may have distorted their ratio, and what did
+    so in most of them.
+    """
+    rounds = {(process, at) for process, made in baseline.rounds.items() for at in made
+              if at in other.rounds.get(process, ())}  # fmt: skip
+    distorting = [one for one in found if one.distorting]
+    if not rounds or not distorting:
+        return 0.0, ""
+    hit = rounds & {turn for one in distorting for turn in one.distorting}
+    most = max(distorting, key=lambda one: len(one.distorting))
+    alike = [one for one in distorting if (one.says, one.host) == (most.says, most.host)]
+    return len(hit) / len(rounds), describe(alike, rounds=False)
 
 
 def setup(*cases: CaseRecord) -> str | None:
@@ -263,15 +284,15 @@ def undisturbed(
     )
 
 
-def judge(compared: Sequence[Compared], protocol: Protocol) -> list[PairSummary]:
+def judge(compared: Sequence[Compared], run: Run) -> list[PairSummary]:
     """Each pair with what its ratio shows, among all others of the run."""
-    confidence = level(protocol) or stats.CONFIDENCE
+    confidence = level(run.protocol) or stats.CONFIDENCE
     ratios = [one.ratio for one in compared if one.ratio]
     intervals = [found.interval(confidence) for found in ratios]
     count = sum(interval.low is not None for interval in intervals)
     shown = iter(zip(intervals, stats.verdicts(ratios, confidence=confidence), strict=True))
     return [
-        one.summary if one.ratio is None else judged(one, one.ratio, *next(shown), count, protocol)
+        one.summary if one.ratio is None else judged(one, one.ratio, *next(shown), count, run)
         for one in compared
     ]
 
@@ -282,12 +303,17 @@ def judged(
     interval: stats.Interval,
     verdict: str,
     count: int,
-    protocol: Protocol,
+    run: Run,
 ) -> PairSummary:
     """A pair with its interval, which is one of `count` in the run."""
-    step = None
-    if isinstance(protocol, Adaptive) and one.summary.metric == THROUGHPUT.name:
-        step = next_step(interval, protocol=protocol, set_seconds=one.comparison.set_seconds)
+    step, protocol = None, run.protocol
+    undetermined = why_not(interval, count) if verdict == "undetermined" else None
+    if one.summary.undetermined:
+        verdict, undetermined = "undetermined", one.summary.undetermined
+    elif isinstance(protocol, Adaptive) and one.summary.metric == THROUGHPUT.name:
+        step = next_step(
+            interval, protocol=protocol, set_seconds=one.comparison.set_seconds, run=run.id
+        )
     return replace(
         one.summary,
         ratio=interval.value,
@@ -298,7 +324,7 @@ def judged(
         far_off=found.far_off,
         pairs=[pair.total for pair in found.pairs],
         verdict=verdict,
-        undetermined=why_not(interval, count) if verdict == "undetermined" else None,
+        undetermined=undetermined,
         detectable=stats.detectable(found.known, pairs=len(found.pairs)) if found.known else None,
         next_step=step,
         past=earlier_ratios(interval, one.past),

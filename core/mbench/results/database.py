@@ -43,6 +43,7 @@ FEW = {
     **columns(events.Run, "schema", "id", "mbench", "started"),
     "system": columns(System, "hostname", "cpu"),
     "experiment": {"protocol": columns(Adaptive, "name", "claims_interval", "half_width_goal")},
+    "protocol": columns(Adaptive, "half_width_goal", "looked"),  # of a run that was continued
     **columns(events.Case, "case", "comparison", "label", "framework", "samples"),
     **columns(events.Framework, "version"),
     **columns(events.Outcome, "outcome"),
@@ -81,13 +82,19 @@ CREATE TEMP TABLE cases AS
 SELECT row_number() OVER (ORDER BY c.filename, c."case") - 1 AS row, c.filename,
     r.id AS run, r.started, r.system.hostname AS host, r.system.cpu AS cpu, r.mbench,
     r.protocol.name AS protocol, r.protocol.claims_interval AS claims_interval,
-    r.protocol.half_width_goal IS NOT NULL AS stopped,
+    r.stopped,
     c.comparison, c."case", c.label, c.framework, f.version, c.axes, c.samples, o.outcome,
     split_part(c.axes.scale, 'x', 1)::BIGINT * split_part(c.axes.scale, 'x', 2)::BIGINT AS devices
 FROM events c
-JOIN (SELECT filename, first(id) AS id, first(started) AS started, first(mbench) AS mbench,
-             first(system) AS system, first(experiment.protocol) AS protocol
-      FROM events WHERE event = 'run' GROUP BY filename) r
+JOIN (SELECT filename, first(id) FILTER (event = 'run') AS id,
+             first(started) FILTER (event = 'run') AS started,
+             first(mbench) FILTER (event = 'run') AS mbench,
+             first(system) FILTER (event = 'run') AS system,
+             first(experiment.protocol) FILTER (event = 'run') AS protocol,
+             bool_or(coalesce(experiment.protocol.half_width_goal,
+                              protocol.half_width_goal) IS NOT NULL
+                     OR coalesce(protocol.looked, false)) AS stopped
+      FROM events WHERE event IN ('run', 'resumed') GROUP BY filename) r
     USING (filename)
 LEFT JOIN (SELECT filename, "case", first(version) AS version FROM events
            WHERE event = 'framework' GROUP BY filename, "case") f USING (filename, "case")

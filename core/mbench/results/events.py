@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar
 
 from mbench.contract import case as contract
 from mbench.contract.adapter import FrameworkInfo
+from mbench.contract.device import Check
 from mbench.contract.quantities import (
     Bytes,
     Count,
@@ -21,6 +22,7 @@ from mbench.contract.quantities import (
 )
 from mbench.contract.rank import parse_scale
 from mbench.contract.reading import Malformed
+from mbench.machine.neighbours import Neighbour
 from mbench.machine.records import Sample, System
 from mbench.results import calibration, evidence
 from mbench.results.facts import (
@@ -32,6 +34,7 @@ from mbench.results.facts import (
 )
 from mbench.results.proof import ProofRecord
 from mbench.spec.experiment import Experiment, from_plain
+from mbench.spec.presets import written_down
 from mbench.spec.protocol import Protocol
 
 __all__ = ["EVENTS", "Event"]
@@ -70,13 +73,13 @@ class Run(Event):
 
     @property
     def protocol(self) -> Protocol:
-        """The constants of the measurement."""
+        """The constants of the measurement, as it began."""
         return self.experiment.protocol
 
 
 @dataclass(frozen=True, kw_only=True)
 class Resumed(Event):
-    """When an interrupted run is taken up."""
+    """When a run is continued."""
 
     arguments: list[str]
     """The command line as it was typed."""
@@ -84,6 +87,21 @@ class Resumed(Event):
     """Version of mbench that goes on."""
     at: str
     """When: ISO 8601, UTC."""
+    protocol: Annotated[Protocol, written_down]
+    """The constants of the measurement from now on."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Surroundings(Event):
+    """Before anything is measured, where something on the machine is going to disturb it."""
+
+    checks: list[Check]
+    """What is not as it should be, the worst first."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OtherMbench(Neighbour, Event):
+    """When another mbench is first seen to measure on the machine."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -379,9 +397,9 @@ class Telemetry(OfBlock):
 
 
 KINDS = (
-    Run, Resumed, Comparison, OperatorCounts, Search, Case, Environment, EqualWork, Framework,
-    Node, Calibration, Process, Build, Block, Telemetry, Evidence, Changes, Memory, Rounding,
-    Ceiling, Outcome, ComparisonEnd, PastRatio, End,
+    Run, Resumed, Surroundings, OtherMbench, Comparison, OperatorCounts, Search, Case, Environment,
+    EqualWork, Framework, Node, Calibration, Process, Build, Block, Telemetry, Evidence, Changes,
+    Memory, Rounding, Ceiling, Outcome, ComparisonEnd, PastRatio, End,
 )  # fmt: skip
 
 

@@ -184,7 +184,7 @@ def figures_of(
                 or (frameworks and not who & set(frameworks))
             ):
                 continue
-            if found := timed_steps(case, metric).figure(level=level(run.header.protocol)):
+            if found := timed_steps(case, metric).figure(level=level(run.protocol)):
                 points.append(
                     Point(
                         run=run.id,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from mbench.contract.quantities import Number, Relative
+from mbench.contract.quantities import Number, Relative, Share
 from mbench.results.replication import EarlierRatio, NextStep, RatioOverRuns
 
 __all__ = ["PairSummary", "RatioInterval"]
@@ -90,6 +90,10 @@ class PairSummary:
     """Position of the case that fell short, where that is the reason."""
     disturbances: list[str]
     """What disturbed either case, each with its label."""
+    distorted: Share | None = None
+    """Share of the rounds of both in which something was so strong that it may have [distorted the
+    ratio](methodology.md#disturbed-measurements); where that is all of them, the verdict is
+    `undetermined`. null where nothing ran in pairs."""
     undisturbed: RatioInterval | None = None
     """The same without the rounds in which either case was disturbed; null where none was, and
     where none is left."""

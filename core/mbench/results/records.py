@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mbench.contract.case import Case
+    from mbench.contract.device import Check
     from mbench.machine.usage import Usage
+    from mbench.spec.protocol import Protocol
 
 __all__ = ["CaseRecord", "ComparisonRecord", "Process", "Run"]
 
@@ -95,7 +97,12 @@ class Run:
     cases: dict[int, CaseRecord] = field(default_factory=dict)
     operator_counts: dict[int, dict[str, int]] = field(default_factory=dict)
     """How often each model calls the operator of a comparison, by the comparison's number."""
+    checks: list[Check] = field(default_factory=list)
+    """What was not as it should be before anything was measured."""
+    others: list[events.OtherMbench] = field(default_factory=list)
     searches: list[events.Search] = field(default_factory=list)
+    resumed: events.Resumed | None = None
+    """When it was last continued."""
     end: events.End | None = None
     cut_off: bool = False
     more: list[events.Event] = field(default_factory=list)
@@ -104,6 +111,17 @@ class Run:
     @property
     def id(self) -> str:
         return self.header.id
+
+    @property
+    def protocol(self) -> Protocol:
+        """The constants of the measurement: the latest, where it was given more."""
+        return self.resumed.protocol if self.resumed else self.header.protocol
+
+    @property
+    def has_measured(self) -> bool:
+        """Whether there is a round of any case."""
+        processes = (one for case in self.cases.values() for one in case.processes.values())
+        return any(process.blocks for process in processes)
 
     @property
     def status(self) -> str:
@@ -141,7 +159,15 @@ class Run:
 
     @take.register
     def _(self, event: events.Resumed) -> None:
-        self.end = None
+        self.resumed, self.end = event, None
+
+    @take.register
+    def _(self, event: events.Surroundings) -> None:
+        self.checks += [check for check in event.checks if check not in self.checks]
+
+    @take.register
+    def _(self, event: events.OtherMbench) -> None:
+        self.others.append(event)
 
     @take.register
     def _(self, event: events.End) -> None:

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 
 from mbench import stats
 from mbench.contract.quantities import Count, Relative, Seconds
-from mbench.spec.adaptive import MORE_SETS
+from mbench.spec.adaptive import MORE_SETS, Adaptive
 from mbench.stats.intervals import quantile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mbench.results.events import PastRatio
-    from mbench.spec.adaptive import Adaptive
     from mbench.stats import Interval
 
 __all__ = ["EarlierRatio", "NextStep", "RatioOverRuns", "earlier_ratios", "next_step", "over_runs"]
@@ -25,8 +24,6 @@ __all__ = ["EarlierRatio", "NextStep", "RatioOverRuns", "earlier_ratios", "next_
 WIDTHS = (0.05, 0.03, 0.02, 0.01, 0.005)
 """Half-widths that are worth a try, where none was asked for."""
 LONGEST_SECONDS = 30 * 24 * 3600.0
-LEEWAY = 1.1
-"""Of a budget: sets do not all take the same time."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,10 +66,17 @@ class NextStep:
 
     half_width: Relative | None
     """Half-width that the interval would have; null where pairs are lacking for any."""
+    process_pairs: Count
+    """About how many further pairs that takes."""
     seconds: Seconds
-    """About how long that would take."""
+    """About how long they would take."""
     options: str
-    """The options that ask for it."""
+    """The options of `mbench compare` that add them to this run."""
+
+    @property
+    def command(self) -> str:
+        """What to type for it."""
+        return f"mbench compare {self.options}"
 
 
 def earlier_ratios(interval: Interval, past: Sequence[PastRatio]) -> list[EarlierRatio]:
@@ -116,20 +120,22 @@ def error(low: float, high: float, pairs: int) -> float:
 
 
 def next_step(
-    interval: Interval, *, protocol: Adaptive, set_seconds: float | None
+    interval: Interval, *, protocol: Adaptive, set_seconds: float | None, run: str
 ) -> NextStep | None:
-    """The half-width that could be had, in about how many seconds, by which options.
+    """The half-width that could be had by further pairs, in about how many seconds, by which
+    options.
 
     Where there are too few pairs for an interval, it is those that are lacking, and no width. None
-    where a set's duration is not known, where the width is what was asked for, and where it would
-    take too long for anybody.
+    where a set's duration is not known, where the width is what was asked for, where it would
+    take too long for anybody, and of explain's runs, which compare does not continue.
     """
-    if set_seconds is None:
+    if set_seconds is None or protocol.name != Adaptive().name:
         return None
-    half_width = goal(interval.half_width, protocol.half_width_goal)
+    half_width, made = goal(interval.half_width, protocol.half_width_goal), interval.replicates
+    options = f"--resume {run}"
     if interval.half_width is None:
         sets = stats.FEWEST
-        options = f"--processes {sets}"
+        options += f" --processes {sets}" * (protocol.processes < sets)
     elif half_width is None:
         return None
     else:
@@ -138,15 +144,17 @@ def next_step(
         )
         if pairs is None:
             return None
-        sets = max(pairs, protocol.processes) + MORE_SETS
-        options = f"--until {100 * half_width:g}%"
+        sets = max(pairs, protocol.processes, made) + MORE_SETS
+        if half_width != protocol.half_width_goal:
+            options += f" --until {100 * half_width:g}%"
         if sets > protocol.most_processes:
             options += f" --max-processes {sets}"
-    seconds = sets * set_seconds
+    seconds = (sets - made) * set_seconds
     if not 0 < seconds < LONGEST_SECONDS:
         return None
-    budget = math.ceil(LEEWAY * seconds / 60) * 60
-    return NextStep(half_width=half_width, seconds=seconds, options=f"{options} --budget {budget}")
+    return NextStep(
+        half_width=half_width, process_pairs=sets - made, seconds=seconds, options=options
+    )
 
 
 def goal(half_width: float | None, asked: float | None) -> float | None:

@@ -18,11 +18,18 @@ if TYPE_CHECKING:
 
 __all__ = ["check_schema", "file_of", "find_runs", "load_run", "pick_run"]
 
+EXPLAIN = "explain"
+"""The name of explain's protocol."""
+BLOCK = '"block"'
+"""Stands at the beginning of a block's line."""
 
-def pick_run(folder: Path, name: str | None) -> Path:
+
+def pick_run(folder: Path, name: str | None, *, explained: bool = False) -> Path:
     """The run that `name` begins in `folder`, or lies at that path, or the latest.
 
-    Raises UsageError where there is no such run, or more than one.
+    The latest is that of `compare` or `run`, or of `explain` if `explained`, which has measured
+    anything; where there is none, whatever is latest. Raises UsageError where there is no such run,
+    or more than one.
     """
     if name is not None and is_path(Path(name)):
         return Path(name)
@@ -32,12 +39,24 @@ def pick_run(folder: Path, name: str | None) -> Path:
             f"no runs in {folder}; measure one, or name its folder: --results, or MBENCH_RESULTS"
         )
     if name is None:
-        return runs[-1]
+        wanted = (run for run in reversed(runs) if is_result(run, explained=explained))
+        return next(wanted, runs[-1])
     matching = [run for run in runs if run.name.startswith(name)]
     if len(matching) != 1:
         what = "no run" if not matching else f"{len(matching)} runs"
         raise UsageError(f"{what} in {folder} named {name!r}; see mbench list runs")
     return matching[0]
+
+
+def is_result(folder: Path, *, explained: bool) -> bool:
+    """Whether a run measured a comparison: calibrations compare a case with itself."""
+    try:
+        header = header_of(folder, next(lines_of(folder / EVENTS_FILE), ""))
+    except MbenchError:
+        return True  # whoever reads it says what is wrong
+    if "calibrate" in header.arguments or (header.protocol.name == EXPLAIN and not explained):
+        return False
+    return any(BLOCK in line[:24] for line in lines_of(folder / EVENTS_FILE))
 
 
 def is_path(place: Path) -> bool:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from mbench.machine.records import System
     from mbench.spec.experiment import Experiment
+    from mbench.spec.protocol import Protocol
 
 __all__ = ["RunWriter"]
 
@@ -68,8 +69,10 @@ class RunWriter:
         self._file.append(encoding.encode(header))
 
     @classmethod
-    def reopen(cls, file: RunFile, run: Run, *, arguments: list[str]) -> RunWriter:
-        """Go on with `run`, which was interrupted and was read while its `file` was locked.
+    def reopen(
+        cls, file: RunFile, run: Run, *, arguments: list[str], protocol: Protocol
+    ) -> RunWriter:
+        """Go on with `run`, which was read while its `file` was locked, by `protocol`.
 
         A line that was cut off is cut away.
         """
@@ -83,8 +86,14 @@ class RunWriter:
             file.cut(whole.rfind(b"\n", 0, -1) + 1)
         elif not whole.endswith(b"\n"):
             file.append("")  # the end of the last line is all that it lacked
-        resumed = events.Resumed(arguments=arguments, mbench=mbench.__version__, at=timestamp())
-        writer.append(resumed)
+        writer.append(
+            events.Resumed(
+                arguments=arguments,
+                mbench=mbench.__version__,
+                at=timestamp(),
+                protocol=protocol,
+            )
+        )
         return writer
 
     def append(self, event: events.Event) -> None:

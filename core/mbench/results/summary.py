@@ -12,10 +12,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from mbench.contract.device import Check
+from mbench.machine.neighbours import Neighbour
 from mbench.machine.records import System
 from mbench.results.case_summary import CaseSummary, analyse_case
 from mbench.results.comparisons import compare, examine
-from mbench.results.encoding import plain_record
+from mbench.results.encoding import plain_record, record_of
 from mbench.results.facts import Tried
 from mbench.results.gate import Gate, gate_of_pairs
 from mbench.results.metrics import MetricSummary, check_metric, described, known_metrics
@@ -72,6 +74,11 @@ class Summary:
     """The constants of the measurement."""
     system: System
     """The machine, before the run began."""
+    checks: list[Check]
+    """What [was not as it should be](methodology.md#before-measuring-mbench-doctor) on the machine
+    before anything was measured, the worst first; empty where nothing was seen."""
+    other_mbench: list[Neighbour]
+    """Other runs of mbench that were seen to measure on the machine meanwhile."""
     searches: list[SearchSummary]
     """What was tried for `--batch-size max` and `--compiler best`."""
     cases: list[CaseSummary]
@@ -102,7 +109,7 @@ def analyse(
     """
     cases = examine(run)
     axes = [case.axes for case in run.cases.values()]
-    asked = metric or run.header.protocol.metric
+    asked = metric or run.protocol.metric
     check_metric(asked, axes)
     pairs = compare(run, cases, metric=asked)
     return Summary(
@@ -114,8 +121,10 @@ def analyse(
         started=run.header.started,
         finished=run.end.finished if run.end else None,
         cut_off=run.cut_off,
-        protocol=run.header.protocol,
+        protocol=run.protocol,
         system=run.header.system,
+        checks=run.checks,
+        other_mbench=[record_of(Neighbour, one) for one in run.others],
         searches=[
             SearchSummary(
                 comparison=run.comparisons[found.comparison].title,

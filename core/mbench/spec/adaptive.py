@@ -88,6 +88,13 @@ class Adaptive(Protocol):
         ),
     )
     """Whether steps are also timed one by one in modes where only blocks are timed."""
+    fewest_processes: int = 1
+    """Sets that are made in any case, even if they take longer than the budget."""
+    longest_warmup_seconds: float = 60.0
+    """Of a process, after which it counts as warm, whether its steps are steady or not."""
+    looked: bool = False
+    """Whether sets were added after intervals had been reported, by `--resume`. Whoever looks
+    before deciding to go on stops at a narrow interval, or at a winner, by luck now and then."""
     fewest_rounds: int = 3
     """Rounds that a set has at least, however small the budget is."""
     most_rounds: int = 30
@@ -103,12 +110,15 @@ class Adaptive(Protocol):
 
     @property
     def stops_by_width(self) -> bool:
-        return self.half_width_goal is not None
+        return self.half_width_goal is not None or self.looked
 
-    def share_seconds(self, *, measured: int, elapsed_seconds: float) -> float:
-        """What the next set may take: where those before it took more than theirs, less."""
+    def share_seconds(self, *, measured: int, elapsed_seconds: float, before: int = 0) -> float:
+        """What the next set may take: where those before it took more than theirs, less.
+
+        The budget is not that of the sets that were made `before`.
+        """
         left = (self.budget_seconds - elapsed_seconds) / max(1, self.processes - measured)
-        return min(left, self.budget_seconds / self.processes)
+        return min(left, self.budget_seconds / max(1, self.processes - before))
 
     def rounds_for(
         self,
@@ -154,4 +164,4 @@ class Adaptive(Protocol):
         )
 
     def in_all(self, seconds: float) -> str:
-        return f"at most {span(seconds)}"
+        return f"{'about' if self.fewest_processes > 1 else 'at most'} {span(seconds)}"

@@ -11,6 +11,7 @@ from mbench.contract.axes import AXES, STEADY
 from mbench.contract.metric import METRICS
 from mbench.errors import UsageError, about
 from mbench.plugins.manager import nearest
+from mbench.spec.adaptive import Adaptive
 from mbench.spec.arm import Arm
 from mbench.spec.experiment import Checks, Experiment, Launch, Sweep
 from mbench.spec.option import asked_fields
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from mbench.spec.protocol import Protocol
     from mbench.spec.suite import Suite
 
-__all__ = ["build", "build_suite", "checks_of", "launch_of", "protocol_of"]
+__all__ = ["build", "build_suite", "checks_of", "launch_of", "protocol_of", "replaced"]
 
 T = TypeVar("T")
 
@@ -195,6 +196,9 @@ def sizes_of(given: Given) -> dict[str, int]:
     return sizes
 
 
+FAST_PROCESSES = 3
+"""That --fast measures in any case: fewer give no interval."""
+FAST_WARMUP_SECONDS = 10.0
 INDIVIDUAL = {metric.name for metric in METRICS if metric.each}
 """Metrics of steps that are timed one by one."""
 
@@ -238,24 +242,28 @@ def protocol_of(given: Given) -> Protocol:
         values.setdefault("single_steps", True)
     if "max_processes" in values and "until" not in values:
         raise UsageError("--max-processes bounds --until; give both", option="--max-processes")
-    return changed(preset, {CONSTANTS[option]: value for option, value in values.items()})
+    found = replaced(preset, {CONSTANTS[option]: value for option, value in values.items()})
+    if effort == "fast" and isinstance(found, Adaptive):
+        floor = min(FAST_PROCESSES, found.processes)
+        found = replace(found, fewest_processes=floor, longest_warmup_seconds=FAST_WARMUP_SECONDS)
+    return found
 
 
 def launch_of(given: Given) -> Launch:
     values = {field: given[option.name] for field, option in asked_fields(Launch).items()
               if option.name in given}  # fmt: skip
     machine = {name: given[name] for name in ("device", "threads") if name in given}
-    return changed(Launch(), {**values, **machine})
+    return replaced(Launch(), {**values, **machine})
 
 
 def checks_of(given: Given) -> Checks:
     given = {**EFFORTS.get(effort_of(given), {}), **given}
     values = {field: given[option.name] for field, option in asked_fields(Checks).items()
               if option.name in given}  # fmt: skip
-    return changed(Checks(), values)
+    return replaced(Checks(), values)
 
 
-def changed(value: T, fields: Mapping[str, object]) -> T:
+def replaced(value: T, fields: Mapping[str, object]) -> T:
     """`value` with fields whose values the readers of options have made."""
     dataclass: Any = value
     return cast("T", replace(dataclass, **fields))

@@ -17,7 +17,8 @@ from mbench.spec.presets import written_down
 from mbench.spec.protocol import Protocol
 from mbench.spec.values import memory, seconds, switch, text
 
-__all__ = ["AUTO", "Checks", "Experiment", "Launch", "Sweep", "Value", "differences", "from_plain"]
+__all__ = ["AUTO", "FREE", "GROWING", "Checks", "Experiment", "Launch", "Sweep", "Value",
+           "differences", "from_plain"]  # fmt: skip
 
 Value = str | int | bool
 
@@ -55,6 +56,8 @@ AUTO = "auto"
 """Instead of a device: the best one that all machines have."""
 FREE = ("launcher", "hosts", "provision", "timeout_seconds")
 """What changes no figure of a launch."""
+GROWING = ("processes", "most_processes", "half_width_goal", "budget_seconds")
+"""What a run may be given more of when it is resumed, under mbench's own protocol."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,8 +160,11 @@ def from_plain(body: object) -> Experiment:
 
 
 def differences(before: Experiment, now: Experiment) -> list[str]:
-    """What differs that changes a figure, by field: "processes was 2, is 3"."""
+    """What differs that changes a figure, by field: "seed was 2, is 3"."""
     was, found = fields_of(before), fields_of(now)
+    if isinstance(before.protocol, Adaptive) and isinstance(now.protocol, Adaptive):
+        for name in GROWING:
+            del was[name], found[name]
     return [
         f"{name} was {was.get(name, 'not given')}, is {found.get(name, 'not given')}"
         for name in dict.fromkeys((*was, *found))

@@ -170,7 +170,7 @@ PROTOCOL: tuple[Option, ...] = (
     Option(name="protocol", read=values.text, default=Adaptive().name,
            says="How to measure: adaptive, or as published: dlperf, superbench, nvidia."),
     Option(name="fast", read=values.switch, one_way=True,
-           says="For a first look: 3 processes within 120 s, without MFU. Explicit options "
+           says="For a first look: 3 processes in about 120 s, without MFU. Explicit options "
            "take precedence (adaptive)."),
     Option(name="rigorous", read=values.switch, one_way=True,
            says="For publication: 10 processes or more, until all intervals are within 2%, for "

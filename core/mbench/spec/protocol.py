@@ -52,7 +52,7 @@ class Protocol(ABC):
 
     @property
     def stops_by_width(self) -> bool:
-        """Whether an interval's own width decides when measuring stops."""
+        """Whether the intervals seen so far decide when measuring stops."""
         return False
 
     @abstractmethod

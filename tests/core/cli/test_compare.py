@@ -225,7 +225,11 @@ def test_the_budget_ends_a_comparison_early_and_says_so(surroundings):
     )  # fmt: skip
     document, cases = documents(result)
     assert result.returncode == 0
-    assert document["comparisons"][0]["reason"] == "budget of 8 s spent"
+    reason = document["comparisons"][0]["reason"]
+    assert re.fullmatch(
+        r"another set of processes, about \d+ s, did not fit into the 8 s|budget of 8 s spent",
+        reason,
+    )
     assert 1 <= cases["tiny"]["processes"] < 50
 
 

@@ -160,7 +160,7 @@ def test_another_machine_or_version_is_refused_with_the_difference(interrupted, 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--processes", "3"], "processes was 2, is 3"),
+        (["--block", "0.03"], "block_seconds was 0.02, is 0.03"),
         (["--seed", "9"], "seed was 0, is 9"),
         (["--batch-size", "4"], "batch_size was 4, 8, is 4"),
         (["--batch-size", "4,9"], "batch_size was 4, 8, is 4, 9"),
@@ -174,3 +174,82 @@ def test_another_command_is_refused_with_the_difference(interrupted, tmp_path, o
     result = mbench(tmp_path, *arguments)
     assert result.returncode == 2
     assert words in result.stderr
+
+
+FEW = ["compare", "tiny", "flaky", "--models", "tiny-model", "--threads", "1", "--no-mfu"]
+FEW += ["--no-verify", "--block", "0.02", "--rounds", "2"]
+
+
+@pytest.fixture(scope="module")
+def two_of_three(tmp_path_factory):
+    """A folder with a run of three sets that could make two, as its budget was too small."""
+    folder = tmp_path_factory.mktemp("few")
+    made = mbench(folder, *FEW, "--processes", "2", "--results", "results")
+    assert made.returncode == 0, made.stderr
+    (path,) = folder.rglob("run.jsonl")
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    for line in lines:
+        if line["event"] == "run":
+            line["experiment"]["protocol"]["processes"] = 3
+        if line["event"] == "comparison_end":
+            line["reason"] = "another set of processes, about 4 s, did not fit into the 9 s"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path.parent
+
+
+@pytest.fixture
+def lacking(two_of_three, tmp_path):
+    """A copy of it, in the folder where runs are looked for."""
+    there = tmp_path / "results" / two_of_three.name
+    shutil.copytree(two_of_three, there)
+    return there
+
+
+def shown(folder, *arguments):
+    result = mbench(folder, *arguments, "--format", "json")
+    assert result.returncode == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+def test_no_answer_is_finished_by_the_pairs_that_are_lacking(lacking, tmp_path):
+    before = events(lacking / "run.jsonl")
+    (pair,) = shown(tmp_path, "show")["comparisons"]
+    step = pair["next_step"]
+    assert pair["verdict"] == "undetermined"
+    assert step["options"] == f"--resume {lacking.name}"
+    assert step["process_pairs"] == 1
+    planned = mbench(tmp_path, "compare", *step["options"].split(), "--dry-run")
+    assert planned.stdout.splitlines()[-1].startswith("1 comparison, 2 cases: about ")
+    document = shown(tmp_path, "compare", *step["options"].split())
+    (pair,) = document["comparisons"]
+    assert (document["run"], pair["process_pairs"]) == (lacking.name, 3)
+    assert pair["low"] <= pair["ratio"] <= pair["high"]
+    assert pair["reason"].startswith("all processes measured")
+    after = events(lacking / "run.jsonl")
+    assert after[: len(before)] == before, "nothing that was measured is lost"
+    again = mbench(tmp_path, "compare", *step["options"].split(), "--dry-run")
+    assert again.stdout == "nothing is left to measure\n"
+
+
+def test_processes_widths_and_budgets_ask_for_more(lacking, tmp_path):
+    more = ["compare", "--resume", lacking.name]
+    document = shown(tmp_path, *more, "--processes", "4", "--budget", "60")
+    assert document["comparisons"][0]["process_pairs"] == 4
+    assert document["protocol"]["processes"] == 4
+    document = shown(tmp_path, *more, "--until", "0.01%", "--max-processes", "5")
+    (pair,) = document["comparisons"]
+    assert pair["process_pairs"] == 5
+    assert document["protocol"]["half_width_goal"] == 0.0001
+    assert pair["reason"].startswith("all processes measured, intervals within")
+
+
+def test_the_whole_command_finishes_it_too(lacking, tmp_path):
+    document = shown(tmp_path, *FEW, "--processes", "3", "--resume", lacking.name)
+    assert document["comparisons"][0]["process_pairs"] == 3
+
+
+def test_what_a_run_did_not_ask_for_is_refused_where_it_is_continued(lacking, tmp_path):
+    refused = mbench(tmp_path, "compare", "--resume", lacking.name, "--models", "tiny-model")
+    assert refused.returncode == 2
+    assert "continues what " in refused.stderr
+    assert "leave out --models" in refused.stderr

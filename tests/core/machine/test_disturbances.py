@@ -46,6 +46,17 @@ def test_other_load_is_told_with_its_size_and_how_often(block):
     assert found.text == "other processes used 1.3 of 2 cores in 40 % of the rounds"
 
 
+def test_what_may_make_another_one_the_faster_is_half_a_core_and_more(block):
+    strong = [block(busy_seconds=1.6, worker_seconds=1.0)]
+    weak = [block(busy_seconds=1.4, worker_seconds=1.0)]
+    (found,) = find([strong, weak])
+    assert (found.share, found.distorting) == (1.0, {(0, 0)})
+    (beside,) = find([[block(busy_seconds=2.0, worker_seconds=1.0)], weak * 2], spare=1)
+    assert not beside.distorting, "half of the spare cores are free to be used"
+    (stolen,) = find([[block(stolen_seconds=0.6)], [block(stolen_seconds=0.2)]])
+    assert stolen.distorting == {(0, 0)}
+
+
 @pytest.mark.parametrize(("hit", "told"), [(1, True), (0, False)])
 def test_a_tenth_of_the_rounds_is_enough(block, hit, told):
     busy, quiet = [block(busy_seconds=2.0)], [block(busy_seconds=0.0)]

@@ -225,13 +225,26 @@ def test_no_set_begins_that_would_overrun_the_budget(measure, world):
     store = measure(processes=9, rounds=1, budget_seconds=100.0)
     per_set = (world.now - 1000.0) / len({p.process for p in store.of(events.Process)})
     assert world.now - 1000.0 <= 100.0 < world.now - 1000.0 + per_set
-    assert store.of(events.ComparisonEnd)[0].reason == "budget of 100 s spent"
+    reason = store.of(events.ComparisonEnd)[0].reason
+    assert reason == "another set of processes, about 34 s, did not fit into the 100 s"
+
+
+def test_sets_that_are_made_in_any_case_have_fewer_rounds_and_say_what_they_took(measure, world):
+    world.start_seconds = 20.0
+    store = measure(processes=3, fewest_processes=3, budget_seconds=120.0)
+    assert {number for number, _ in store.order()} == {0, 1, 2}
+    assert len(store.order()) == 3 * Adaptive().fewest_rounds
+    reason = store.of(events.ComparisonEnd)[0].reason
+    took = round(world.now - 1000.0)
+    assert took > 180
+    assert reason == (f"all processes measured, which took {took} s, longer than the 120 s planned")
 
 
 def test_three_rounds_are_measured_even_past_the_budget(measure, world):
     store = measure(processes=5, budget_seconds=11.0)
     assert set(store.order()) == {(0, at) for at in range(3)}
-    assert store.of(events.ComparisonEnd)[0].reason == "budget of 11 s spent"
+    reason = store.of(events.ComparisonEnd)[0].reason
+    assert reason == "another set of processes, about 6 s, did not fit into the 11 s"
 
 
 def test_a_budget_without_a_round_says_what_it_takes(measure, world):

@@ -9,7 +9,7 @@ import pytest
 from laws import measured, normal
 
 from mbench import stats
-from mbench.measure.stopping import narrow_enough, reason_to_stop, too_small, widths
+from mbench.measure.stopping import exceeded, narrow_enough, reason_to_stop, too_small, widths
 from mbench.spec.adaptive import MORE_SETS, Adaptive
 
 
@@ -96,10 +96,35 @@ def test_with_a_goal_the_width_decides_after_the_fewest_processes():
 def test_the_budget_decides_before_a_set_that_would_not_fit():
     protocol = Adaptive(processes=5, half_width_goal=0.02, budget_seconds=100)
     assert reason(protocol, measured=3, elapsed_seconds=97, least_seconds=3) == ""
-    assert reason(protocol, measured=3, elapsed_seconds=97, least_seconds=3.1) == (
+    assert reason(protocol, measured=3, elapsed_seconds=97, least_seconds=42.1) == (
+        "another set of processes, about 42 s, did not fit into the 100 s"
+    )
+    assert reason(protocol, measured=3, elapsed_seconds=100, least_seconds=3) == (
         "budget of 100 s spent"
     )
     assert reason(protocol, measured=0, elapsed_seconds=97, least_seconds=30) == ""
+
+
+def test_sets_that_are_made_in_any_case_do_not_ask_for_the_budget():
+    protocol = Adaptive(processes=5, fewest_processes=3, budget_seconds=100)
+    late = {"elapsed_seconds": 150, "least_seconds": 40}
+    assert reason(protocol, measured=2, **late) == ""
+    assert reason(protocol, measured=3, **late) == "budget of 100 s spent"
+
+
+@pytest.mark.parametrize(
+    ("elapsed", "cut_short", "said"),
+    [
+        (99, False, "all processes measured"),
+        (104, True, "all processes measured, rounds cut short by the budget of 100 s"),
+        (146, True, "all processes measured, which took 146 s, longer than the 100 s planned"),
+    ],
+)
+def test_a_comparison_that_took_longer_than_planned_says_so(elapsed, cut_short, said):
+    asked = {"elapsed_seconds": elapsed, "cut_short": cut_short}
+    protocol = Adaptive(budget_seconds=100)
+    assert exceeded(protocol, "all processes measured", **asked) == said
+    assert exceeded(protocol, "budget of 100 s spent", **asked) == "budget of 100 s spent"
 
 
 def test_a_budget_that_holds_one_round_is_large_enough():
@@ -108,6 +133,9 @@ def test_a_budget_that_holds_one_round_is_large_enough():
     assert too_small(protocol, **state, round_seconds=2.0) == ""
     assert "give --budget 11 for one round" in too_small(protocol, **state, round_seconds=2.5)
     assert too_small(protocol, workers=2, warm=0, elapsed_seconds=99, round_seconds=0) == ""
+    in_any_case = Adaptive(budget_seconds=10, fewest_processes=3)
+    assert too_small(in_any_case, **state, round_seconds=2.5) == ""
+    assert too_small(in_any_case, **state, round_seconds=25), "three times as long is enough"
 
 
 @pytest.mark.parametrize(("law", "goal"), [(normal, 0.02), (measured, 0.02), (normal, 0.03)])

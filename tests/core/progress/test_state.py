@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mbench.measure.activity import ComparisonBegan, MeasuringBegan, ProcessBegan
+from mbench.measure.activity import BlockBegan, ComparisonBegan, MeasuringBegan, ProcessBegan
 from mbench.progress.state import ProgressState
 
 
@@ -38,22 +38,67 @@ def test_before_anything_was_seen_the_plan_is_what_is_left(state, clock):
     assert state.times() == "80 s elapsed, about 4 min left"
 
 
-def test_processes_that_were_fast_leave_less_than_the_budget(state, clock):
+def rounds(state, clock, *, done, of, seconds):
+    """Several rounds of a set, each of which takes so long."""
+    for at in range(done):
+        state.hear(BlockBegan("a", "round", at, of, seconds))
+        clock.now += seconds
+
+
+def test_sets_take_what_those_before_took(state, clock):
     state.hear(MeasuringBegan(5, 160.0))
     state.hear(ProcessBegan(1))
-    clock.now += 15
+    clock.now += 9
+    rounds(state, clock, done=6, of=6, seconds=1)
     state.hear(ProcessBegan(2))
-    assert state.left_here() == pytest.approx(15 / 1.5 * 3.5)
+    assert state.left_here() == pytest.approx(4 * 15)
+    clock.now += 12  # longer than it took to set up the first
+    assert state.left_here() == pytest.approx(6 + 3 * 15)
+
+
+def test_a_set_that_has_begun_is_measured_to_its_end(state, clock):
+    """At 2 min, 16 s were said to be left, and it went on for 42."""
+    state.hear(MeasuringBegan(3, 120.0))
+    for number in (1, 2, 3):
+        state.hear(ProcessBegan(number))
+        clock.now += 42
+        if number < 3:
+            rounds(state, clock, done=3, of=3, seconds=3)
+    assert state.measured() == pytest.approx(144)
+    assert state.left_here() == pytest.approx(9)
+    rounds(state, clock, done=2, of=3, seconds=6)
+    assert 4 < state.left_here() < 12
+
+
+def test_sets_that_will_not_fit_are_not_waited_for_unless_they_are_made_in_any_case(state, clock):
+    for fewest, left in ((1, 42), (3, 42 + 42)):
+        state.hear(ComparisonBegan("one", ("a", "b")))
+        state.planned = (120.0,) * state.number
+        state.hear(MeasuringBegan(5, 100.0, fewest))
+        state.hear(ProcessBegan(1))
+        clock.now += 42
+        state.hear(ProcessBegan(2))
+        assert state.left_here() == pytest.approx(left)
+
+
+def test_the_first_set_tells_of_the_others_by_its_rounds(state, clock):
+    state.hear(MeasuringBegan(5, 160.0))
+    state.hear(ProcessBegan(1))
+    clock.now += 10
+    assert state.left_here() == 150, "nothing is known but the budget"
+    rounds(state, clock, done=5, of=10, seconds=2)
+    state.hear(BlockBegan("a", "round", 5, 10, 2))
+    assert 5 * 27 < state.left_here() + 20 < 5 * 33
 
 
 def test_a_run_that_is_resumed_takes_its_pace_from_what_it_made_itself(state, clock):
     state.hear(MeasuringBegan(5, None))
-    state.planned = [None]
+    state.planned = (None,)
     state.hear(ProcessBegan(4))
     clock.now += 30
     assert state.left() is None
     state.hear(ProcessBegan(5))
-    assert state.left() == pytest.approx(30 / 1.5 * 0.5)
+    assert state.left() == pytest.approx(30)
 
 
 def test_what_is_to_come_is_corrected_by_what_others_took(state, clock):

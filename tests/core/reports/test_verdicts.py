@@ -148,17 +148,17 @@ def test_evidence(known, said):
     assert evidence(pair(**known)) == said
 
 
-STEP = NextStep(half_width=0.02, seconds=540.0, options="--until 2% --budget 600")
-MORE = NextStep(half_width=None, seconds=42.0, options="--processes 3 --budget 60")
+STEP = NextStep(half_width=0.02, process_pairs=13, seconds=540.0, options="--resume R --until 2%")
+MORE = NextStep(half_width=None, process_pairs=1, seconds=42.0, options="--resume R")
 
 
 @pytest.mark.parametrize(
     ("known", "said"),
     [
         ({"verdict": "no difference shown", "next_step": STEP},
-         "±2 % takes about 9 min more: --until 2% --budget 600"),
+         "±2 % takes about 9 min more: mbench compare --resume R --until 2%"),
         ({"verdict": "undetermined", "next_step": MORE},
-         "An answer takes about 42 s more: --processes 3 --budget 60"),
+         "An answer takes about 42 s more: mbench compare --resume R"),
         ({"verdict": "no difference shown"}, ""),
         ({"next_step": STEP}, ""),
     ],

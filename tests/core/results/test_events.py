@@ -10,6 +10,7 @@ from cases import GATES, make_case
 from support.experiments import measured_by
 
 from mbench.contract.adapter import FrameworkInfo
+from mbench.contract.device import warn
 from mbench.contract.device import DeviceSample
 from mbench.contract.reading import Malformed
 from mbench.machine.records import Sample
@@ -18,6 +19,7 @@ from mbench.results.encoding import decode, encode
 from mbench.results.events import EVENTS
 from mbench.results.facts import Tried
 from mbench.results.proof import FindingRecord
+from mbench.spec.adaptive import Adaptive
 from mbench.spec.presets import PRESETS
 
 INFO = FrameworkInfo(version="1.2", devices=["cpu"], device_name="CPU", threads=1)
@@ -43,7 +45,9 @@ def made(machine):
     return [
         run,
         *(replace(run, experiment=measured_by(protocol)) for protocol in PRESETS.values()),
-        events.Resumed(arguments=[], mbench="0.1.0", at="then"),
+        events.Resumed(arguments=[], mbench="0.1.0", at="then", protocol=Adaptive()),
+        events.Surroundings(checks=[warn("other load", "1.0 of 2 cores", "end it")]),
+        events.OtherMbench(pid=1, since="then"),
         events.Comparison(comparison=0, title="t"),
         events.OperatorCounts(comparison=0, counts={"resnet50": 3}),
         events.Search(comparison=0, label="l", what="batch_size", chosen=8, tried=[tried]),
@@ -105,10 +109,10 @@ def test_every_event_is_read_back_as_it_was_written(made):
 
 def test_events_are_called_in_a_file_what_they_are_called_in_code():
     assert list(EVENTS) == [
-        "run", "resumed", "comparison", "operator_counts", "search", "case", "environment",
-        "equal_work", "framework", "node", "calibration", "process", "build", "block",
-        "telemetry", "evidence", "changes", "memory", "rounding", "ceiling", "outcome",
-        "comparison_end", "past_ratio", "end",
+        "run", "resumed", "surroundings", "other_mbench", "comparison", "operator_counts",
+        "search", "case", "environment", "equal_work", "framework", "node", "calibration",
+        "process", "build", "block", "telemetry", "evidence", "changes", "memory", "rounding",
+        "ceiling", "outcome", "comparison_end", "past_ratio", "end",
     ]  # fmt: skip
 
 
@@ -122,7 +126,9 @@ def test_of_a_sample_what_is_not_known_is_not_written():
 
 
 def test_half_a_surrogate_pair_is_not_written(machine):
-    line = encode(events.Resumed(arguments=["caf\udce9"], mbench="0.1.0", at="then"))
+    line = encode(
+        events.Resumed(arguments=["caf\udce9"], mbench="0.1.0", at="then", protocol=Adaptive())
+    )
     assert json.loads(line)["arguments"] == ["caf?"]
 
 

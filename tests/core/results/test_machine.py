@@ -54,6 +54,38 @@ def test_what_is_left_without_disturbed_rounds_stands_beside_the_ratio(document)
     assert made["comparisons"][0]["undisturbed"] is None, "no round is left"
 
 
+HALF = samples(busy=1.4, worker=1.0)
+
+
+@pytest.mark.parametrize(
+    ("tiny", "flaky", "distorted"),
+    [
+        ([LOADED] * 2, [LOADED] * 2, 1.0),
+        ([LOADED, QUIET], [QUIET, LOADED], 1.0),  # one of both is enough
+        ([LOADED, QUIET], [LOADED, QUIET], 0.5),
+        ([HALF] * 2, [HALF] * 2, 0.0),  # is disturbed, but by too little to decide it
+    ],
+)
+def test_no_winner_is_named_where_every_round_was_disturbed(document, tiny, flaky, distorted):
+    """An artefact of 36 times the speed had been one."""
+    made = document(
+        seconds={"tiny": [[36.0] * 2, [36.1] * 2, [36.2] * 2], "flaky": [[1.0] * 2] * 3},
+        watched={"tiny": [tiny] * 3, "flaky": [flaky] * 3},
+        set_seconds=20.0,
+    )
+    (comparison,) = made["comparisons"]
+    assert comparison["distorted"] == distorted
+    assert comparison["low"] > 30, "the ratio stays"
+    if distorted < 1:
+        assert (comparison["verdict"], comparison["undetermined"]) == ("faster", None)
+        return
+    assert comparison["verdict"] == "undetermined"
+    assert comparison["undetermined"] == (
+        "every round was disturbed: other processes used 1.3 of 2 cores"
+    )
+    assert comparison["next_step"] is None, "more of the same would not help"
+
+
 @pytest.mark.parametrize(
     ("tiny", "flaky", "shares"),
     [

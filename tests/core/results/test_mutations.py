@@ -26,6 +26,7 @@ from mbench.results.folder import EVENTS_FILE
 from mbench.results.proof import FindingRecord
 from mbench.results.run import load_run
 from mbench.results.summary import analyse
+from mbench.spec.adaptive import Adaptive
 from mbench.spec.presets import PRESETS
 
 SAMPLE = {"at_nanoseconds": 5, "busy_seconds": 3.0, "stolen_seconds": 0.0, "worker_seconds": 1.0,
@@ -116,7 +117,7 @@ def whole_run(write_run, proven, machine):
                 )
                 for run in ("r", "s")
             ),
-            events.Resumed(arguments=["mbench"], mbench="0.1.0", at="then"),
+            events.Resumed(arguments=["mbench"], mbench="0.1.0", at="then", protocol=Adaptive()),
         ]
         with (folder / EVENTS_FILE).open("a") as file:
             file.writelines(encode(event) + "\n" for event in more)

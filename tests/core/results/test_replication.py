@@ -11,6 +11,7 @@ import pytest
 from mbench.results.events import PastRatio
 from mbench.results.replication import NextStep, earlier_ratios, next_step, over_runs
 from mbench.spec.adaptive import Adaptive
+from mbench.spec.presets import PRESETS
 from mbench.stats import Interval, geometric_interval
 
 
@@ -80,13 +81,13 @@ def test_no_interval_is_no_event(numbers):
 
 def step(half_width, *, pairs=5, set_seconds=30.0, **protocol):
     interval = Interval(1.0, 1 / (1 + half_width), 1 + half_width, pairs)
-    return next_step(interval, protocol=Adaptive(**protocol), set_seconds=set_seconds)
+    return next_step(interval, protocol=Adaptive(**protocol), set_seconds=set_seconds, run="R")
 
 
 def test_the_next_width_is_at_most_half_as_wide_and_has_its_price():
     """Five pairs of ±4.3 % scatter by 3.4 %; ±2 % take 16 of them, and two more."""
     assert step(0.043) == NextStep(
-        half_width=0.02, seconds=18 * 30.0, options="--until 2% --budget 600"
+        half_width=0.02, process_pairs=13, seconds=13 * 30.0, options="--resume R --until 2%"
     )
 
 
@@ -100,13 +101,22 @@ def test_more_sets_than_usual_are_asked_for():
 def test_a_width_that_was_asked_for_stays_the_goal_until_it_is_reached(asked, half_width):
     found = step(0.043, half_width_goal=asked)
     assert (found and found.half_width) == half_width
+    assert found is None or found.options == "--resume R", "its own goal need not be repeated"
 
 
 def test_too_few_pairs_need_pairs():
     few = Interval(1.0, None, None, 2)
-    assert next_step(few, protocol=Adaptive(), set_seconds=30.0) == NextStep(
-        half_width=None, seconds=90.0, options="--processes 3 --budget 120"
-    )
+    asked = {"set_seconds": 30.0, "run": "R"}
+    found = next_step(few, protocol=Adaptive(), **asked)
+    assert found == NextStep(half_width=None, process_pairs=1, seconds=30.0, options="--resume R")
+    assert found.command == "mbench compare --resume R"
+    two = next_step(few, protocol=Adaptive(processes=2), **asked)
+    assert two.options == "--resume R --processes 3", "two were asked for, and there are two"
+
+
+def test_what_compare_does_not_continue_has_no_next_step():
+    few = Interval(1.0, None, None, 2)
+    assert next_step(few, protocol=PRESETS["explain"], set_seconds=30.0, run="R") is None
 
 
 def test_nothing_is_foreseen_where_nothing_is_known_or_narrower_is_of_no_use():

@@ -317,9 +317,9 @@ def test_what_is_known_of_the_scatter_of_both_makes_the_interval(document):
 
 def test_the_next_step_and_its_price(document):
     seconds = {"tiny": NOISY, "flaky": NOISY[::-1]}
-    (comparison,) = document(seconds=seconds, set_seconds=20.0)["comparisons"]
-    step = comparison["next_step"]
+    made = document(seconds=seconds, set_seconds=20.0)
+    step = made["comparisons"][0]["next_step"]
     assert step["half_width"] == 0.01
-    assert step["options"].startswith("--until 1% --budget ")
+    assert step["options"] == f"--resume {made['run']} --until 1%"
     (comparison,) = document(seconds=seconds)["comparisons"]
     assert comparison["next_step"] is None

@@ -23,6 +23,13 @@ ENOUGH_BYTES = 8 * 2**30
 
 
 def examine() -> Iterator[Check]:
+    yield from size()
+    yield from swap()
+    yield from pages()
+
+
+def size() -> Iterator[Check]:
+    """How much memory is free."""
     available, total = psutil.virtual_memory().available, psutil.virtual_memory().total
     found = f"{available / 2**30:.1f} of {total / 2**30:.1f} GiB available"
     hint = "all frameworks of a comparison are in memory at the same time: end other programs"
@@ -32,12 +39,20 @@ def examine() -> Iterator[Check]:
         yield warn("memory", found, f"{hint}, or use smaller batches")
     else:
         yield ok("memory", found)
-    swap = psutil.swap_memory()
-    found = f"{swap.used / 2**20:,.0f} of {swap.total / 2**20:,.0f} MiB in use"
-    if swap.used > swap.total / 100:
+
+
+def swap() -> Iterator[Check]:
+    """How much was swapped out."""
+    there = psutil.swap_memory()
+    found = f"{there.used / 2**20:,.0f} of {there.total / 2**20:,.0f} MiB in use"
+    if there.used > there.total / 100:
         yield warn("swap", found, "memory was scarce: free some, then sudo swapoff -a")
     else:
-        yield ok("swap", found if swap.total else "none")
+        yield ok("swap", found if there.total else "none")
+
+
+def pages() -> Iterator[Check]:
+    """Huge pages, and whether memory can be laid out steadily."""
     if chosen := re.search(r"\[(\w+)\]", read(HUGE_PAGES) or ""):
         if chosen[1] == "always":
             yield warn("transparent huge pages", "always",

@@ -1,0 +1,77 @@
+"""What else goes on where a run measures: said before it does, and written into the run."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from mbench.contract.device import HOST
+from mbench.engine.machines import machines
+from mbench.machine.doctor.glance import glance
+from mbench.machine.neighbours import neighbours
+from mbench.measure.activity import Notice
+from mbench.results import events
+
+if TYPE_CHECKING:
+    from mbench.machine.neighbours import Neighbour
+    from mbench.measure.activity import Listener
+    from mbench.measure.preflight import Checked
+    from mbench.results.store import RunWriter
+
+__all__ = ["Surroundings"]
+
+MOST_WARNINGS = 2
+
+
+class Surroundings:
+    """Of one run. It looks only while no worker is timed."""
+
+    def __init__(self, checked: Checked, store: RunWriter, listener: Listener) -> None:
+        self.checked, self.store, self.listener = checked, store, listener
+        self.seen: dict[int, Neighbour] = {}
+        self.here = "" in machines(checked.launcher)
+        """Whether this machine computes."""
+
+    def before(self) -> None:
+        """Say what will disturb the run, and what to do about it."""
+        if not self.here:
+            return
+        self.look()
+        on_host = self.checked.device == HOST
+        found = glance(
+            needed=max(
+                case.places.devices_per_node * (case.threads if on_host else 1)
+                for case in self.checked.cases
+            )
+        )
+        if found:
+            self.store.append(events.Surroundings(checks=found))
+        for check in found[:MOST_WARNINGS]:
+            self.listener.hear(Notice(f"warn  {check.name}: {check.found}: {check.hint}"))
+
+    def look(self) -> None:
+        """Note every other mbench that was not seen before."""
+        for other in neighbours() if self.here else ():
+            if other.pid not in self.seen:
+                self.seen[other.pid] = other
+                self.store.append(events.OtherMbench(**vars(other)))
+                self.listener.hear(
+                    Notice(
+                        f"warn  {called(other)} measures on this machine, too, which disturbs "
+                        "both: let one of them end first"
+                    )
+                )
+
+    def after(self) -> None:
+        """Say with what the run has shared the machine."""
+        self.look()
+        if self.seen:
+            names = ", ".join(map(called, self.seen.values()))
+            self.listener.hear(
+                Notice(f"warn  {names} was measuring meanwhile: measure again, one after the other")
+            )
+
+
+def called(other: Neighbour) -> str:
+    since = datetime.fromisoformat(other.since).astimezone()
+    return f"another mbench (process {other.pid}, since {since:%H:%M:%S})"
