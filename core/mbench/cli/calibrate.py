@@ -19,10 +19,11 @@ from mbench.cli.options import (
     plugins,
     protocol_options,
     results_option,
+    resume_option,
 )
 from mbench.cli.output import check_writable, deliver
 from mbench.cli.screen import screen_options
-from mbench.console import tell
+from mbench.console import counted, span, tell
 from mbench.contract.axes import MACHINE, Axes, name
 from mbench.errors import UsageError
 from mbench.spec.build import build
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
     from rich.text import Text
+
+    from mbench.results.replication import NextStep
 
 __all__ = ["command"]
 
@@ -46,6 +49,7 @@ __all__ = ["command"]
 @protocol_options
 @launch_options
 @check_options
+@resume_option
 @results_option
 @format_options("table", "json")
 @screen_options
@@ -99,6 +103,8 @@ class Calibrated:
     detectable: float | None
     """Smallest relative difference that as many pairs would detect; None if they are too few."""
     reason: str | None
+    next_step: NextStep | None
+    """What it would take to know more; None where that is known, or was reached."""
     disturbances: list[str]
 
 
@@ -125,6 +131,7 @@ def keep_calibrations(folder: Path) -> list[Calibrated]:
             verdict=pair.verdict,
             detectable=detectable(pair.pairs),
             reason=pair.reason,
+            next_step=pair.next_step,
             disturbances=pair.disturbances,
         )
         found.append(calibrated)
@@ -166,7 +173,12 @@ def line(found: Calibrated) -> Text:
     who = " ".join(filter(None, (found.framework, found.version)))
     what = f"{who}, {name(found.axes, less=MACHINE)}"
     if found.detectable is None:
-        return Text(f"{what}: not calibrated, {found.reason}")
+        said = Text(f"{what}: not calibrated, {found.reason}")
+        if step := found.next_step:
+            pairs = counted(step.process_pairs, "more process pair")
+            price = f"{pairs}, about {span(step.seconds)}"
+            said.append(f"; {price}: the same command with {step.options}")
+        return said
     said = Text(
         f"{what}: {found.process_pairs} process pairs find differences of "
         f"{percent(found.detectable)} (against itself {number(found.ratio)}, 95 % interval "

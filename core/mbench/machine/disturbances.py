@@ -35,6 +35,8 @@ SPARE_SHARE = 0.5
 DISTORTING_CORES = 0.5
 """Likewise, from which on a ratio may be distorted: frameworks whose threads wait for the slowest
 lose half of the speed, others a fraction."""
+LEAST_SECONDS = 0.1
+"""Of a round, for load to be known well enough to say so: it is counted in ticks."""
 DISTORTING_PACE = 1.5
 """Times that a core is off its usual pace from which on a ratio may be distorted."""
 THROTTLED = 0.01
@@ -124,7 +126,7 @@ def find_disturbances(rounds: Rounds, *, cores: int, spare_cores: int) -> list[D
         says = f"other processes used {{:.1f}} of {there}"
         most = DISTORTING_CORES + SPARE_SHARE * spare_cores
         one = disturbance("other-load", loads, len(rounds), says, fmean(loads.values()))
-        found.append(replace(one, distorting=above(loads, most)))
+        found.append(replace(one, distorting=above(loads, most) & long_enough(rounds)))
     for kind, limit, read, says in (
         ("stolen-cpu", OTHER_CORES, lambda block: block.stolen_cores,
          f"the hypervisor took {{:.1f}} of {there}"),
@@ -140,7 +142,8 @@ def find_disturbances(rounds: Rounds, *, cores: int, spare_cores: int) -> list[D
         if levels:
             one = disturbance(kind, levels, len(seen), says, fmean(levels.values()))
             if kind == "stolen-cpu":
-                one = replace(one, distorting=above(levels, DISTORTING_CORES))
+                hit = above(levels, DISTORTING_CORES) & long_enough(rounds)
+                one = replace(one, distorting=hit)
             found.append(one)
     found += clock_changes("cpu-clock", "processor", rounds, lambda block: block.mhz)
     found += clock_changes("gpu-clock", "GPU", rounds, unforced_mhz)
@@ -158,6 +161,13 @@ def find_disturbances(rounds: Rounds, *, cores: int, spare_cores: int) -> list[D
 def above(levels: Mapping[TimeSlice, float], limit: float) -> frozenset[TimeSlice]:
     """The rounds whose level is above `limit`."""
     return frozenset(at for at, level in levels.items() if level > limit)
+
+
+def long_enough(rounds: Rounds) -> frozenset[TimeSlice]:
+    """The rounds whose load is known to a third of a core."""
+    return frozenset(
+        at for at, one in rounds.items() if sum(block.seconds for block in one) >= LEAST_SECONDS
+    )
 
 
 def loads_above(rounds: Rounds, limit: float) -> dict[TimeSlice, float]:

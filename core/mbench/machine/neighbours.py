@@ -72,7 +72,8 @@ def owners() -> Iterator[int]:
 
 def measures(words: Sequence[bytes]) -> bool:
     """Whether a command line is that of mbench measuring."""
-    for at, word in enumerate(words[:4]):
+    by_python = b"python" in words[0].rpartition(b"/")[2]
+    for at, word in enumerate(words[: 4 if by_python else 1]):
         if word == b"mbench" or word.endswith(b"/mbench"):
             rest = words[at + 1 :]
             return bool(rest) and rest[0] in MEASURING and b"--dry-run" not in rest

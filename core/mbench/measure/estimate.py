@@ -6,14 +6,15 @@ import socket
 from typing import TYPE_CHECKING, NamedTuple
 
 from mbench.results.identity import CaseIdentity
-from mbench.results.previous_runs import past_step_seconds
+from mbench.results.previous_runs import past_set_seconds, past_step_seconds
+from mbench.spec.adaptive import Adaptive
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
     from mbench.measure.preflight import Checked
-    from mbench.spec.planning import Comparison
+    from mbench.spec.planning import Comparison, Entry
     from mbench.spec.protocol import Protocol
 
 __all__ = ["Foreseen", "estimate", "foreseen"]
@@ -47,20 +48,34 @@ def foreseen(checked: Checked, results: Path) -> list[Foreseen]:
     found = [Foreseen(one, *estimate(one, checked.further.get(one.number, protocol),
                                      step_seconds={}))
              for one in checked.comparisons]  # fmt: skip
+    if isinstance(protocol, Adaptive) and protocol.fewest_processes > 1:
+        return [in_any_case(one, protocol, results) for one in found]
     if all(one.seconds is not None for one in found):
         return found
     entries = [entry for comparison in checked.comparisons for entry in comparison.entries]
-    here = {"hostname": socket.gethostname()}
-    cases = {
-        entry.number: CaseIdentity(
-            axes=entry.case,
-            framework=entry.spec.name,
-            spec=entry.spec.text,
-            workload=entry.case.workload,
-            machine=here,
-        )
-        for entry in entries
-    }
-    known = past_step_seconds(results, cases)
+    known = past_step_seconds(results, {entry.number: identity(entry) for entry in entries})
     return [Foreseen(one, *estimate(one, protocol, step_seconds=known))
             for one in checked.comparisons]  # fmt: skip
+
+
+def in_any_case(one: Foreseen, protocol: Adaptive, results: Path) -> Foreseen:
+    """One comparison whose first sets are made in any case: they took longer than the budget if
+    they did so before.
+    """
+    entries = [entry for entry in one.comparison.entries if entry.support.supported]
+    took = past_set_seconds(results, [identity(entry) for entry in entries]) if entries else None
+    if took is None or one.seconds is None:
+        return one
+    seconds = max(one.seconds, protocol.fewest_processes * took)
+    return Foreseen(one.comparison, seconds, protocol.in_all(seconds))
+
+
+def identity(entry: Entry) -> CaseIdentity:
+    """By which earlier runs have the same case on this machine."""
+    return CaseIdentity(
+        axes=entry.case,
+        framework=entry.spec.name,
+        spec=entry.spec.text,
+        workload=entry.case.workload,
+        machine={"hostname": socket.gethostname()},
+    )

@@ -193,16 +193,18 @@ class ProgressState:
             return max(0.0, (of - done) * each - (now - self.began_round))
         if not self.sets:
             return None
-        seconds, rounds = (sum(values) / len(self.sets) for values in zip(*self.sets, strict=True))
-        return max(seconds - (now - self.began_process), rounds)
+        rounds = sum(rounds for _, rounds in self.sets) / len(self.sets)
+        return max(self.mean_seconds() - (now - self.began_process), rounds)
 
     def seconds_of_processes(self, present: float) -> float:
         """Seconds of each set of processes: the mean of those that ended, else what the present
         ones are going to have taken.
         """
-        if self.sets:
-            return sum(seconds for seconds, _ in self.sets) / len(self.sets)
-        return self.clock() - self.began_process + present
+        return self.mean_seconds() if self.sets else self.clock() - self.began_process + present
+
+    def mean_seconds(self) -> float:
+        """Of a set of processes that has ended."""
+        return sum(seconds for seconds, _ in self.sets) / len(self.sets)
 
     def correction(self) -> float:
         """How many times their plan comparisons have taken, proofs included."""

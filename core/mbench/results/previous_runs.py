@@ -12,23 +12,25 @@ from mbench.results.identity import REPEATED, STEP_TIME
 from mbench.results.run import find_runs, load_run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from mbench.results.identity import CaseIdentity
     from mbench.results.pair_summary import PairSummary
     from mbench.results.records import Run
 
-__all__ = ["past_ratios", "past_step_seconds"]
+__all__ = ["past_ratios", "past_set_seconds", "past_step_seconds"]
 
 MOST_RUNS = 50
+MOST_FOR_SETS = 10
+"""In which a case is looked for that is about to be measured: others may keep whoever waits."""
 MOST_RATIOS = 9
 """Of two cases: how often a machine changes within a week is told by fewer."""
 
 
-def latest(folder: Path) -> Iterator[Run]:
+def latest(folder: Path, *, most: int = MOST_RUNS) -> Iterator[Run]:
     """Runs that can be read, the last one first."""
-    for path in reversed(find_runs(folder)[-MOST_RUNS:]):
+    for path in reversed(find_runs(folder)[-most:]):
         try:
             yield load_run(path)
         except MbenchError:
@@ -54,6 +56,20 @@ def past_step_seconds(folder: Path, cases: Mapping[int, CaseIdentity]) -> dict[i
         if len(found) == len(cases):
             break
     return found
+
+
+def past_set_seconds(folder: Path, cases: Sequence[CaseIdentity]) -> float | None:
+    """What a set of fresh processes of these cases took in the latest run that compared them here;
+    None where none of the last few did.
+    """
+    wanted = sorted(case.key(STEP_TIME) for case in cases)
+    for run in latest(folder, most=MOST_FOR_SETS):
+        for number, comparison in run.comparisons.items():
+            there = run.cases_of(number)
+            keys = sorted(run.identity(case).key(STEP_TIME) for case in there)
+            if comparison.set_seconds is not None and keys == wanted:
+                return comparison.set_seconds
+    return None
 
 
 def past_ratios(run: Run) -> Iterator[events.PastRatio]:

@@ -72,6 +72,22 @@ def test_a_gate_that_saw_nothing_is_an_error_in_ci(surroundings):
     assert "2 more process pairs are needed" in suite.find("testcase/error").get("message")
 
 
+def test_another_mbench_is_named_before_and_after(surroundings):
+    waits = [sys.executable, "-c", "import sys; sys.stdin.read()"]
+    other = subprocess.Popen([*waits, "/x/bin/mbench", "run", "quick"], stdin=subprocess.PIPE)
+    try:
+        result = compare("tiny", "flaky", *ONCE, "--format", "json")
+    finally:
+        other.communicate()
+    assert result.returncode == 0, result.stderr
+    who = f"another mbench (process {other.pid}, since "
+    said = [line for line in result.stderr.splitlines() if who in line]
+    assert "measures on this machine, too" in said[0]
+    assert "was measuring meanwhile" in said[-1]
+    document, _ = documents(result)
+    assert other.pid in {one["pid"] for one in document["other_mbench"]}
+
+
 def test_a_planted_load_is_told_in_result_and_table(surroundings):
     load = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(4)]
     try:

@@ -53,6 +53,8 @@ def test_what_may_make_another_one_the_faster_is_half_a_core_and_more(block):
     assert (found.share, found.distorting) == (1.0, {(0, 0)})
     (beside,) = find([[block(busy_seconds=2.0, worker_seconds=1.0)], weak * 2], spare=1)
     assert not beside.distorting, "half of the spare cores are free to be used"
+    (short,) = find([[block(seconds=0.05, busy_seconds=0.1)]])
+    assert not short.distorting, "ticks tell too little"
     (stolen,) = find([[block(stolen_seconds=0.6)], [block(stolen_seconds=0.2)]])
     assert stolen.distorting == {(0, 0)}
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from support.experiments import asked
 
 from mbench.console import span
+from mbench.measure import estimate as estimating
 from mbench.measure.estimate import estimate
 from mbench.spec.adaptive import Adaptive
 from mbench.spec.planning import plan
@@ -48,6 +50,19 @@ def test_what_is_unsupported_takes_no_time(plugins):
     sweep = asked(frameworks=("tiny",), wanted={"model": ("tiny-model",), "precision": ("fp16",)})
     (comparison,) = plan(sweep, plugins)
     assert estimate(comparison, PRESETS["dlperf"], step_seconds={}) == (0.0, "nothing to measure")
+
+
+def test_sets_that_are_made_in_any_case_take_what_they_took_before(
+    comparison, tmp_path, monkeypatch
+):
+    protocol = Adaptive(processes=3, fewest_processes=3, budget_seconds=120)
+    for took, said in ((None, "about 2 min"), (30.0, "about 2 min"), (60.0, "about 3 min")):
+        monkeypatch.setattr(estimating, "past_set_seconds", lambda *_, took=took: took)
+        checked = SimpleNamespace(
+            experiment=SimpleNamespace(protocol=protocol), comparisons=[comparison], further={}
+        )
+        (one,) = estimating.foreseen(checked, tmp_path)
+        assert (one.seconds, one.words) == (max(120, 3 * (took or 0)), said)
 
 
 @pytest.mark.parametrize(

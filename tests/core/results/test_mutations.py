@@ -13,6 +13,7 @@ import pytest
 from screens import on_screen
 
 from mbench.cli.builtin import LAYOUTS
+from mbench.contract.check import warn
 from mbench.engine.outcome import CaseEnded
 from mbench.errors import MbenchError
 from mbench.reports import html
@@ -117,6 +118,8 @@ def whole_run(write_run, proven, machine):
                 )
                 for run in ("r", "s")
             ),
+            events.Surroundings(checks=[warn("other load", "1.0 of 2 cores", "end it")]),
+            events.OtherMbench(pid=1, since="then"),
             events.Resumed(arguments=["mbench"], mbench="0.1.0", at="then", protocol=Adaptive()),
         ]
         with (folder / EVENTS_FILE).open("a") as file:

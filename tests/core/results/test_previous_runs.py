@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from mbench.results.previous_runs import MOST_RATIOS, past_ratios
+from mbench.results.previous_runs import MOST_RATIOS, past_ratios, past_set_seconds
 from mbench.results.run import load_run
 from mbench.results.summary import analyse
 
@@ -85,3 +85,15 @@ def test_a_run_that_cannot_be_read_is_passed_over(write_run):
     (broken / "run.jsonl").write_text("{}\n")
     (found,) = past_ratios(load_run(write_run(seconds=BOTH)))
     assert found.run == before.name
+
+
+def test_what_a_set_took_is_told_by_the_latest_run_of_the_same_cases(write_run):
+    two = {"tiny": [[0.1]], "flaky": [[0.1]]}
+    made = [write_run(seconds=two, set_seconds=70.0), write_run(seconds=two, set_seconds=50.0),
+            write_run(seconds={"tiny": [[0.1]]}, set_seconds=9.0)]  # fmt: skip
+    folder = made[0].parent
+    _, both, alone = (load_run(one.rename(folder / f"2026010{at}")) for at, one in enumerate(made))
+    pair = [both.identity(case) for case in both.cases.values()]
+    assert past_set_seconds(folder, pair[::-1]) == 50.0
+    assert past_set_seconds(folder, [alone.identity(alone.cases[0])]) == 9.0
+    assert past_set_seconds(folder, pair[1:]) is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from dataclasses import asdict
 
 import pytest
@@ -17,6 +18,7 @@ from mbench.results.records import ComparisonRecord
 from mbench.results.run import find_runs, load_run, pick_run
 from mbench.results.summary import analyse
 from mbench.spec.adaptive import Adaptive
+from mbench.spec.presets import PRESETS
 
 SECONDS = {"tiny": [[1.0, 1.1], [1.2]], "flaky": [[2.0, 2.1]]}
 
@@ -264,6 +266,30 @@ def test_runs_are_picked_by_how_their_names_begin(results, name, picked):
 def test_names_of_none_or_several_are_refused(results, name, said):
     with pytest.raises(UsageError, match=said):
         pick_run(results, name)
+
+
+def test_the_latest_is_one_that_compared_something(write_run):
+    made = [
+        write_run(seconds={"tiny": [[1.0]], "flaky": [[1.0]]}),
+        write_run(seconds={"tiny": [[1.0]]}, protocol=PRESETS["explain"]),
+        write_run(seconds={"tiny": [[1.0]]}),
+        write_run(seconds={"tiny": []}, status="interrupted"),
+    ]
+    result, explained, calibrated, empty = (
+        folder.rename(folder.parent / f"2026010{at}") for at, folder in enumerate(made)
+    )
+    file = calibrated / "run.jsonl"
+    file.write_text(file.read_text().replace('["mbench"]', '["mbench","calibrate","tiny"]', 1))
+    assert pick_run(result.parent, None) == result
+    assert pick_run(result.parent, None, explained=True) == explained
+    shutil.rmtree(result)
+    assert pick_run(result.parent, None) == empty, "there is no better one"
+
+
+def test_a_case_that_an_interrupted_run_did_not_get_to_is_no_failure(write_run):
+    run = load_run(write_run(seconds={"tiny": [[1.0]], "flaky": []}, status="interrupted"))
+    (case,) = (case for case in analyse(run).cases if case.label == "flaky")
+    assert (case.outcome, case.reason) == ("not-measured", "interrupted before its first round")
 
 
 def test_runs_are_found_oldest_first(results):
