@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mbench.contract.check import ok, warn
+from mbench.contract.device import ok, warn
 from mbench.machine.doctor import glance as module
 from mbench.machine.doctor.glance import SECONDS, glance
 

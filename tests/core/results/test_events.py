@@ -10,8 +10,7 @@ from cases import GATES, make_case
 from support.experiments import measured_by
 
 from mbench.contract.adapter import FrameworkInfo
-from mbench.contract.device import warn
-from mbench.contract.device import DeviceSample
+from mbench.contract.device import DeviceSample, warn
 from mbench.contract.reading import Malformed
 from mbench.machine.records import Sample
 from mbench.results import events

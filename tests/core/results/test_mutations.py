@@ -13,7 +13,7 @@ import pytest
 from screens import on_screen
 
 from mbench.cli.builtin import LAYOUTS
-from mbench.contract.check import warn
+from mbench.contract.device import warn
 from mbench.engine.outcome import CaseEnded
 from mbench.errors import MbenchError
 from mbench.reports import html
