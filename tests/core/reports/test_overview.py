@@ -11,7 +11,7 @@ from mbench.reports.overview import Scale, overview_table, subject_line
 from mbench.results.replication import NextStep
 
 COLUMNS, LINES = 80, 24
-STEP = NextStep(half_width=0.02, seconds=540.0, options="--until 2% --budget 600")
+STEP = NextStep(half_width=0.02, process_pairs=9, seconds=540.0, options="--resume R --until 2%")
 
 
 @pytest.fixture
@@ -61,7 +61,9 @@ def test_all_numbers_have_one_direction(compared):
 
 def test_what_more_would_take_stands_below(compared):
     made = with_pair(compared, verdict="no difference shown", low=0.96, high=1.14, next_step=STEP)
-    assert "±2 % takes about 9 min more: --until 2% --budget 600" in on_screen(table(made))
+    assert "±2 % takes about 9 min more: mbench compare --resume R --until 2%" in on_screen(
+        table(made)
+    )
 
 
 def test_the_table_names_the_baseline_and_the_unit(compared):
