@@ -40,7 +40,7 @@ class Surroundings:
         on_host = self.checked.device == HOST
         found = glance(
             needed=max(
-                case.places.devices_per_node * (case.threads if on_host else 1)
+                case.parsed_scale.devices_per_node * (case.threads if on_host else 1)
                 for case in self.checked.cases
             )
         )
