@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import click
 import pytest
 from click.testing import CliRunner
 from fake_nvml import FakeGpu, FakeNvml
 
 from mbench.cli.main import group
-from mbench.machine import nvml
+from mbench.cli.main import group
 from mbench.plugins.manager import Plugins
 
 
@@ -96,14 +97,14 @@ def test_a_step_that_is_none_is_refused(setting):
 
 
 def test_every_option_that_steps_give_is_one_of_the_command(setting):
-    commands = Plugins(external=False).commands
+    context = click.Context(group, obj=Plugins(external=False))
     for step in every(setting(frameworks=("torch", "jax"), names=("torch", "jax"))):
         if step.program[:2] != ("-m", "mbench"):
             continue
         name, *arguments = step.program[2:]
         if step.budget is not None:
             arguments += ["--budget", "20"]
-        command = commands.get(name)
+        command = group.get_command(context, name)
         known = {option for parameter in command.params
                  for option in (*parameter.opts, *parameter.secondary_opts)}  # fmt: skip
         given = {word for word in arguments if word.startswith("--")}
