@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from fake_nvml import FakeGpu, FakeNvml
 
 from mbench.cli.main import group
-from mbench.cli.main import group
+from mbench.machine import nvml
 from mbench.plugins.manager import Plugins
 
 
