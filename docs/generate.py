@@ -53,9 +53,10 @@ This page is generated from the commands themselves by `python docs/generate.py`
 other plugins add are not on it.
 
 `--help` of a command with many options shows the usual ones, `--help-all` those on this page. Every
-option that takes a list takes it with commas: `--models resnet50,bert-base`. Reports go to stdout,
-everything else to stderr. [Getting started](getting-started.md#exit-codes) describes the exit
-codes. The options are also the keywords of the [Python API](python.md).
+option that takes a list takes it with commas: `--models resnet50,bert-base`. In models' names case
+and separators do not matter, and times may have units: `--models ResNet50 --budget 5m`. Reports go
+to stdout, everything else to stderr. [Getting started](getting-started.md#exit-codes) describes the
+exit codes. The options are also the keywords of the [Python API](python.md).
 """
 
 
