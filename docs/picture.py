@@ -1,4 +1,4 @@
-"""Makes the README's pictures of the report, light and dark, from the README's first comparison.
+"""Makes the tour's picture of the page, from a comparison.
 
 Usage: python docs/picture.py [RUN]
 
@@ -23,11 +23,11 @@ HERE = Path(__file__).parent
 WIDTH, UNTIL = 1060, "section:nth-of-type(3)"
 
 
-def take(page_file: Path, picture: Path, *, scheme: str, chromium: str) -> None:
+def take(page_file: Path, picture: Path, *, chromium: str) -> None:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         context = browser.new_context(
-            viewport={"width": WIDTH, "height": 2400}, color_scheme=scheme, device_scale_factor=1.5
+            viewport={"width": WIDTH, "height": 2400}, device_scale_factor=1.5
         )
         page = context.new_page()
         page.goto(page_file.as_uri())
@@ -49,8 +49,7 @@ def main() -> None:
         page_file = Path(scratch, "report.html")
         command = [*MBENCH, "report", *([run] if run else []), *results, "--output", str(page_file)]
         subprocess.run(command, check=True)
-        for scheme, name in (("light", "report.png"), ("dark", "report-dark.png")):
-            take(page_file, HERE / name, scheme=scheme, chromium=chromium)
+        take(page_file, HERE / "report.png", chromium=chromium)
 
 
 if __name__ == "__main__":

@@ -255,7 +255,15 @@ def test_the_readme_runs_the_main_job_and_the_tests(root, pages):
     extras = re.search(r"optional-dependencies\]\n(.*?)\n\n", project, re.DOTALL)
     assert extras is not None
     for extra in re.findall(r"^(\w+) =", extras[1], re.MULTILINE):
-        assert f"`{extra}`" in readme, extra
+        assert f"`{extra}`" in pages["docs/getting-started.md"], extra
+
+
+def test_the_readme_is_read_in_two_minutes_and_shows_a_comparison_first(pages):
+    readme = pages["README.md"]
+    assert len(readme.split()) <= 500
+    before, _, after = readme.partition("<!-- output -->\n```text\n")
+    assert len(before.splitlines()) < 15, "the output is within the first screen"
+    assert after.index("<!-- /output -->") < after.index("## Install") < after.index("## Why")
 
 
 def test_every_test_that_a_page_names_is_there(pages):
