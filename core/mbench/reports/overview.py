@@ -29,6 +29,7 @@ from mbench.reports.states import FAILED, OK, WARNING, State, states
 from mbench.reports.terminal import GAP, INDENT, Sentences, paragraphs, wrapped
 from mbench.reports.text import interval, number
 from mbench.reports.verdicts import figure, further, setup
+from mbench.results.summary import SearchSummary
 from mbench.spec.fixed_steps import Counted
 
 if TYPE_CHECKING:
@@ -55,7 +56,9 @@ def overview(summary: Summary) -> RenderableType:
     """The report of a run for a terminal."""
     found = remarks(summary)
     about = [subject_line(summary), *map(str, lines(of_kind(found, Counted, FewerThreads)))]
-    grown = lines(of_kind(found, Scaling, FasterThanMemory), cases=len(summary.cases))
+    grown = lines(
+        of_kind(found, Scaling, SearchSummary, FasterThanMemory), cases=len(summary.cases)
+    )
     return paragraphs([
         Sentences([str(summary.gate)] if summary.gate else []),
         Group(answer(summary), Sentences([line for line in about if line])),

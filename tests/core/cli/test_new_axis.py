@@ -46,7 +46,7 @@ def run(home):
             env={**os.environ, "PYTHONPATH": str(home), "COLUMNS": "250",
                  "MBENCH_CALIBRATIONS": "calibrations", "MBENCH_RESULTS": "results"},
         )  # fmt: skip
-        assert done.returncode in (0, 1), done.stderr  # 1: what was compared fell short
+        assert done.returncode in (0, 1, 3), done.stderr  # 1: what was compared fell short
         return done.stdout
 
     return run
@@ -90,7 +90,7 @@ def test_it_is_a_column_of_every_report_and_in_every_sentence(run, measured):
     def shown(*arguments):
         return run("show", measured[0], *arguments)
 
-    table, markdown = shown(), shown("--format", "markdown")
+    table, markdown = shown("-v"), shown("--format", "markdown")
     assert any({"framework", "copies"} <= set(line.split()) for line in table.splitlines())
     assert f"{NAME}, cpu, 2 copies: " in table
     assert "| copies |" in markdown
@@ -120,8 +120,7 @@ def test_layouts_keep_its_values_apart(run, measured):
 
 def test_runs_are_compared_by_it(run, measured):
     text = run("diff", *measured)
-    assert f"tiny: {CASE} " in text
-    assert f"tiny: {CASE}, 2 copies " in text
+    assert "tiny: 2 copies " in text
 
 
 def test_a_calibration_holds_for_one_value(run, home):

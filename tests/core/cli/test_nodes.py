@@ -85,7 +85,7 @@ def test_what_disturbs_a_node_is_told_by_its_name(hosts):
         assert [(one["host"], one["share"]) for one in stolen] == [("b", 1.0)]
     (comparison,) = document["comparisons"]
     assert any("on b: the hypervisor took" in said for said in comparison["disturbances"])
-    for format_ in ("table", "markdown", "html"):
+    for format_ in ("details", "markdown", "html"):
         words = [*MBENCH, "show", "--format", format_]
         shown = subprocess.run(words, capture_output=True, text=True, check=True).stdout
         assert "on b: the hypervisor took 0." in shown
