@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from jinja2 import Template
+    from markupsafe import Markup
 
     from mbench.reports.html.parts import Section
     from mbench.results.history import History
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["fragment", "page", "render"]
 
 HERE = Path(__file__).parent
+OPTION = re.compile(r"--[a-z][a-z-]*")
 # Plot draws with D3, and ours with Plot. Before paper is drawn, what is folded has to be open.
 SCRIPTS = ("vendor/d3.min.js", "vendor/plot.min.js", "page.js", "charts.js")
 
@@ -53,13 +56,7 @@ def page(
     if history is not None:
         articles.append(trends(history))
     series = {case.label: None for summary in summaries for case in summary.cases}
-    charts = [
-        chart.data
-        for made in articles
-        for section in made.sections
-        for figure in section.figures
-        for chart in figure.charts
-    ]
+    charts = [chart.data for made in articles for chart in made.charts()]
     scripts = [(HERE / name).read_text(encoding="utf-8") for name in SCRIPTS]
     return template("page.html").render(
         articles=articles,
@@ -77,8 +74,8 @@ def fragment(summary: Summary, /) -> str:
 
     made = article(titled(summary), 1)
     return template("notebook.html").render(
-        title=made.title, about=made.about, warnings=made.warnings, badges=made.badges,
-        sections=made.sections,
+        title="; ".join(made.answer), sure=made.sure, about=made.about, gate=made.gate,
+        chips=made.chips, sections=made.sections,
     )  # fmt: skip
 
 
@@ -94,7 +91,15 @@ def template(name: str, *, folder: Path = HERE) -> Template:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    environment.filters["options"] = options
     return environment.get_template(name)
+
+
+def options(text: str) -> Markup:
+    """The text with options of commands that no line breaks at their hyphens."""
+    from markupsafe import Markup, escape
+
+    return Markup(OPTION.sub(r'<span class="option">\g<0></span>', str(escape(text))))
 
 
 def policy(scripts: Sequence[str]) -> str:

@@ -6,21 +6,24 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mbench.console import counted
-from mbench.contract.axes import AXES, alike
 from mbench.reports import history as text_history
-from mbench.reports.cases import axes_of, named, unspoken
 from mbench.reports.grid import Grid
-from mbench.reports.headline import headline
+from mbench.reports.headline import against_first, headline
 from mbench.reports.html import comparison, facts, measures
-from mbench.reports.html.parts import Article, Chart, Figure, Section
-from mbench.reports.remarks import remarks
+from mbench.reports.html.parts import Article, Chart, Chip, Figure, Section
+from mbench.reports.overview import subject_line
+from mbench.reports.remark_text import lines
+from mbench.reports.remarks import of_kind, remarks
+from mbench.reports.states import states
 from mbench.reports.text import interval, number
-from mbench.results.proof import EQUAL, SHOWN
+from mbench.results.gate import PASSED
+from mbench.spec.fixed_steps import Counted
 from mbench.stats import FEWEST
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mbench.reports.remarks import Remark
     from mbench.results.history import History, Point
     from mbench.results.summary import Summary
 
@@ -33,52 +36,74 @@ def article(summary: Summary, count: int, more: Sequence[Section] = ()) -> Artic
     The sections in `more` come after the comparison.
     """
     found = remarks(summary)
-    made = [comparison.comparison_section(summary, found), *more,
+    made = [comparison.comparison_section(summary), *more,
             *measures.sections(summary, found), *facts.sections(summary, found)]  # fmt: skip
     sections = [replace(one, id=f"run{count}-{one.id}") for one in made if one is not None]
+    chart, caption = comparison.ratios(summary)
+    if chart is None:
+        sections, chart, caption = without_chart(sections)
+    says, sure = answer(summary)
     return Article(
-        title=headline(summary),
-        about=about(summary),
-        badges=comparison.badges(summary),
-        warnings=warnings(summary),
+        answer=says,
+        about=[subject_line(summary), *map(str, lines(of_kind(found, Counted))), where(summary)],
+        gate=str(summary.gate or ""),
+        passed=summary.gate is not None and summary.gate.outcome == PASSED,
+        sure=sure,
+        chart=chart,
+        caption=caption,
+        chips=chips(summary, found, [section.id for section in sections]),
         sections=sections,
-        proof=next((section.id for section in sections if section.id.endswith("-proof")), ""),
     )
 
 
-def about(summary: Summary) -> list[str]:
-    """What the gate says, what all cases share, the machine and the day."""
-    cases, system = summary.cases, summary.system
-    words = [str(summary.gate)] if summary.gate else []
-    if cases:
-        differ = {axis.name for axis in AXES} - alike(axes_of(cases))
-        words.append(named(cases[0], less={"compiler", *differ, *unspoken(cases)}))
-    words += [system.cpu, counted(system.usable_cores, "core")]
+def answer(summary: Summary) -> tuple[list[str], str]:
+    """The headline in lines, and of a single answer its interval and what was measured."""
+    said, compared = headline(summary), against_first(summary)
+    if len(compared) > 1:
+        return said.split("; "), ""
+    says, _, ends = said.partition(" (95 % interval: ")
+    sure = [f"95 % interval: {ends.removesuffix(')')}"] if ends else []
+    figures = [text for pair in compared for text in comparison.against(summary, pair)]
+    return [says], "; ".join([*sure, *figures])
+
+
+def without_chart(sections: list[Section]) -> tuple[list[Section], Chart | None, str]:
+    """The sections without the chart of throughput, if it is one, that chart, and its caption."""
+    for at, section in enumerate(sections):
+        if section.id.endswith("-throughput") and len(section.figures) == 1:
+            (figure,) = section.figures
+            bare = replace(section, figures=[replace(figure, charts=(), folded=False)])
+            chart = next(iter(figure.charts), None)
+            return [*sections[:at], bare, *sections[at + 1 :]], chart, measures.CAPTION
+    return sections, None, ""
+
+
+def where(summary: Summary) -> str:
+    """The machine, without what its processor can do, and the day."""
+    system = summary.system
+    words = [system.cpu.partition(",")[0], counted(system.usable_cores, "core")]
     words += [str(gpu.get("name")) for gpu in system.gpus]
-    words.append(summary.started[:10])
-    return [word for word in words if word]
+    return ", ".join(filter(None, [*words, summary.started[:10]]))
 
 
-def warnings(summary: Summary) -> list[str]:
-    """What a reader must know before believing a number."""
-    found = []
-    if summary.cut_off:
-        found.append("The run's file is cut off in the middle of a line. What is whole is shown.")
-    if summary.status != "complete":
-        found.append(f"The run is {summary.status}: not everything was measured.")
-    states = [pair.equal_work for pair in summary.comparisons if pair.verdict]
-    if unproven := sum(state not in EQUAL for state in states):
-        found.append(f"{unproven} of the ratios are of work that was not proven equal.")
-    if shown := states.count(SHOWN):
-        found.append(f"{shown} of the ratios are of work that was {SHOWN} alone.")
-    pasts = [pair.past for pair in summary.comparisons]
-    if contradicted := sum(any(one.contradicts for one in past) for past in pasts):
-        found.append(f"Earlier runs of this machine contradict {contradicted} of the ratios.")
-    if any(case.disturbances for case in summary.cases):
-        found.append("The machine was disturbed while it measured; see Disturbances.")
-    if any(not case.standard for case in summary.cases):
-        found.append("Some sizes are not the models' standard sizes.")
-    return found
+DETAILS = {
+    "run": ("reproduce",), "failed": ("throughput",), "equal work": ("proof",),
+    "timed work": ("doubts",), "arithmetic": ("throughput",), "repeatable": ("rounds",),
+    "machine": ("disturbances", "places"),
+}  # fmt: skip
+"""Where the page says more on each state: the first of these sections that it has."""
+
+
+def chips(summary: Summary, found: Sequence[Remark], ids: Sequence[str]) -> list[Chip]:
+    """The states of the run, each with the section that has the details."""
+    return [
+        Chip(
+            state.level, state.title, str(state.text),
+            section=next((known for name in DETAILS.get(state.title, ()) for known in ids
+                          if known.endswith(f"-{name}")), ""),
+        )
+        for state in states(summary, found, most=1, rest=" below")
+    ]  # fmt: skip
 
 
 def trends(history: History) -> Article:
@@ -115,7 +140,7 @@ def trends(history: History) -> Article:
     runs = len({point.run for point in history.points})
     machines = sorted({point.cpu for point in history.points if point.cpu})
     only = [next(iter(lines))] if len(lines) == 1 else []
-    return Article(f"{runs} stored run{'s' * (runs != 1)}", [*only, *machines],
+    return Article([counted(runs, "stored run")], [", ".join([*only, *machines])],
                    sections=[section])  # fmt: skip
 
 

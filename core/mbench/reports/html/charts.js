@@ -52,10 +52,14 @@
   };
 
   // An axis of these very ticks: a logarithmic scale would leave out the labels of some.
-  const axis = (of, ticks, label, options) => [
-    Plot[`grid${of}`](ticks),
-    Plot[`axis${of}`](ticks, { text: digits, label, labelArrow: "none", ...options }),
-  ];
+  const scale = (of, ticks, label, options) =>
+    Plot[`axis${of}`](ticks, { text: digits, label, labelArrow: "none", ...options });
+  const axis = (of, ticks, label, options) => [Plot[`grid${of}`](ticks), scale(of, ticks, label, options)];
+
+  // Lines across rows alone, so that none runs through a name that stands between two.
+  const across = (items, values, options) =>
+    Plot.tickX(values.flatMap((x) => items.map(({ y }) => ({ x, y }))), { x: "x", y: "y", inset: -3, ...options });
+  const grid = (items, ticks) => across(items, ticks, { stroke: "currentColor", strokeOpacity: 0.1 });
 
   // Rows under the names of their groups, from top to bottom: what a band scale has no word for.
   // Where there is little room, each row's name and value stand above it.
@@ -104,13 +108,14 @@
       if (chart.reference) values.push(chart.reference);
       const [low, high] = d3.extent(values);
       const domain = chart.log ? [low / 1.03, high * 1.03] : [Math.min(0, low), high * 1.02];
+      const ticks = chart.log ? logTicks(domain, inner) : d3.ticks(...domain, Math.max(3, inner / 110));
       return Plot.plot({
         ...options,
         x: { type: chart.log ? "log" : "linear", domain },
         marks: [
-          ...axis("X", chart.log ? logTicks(domain, inner) : d3.ticks(...domain, Math.max(3, inner / 110)), chart.label,
-            { labelAnchor: chart.log ? "center" : "right" }),
-          chart.reference ? Plot.ruleX([chart.reference], { stroke: "currentColor", strokeWidth: 1.25 }) : null,
+          grid(rows.items, ticks),
+          scale("X", ticks, chart.label, { labelAnchor: chart.log ? "center" : "right" }),
+          chart.reference ? across(rows.items, [chart.reference], { stroke: "currentColor", strokeWidth: 1.25 }) : null,
           Plot.dot(dots, { x: "value", y: "y", r: 2, fill: colour, fillOpacity: 0.55, dy: 7 }),
           Plot.link(bars, { x1: "low", x2: "high", y1: "y", y2: "y", stroke: colour, strokeWidth: 3.5,
             strokeOpacity: 0.45, strokeLinecap: "round" }),
@@ -187,7 +192,8 @@
         ...options, marginLeft: options.marginLeft + 32,
         x: { type: "log", domain },
         marks: [
-          ...axis("X", logTicks(domain, inner - 32), chart.label),
+          grid(rows.items, logTicks(domain, inner - 32)),
+          scale("X", logTicks(domain, inner - 32), chart.label),
           ...marks.map((mark) => mark && Object.assign(mark, { dx: mark.dx - 32 })),
           Plot.link(spans, { x1: "low", x2: "high", y1: "y", y2: "y", stroke: colour, strokeWidth: 1.5 }),
           Plot.dot(points, { x: "value", y: "y", r: 4, fill: colour, symbol }),
@@ -203,15 +209,17 @@
     bars(chart, width) {
       const rows = laid(chart.rows, width);
       const { options, marks, inner } = frame(rows, width, { right: rows.narrow ? 16 : 64 });
+      const ticks = d3.ticks(0, Math.max(...rows.items.map((item) => item.value)), Math.max(2, inner / 110));
       return Plot.plot({
         ...options,
-        x: { zero: true, label: chart.label, labelArrow: "none", grid: true, ticks: Math.max(2, inner / 110),
-          tickFormat: digits },
+        x: { zero: true },
         marks: [
+          grid(rows.items, ticks),
+          scale("X", ticks, chart.label),
           Plot.barX(rows.items, { x: "value", y: "y", fill: colour, fillOpacity: 0.75, insetTop: 3, insetBottom: 3 }),
           rows.narrow ? null : Plot.text(rows.items, { x: "value", y: "y", text: "text", dx: 6, textAnchor: "start",
             fontWeight: 600 }),
-          Plot.ruleX([0]),
+          across(rows.items, [0], { stroke: "currentColor" }),
           ...marks,
         ],
       });
@@ -222,11 +230,11 @@
       const count = chart.processes.length;
       const points = chart.processes.flatMap((rounds, process) => rounds.map((value, round) => ({
         process, round, value, series: chart.series,
-        says: `process ${process}, round ${round}\n${digits(value)}` })));
+        says: `process ${process + 1}, round ${round + 1}\n${digits(value)}` })));
       const most = Math.max(...chart.processes.map((rounds) => rounds.length), 1);
       const at = (point) => point.process + (point.round + 0.5) / most * 0.8 + 0.1;
       const x = d3.scaleLinear([0, count], [56, width - 20]);
-      const [low, high] = d3.extent(points, (point) => point.value);
+      const [low, high] = chart.domain; // the same for all charts side by side
       const rim = Math.max((high - low) * 0.06, high * 0.01); // alike rounds look alike
       return Plot.plot({
         ...IDENTITY, style, width, height: 175, marginLeft: 56, marginTop: 26, marginBottom: 40,
@@ -235,7 +243,7 @@
         marks: [
           Plot.ruleX(d3.range(1, count), { stroke: "var(--line)" }),
           Plot.text(spaced(d3.range(count), (process) => x(process + 0.5), String),
-            { x: (d) => d + 0.5, text: String, frameAnchor: "bottom", dy: 14 }),
+            { x: (d) => d + 0.5, text: (d) => String(d + 1), frameAnchor: "bottom", dy: 14 }),
           Plot.ruleY([chart.value], { stroke: "currentColor", strokeOpacity: 0.6 }),
           Plot.dot(points, { x: at, y: "value", r: 2.5, fill: colour, symbol }),
           hover(points, { x: at, y: "value" }),

@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from mbench.console import counted, span
 from mbench.contract.axes import MACHINE, alike
 from mbench.machine.disturbances import describe
 from mbench.proofs.proof_case import PROVEN_AXES
@@ -16,8 +17,9 @@ from mbench.reports.html.parts import Figure, Section
 from mbench.reports.proof_table import cell
 from mbench.reports.remark_text import lines
 from mbench.reports.remarks import Doubts, OwnWays, Pythons, of_kind
-from mbench.reports.text import number
+from mbench.reports.text import number, percent
 from mbench.results.encoding import plain_record
+from mbench.spec.adaptive import Adaptive
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from mbench.reports.remarks import Remark
     from mbench.results.proof import ProofRecord
     from mbench.results.summary import Summary
+    from mbench.spec.protocol import Protocol
 
 __all__ = ["sections"]
 
@@ -69,9 +72,9 @@ def proof(summary: Summary) -> Section | None:
         for key, made in proofs.items()
     ]  # fmt: skip
     lead = (
-        "From the same weights and data, what each framework computed was held against a reference "
-        "in float64. A cell is the largest relative error of a check; the column timed is of the "
-        "very configuration that was measured."
+        "From the same weights and data, what each framework computed was compared with a "
+        "reference in float64. A cell is the largest relative error of a check; the column timed "
+        "is of the very configuration that was measured."
     )
     names = ("framework", *columns, *checks, "verdict")
     table = Grid("Largest error of each check", names, rows,
@@ -136,9 +139,27 @@ def places(summary: Summary) -> Section:
         if system[name] not in (None, "", [], {})
     ]
     rows += [[f"GPU {at}", said(gpu)] for at, gpu in enumerate(summary.system.gpus)]
-    rows.append(["protocol", said(plain_record(summary.protocol))])
+    rows += [["how it measured", text] for text in [method(summary.protocol)] if text]
     machine = Figure(title="Machine", table=Grid("Machine", ("what", "value"), rows))
     return Section("places", "Machine and environments", figures=[machine, *environments(summary)])
+
+
+def method(protocol: Protocol) -> str:
+    """The plan of mbench's own protocol; what a published one is stands at the top of the page."""
+    if not isinstance(protocol, Adaptive):
+        return ""
+    goal = protocol.half_width_goal
+    enough = counted(protocol.processes, "process")
+    if goal is not None:
+        enough = f"{protocol.processes} to {protocol.most_processes} processes, until all "
+        enough += f"intervals are within ±{percent(goal)},"
+    rounds = protocol.rounds or f"{protocol.fewest_rounds} to {protocol.most_rounds}"
+    built = f", built {protocol.builds} times each" if protocol.builds > 1 else ""
+    return (
+        f"{enough} of each framework{built}, taking turns; {rounds} rounds each of "
+        f"{number(protocol.block_seconds)} s; at most {span(protocol.budget_seconds)} for each "
+        "comparison"
+    )
 
 
 def said(value: object) -> str:

@@ -36,12 +36,14 @@ if TYPE_CHECKING:
     from mbench.results.figures import Throughput
     from mbench.results.summary import Summary
 
-__all__ = ["sections"]
+__all__ = ["CAPTION", "sections"]
 
 # Of more cases, the rounds are drawn when a reader opens them.
 MOST_OPEN = 12
 # Over fewer batch sizes than these, a line says nothing that rows do not say better.
 FEWEST_ON_A_LINE = 3
+
+CAPTION = "Thick line: 95 % interval over fresh processes. Small dots: single processes."
 
 Row = dict[str, object]
 """A row of a chart."""
@@ -137,8 +139,10 @@ def throughput(summary: Summary, found: Sequence[Remark]) -> Section | None:
         )
     if not figures:
         return None
-    lead = "Samples by time, the centre of the processes, with its 95 % interval over them."
-    notes = [*map(str, lines(of_kind(found, Scaling, SearchSummary)))]
+    lead = "Work per second; the 95 % interval is over fresh processes."
+    foreign = any(not case.standard for case in summary.cases)
+    odd = "Non-standard input size: do not compare with published numbers."
+    notes = [*[odd] * foreign, *map(str, lines(of_kind(found, Scaling, SearchSummary)))]
     return Section("throughput", "Throughput", lead, figures, notes=notes)
 
 
@@ -285,13 +289,15 @@ def rounds(summary: Summary) -> Section | None:
     for title, cases in groups(everyone, summary, {"compiler", *labelled_axes(summary.cases)}):
         rows, charts = [], []
         unit = ""
+        known = [value for _, speed in speeds(cases) for of in speed.rounds for value in of]
+        domain = [min(known), max(known)] if known else []
         for case, speed in speeds(cases):
             values, name_, unit = speed.rounds, name(case, cases), unit or speed.unit
             rows += [
                 [name_, str(process), " ".join(map(number, of_process))]
-                for process, of_process in enumerate(values)
+                for process, of_process in enumerate(values, start=1)
             ]
-            data = {"kind": "rounds", "processes": values, "label": unit,
+            data = {"kind": "rounds", "processes": values, "label": unit, "domain": domain,
                     "series": case.label, "value": speed.value}  # fmt: skip
             processes = counted(len(values), "process")
             alt = captioned(f"Throughput of each round in {processes}: {name_}", title)
@@ -304,6 +310,6 @@ def rounds(summary: Summary) -> Section | None:
         return None
     lead = (
         "One dot for each block between two synchronisations, processes side by side. The line is "
-        "the case's throughput. What scatters here is what the intervals are made of."
+        "the case's throughput. The spread of these dots is what the intervals measure."
     )
     return Section("rounds", "Every round", lead, figures)

@@ -13,11 +13,13 @@ if TYPE_CHECKING:
     from mbench.results.case_summary import CaseSummary
     from mbench.results.summary import Summary
 
-__all__ = ["LONG", "Article", "Badge", "Bar", "Chart", "Figure", "Section", "captioned",
+__all__ = ["LONG", "Article", "Bar", "Chart", "Chip", "Figure", "Section", "captioned",
            "titled"]  # fmt: skip
 
 # A table of more rows is folded under its chart.
 LONG = 16
+# A chart of more rows stands below the chips.
+MOST_ABOVE = 8
 
 
 @dataclass(frozen=True)
@@ -77,30 +79,45 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Badge:
-    """One verdict of the headline: what it is about, what it says, and how sure it is.
+class Chip:
+    """One thing to know before believing the answer; see `mbench.reports.states`."""
 
-    `kind` is faster, slower, none (no difference shown) or open (not compared).
-    """
-
-    about: str
+    level: str
+    title: str
     text: str
-    details: Sequence[str]
-    proof: str
-    proven: bool
-    kind: str
+    section: str
+    """The id of the section that has the details; empty where there is none."""
 
 
 @dataclass(frozen=True)
 class Article:
-    """One run, or the trends over all; `proof` is the id of the section that tells the proofs."""
+    """One run, or the trends over all."""
 
-    title: str
+    answer: Sequence[str]
+    """The headline, a line for each framework where several were compared."""
     about: Sequence[str]
-    badges: Sequence[Badge] = ()
-    warnings: Sequence[str] = ()
+    """Lines on what was measured, and where."""
+    gate: str = ""
+    passed: bool = False
+    """Whether the gate, if there is one, has passed."""
+    sure: str = ""
+    """The interval of the answer and the figures behind it."""
+    chart: Chart | None = None
+    """The one that shows the answer."""
+    caption: str = ""
+    chips: Sequence[Chip] = ()
     sections: Sequence[Section] = field(default_factory=list)
-    proof: str = ""
+
+    def charts(self) -> list[Chart]:
+        """All of them, in the order in which the page shows them."""
+        rest = [c for s in self.sections for figure in s.figures for c in figure.charts]
+        return [self.chart, *rest] if self.chart else rest
+
+    @property
+    def tall(self) -> bool:
+        """Whether the chart would push what stands below it off the first screen."""
+        rows = self.chart.data.get("rows") if self.chart else None
+        return isinstance(rows, list) and len(rows) > MOST_ABOVE
 
 
 def titled(summary: Summary) -> Summary:
