@@ -59,11 +59,10 @@ CONTRASTS = """() => {
         return high / low;
     };
     const page = 'var(--page)';
-    const text = ['--ink', '--soft', '--link', '--good', '--bad']
+    const text = ['--ink', '--soft', '--link', '--good', '--bad', '--caution']
         .map(n => [n, `var(${n})`, page, 4.5]);
     const marks = [0, 1, 2, 3, 4, 5, 6, 7].map(n => [`--s${n}`, `var(--s${n})`, page, 3]);
-    const warning = ['--warn-ink', 'var(--warn-ink)', 'var(--warn)', 4.5];
-    return [...text, ...marks, warning].filter(([, a, b, least]) => between(a, b) < least)
+    return [...text, ...marks].filter(([, a, b, least]) => between(a, b) < least)
         .map(([n]) => n);
 }"""
 
@@ -186,9 +185,9 @@ def test_a_picture_of_the_whole_page_has_every_chart(visit, full):
 
 
 @pytest.mark.parametrize("name", ["single", "full"])
-def test_a_phone_shows_the_verdict_and_the_proof_first(visit, request, name):
+def test_a_phone_shows_the_answer_its_chart_and_the_proof_first(visit, request, name):
     page = visit(html_report.render(request.getfixturevalue(name)), size="phone")
-    for seen in (page.locator("h1"), page.locator(".proof").first, page.locator(".detail").first):
+    for seen in (page.locator("h1"), page.locator(".chart").first, page.locator(".chips li").first):
         box = seen.bounding_box()
         assert box["y"] + box["height"] < SIZES["phone"][1]
 
@@ -288,7 +287,7 @@ def test_a_phone_reads_tables_aloud_as_tables(visit, single):
             roles.setdefault(node["role"]["value"], []).append(name)
     assert "Ratios of throughput" in roles["table"]
     assert len(roles["row"]) > 10
-    assert {"verdict", "equal work", "95 % interval"} <= set(roles["columnheader"])
+    assert {"ratio", "baseline", "95 % interval"} <= set(roles["columnheader"])
     assert "Copy" in roles["button"]
     assert all(name.endswith("The table has the numbers.") for name in roles["image"])
 

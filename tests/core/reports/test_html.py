@@ -25,7 +25,9 @@ from mbench.reports.html import facts
 from mbench.reports.html.parts import titled
 from mbench.reports.text import interval, number
 from mbench.results.figures import Figure
+from mbench.results.gate import INCONCLUSIVE, Gate
 from mbench.results.history import History, Point
+from mbench.spec.adaptive import Adaptive
 
 
 class Reader(HTMLParser):
@@ -253,6 +255,75 @@ def test_what_is_cut_off_or_unfinished_is_said(full):
     assert any("unfinished" in text for text in chips)
 
 
+def charts(summary):
+    page = html_report.render(summary)
+    return json.loads(re.search(r'id="charts">(.*?)</script>', page, re.DOTALL)[1])["charts"]
+
+
+def test_answer_chart_and_table_have_one_direction(summary):
+    made = summary(seconds=SECONDS)
+    (pair,) = made.comparisons
+    page = html_report.render(made)
+    assert ">Flaky is 50.1 % slower than Tiny</span>" in page
+    assert "95 % interval: 49.1 to 51.0 % slower; 39.8 against 79.74 samples/s" in page
+    (row,) = charts(made)[0]["rows"]
+    assert (row["name"], row["value"]) == ("Flaky", pair.ratio)
+    assert charts(made)[0]["label"] == "← slower · Flaky, times as fast as Tiny · faster →"
+    (cells,) = [one for one in Reader(page).rows if one[:2] == ["Flaky", "Tiny"]]
+    assert number(pair.ratio) in cells
+
+
+def test_the_answer_and_its_chart_stand_before_all_else(full):
+    made = replace(full, gate=Gate(fail_if_slower=0.03, allow_inconclusive=False, cases=[],
+                                   outcome=INCONCLUSIVE))  # fmt: skip
+    page = html_report.render(made)
+    parts = ('class="gate open">gate inconclusive', "<h1", 'class="about"',
+             '<figure class="answer">', 'class="chips"', "<nav", "<section")  # fmt: skip
+    places = [page.find(part) for part in parts]
+    assert -1 not in places
+    assert places == sorted(places)
+
+
+def test_nothing_of_the_head_is_said_twice(summary):
+    made = summary(seconds=SECONDS)
+    assert html_report.render(made).count("Flaky is 50.1 % slower than Tiny") == 2, "title, h1"
+    row = next(one for one in Reader(html_report.render(made)).rows if "ratio" in one)
+    assert not {"verdict", "equal work"} & set(row)
+
+
+def test_a_run_without_a_comparison_has_its_figure_and_chart_first(summary):
+    made = summary(seconds={"tiny": SECONDS["tiny"]})
+    page = html_report.render(made)
+    says, sure = (re.search(rf'class="{kind}">(.*?)<', page)[1] for kind in ("line", "sure"))
+    assert says.startswith("Tiny: ")
+    assert says.endswith(" samples/s")
+    assert sure.startswith("95 % interval: ")
+    assert [chart["kind"] for chart in charts(made)].count("intervals") == 1
+    assert page.index('class="chart"') < page.index("<nav")
+
+
+def test_charts_of_rounds_share_an_axis_and_count_processes_from_1(summary):
+    made = summary(seconds=SECONDS)
+    slow, fast = (chart for chart in charts(made) if chart["kind"] == "rounds")
+    assert slow["domain"] == fast["domain"]
+    values = [value for chart in (slow, fast) for of in chart["processes"] for value in of]
+    assert slow["domain"] == [min(values), max(values)]
+    rows = Reader(html_report.render(made)).rows
+    at = next(i for i, row in enumerate(rows) if row[:2] == ["framework", "process"])
+    assert [row[1] for row in rows[at + 1 : at + 4]] == ["1", "2", "3"]
+
+
+def test_how_it_measured_is_said_in_words(summary):
+    rows = dict(row for row in Reader(html_report.render(summary(seconds=SECONDS))).rows
+                if len(row) == 2)  # fmt: skip
+    said = rows["how it measured"]
+    assert said == ("5 processes of each framework, taking turns; 3 to 30 rounds each of 0.25 s; "
+                    "at most 3 min for each comparison")  # fmt: skip
+    until = facts.method(Adaptive(half_width_goal=0.02, builds=2, rounds=7))
+    assert until.startswith("5 to 30 processes, until all intervals are within ±2 %, of each ")
+    assert "built 2 times each, taking turns; 7 rounds each" in until
+
+
 SECONDS = {"tiny": [[1.0], [1.01], [1.0]], "flaky": [[2.0], [2.01], [2.02]]}
 
 
@@ -307,7 +378,7 @@ def test_a_notebook_shows_the_verdicts_and_tables(write_run, monkeypatch):
     result = mbench.read()
     shown = Reader(result._repr_html_())
     assert shown.text["h3"] == ["Flaky is 50.1 % slower than Tiny"]
-    assert "95 % interval: 49.1 to 51.0 % slower; 0.995 against 1.993 samples/s" in shown.text["p"]
+    assert "95 % interval: 49.1 to 51.0 % slower; 39.8 against 79.74 samples/s" in shown.text["p"]
     cells = {cell for row in shown.rows for cell in row}
     assert number(result.summary.comparisons[0].ratio) in cells
     assert folder.name in repr(result)
