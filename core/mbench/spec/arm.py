@@ -1,4 +1,6 @@
-"""An arm of a comparison, as users write it: a framework with settings, "torch:inductor"."""
+"""An arm of a comparison, as users write it: a framework with settings, "torch:inductor", which may
+have a name, "new=torch:inductor".
+"""
 
 from __future__ import annotations
 
@@ -21,14 +23,14 @@ if TYPE_CHECKING:
     from mbench.contract.adapter import Adapter
     from mbench.contract.axes import AxisValues
 
-__all__ = ["Arm", "FrameworkSpec", "label", "named", "parse", "settings", "words"]
+__all__ = ["Arm", "FrameworkSpec", "named", "parse", "settings", "words"]
 
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
 
 
 @dataclass(frozen=True, kw_only=True)
 class FrameworkSpec:
-    """One framework of a comparison; `text` is its label, as it was given."""
+    """One framework of a comparison; `text` is how it was given."""
 
     text: str
     name: str
@@ -71,6 +73,7 @@ def _is_version(text: str) -> bool:
 
 T = TypeVar("T")
 COLON = re.compile(r"(?<!:):(?!:)")
+LABELLED = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)=(?!=)(.*)", re.DOTALL)
 VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
 WORDS = tuple(axis for axis in AXES if axis.setting and axis.kind != Variables)
 """The axes that a word sets, apart from the variables, whose names are users'."""
@@ -82,7 +85,8 @@ OPTIONS = {"model": "--models"}
 
 @dataclass(frozen=True)
 class Arm:
-    """A framework with settings, as it is written. A colon of a path or a value is doubled.
+    """A framework with settings, as it is written. A colon of a path or a value is doubled. What
+    stands before an equals sign is the arm's own name: "old=torch@/path/to/python".
 
     Raises UsageError where it names no framework.
     """
@@ -108,8 +112,21 @@ class Arm:
         return tuple(self._parts[1:])
 
     @property
+    def name(self) -> str:
+        """Its own name; empty where it was given none."""
+        found = LABELLED.fullmatch(self.text.strip())
+        return found[1] if found else ""
+
+    def label(self, framework: str) -> str:
+        """How reports call it: its name, or what was typed, with the framework's own name."""
+        said = (named(self.spec, framework).text, *self.words)
+        return self.name or ":".join(part.replace(":", "::") for part in said)
+
+    @property
     def _parts(self) -> list[str]:
-        return [part.replace("::", ":").strip() for part in COLON.split(self.text)]
+        text = self.text.strip()
+        text = text[len(self.name) + 1 :] if self.name else text
+        return [part.replace("::", ":").strip() for part in COLON.split(text)]
 
 
 def settings(
@@ -226,13 +243,3 @@ def words(adapter: Adapter) -> list[str]:
 def spelled(axis: Axis, value: str, adapter: Adapter) -> str:
     """A setting in a word, or with its axis where the word alone does not say which it is."""
     return value if axis_of(value, adapter) is axis else f"{axis.name}={value}"
-
-
-def label(spec: FrameworkSpec, settings: AxisValues, adapter: Adapter) -> str:
-    """The one name of an entry: its framework with the settings, in the order of the axes."""
-    said = [spec.text]
-    for axis in WORDS:
-        if axis.name in settings:
-            said.append(spelled(axis, str(settings[axis.name]), adapter))
-    said += [f"{name}={value}" for name, value in settings.get("variables", {}).items()]
-    return ":".join(part.replace(":", "::") for part in said)

@@ -16,7 +16,7 @@ from mbench.contract.tier import BEST, TIERS, tier_of
 from mbench.errors import PluginFailed, UsageError, about
 from mbench.plugins.manager import nearest
 from mbench.scenarios.find import resolve, scenario_of
-from mbench.spec.arm import label, named, settings
+from mbench.spec.arm import named, settings
 from mbench.spec.experiment import AUTO
 from mbench.spec.operators import operators_of
 from mbench.spec.selection import load_workload, reference_of, scenario_reference, select
@@ -156,9 +156,12 @@ def plan_sweep(sweep: Sweep, experiment: Experiment, plugins: Plugins) -> list[C
         others = plugins.adapters.unique().values()
         own = [settings(arm, adapter, wanted=wanted, others=others, sizes=sizes)
                for arm, adapter in zip(arms, adapters, strict=True)]  # fmt: skip
+        for arm in arms:
+            if arm.name and plugins.framework(arm.name):
+                raise UsageError(f"{arm.text}: {arm.name} is a framework; give it another name")
     own = [effective(given, swept, adapter) for given, adapter in zip(own, adapters, strict=True)]
     specs = [named(arm.spec, one.name) for arm, one in zip(arms, adapters, strict=True)]
-    labels = tell_apart([label(*each) for each in zip(specs, own, adapters, strict=True)])
+    labels = tell_apart([arm.label(one.name) for arm, one in zip(arms, adapters, strict=True)])
     comparisons: list[Comparison] = []
     numbers = itertools.count()
     for asked in swept:

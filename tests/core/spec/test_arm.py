@@ -95,15 +95,24 @@ def test_what_is_swept_cannot_be_set_for_one():
     ("text", "label"),
     [
         ("flaky", "flaky"),
-        ("flaky==1.0:A=1:threads=2:compiler=steady:fp64", "flaky==1.0:fp64:steady:threads=2:A=1"),
-        ("flaky@/a/python:B=x::y:A=1", "flaky@/a/python:A=1:B=x::y"),
+        ("Flaky", "flaky"),
+        (" flaky==1.0 : A=1:fp64", "flaky==1.0:A=1:fp64"),
+        ("flaky@/a/b=c/python:B=x::y:A=1", "flaky@/a/b=c/python:B=x::y:A=1"),
+        ("old=flaky==1.0:A=1", "old"),
+        ("v2.1-rc=flaky@/a/python", "v2.1-rc"),
     ],
 )
-def test_however_it_is_written_it_has_one_name(text, label):
-    spec = module.Arm(text).spec
-    found = settings(text)
-    assert module.label(spec, found, FLAKY) == label
-    assert settings(label) == found
+def test_it_is_called_by_its_name_or_as_it_was_typed(text, label):
+    arm = module.Arm(text)
+    assert arm.label("flaky") == label
+    if not arm.name:
+        assert settings(label) == settings(text)
+
+
+@pytest.mark.parametrize("text", ["=flaky", "a b=flaky", "old=", "old=:fp64", "-x=flaky"])
+def test_a_name_that_is_none(text):
+    with pytest.raises(UsageError, match="names no framework"):
+        module.Arm(text)
 
 
 @pytest.mark.parametrize("text", ["flaky:steady", "flaky:tuned"])

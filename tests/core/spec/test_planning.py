@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -74,7 +75,7 @@ def test_entries_of_one_framework_differ_by_their_settings(plugins):
     title, found = cases_of("graphic", "graphic:eager", "graphic:fp64:X=1:threads=3",
                             plugins=plugins)  # fmt: skip
     assert title == "tiny-model train, batch 64", "without what they differ in"
-    assert list(found) == ["graphic", "graphic:eager", "graphic:fp64:threads=3:X=1"]
+    assert list(found) == ["graphic", "graphic:eager", "graphic:fp64:X=1:threads=3"]
     plain, eager, other = found.values()
     assert (plain.compiler, plain.precision, plain.threads) == ("graph", "fp32", 1)
     assert replace(eager, compiler="graph") == plain
@@ -82,13 +83,27 @@ def test_entries_of_one_framework_differ_by_their_settings(plugins):
     assert replace(other, precision="fp32", threads=1, variables={}) == plain
 
 
-def test_a_setting_that_changes_nothing_is_no_part_of_the_name(plugins):
-    assert list(cases_of("tiny:fp32", "graphic:graph", plugins=plugins)[1]) == ["tiny", "graphic"]
+def test_what_is_shown_is_what_was_typed(plugins):
+    labels = list(cases_of("tiny:fp32", "graphic:graph", plugins=plugins)[1])
+    assert labels == ["tiny:fp32", "graphic:graph"]
     _, found = cases_of("graphic:graph", "graphic:eager", compiler=("eager",), plugins=plugins)
     assert {label: case.compiler for label, case in found.items()} == {
-        "graphic:graph": "graph", "graphic": "eager",
+        "graphic:graph": "graph", "graphic:eager": "eager",
     }  # fmt: skip
-    assert list(cases_of("tiny:eager", "tiny", plugins=plugins)[1]) == ["tiny#1", "tiny#2"]
+    assert list(cases_of("tiny:eager", "tiny", plugins=plugins)[1]) == ["tiny:eager", "tiny"]
+    assert list(cases_of("TINY", "tiny", plugins=plugins)[1]) == ["tiny#1", "tiny#2"]
+
+
+def test_an_arm_may_have_a_name(plugins):
+    python = sys.executable
+    texts = ("old=tiny==1.0", f"new=tiny@{python}:eager", "graphic")
+    (comparison,) = plan(sweep(texts), plugins)
+    assert [entry.label for entry in comparison.entries] == ["old", "new", "graphic"]
+    assert [entry.spec.text for entry in comparison.entries] == [
+        "tiny==1.0", f"tiny@{python}", "graphic",
+    ]  # fmt: skip
+    with pytest.raises(UsageError, match="tiny=graphic: tiny is a framework; give it another name"):
+        plan(sweep(("tiny=graphic",)), plugins)
 
 
 def test_what_all_entries_set_alike_is_in_the_title(plugins):
